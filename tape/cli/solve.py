@@ -33,16 +33,9 @@ def _plan_graph(args: argparse.Namespace) -> int:
     import solvers
     from tape.budget import Budget
     from tape.engine.graph import PlanGraph
-    from tape.errors import GraphError
-    from tape.reading import read_json
 
     graph = PlanGraph.load(args.graph)
-    start = args.start or read_json(args.graph, surrogates=True, error=GraphError).get("start")
-    if start is None or start not in graph.nodes:
-        known = ", ".join(repr(node) for node in graph.nodes[:10])
-        raise GraphError(
-            f"{args.graph}: --start names no node; nodes: {known}" + (" ..." if len(graph.nodes) > 10 else "")
-        )
+    start = _start(args, graph)
     caps = dict(Budget.parse(args.budget))
     horizon = args.horizon
     if args.objective == "stay":
@@ -102,6 +95,20 @@ def _plan_graph(args: argparse.Namespace) -> int:
         )
         print(f"written: {args.draw}")
     return 0 if solution.has_walk else 1
+
+
+def _start(args: argparse.Namespace, graph: PlanGraph) -> str:
+    """The node that the command line or the file names as the start."""
+    from tape.errors import GraphError
+    from tape.reading import read_json
+
+    start = args.start or read_json(args.graph, surrogates=True, error=GraphError).get("start")
+    if start is None or start not in graph.nodes:
+        known = ", ".join(repr(node) for node in graph.nodes[:10])
+        raise GraphError(
+            f"{args.graph}: --start names no node; nodes: {known}" + (" ..." if len(graph.nodes) > 10 else "")
+        )
+    return str(start)
 
 
 def _parser() -> argparse.ArgumentParser:

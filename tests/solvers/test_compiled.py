@@ -47,11 +47,10 @@ def test_the_paths_agree_on_demanding_problems(block: int) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("block", range(50))
-def test_long_sweep_of_both_paths(block: int) -> None:
-    for seed in range(100_000 + block * 200, 100_000 + block * 200 + 200):
+def test_long_sweep_of_both_paths() -> None:
+    for seed in range(100_000, 105_000):
         paths_agree(plain(seed))
-    for seed in range(100_000 + block * 20, 100_000 + block * 20 + 20):
+    for seed in range(100_000, 100_500):
         paths_agree(demanding(seed))
 
 

@@ -181,12 +181,12 @@ def test_the_k_best_walks_keep_their_order() -> None:
 @pytest.mark.soak
 @pytest.mark.usefixtures("always")
 def test_long_sweep_of_horizons() -> None:
-    ends = {"labelling": sweep(100_000, 6_000), "numpy": sweep(100_000, 200, Reference())}
-    short_horizons(100_000, 150)
+    ends = {"labelling": sweep(100_000, 2_000), "numpy": sweep(100_000, 100, Reference())}
+    short_horizons(100_000, 100)
     folder = os.environ.get("TAPE_SOAK_RESULTS")
     if folder:
         (Path(folder) / "horizons.json").write_text(json.dumps(ends, indent=1) + "\n")
-    assert ends["labelling"]["complete, plain"] >= 2_500
+    assert ends["labelling"]["complete, plain"] >= 800
 
 
 def chain(n: int, **changes: object) -> PathProblem:

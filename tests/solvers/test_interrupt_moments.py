@@ -122,7 +122,6 @@ def test_interrupts_at_random_moments(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", NAMES)
 def test_many_interrupts_at_random_moments(tmp_path: Path, name: str) -> None:
     found = session(name, seed=1, count=40, folder=tmp_path / "temporary")

@@ -41,9 +41,8 @@ def test_the_walk_is_the_one_that_brute_force_ranks_first(block: int) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("block", range(100))
-def test_long_sweep_against_brute_force(block: int) -> None:
-    for seed in range(10_000 + block * 50, 10_000 + block * 50 + 50):
+def test_long_sweep_against_brute_force() -> None:
+    for seed in range(10_000, 11_250):
         same_walk_as_brute_force(small(seed))
         same_walk_as_brute_force(tight(seed))
 

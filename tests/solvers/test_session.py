@@ -88,9 +88,8 @@ def test_answers_are_those_of_fresh_solves_on_larger_graphs(seed: int) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("block", range(20))
-def test_long_sweep(block: int) -> None:
-    for seed in range(10_000 + block * 100, 10_100 + block * 100):
+def test_long_sweep() -> None:
+    for seed in range(10_000, 11_000):
         follow(tight(seed), seed)
         follow(medium(seed), seed)
 

@@ -252,8 +252,8 @@ def test_mutated_outputs_are_read_or_counted() -> None:
 
 
 @pytest.mark.soak
-def test_100_000_mutated_outputs(record_property: Callable[[str, object], None]) -> None:
-    count = int(os.environ.get("TAPE_FUZZ_OUTPUTS", "100000"))
+def test_40_000_mutated_outputs(record_property: Callable[[str, object], None]) -> None:
+    count = int(os.environ.get("TAPE_FUZZ_OUTPUTS", "40000"))
     ends = through_every_parser(count, SEED + 1)
     record_property("outputs", count)
     record_property("ends", json.dumps(ends, sort_keys=True))

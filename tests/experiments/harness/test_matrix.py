@@ -1,23 +1,16 @@
 """Every script's matrix: the same levels, budgets and seeds for all methods, shared episodes, honest bounds."""
 
 import importlib
-import random
 from collections import defaultdict
-from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
-from envs.sokoban.generator import generate
-from envs.sokoban.prompts import compact_text as compact
-from envs.sokoban.table import CostToGo
 from experiments.harness import matrix
 from experiments.harness.matrix import most_calls, split
 from experiments.harness.methods import Method
-from experiments.studies.tape import reproduce, slack
+from experiments.studies.tape import reproduce
 from experiments.studies.tape.catalogue import NAMES, find
 from experiments.studies.tape.levels import EASY, HARD
-from experiments.training.sokoban import data
 from tape.agents.base import Agent
 from tape.engine.settings import TapeConfig
 from tape.plugins import load, names
@@ -33,23 +26,6 @@ def no_models(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tape.lm.registry.open_model", refuse)
     monkeypatch.setattr("tape.lm.bundled.load_folder", refuse)
     matrix.identified.cache_clear()
-
-
-@pytest.mark.usefixtures("no_models")
-@pytest.mark.parametrize("name", NAMES)
-def test_a_dry_run_prints_the_matrix_and_opens_nothing(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    script = importlib.import_module(f"experiments.studies.tape.{name}")
-    args = ["--dry-run", "--limit", "2", "--seeds", "3", "--out", str(tmp_path / "x")]
-    code = script.main(script.EXPERIMENT, args)
-    text = capsys.readouterr().out
-    assert code == 0
-    configurations = find(name).configurations(options(limit=2, seeds=3, models=find(name).models))
-    assert text.count(f"| {name} | ") == len(configurations)
-    assert f"{len(configurations)} configurations, {6 * len(configurations)} episodes" in text
-    assert "LM calls at most: " in text
-    assert not (tmp_path / "x").exists()
 
 
 @pytest.mark.usefixtures("no_models")
@@ -106,37 +82,6 @@ def test_episodes_are_shared_between_experiments() -> None:
     assert not keys("slack", f"{EASY}, B = 9") & keys("sokoban")
 
 
-def test_the_prompts_of_figure_5a_stay_within_what_the_models_were_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What every kind of query in training says of the steps left, beyond those needed."""
-    seen: dict[tuple[str, bool], set[int]] = defaultdict(set)
-    rng = random.Random(1)
-    plan, act = compact.plan_query, compact.act_query
-    for seed in range(12):
-        level = generate(seed, 6, held_out=False)
-        table = CostToGo(level)
-        for state in data.draw_states(rng, level, table, 20, 12):
-            left = table[state]
-            if not left:
-                continue
-            with monkeypatch.context() as patch:
-
-                def asked_plan(steps: int, left: int = left) -> list[str]:
-                    seen["plan", False].add(steps - left)
-                    return plan(steps)
-
-                def asked_act(steps: int, hint: Sequence[str] = (), left: int = left) -> list[str]:
-                    seen["act", bool(hint)].add(steps - left)
-                    return act(steps, hint)
-
-                patch.setattr(compact, "plan_query", asked_plan)
-                patch.setattr(compact, "act_query", asked_act)
-                data.sequence(rng, level, table, state)
-    assert set(seen) == {("plan", False), ("act", False), ("act", True)}
-    shared = set.intersection(*seen.values())
-    assert {budget - slack.SHORTEST for budget in slack.BUDGETS} <= shared
-    assert max(shared) == slack.TRAINED
-
-
 def test_the_simulator_is_always_labelled() -> None:
     for name in NAMES:
         for configuration in find(name).configurations(options()):
@@ -176,29 +121,6 @@ def test_every_agent_knows_a_bound_but_those_whose_validators_may_ask_too() -> N
         assert 1 <= few <= many
     [configuration, *_] = find("sokoban").configurations(options())
     assert most_calls(configuration, configuration.tasks[0]) == 1
-
-
-@pytest.mark.parametrize(
-    ("args", "said"),
-    [
-        (["--models", "bundled:nan0"], "no bundled model 'nan0'"),
-        (["--models", "nonsense"], "no model backend 'nonsense'"),
-        (["--workers", "many", "--models", "bundled:nano"], "--workers"),
-    ],
-)
-@pytest.mark.usefixtures("no_models")
-def test_usage_errors_exit_2_and_say_why(
-    args: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    script = importlib.import_module("experiments.studies.tape.sokoban")
-    assert script.main(script.EXPERIMENT, [*args, "--out", str(tmp_path / "x")]) == 2
-    assert said in capsys.readouterr().err
-    assert not (tmp_path / "x").exists()
-
-
-def test_an_unknown_experiment_is_refused() -> None:
-    with pytest.raises(KeyError, match="no experiment 'nothing'; there is: sokoban"):
-        find("nothing")
 
 
 STUDIES = (

@@ -1,24 +1,21 @@
 """Reports from made-up episodes: what they say is what the episodes say, without any model."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from envs.sokoban.level_sets import TEST_SETS
 from experiments import report
 from experiments.harness import register
-from experiments.harness.cli import guarded, publish
-from experiments.harness.elapsed import in_all, sittings, stopwatch
+from experiments.harness.cli import publish
 from experiments.harness.measured import Measured
 from experiments.harness.methods import BASELINES, PAPER, TAPE, TAPE_PLUS
 from experiments.harness.places import RESULTS
 from experiments.harness.standard import in_words, sections_of, verdict
-from experiments.studies.tape import headline, reproduce
+from experiments.studies.tape import reproduce
 from experiments.studies.tape.catalogue import NAMES, find
 from experiments.studies.tape.headline_table import headline_text
-from experiments.studies.tape.levels import ADDITIONS, EASY, HARD
+from experiments.studies.tape.levels import EASY, HARD
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
 from tape.show.document import Bullets, Section, Table, markdown, to_html, write_report
@@ -90,16 +87,6 @@ def test_the_page_needs_nothing_else(tmp_path: Path) -> None:
     assert "<script" not in page
     assert "|---|" not in page
     assert page.count("<table>") == len(re.findall(r"^\|---", (path / "report.md").read_text(), re.MULTILINE))
-
-
-@pytest.mark.parametrize("target", ["nothing", "other"])
-def test_what_is_no_run_is_refused(target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "nothing").mkdir()
-    other = make_run(find("sokoban"), tmp_path / "other", best) / "config.json"
-    other.write_text(other.read_text().replace('"title": "sokoban"', '"title": "something"'))
-    assert report.main([str(tmp_path / target)]) == 2
-    said = capsys.readouterr().err
-    assert ("neither a run directory nor a folder" if target == "nothing" else "'something'") in said
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -178,43 +165,10 @@ def test_every_run_on_a_test_set_stays_listed(tmp_path: Path) -> None:
     assert [held["complete"] for held in register.read(file)] == [True] * 6, "an incomplete run is completed"
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_study_on_test_levels_is_listed_and_says_so(name: str, tmp_path: Path, listed: Path) -> None:
-    found = replace(measured(tmp_path / "run", name), times=False)
-    sets = {spec.options["levels"] for spec in found.specs.values()}
-    new = register.note(found, tmp_path / "list.json")
-    if name == "development":
-        assert (new, sets) == (None, {"hard-dev"})
-        assert not (tmp_path / "list.json").exists()
-        return
-    assert sets <= set(TEST_SETS)
-    assert new is not None
-    assert set(new["sets"]) == sets
-    assert register.read(found.directory.path / register.COPY) == register.read(tmp_path / "list.json") == [new]
-    if name != "errors":
-        first = sections_of(find(name), found)[0]
-        assert all(f"`{one}`" in str(first.blocks) for one in sets)
-
-
 def test_the_committed_list_covers_every_engine() -> None:
     held = register.read(RESULTS / "test_set_runs.json")
     assert all(set(one["sets"]) <= set(register.SETS) and one["study"] for one in held)
     assert len(register.table(held).rows) == len(held)
-
-
-def test_what_each_addition_is_worth(tmp_path: Path) -> None:
-    def solves(method: str, level: int, repeat: int) -> bool:
-        lacks = method == f"TAPE+ without {ADDITIONS[0][0]}"
-        has = method == f"TAPE (paper) with {ADDITIONS[0][0]}"
-        return level == 0 or has or (method.startswith("TAPE+") and not lacks)
-
-    chosen = options(models=("bundled:nano-750", "bundled:nano"))
-    directory = RunDirectory(make_run(find("headline"), tmp_path / "run", solves, chosen))
-    found = Measured.load(directory, write_derived(directory))
-    rows = headline.additions_table(found).rows
-    assert [(row[0], row[1]) for row in rows] == [(label, "`nano`") for label, _ in ADDITIONS]
-    assert all(cell.startswith("+0.67") for cell in (rows[0][3], rows[0][5]))
-    assert all(cell.startswith("+0.00") for cell in (rows[1][3], rows[1][5]))
 
 
 def test_the_readme_table_comes_from_the_published_headline(tmp_path: Path) -> None:
@@ -234,29 +188,6 @@ def test_the_readme_table_comes_from_the_published_headline(tmp_path: Path) -> N
     assert TAPE_PLUS in text
 
 
-def test_the_time_and_the_cores_of_a_run_are_said(tmp_path: Path) -> None:
-    directory = RunDirectory(make_run(find("best_of_n"), tmp_path / "run", best))
-    assert in_all(sittings(directory)) == ""
-    for workers in ("2", "ray://there:1"):
-        with stopwatch(directory, workers):
-            line = directory.episodes()[0]
-            directory.append([{**line, "key": f"played_{len(directory.episodes())}"}], {})
-    said = in_all(sittings(directory))
-    assert re.fullmatch(r"Took \d+ s on a cluster and \d+ cores \(2 workers\) for 2 episodes, .*", said)
-
-
-def test_a_published_report_is_the_same_bytes_again(tmp_path: Path) -> None:
-    found = measured(tmp_path / "run", "sokoban")
-    for name in ("a", "b"):
-        files = publish(find("sokoban"), found, tmp_path / name)
-        assert files[0] == tmp_path / name / "sokoban" / "report.md"
-    kept = sorted(path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("*.*"))
-    assert {path.suffix for path in kept} == {".md", ".parquet", ".png"}
-    for path in kept:
-        assert (tmp_path / "a" / path).read_bytes() == (tmp_path / "b" / path).read_bytes()
-    assert "solver ms" not in (tmp_path / "a" / "sokoban" / "report.md").read_text(encoding="utf-8")
-
-
 def test_markdown_and_html_say_the_same(tmp_path: Path) -> None:
     blocks = ("a < b & `c`", Bullets(("one", "**two**")), Table(("x", ""), (("1", "<2>"),), "note"))
     sections = [Section("T* = 6", blocks)]
@@ -267,11 +198,3 @@ def test_markdown_and_html_say_the_same(tmp_path: Path) -> None:
     for said in ("a &lt; b &amp; <code>c</code>", "<strong>two</strong>", "<td>&lt;2&gt;</td>", "<h2>T* = 6</h2>"):
         assert said in page
     assert [path.name for path in write_report(tmp_path, "All", sections)] == ["report.md", "report.html"]
-
-
-def test_ctrl_c_prints_the_command_that_resumes(capsys: pytest.CaptureFixture[str]) -> None:
-    def stop() -> int:
-        raise KeyboardInterrupt
-
-    assert guarded(stop, "experiments.studies.tape.sokoban", ["--out", "a folder", "--seeds", "3"]) == 130
-    assert "python -m experiments.studies.tape.sokoban --out 'a folder' --seeds 3" in capsys.readouterr().err

@@ -4,18 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.matrix import split
 from experiments.harness.measured import Measured
-from experiments.harness.methods import BEST_PLANS, LM_SELECTED, LM_SELECTS, PAPER, TAPE, Method
+from experiments.harness.methods import LM_SELECTED, PAPER, TAPE, Method
 from experiments.harness.standard import sections_of
-from experiments.studies.tape import ablation, best_of_n
+from experiments.studies.tape import ablation
 from experiments.studies.tape.catalogue import find
 from experiments.studies.tape.levels import ADDITIONS
 from tape.engine.settings import TapeConfig
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
 from tape.show.document import markdown
-from tests.experiments.synthetic import make_run, options
+from tests.experiments.synthetic import make_run
 
 
 def differing(one: Method, other: Method) -> set[str]:
@@ -44,26 +43,6 @@ def test_what_an_addition_contributes_is_isolated() -> None:
         assert [differing(*pair) for pair in pairs] == [{*off}, {*off}]
         assert [PAPER in pair for pair in pairs] == [True, False]
     assert [differing(*pair) for pair in together] == [{*PAPER.changes}] * 2
-
-
-def test_every_pair_is_played_and_none_twice() -> None:
-    configurations = find("ablation").configurations(options(limit=1))
-    played = [split(configuration.name)[2] for configuration in configurations]
-    assert len(played) == len({*played}) == 16 + 2 + 2 * len(ADDITIONS)
-    compared = [pair for _, pairs in [*ablation.contributions(), *ablation.additions()] for pair in pairs]
-    assert {method.label for pair in compared for method in pair} <= {*played}
-    assert [method.label for method in best_of_n.METHODS].count(BEST_PLANS.label) == 1
-
-
-def test_eight_combinations_of_either_whole() -> None:
-    for whole in ablation.WHOLES:
-        made = [ablation.combination(kept, whole) for kept in ablation.COMBINATIONS]
-        assert made[0] is whole
-        assert len({method.label for method in made}) == 8
-        for kept, method in zip(ablation.COMBINATIONS, made, strict=True):
-            gone = {name for keep, (_, fields) in zip(kept, ablation.PARTS, strict=True) if not keep for name in fields}
-            assert differing(method, whole) == gone
-    assert ablation.combination((False, True, True)) is LM_SELECTS
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -12,26 +10,20 @@ import pytest
 from envs.alfworld.game.games import held_out, load_games
 from envs.alfworld.game.textworld_game import installed
 from experiments.harness.episodes import read_rows, write_rows
-from experiments.harness.matrix import own_options
 from experiments.studies.aec import aec, theorem
-from experiments.studies.aec import calibration as aec_calibration
 from experiments.studies.aec import errors as aec_errors
 from experiments.studies.aec import refine as aec_refine
 from experiments.studies.aec import refinement as aec_refinement
 from experiments.studies.aec import sweep as aec_sweep
-from experiments.studies.aec.asked import _truth
 from experiments.studies.aec.bound import check_bound
 from experiments.studies.aec.cases import calibration_of, cases_in, cases_of, pairs_of
 from experiments.studies.aec.errors import Commitment, commitments_of, feasible
-from experiments.studies.aec.injected import Case, drawn_games, injected
+from experiments.studies.aec.injected import Case, injected
 from experiments.studies.aec.methods import CALIBRATED_LABEL, CAP, RULES_LABEL, methods
-from experiments.studies.aec.refinement import Refined
 from experiments.studies.aec.tables import rounds
-from tape.aec.calibration import IsotonicCalibration
 from tape.aec.events import CommittedEvent, JudgedEvent
 from tape.aec.noisy_environment import NoisyDomain, NoisyEnvironment
-from tape.aec.overrides import Override, OverrideRule, Overrides
-from tape.errors import ConfigError, RunDirectoryError
+from tape.errors import ConfigError
 from tape.lm.bundled import sizes
 from tape.protocols.predicates import Predicate
 from tape.runner.directory import RunDirectory
@@ -42,8 +34,6 @@ from tests.tape.aec.toy import BoxDomain, BoxWorld
 needs_model = pytest.mark.skipif(
     not installed() or "household" not in sizes("household"), reason="needs the extra alfworld and its bundled model"
 )
-RULE = Override(OverrideRule("in", (("object", "apple"), ("receptacle", "bed")), False), 5, 5)
-LEARNED = Refined("alfworld", "m@1", 4, 40, IsotonicCalibration(((0.0, 1.0, 0.5),), 40), Overrides((RULE,)))
 
 
 def judged(args: list[str], raw: float, *, value: bool) -> JudgedEvent:
@@ -64,45 +54,9 @@ def test_cases_have_the_models_own_probability_and_the_task_as_their_episode() -
     assert calibration_of(cases)(0.9) == calibration_of(cases)(0.1) == 0.5
 
 
-def test_what_was_learned_is_kept_by_environment_and_model(tmp_path: Path) -> None:
-    file = tmp_path / "kept" / "aec_refinement.json"
-    assert aec_refinement.find(file, "alfworld", "m@1") is None
-    aec_refinement.write(file, LEARNED)
-    aec_refinement.write(file, other("other"))
-    aec_refinement.write(file, other("m@1", cases=50))
-    found = aec_refinement.find(file, "alfworld", "m@1")
-    assert found is not None
-    assert (found.cases, found.rules, found.calibration) == (50, LEARNED.rules, LEARNED.calibration)
-    assert len(aec_refinement.read(file)) == 2
-    assert aec_refinement.find(file, "sokoban", "m@1") is None
-    for text in ("[]", "{", '{"schema": "x"}', '{"schema": "experiments.aec_refinement/1", "learned": [{}]}'):
-        file.write_text(text, encoding="utf-8")
-        with pytest.raises(ConfigError, match=r"aec_refinement\.json"):
-            aec_refinement.read(file)
-
-
-def other(model: str, cases: int = 40) -> Refined:
-    return Refined("alfworld", model, 4, cases, LEARNED.calibration, LEARNED.rules)
-
-
-def test_rows_that_need_what_was_learned_are_there_only_with_it() -> None:
-    without, all_of_them = methods(None), methods(LEARNED)
-    labels = [method.label for method in all_of_them]
-    assert len(set(labels)) == len(labels) == len(without) + 2
-    assert set(labels) - {method.label for method in without} == {RULES_LABEL, CALIBRATED_LABEL}
-    assert all(method.changes["no_repeat"] and method.changes["max_replans"] == CAP for method in all_of_them)
-
-
 def test_a_failed_episode_counts_with_the_cap() -> None:
     assert rounds({"success": True, "replans": 3}) == 3
     assert rounds({"success": False, "replans": 3}) == CAP
-
-
-def test_quick_takes_tasks_from_the_whole_set() -> None:
-    assert aec.spread(range(60), 6) == (0, 10, 20, 30, 40, 50)
-    assert aec.spread(range(3), 6) == aec.spread(range(3), None) == (0, 1, 2)
-    types = {game.house.goal.task for game in aec.spread(load_games("packaged"), 6)}
-    assert len(types) == 6
 
 
 def dry(capsys: pytest.CaptureFixture[str], *args: str) -> list[list[str]]:
@@ -113,24 +67,6 @@ def dry(capsys: pytest.CaptureFixture[str], *args: str) -> list[list[str]]:
         for line in lines
         if line.startswith("| aec")
     ]
-
-
-def test_any_environment_with_predicates_can_be_played(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = dry(capsys, "--environment", "sokoban", "--models", "scripted:x", "--limit", "2")
-    assert [row[1].split(" / ")[2] for row in rows] == [method.label for method in methods(None, wordings=False)]
-    assert {(row[0], row[2]) for row in rows} == {("aec-sokoban", "2")}
-
-
-def test_the_limit_of_tasks_is_not_taken_for_an_option_of_the_environment() -> None:
-    assert own_options("scienceworld", ["--limit", "3"]) == own_options("scienceworld")
-
-
-def test_games_and_what_was_learned_reach_the_matrix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "learned.json"
-    aec_refinement.write(file, other("scripted:x"))
-    rows = dry(capsys, "--models", "scripted:x", "--count", "3", "--refinement", str(file))
-    assert len(rows) == len(methods(LEARNED))
-    assert all(row[1].startswith("packaged / scripted:x / ") and row[2] == "3" for row in rows)
 
 
 @pytest.mark.parametrize(
@@ -178,50 +114,6 @@ def test_training_games_are_fresh_and_always_the_same() -> None:
     assert not set(digests) & held_out()
     assert digests[:6] == [game.house.digest() for game in aec_refine.training_games(1, 6)]
     assert len({game.house.goal.task for game in games}) == 6
-
-
-def test_the_truth_of_a_prediction_is_the_games() -> None:
-    game = load_games("packaged")[0]
-    thing, place = game.house.inside[0]
-    assert _truth(game, Predicate("in", (thing.rsplit(" ", 1)[0], place)))
-    assert not _truth(game, Predicate("in", ("nothing", place)))
-    for receptacle in game.house.receptacles:
-        assert _truth(game, Predicate("shut", (receptacle.name,))) == receptacle.openable
-
-
-def row(split: str, game: str, *asked: tuple[float, bool]) -> dict[str, Any]:
-    told = [["in", ["apple", "bed 1"], truth, mu, 0.1, 1 - mu, 0.2 * truth] for mu, truth in asked]
-    return {"model": "m", "samples": 8, "seed": 0, "set": split, "game": game, "digest": "d", "asked": told}
-
-
-def test_a_calibration_is_judged_on_games_that_it_was_not_fitted_on() -> None:
-    kept = [row("dev", "a", (0.9, False), (0.9, False)), row("packaged", "b", (0.9, False), (0.9, True))]
-    rows = aec_calibration.told(kept)
-    found = {name: reliability for name, (_, _, reliability) in aec_calibration.measured(rows).items()}
-    votes, wordings = [0.81, (0.81 + 0.01) / 2, 0.5], [0.01, (0.01 + 0.81) / 2, 0.5]
-    assert [found[name].brier for name in found] == pytest.approx([*votes, *wordings])
-    assert len(aec_calibration.summary_table(rows).rows) == 8
-
-
-def test_whether_an_uncertainty_tells_wrong_predictions_from_right_ones() -> None:
-    assert aec_calibration.above([0.3, 0.1, 0.2, 0.1], [True, False, False, True]) == (1 + 0.25) / 2
-    assert aec_calibration.above([0.1, 0.1 + 1e-13], [True, False]) == 0.5
-    assert math.isnan(aec_calibration.above([0.1], [True]))
-    rows = aec_calibration.told([row("packaged", "b", (0.95, False), (0.95, True))])
-    votes, _, wordings, _ = (r for r in aec_calibration.sigma_table(rows).rows if r[0] == "packaged")
-    assert (votes[1], votes[4], votes[6]) == ("votes", "1", "0.500")
-    assert (wordings[1], wordings[4], wordings[6]) == ("wordings", "1", "1.000")  # the wrong one is the unsure one
-
-
-def test_answers_survive_a_kill_and_what_is_broken_is_named(tmp_path: Path) -> None:
-    file = tmp_path / "asked.jsonl"
-    whole = json.dumps(row("dev", "a", (0.9, False))) + "\n"
-    file.write_text(whole + '{"model": "m', encoding="utf-8")
-    assert aec_calibration._rows(file) == [json.loads(whole)]
-    assert file.read_text(encoding="utf-8") == whole
-    file.write_text("{}\n", encoding="utf-8")
-    with pytest.raises(RunDirectoryError, match=r"asked\.jsonl:1 cannot be read"):
-        aec_calibration._rows(file)
 
 
 needs_engine = pytest.mark.skipif(not installed(), reason="needs the extra alfworld")
@@ -279,15 +171,6 @@ def test_the_tables_of_the_theorem_are_made_of_published_rows_alone(tested: theo
     assert "| 1 | - | 0 | 8 |" in shown
 
 
-def test_drawn_games_are_fresh_and_of_all_types() -> None:
-    games = drawn_games(12)
-    digests = {game.house.digest() for game in games}
-    assert len(digests) == 12
-    assert not digests & held_out()
-    assert len({game.house.goal.task for game in games}) == 6
-    assert digests == {game.house.digest() for game in drawn_games(12)}
-
-
 @pytest.mark.slow
 @needs_model
 @pytest.mark.usefixtures("undrawn")
@@ -314,18 +197,6 @@ def test_refinement_learns_from_what_it_plays_and_the_comparison_uses_it(tmp_pat
     assert kept.calibration == calibration_of(cases)
     assert (published / "aec_refine" / "report.md").is_file()
     assert aec_refine.main(arguments) == 0
-
-
-@pytest.mark.slow
-@needs_model
-def test_calibration_asks_every_game_once(tmp_path: Path) -> None:
-    arguments = ["--count", "1", "--quiet", "--out", str(tmp_path / "run"), "--publish", str(tmp_path / "kept")]
-    assert aec_calibration.main(arguments) == 0
-    asked = (tmp_path / "run" / "asked.jsonl").read_text(encoding="utf-8")
-    assert aec_calibration.main(arguments) == 0
-    assert (tmp_path / "run" / "asked.jsonl").read_text(encoding="utf-8") == asked
-    assert len(asked.splitlines()) == 2
-    assert (tmp_path / "kept" / "aec_calibration" / "plots" / "reliability.png").stat().st_size > 1000
 
 
 @pytest.mark.slow

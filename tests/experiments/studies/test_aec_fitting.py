@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-import random
 
 import pytest
 from hypothesis import given
@@ -14,16 +13,6 @@ from tape.statistics import wilson
 from tests.profiles import examples
 
 PAIRS = st.lists(st.tuples(st.floats(0, 1), st.booleans()), max_size=60)
-
-
-def over_confident(seed: str, n: int) -> list[tuple[float, bool]]:
-    rng = random.Random(seed)
-    found = []
-    for _ in range(n):
-        chance = rng.random()
-        said = min(1.0, max(0.0, 0.5 + 1.6 * (chance - 0.5)))
-        found.append((said, rng.random() < chance))
-    return found
 
 
 def test_the_diagram_of_a_few_pairs() -> None:
@@ -91,13 +80,3 @@ def test_the_fit_is_monotone_and_the_best_of_all_monotone_functions(pairs: list[
 def _share(pairs: list[tuple[float, bool]], low: float, high: float) -> float:
     inside = [truth for mu, truth in pairs if low <= mu <= high]
     return sum(inside) / len(inside)
-
-
-def test_calibration_on_held_out_pairs_helps_on_others() -> None:
-    fitted = isotonic(over_confident("fit", 3000))
-    fresh = over_confident("fresh", 3000)
-    before = reliability(fresh)
-    after = reliability([(fitted(mu), truth) for mu, truth in fresh])
-    assert before.ece > 0.05
-    assert after.ece < before.ece / 2
-    assert after.brier < before.brier

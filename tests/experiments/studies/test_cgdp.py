@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from itertools import product
 from pathlib import Path
 
 import pytest
 
-from experiments.harness import register
 from experiments.harness.cli import play
 from experiments.harness.experiment import Experiment
-from experiments.harness.matrix import Identified, Options, split, spread, unopened
+from experiments.harness.matrix import Identified, Options, split, spread
 from experiments.harness.measured import Measured
 from experiments.harness.published import check, publish
 from experiments.harness.standard import sections_of
 from experiments.studies.cgdp import budget, budget_report, gaps, gate, memory
-from experiments.studies.cgdp.methods import DOMAINS, HARNESSES, MEMORIES, chosen, memories_of, window_of
+from experiments.studies.cgdp.methods import DOMAINS, HARNESSES, memories_of
 from experiments.studies.cgdp.reader import NAME, GoldQuestion, GoldReader, GoldReaderLM
-from tape.cgdp.gates import CONFIGURATIONS, fixed_rounds
+from tape.cgdp.gates import fixed_rounds
 from tape.cgdp.prompts.chat import ChatSearchFormat
 from tape.cgdp.settings import CgdpSettings
 from tape.cgdp.view import Belief, Fact, View
-from tape.errors import ConfigError, ModelError
 from tape.lm.base import LanguageModel
 from tape.protocols.search import UNANSWERABLE, Passage
 from tape.runner.workers import InProcess
@@ -82,42 +78,6 @@ def test_every_condition_of_every_harness_is_played_in_every_window() -> None:
     assert all("own corpus" in one.name for one in found)
 
 
-def test_the_same_questions_for_all_and_the_larger_belief_only_without_a_window() -> None:
-    found = memory.configurations(memory.Chosen(domains=("locomo",), part="dev"), options(3))
-    assert len({tuple(task.digest for task in one.tasks) for one in found}) == 1
-    assert {split(one.name)[0] for one in found if "K = 12" in one.name} == {"LoCoMo, own corpus, no window"}
-
-
-def test_what_cannot_be_played_here_is_named(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def missing(*_: object, **__: object) -> None:
-        raise ConfigError("there is no corpus on this machine")
-
-    monkeypatch.setattr("experiments.studies.cgdp.methods.tasks_of", missing)
-    assert memory.configurations(memory.Chosen(domains=("locomo",)), options()) == []
-    assert "left out: LoCoMo, own corpus: there is no corpus on this machine" in capsys.readouterr().err
-
-
-def test_names_and_windows_of_a_command_line_are_checked() -> None:
-    with pytest.raises(ConfigError, match="no domain 'chess'; there is: musique_search"):
-        chosen(["chess"], DOMAINS, "domain")
-    assert chosen(None, DOMAINS, "domain") == tuple(DOMAINS)
-    assert (window_of("none"), window_of("384")) == (None, 384)
-    with pytest.raises(ConfigError, match="number of tokens or none"):
-        window_of("-3")
-
-
-def test_all_gates_stand_beside_fixed_rounds_and_bundled_models_are_not_asked_to_judge() -> None:
-    swept = gate.gates_of("ircot", "baseline", "openai:some")
-    assert set(CONFIGURATIONS) | {"none", "voi", "lm_conservative", "lm_neutral"} <= set(swept)
-    assert swept[0] == "none"
-    assert not set(gate.ASKED) & set(gate.gates_of("ircot", "baseline", "bundled:search"))
-    for agent, condition in product(gate.HARNESSES_ASKED, MEMORIES):
-        if condition in memories_of(agent):
-            assert {"none", gate.BEST, "voi", "fixed:1"} <= set(gate.gates_of(agent, condition, "bundled:search"))
-
-
 def test_budgets_are_seven_and_names_say_what_is_given_away() -> None:
     assert all(len(grid) == 7 for grids in budget.BUDGETS.values() for grid in grids.values())
     found = budget.configurations(budget.Asked({"locomo": DOMAINS["locomo"]}, questions="dev"), options(1))
@@ -128,15 +88,6 @@ def test_budgets_are_seven_and_names_say_what_is_given_away() -> None:
     assert all(one.spec.budget for one in found)
     first = {split(one.name)[2]: one.spec.options["depths"].split(",")[0] for one in given}
     assert first == {"CGDP, solver": "3", "CGDP, depth 3": "3", "CGDP, depth 5": "5", "CGDP, depth 10": "10"}
-
-
-def test_runs_on_own_test_questions_are_listed() -> None:
-    test, dev = (
-        memory.configurations(memory.Chosen(("locomo",), ("cgdp",), (None,), p), options())[0] for p in ("test", "dev")
-    )
-    assert register.test_set(test.spec) == "locomo-test"
-    assert register.test_set(dev.spec) is None
-    assert register.test_set(test.spec.model_copy(update={"options": {"part": "test", "data": "public.json"}})) is None
 
 
 # --- tiny runs ------------------------------------------------------------------------------------
@@ -251,15 +202,6 @@ def test_the_reader_searches_for_what_it_is_told_to_and_answers_from_all_evidenc
         assert CHAT.read_answer(view, reader(CHAT.answer_request(view), 0)) == answer
 
 
-def test_the_reader_refuses_what_it_knows_nothing_of() -> None:
-    reader = GoldReader([ASKED])
-    with pytest.raises(ModelError, match="without gold evidence"):
-        reader(CHAT.answer_request(View("Who else?")), 0)
-    with pytest.raises(ModelError, match="cgdp with a structured belief alone"):
-        reader(CHAT.think_request(View(ASKED.text)), 0)
-    assert "gold" in json.dumps(NAME)
-
-
 # --- Holm's correction ----------------------------------------------------------------------------
 
 
@@ -275,9 +217,3 @@ def test_the_reader_refuses_what_it_knows_nothing_of() -> None:
 )
 def test_holm_by_hand(ps: tuple[float, ...], corrected: tuple[float, ...]) -> None:
     assert holm(ps) == pytest.approx(corrected)
-
-
-def test_a_dry_run_opens_no_model() -> None:
-    what = memory.Chosen(("locomo",), ("cgdp",), (None,), "dev")
-    opened = Options(seeds=1, models=("bundled:search",), limit=1, identify=unopened)
-    assert {split(one.name)[1] for one in memory.configurations(what, opened)} == {"search"}

@@ -53,9 +53,3 @@ def test_a_model_that_reads_is_named_and_its_reading_counted() -> None:
     found = chains.play(method, open_model("declared:first"), problem)
     assert found["read"] is (problem.want == problem.goals[0])
     assert found["success"] is found["read"]
-
-
-def test_a_method_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        chains.main(["--method", "luck"])
-    assert "there is no such method" in capsys.readouterr().err

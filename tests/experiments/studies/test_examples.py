@@ -8,11 +8,11 @@ import pytest
 from envs.sokoban.simulator import is_solved, step
 from envs.sokoban.state import ACTIONS, State
 from experiments.harness.measured import Measured
-from experiments.harness.methods import PAPER, PLAN_AND_ACT, REACT
+from experiments.harness.methods import PAPER, REACT
 from experiments.studies.tape import examples
 from experiments.studies.tape.catalogue import find
 from experiments.studies.tape.error_analysis import Judge, Judges
-from experiments.studies.tape.levels import EASY, HARD
+from experiments.studies.tape.levels import EASY
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
 from tape.trace import ActedEvent, Event, ObservedEvent
@@ -56,25 +56,6 @@ def measured(path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Me
 
 
 @pytest.mark.usefixtures("stand_ins")
-def test_the_first_move_off_the_plan_that_spoils_a_level_is_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found, judges = measured(tmp_path / "run", "errors", monkeypatch)
-    [section] = examples.sampling_errors(found, [PLAN_AND_ACT.label, "nobody"])
-    [row] = section.blocks[0].rows  # type: ignore[union-attr]
-    first = found.records[f"{EASY} / nano-750 / {PLAN_AND_ACT.label}"][0]
-    judge = judges.of(first["level_set"], first["digest"])
-    spoils = next(
-        move
-        for state, left, move in examples._moves(found, first, judge)
-        if judge.viable(state, left) and not judge.action_viable(state, move.action, left)
-    )
-    assert row[:4] == (PLAN_AND_ACT.label, "`nano-750`", first["task"], str(spoils.step))
-    assert row[5:] == (f"`next: {spoils.action}`", spoils.planned, spoils.action)
-    assert spoils.planned != spoils.action
-
-
-@pytest.mark.usefixtures("stand_ins")
 def test_the_first_level_that_only_one_of_two_solves_is_told_move_by_move(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,11 +70,3 @@ def test_the_first_level_that_only_one_of_two_solves_is_told_move_by_move(
     lost = [row[2].startswith("**") for row in rows]
     assert lost[-1]
     assert lost == sorted(lost), "what is out of reach stays so"
-
-
-@pytest.mark.usefixtures("stand_ins")
-def test_without_traces_there_are_no_examples(tmp_path: Path) -> None:
-    directory = RunDirectory(make_run(find("sokoban"), tmp_path / "run", lambda *_: False))
-    found = Measured.load(directory, write_derived(directory))
-    assert examples.two_trajectories(found, HARD, REACT.label, PAPER.label) == []
-    assert examples.sampling_errors(found, [REACT.label]) == []

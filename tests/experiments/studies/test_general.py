@@ -19,17 +19,6 @@ def made(files: dict[str, str | None], limit: int | None = 2) -> list[Configurat
     return configurations(files, Options(1, ("smollm2", READER), limit, identify=unopened))
 
 
-def test_public_questions_are_played_where_their_file_is_given(tmp_path: Path) -> None:
-    file = tmp_path / "gsm.jsonl"
-    file.write_text('{"input": "Ann has 2 pens and buys 3. How many has she?", "code": "", "target": 5.0}\n' * 2)
-    own = made({})
-    assert {name.name.split(" / ")[0] for name in own} == {one.setting for one in SETTINGS if not one.file}
-    found = made({"gsm_hard": str(file), "musique": None})
-    assert [one for one in found if one.spec.environment != "gsm_hard"] == own
-    public = [one for one in found if one.spec.environment == "gsm_hard"]
-    assert [(one.spec.model, one.spec.options["data"]) for one in public] == [("smollm2", str(file))] * len(METHODS)
-
-
 def test_nobody_is_asked_what_the_reader_was_trained_on(tmp_path: Path) -> None:
     file = tmp_path / "public.jsonl"
     file.write_text("".join(json.dumps(public_question(f"2hop__{number}")) + "\n" for number in range(20)))
@@ -60,12 +49,6 @@ def test_all_agents_get_the_same_questions_and_caps() -> None:
         tasks = {tuple(task.digest for task in one.tasks) for one in found if one.name.startswith(setting)}
         assert [len(digests) for digests in tasks] == [3]
     assert {one.spec.model for one in found} == {"smollm2", READER}
-
-
-def test_fewer_questions_are_some_of_those_of_more() -> None:
-    few, many = (made({}, limit) for limit in (4, 8))
-    for fewer, more in zip(few, many, strict=True):
-        assert {task.digest for task in fewer.tasks} <= {task.digest for task in more.tasks}
 
 
 @pytest.mark.slow

@@ -9,35 +9,13 @@ import pytest
 from experiments.harness.matrix import Options, unopened
 from experiments.harness.measured import Measured
 from experiments.studies.sdp import sdp
-from experiments.studies.sdp.settings import SETTINGS, Setting
 from experiments.studies.sdp.tables import by_group, table
-from tape.errors import ConfigError, MissingExtraError
-from tape.protocols import Task
 
 TRIPS = next(setting for setting in sdp.EVERYTHING if setting.environment == "travelplanner")
 
 
 def options(limit: int = 1) -> Options:
     return Options(seeds=1, models=sdp.EXPERIMENT.models, limit=limit, identify=unopened)
-
-
-class Missing(Setting):
-    def tasks(self) -> tuple[Task, ...]:
-        raise MissingExtraError("there is no simulator on this machine")
-
-
-def test_what_cannot_be_played_here_is_named_and_the_rest_is_played(capsys: pytest.CaptureFixture[str]) -> None:
-    missing = Missing("elsewhere", "travelplanner", (), TRIPS.models, TRIPS.methods)
-    found = sdp.configurations([missing, TRIPS], None, options())
-    assert {configuration.name.split(" / ")[0] for configuration in found} == {TRIPS.name}
-    assert "left out: elsewhere: there is no simulator on this machine" in capsys.readouterr().err
-    with pytest.raises(ConfigError, match="no setting can be played here"):
-        sdp.configurations([missing], None, options())
-
-
-def test_an_unknown_setting_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"no setting 'chess'; there is: .*household"):
-        sdp.configurations(sdp.EVERYTHING, ["chess"], options())
 
 
 def test_all_methods_of_a_setting_meet_the_same_tasks_and_seeds() -> None:
@@ -52,11 +30,6 @@ def test_all_methods_of_a_setting_meet_the_same_tasks_and_seeds() -> None:
         )
         == 1
     )
-
-
-def test_names_of_settings_are_unique() -> None:
-    names = [setting.name for settings in SETTINGS.values() for setting in settings]
-    assert len(set(names)) == len(names)
 
 
 @pytest.mark.slow

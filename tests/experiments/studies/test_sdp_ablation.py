@@ -8,20 +8,15 @@ from pathlib import Path
 import pytest
 
 from experiments.harness import episodes
-from experiments.harness.matrix import split
 from experiments.harness.measured import Measured
-from experiments.harness.methods import merged
 from experiments.harness.published import check, publish
 from experiments.studies.sdp import ablation as sdp_ablation
-from experiments.studies.sdp.ablation import WITHOUT, configurations, configurations_of_runs
 from experiments.studies.sdp.ablation_report import FULL, LABELS, estimated, rows, score_of, summary
 from tape.analysis.estimates import estimates
 from tape.analysis.trajectories import trajectories_in
-from tape.errors import ConfigError
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
 from tests.experiments.sdp_runs import make_sdp_run
-from tests.experiments.synthetic import options
 
 MADE = {
     FULL: {"skill": 0.6},
@@ -71,39 +66,6 @@ def test_what_is_published_is_the_same_every_time(measured: Measured, tmp_path: 
     assert summary(measured).rows[0][2] == "no VALIDATE"
     assert b"n counts episodes" in first[0]
     assert check(tmp_path / "a") == []
-
-
-def test_configurations_differ_in_what_is_taken_away_alone() -> None:
-    found = configurations("sokoban", {"levels": "easy", "slack": 2}, ("walk", "sample"), options())
-    assert len(found) == 8
-    for four in (found[:4], found[4:]):
-        full = four[0].spec.config.model_dump()
-        for configuration, changes in zip(four[1:], WITHOUT.values(), strict=True):
-            own = configuration.spec.config.model_dump()
-            assert own == merged(full, changes) != full
-            assert configuration.tasks == four[0].tasks
-    assert [configuration.spec.config.model_dump()["sdp"]["chain"] for configuration in found] == ["walk"] * 4 + [
-        "sample"
-    ] * 4
-    quick = configurations("sokoban", {"levels": "easy", "slack": 2}, ("walk",), options(limit=None), quick=True)
-    assert len(quick[0].tasks) == sdp_ablation.QUICK
-
-
-def test_a_run_is_taken_as_it_was_played(tmp_path: Path) -> None:
-    directory = RunDirectory(make_sdp_run(tmp_path / "run", {**MADE, "ReAct": {}}, limit=3))
-    found = configurations_of_runs([directory], options())
-    # All four are whole SDP here: what was made up has no switch off.
-    assert len(found) == 16
-    assert [split(configuration.name)[2] for configuration in found[:4]] == [FULL, *LABELS.values()]
-    held = {line["key"] for line in directory.episodes()}
-    assert {job.key for job in found[0].jobs()} <= held, "the whole is copied, not played"
-    assert not {job.key for job in found[1].jobs()} & held
-
-
-def test_a_run_without_sdp_is_refused(tmp_path: Path) -> None:
-    directory = RunDirectory(make_sdp_run(tmp_path / "run", {"ReAct": {}}, limit=1))
-    with pytest.raises(ConfigError, match="no episode of the agent 'sdp'"):
-        configurations_of_runs([directory], options())
 
 
 def run(args: Sequence[str]) -> int:

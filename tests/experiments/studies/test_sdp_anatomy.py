@@ -80,9 +80,3 @@ def test_the_table_of_the_results_says_what_the_episodes_say(run: RunDirectory, 
     kept = sum((anatomy.tally_of(own) for own in found.values()), Counter())
     assert f"Of {kept['deterministic']} deterministic certificates in {sum(map(len, found.values()))}" in text
     assert f"{kept['deterministic false']} were false" in text
-
-
-def test_a_run_without_chains_has_no_chapter(tmp_path: Path) -> None:
-    directory = RunDirectory(make_sdp_run(tmp_path / "run", {"ReAct": {}}, limit=1))
-    write_derived(directory)
-    assert anatomy.sections(Measured.read(directory.path)) == []

@@ -148,23 +148,6 @@ def section(report: str, heading: str) -> list[str]:
 
 
 @EACH
-def test_the_dry_run_prints_all_methods_on_two_budgets_and_plays_nothing(
-    case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["--models", "scripted:own", "--limit", "3", "--seeds", "2", *case.own]
-    assert case.run("--dry-run", "--out", str(tmp_path / "run"), *arguments) == 0
-    rows = [
-        [configuration.strip() for configuration in line.strip("|").split("|")]
-        for line in capsys.readouterr().out.splitlines()
-        if line.startswith(f"| {case.name} ")
-    ]
-    assert [row[1] for row in rows] == BOTH
-    assert len(BOTH) == 18
-    assert all(row[2:5] == ["3", "2", "6"] for row in rows)
-    assert not (tmp_path / "run").exists()
-
-
-@EACH
 def test_a_tiny_run_writes_its_report_and_plays_nothing_once_more(
     case: Case, tmp_path: Path, played: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -200,37 +183,6 @@ def test_a_tiny_run_writes_its_report_and_plays_nothing_once_more(
 
 @pytest.mark.slow
 @EACH
-def test_an_interrupted_run_goes_on(
-    case: Case,
-    tmp_path: Path,
-    played: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    play = InProcess.play
-
-    def cut(self: InProcess, work: list[Work], *rest: object) -> object:
-        for number, found in enumerate(play(self, work, *rest)):  # type: ignore[arg-type]
-            if number == 5:
-                raise KeyboardInterrupt
-            yield found
-
-    arguments = tiny(case, "own", tmp_path / "run", *case.own)
-    with monkeypatch.context() as patch:
-        patch.setattr(InProcess, "play", cut)
-        assert case.run(*arguments) == 130
-    command = re.findall(r"python -m .*", capsys.readouterr().err)
-    assert command == [f"{case.experiment.command} {' '.join(arguments)}"]
-    kept = {line["key"] for line in RunDirectory(tmp_path / "run").episodes()}
-    assert len(kept) == 5
-    played.clear()
-    assert case.run(*arguments) == 0
-    assert len(played) == 13
-    assert not kept & set(played)
-
-
-@pytest.mark.slow
-@EACH
 def test_a_file_reaches_the_tasks_and_a_general_model_plays_them(case: Case, tmp_path: Path, played: list[str]) -> None:
     file = tmp_path / "mine.jsonl"
     file.write_text(json.dumps(case.row) + "\n", encoding="utf-8")
@@ -242,33 +194,3 @@ def test_a_file_reaches_the_tasks_and_a_general_model_plays_them(case: Case, tmp
     report = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
     for heading, category in case.of_file.items():
         assert section(report, heading)[0].split("|")[4].strip() == category
-
-
-def test_a_file_counts_in_the_matrix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for case in CASES:
-        file = tmp_path / f"{case.name}.jsonl"
-        rows = [json.dumps({**case.row, "id": number}) for number in "12"]
-        file.write_text("\n".join(rows), encoding="utf-8")
-        assert case.run("--dry-run", "--models", "scripted:own", "--seeds", "1", "--data", str(file)) == 0
-        assert "18 configurations, 36 episodes" in capsys.readouterr().out
-
-
-def test_a_file_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    for case in CASES:
-        assert case.run("--dry-run", "--models", "scripted:own", "--data", "nowhere.jsonl") == 2
-        assert "nowhere.jsonl" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_the_papers_profile_reaches_the_tasks(tmp_path: Path, played: list[str]) -> None:
-    case = CASES[0]
-    assert case.run(*tiny(case, "own", tmp_path / "run", *case.own, "--profile", "paper")) == 0
-    assert len(played) == 18
-    directory = RunDirectory(tmp_path / "run")
-    assert {spec.options["profile"] for spec in directory.configurations().values()} == {"paper"}
-    used = set()
-    for line in directory.episodes():
-        result = line["result"]
-        assert "usd" not in result["budget"], "the paper's tools cost time alone"
-        used |= {action.partition("(")[0].partition(".")[2] for action in result["actions"][:-1]}
-    assert used == {"fast", "slow"}

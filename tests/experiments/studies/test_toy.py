@@ -1,7 +1,6 @@
 """The toy analysis: exact and sampled agents agree, proven bounds hold, the script repeats itself byte for byte."""
 
 import json
-from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -13,8 +12,8 @@ from experiments.harness import places
 from experiments.studies.toy import __main__ as toy
 from experiments.studies.toy import exact, points, sampled
 from experiments.studies.toy.exact import Setting
-from experiments.studies.toy.world import DEAD, KINDS, N_ACTIONS, Chain, Sokoban, World, make
-from tape.analysis.bounds import ErrorRates, plan_and_act_bound, react_bound, tape_bound
+from experiments.studies.toy.world import KINDS, Chain, Sokoban, World, make
+from tape.analysis.bounds import plan_and_act_bound, react_bound, tape_bound
 from tests.profiles import examples
 
 RESULTS = places.RESULTS / "toy" / "toy.json"
@@ -25,41 +24,6 @@ EXACT = (exact.react, exact.plan_and_act, exact.tape_step)
 
 def chains(every: int) -> st.SearchStrategy[Chain]:
     return st.builds(Chain, st.integers(1, 12), st.just(every))
-
-
-def test_the_corridor_moves_as_described() -> None:
-    narrow, wide = Chain(5, 1), Chain(5, 3)
-    assert [narrow.move(5, action) for action in range(N_ACTIONS)] == [4, 6, DEAD, DEAD]
-    assert [wide.move(5, action) for action in range(N_ACTIONS)] == [4, 6, 5, 5]
-    assert wide.move(3, 2) == DEAD
-    assert narrow.after(5, 7) == (4, 6, None, None)
-    assert narrow.after(5, 6) == (4, None, None, None)
-    assert wide.after(5, 6) == (4, None, 5, 5)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_worlds_have_the_wanted_horizon_and_a_sound_cost_to_go(kind: str) -> None:
-    world = make(kind, 6, 0)
-    assert world.horizon == 6
-    seen, queue = {world.start}, [world.start]
-    while queue and len(seen) < 200:
-        state = queue.pop()
-        cost = world.cost(state)
-        if not cost:
-            continue
-        following = [world.move(state, action) for action in range(N_ACTIONS)]
-        known = [c for c in map(world.cost, following) if c is not None]
-        assert min(known) == cost - 1
-        queue += [after for after in following if after not in seen]
-        seen |= set(following)
-
-
-def test_planning_errors_are_fatal_where_they_can_be() -> None:
-    narrow, wide = Chain(5, 1), Chain(5, 3)
-    assert narrow.planned(5, 7, 0.2) == pytest.approx((0.8, 0.0, 0.1, 0.1))
-    assert narrow.planned(5, 5, 0.3) == pytest.approx((0.7, 0.1, 0.1, 0.1))
-    assert wide.planned(5, 7, 0.3) == pytest.approx((0.7, 0.1, 0.1, 0.1)), "nothing is fatal here: any other action"
-    assert narrow.rates(5, 7, 0.2, 0.1) == ErrorRates(0.2, 0.1, 2 / 3, 2 / 3)
 
 
 @pytest.mark.parametrize("agent", list(points.AGENTS))
@@ -119,32 +83,6 @@ def test_a_budget_without_slack_reaches_the_bounds(t: int, p: float, s: float, f
         assert exact.react(world, setting).success == pytest.approx(react_bound(t, rates), abs=1e-12)
 
 
-@examples(30)
-@given(st.integers(1, 10), st.sampled_from([1, 3]), some_settings)
-def test_more_budget_and_more_plans_never_hurt_the_solver(t: int, every: int, setting: Setting) -> None:
-    world = Chain(t, every)
-    here = exact.tape_step(world, setting).success
-    more = Setting(setting.epsilon_p, setting.epsilon_s, setting.p_follow, setting.plans, setting.slack + 1)
-    wider = Setting(setting.epsilon_p, setting.epsilon_s, setting.p_follow, setting.plans + 1, setting.slack)
-    assert exact.tape_step(world, more).success >= here - 1e-9
-    assert exact.tape_step(world, wider).success >= here - 1e-9
-
-
-@pytest.mark.parametrize("every", [1, 3])
-@pytest.mark.parametrize("solve", EXACT)
-def test_success_falls_with_the_horizon_and_errors_and_rises_with_the_budget(every: int, solve) -> None:
-    def grid(t: int = 6, p: float = 0.2, s: float = 0.2, slack: int = 2) -> float:
-        return solve(Chain(t, every), Setting(p, s, 0.9, 4, slack)).success
-
-    for values in (
-        [grid(t=t) for t in range(1, 14)],
-        [grid(p=p / 10) for p in range(7)],
-        [grid(s=s / 10) for s in range(7)],
-        [grid(slack=slack) for slack in range(6, -1, -1)],
-    ):
-        assert all(later <= earlier + 1e-12 for earlier, later in pairwise(values)), values
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("player", list(points._PLAYERS.values()))
 def test_an_agent_without_errors_always_succeeds(kind: str, player: sampled.Player) -> None:
@@ -180,12 +118,6 @@ def test_the_script_twice_gives_the_same_bytes_and_says_simulation(
     assert "EXCEEDED" in capsys.readouterr().out
 
 
-def test_a_dry_run_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert toy.main(["--dry-run", "--limit", "1", "--out", str(tmp_path / "x")]) == 0
-    assert "15 simulated points" in capsys.readouterr().out
-    assert not (tmp_path / "x").exists()
-
-
 def test_an_exceeded_proven_bound_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,13 +126,6 @@ def test_an_exceeded_proven_bound_is_an_error(
     assert toy.main(args) == 1
     assert "WRONG: a proven bound is exceeded: U_ReAct" in capsys.readouterr().err
     assert "A BUG" in (tmp_path / "report.md").read_text()
-
-
-@pytest.mark.parametrize("bad", [["--epsilon-p", "2"], ["--plans", "0"], ["--seeds", "1", "1"], ["--limit", "0"]])
-def test_bad_arguments_are_refused(bad: list[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        toy.main(bad)
-    assert caught.value.code == 2
 
 
 def test_the_committed_results_are_those_of_this_code() -> None:

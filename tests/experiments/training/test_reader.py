@@ -16,17 +16,15 @@ from envs.hotpotqa.minds.base import HopTask
 from envs.hotpotqa.minds.chat_prompts import find_request
 from envs.musique.wordings import RELATIONS
 from experiments.training.reader import made_up, public, ship
-from experiments.training.reader.data import Row, Source, pack
+from experiments.training.reader.data import Row, Source
 from experiments.training.reader.engine_prompts import find_rows, tool_rows
-from experiments.training.reader.example import sentences, shortened
-from experiments.training.reader.forms import END, draw_form, form_rows, turn
+from experiments.training.reader.example import sentences
+from experiments.training.reader.forms import END, draw_form, turn
 from experiments.training.reader.lora import adapt
-from experiments.training.reader.relations import asking, stated
-from experiments.training.reader.train import Recipe, attention, learning_rate, loss_of, train
+from experiments.training.reader.train import Recipe, train
 from tape.errors import ModelError
 from tape.lm.adapter import CARD, FILE, MATRICES, card_of, load, write_merged
 from tape.lm.smollm2 import adapters_folder
-from tape.protocols.search import Passage
 from tape.tools.prompts.chat_schema import Reading
 
 
@@ -99,62 +97,6 @@ def test_nothing_that_is_held_out_is_trained_on(file: Path) -> None:
     assert second.question.startswith("when was Ann ")
 
 
-def test_public_sheets_quote_what_they_show(file: Path) -> None:
-    rng, hops = random.Random(1), public.load_hops(file)
-    passages = [hop.gold for hop in hops]
-    found = [public.hop_sheet(rng, hops, 2) for _ in range(60)] + [
-        public.stated_sheet(rng, passages, 2, 5) for _ in range(60)
-    ]
-    sheets = [sheet for sheet in found if sheet is not None]
-    assert len(sheets) > 60
-    for sheet in sheets:
-        texts = {p.title: p.text for p in sheet.passages}
-        for asked in sheet.asked:
-            assert asked.quote in texts.get(asked.title, "")
-            assert asked.answer in asked.quote
-            assert bool(asked.answer) == bool(asked.title)
-    assert any(not asked.answer for sheet in sheets for asked in sheet.asked)
-
-
-def test_initials_and_titles_end_no_sentence() -> None:
-    assert sentences("He met Samuel L. Jackson. Mr. Lawrence sang! A. P. J. Kalam won.") == [
-        "He met Samuel L. Jackson.",
-        "Mr. Lawrence sang!",
-        "A. P. J. Kalam won.",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("title", "text", "relation", "answer"),
-    [
-        ("Ann Lee", "Ann Lee (born 10 July 1951 in Tarn) is a Danish painter.", "date of birth", "10 July 1951"),
-        ("Ann Lee", "Ann Lee (born 10 July 1951 in Tarn) is a Danish painter.", "place of birth", "Tarn"),
-        ("Ann Lee", "Ann Lee (born 10 July 1951 in Tarn) is a Danish painter.", "occupation", "painter"),
-        ("Hope (film)", "Hope is a 1999 film directed by Glenn L. Martin.", "director", "Glenn L. Martin"),
-        ("Tarn", "It is old. He died in 1900. Tarn is a town in Ryki County, Poland.", "country", "Poland"),
-        ("Ann Lee", "She sang. She was the daughter of King John III of Sweden.", "father", "King John III of Sweden"),
-    ],
-)
-def test_what_a_paragraph_states_is_found(title: str, text: str, relation: str, answer: str) -> None:
-    passage = Passage("p", title, text)
-    assert (relation, answer) in [(found.names[0], said) for found, _, said in stated(passage)]
-    for asked in asking(random.Random(1), passage):
-        assert title.split(" (", maxsplit=1)[0] in asked.question
-        assert asked.answer in asked.quote
-        assert asked.quote in text
-
-
-def test_a_sentence_about_something_else_states_nothing() -> None:
-    assert not list(stated(Passage("p", "Tarn", "Tarn is old. The film Hope was directed by Ann Lee.")))
-
-
-def test_a_shortened_paragraph_keeps_its_sentence() -> None:
-    passage = public.Passage("1", "T", "One two three. Four five six. Seven eight nine.")
-    assert shortened(passage, "Four five six.", 6).text == "One two three. Four five six."
-    assert shortened(passage, "Seven eight nine.", 3).text == "Seven eight nine."
-    assert shortened(passage, "", 99).text == passage.text
-
-
 @pytest.fixture(scope="module")
 def tokenizer() -> Any:
     rng = random.Random(0)
@@ -175,37 +117,6 @@ def tiny(vocabulary: int, **options: Any) -> Any:
     return LlamaForCausalLM(config)
 
 
-def test_questions_of_a_row_do_not_see_each_other(tokenizer: Any) -> None:
-    rng = random.Random(7)
-    form, sheet = draw_form(rng), made_up.sheet(rng, 3, 4)
-    assert len(sheet.asked) > 1
-    model = tiny(len(tokenizer))
-    model.set_attn_implementation("f32_gqa")
-    begun, rows = form_rows(form, sheet)
-    together = loss_of(model, pack(tokenizer, begun, rows))[0].item()
-    apart = [loss_of(model, pack(tokenizer, begun, [row]))[0].item() for row in rows]
-    assert together == pytest.approx(sum(apart) / len(apart), rel=1e-4)
-    alone = pack(tokenizer, begun, rows[:1])
-    model.set_attn_implementation("sdpa")  # one question: an ordinary conversation
-    logits = model(input_ids=alone.ids[None]).logits[0]
-    wanted = alone.target >= 0
-    plain = torch.nn.functional.cross_entropy(logits[wanted], alone.target[wanted], reduction="sum")
-    assert apart[0] == pytest.approx(plain.item(), rel=1e-4)
-
-
-def test_answers_without_a_slip_are_counted(tokenizer: Any) -> None:
-    row = pack(tokenizer, "Text:", [("\n\nq", "a b"), ("\n\nr", "c d")])
-    model = tiny(len(tokenizer))
-    model.set_attn_implementation("f32_gqa")
-    wanted, logits = row.target >= 0, torch.zeros(len(row.ids), len(tokenizer))
-    logits[wanted, row.target[wanted]] = 1.0
-    last = int(wanted.nonzero()[-1])
-    for slip, share in ((False, 1.0), (True, 0.5)):
-        logits[last] = torch.where(torch.arange(len(tokenizer)) == row.target[last], 0.0, 1.0) if slip else logits[last]
-        model.lm_head.forward = lambda _, said=logits: said[wanted]
-        assert loss_of(model, row)[1] == share
-
-
 def test_the_engines_own_prompts_are_trained_on_as_they_are_sent() -> None:
     sheet = made_up.sheet(random.Random(3), 2, 3)
     begun, rows = find_rows(sheet)
@@ -219,24 +130,6 @@ def test_the_engines_own_prompts_are_trained_on_as_they_are_sent() -> None:
     assert [Reading.model_validate_json(told.removesuffix(END)).answer for _, told in rows] == [
         asked.answer for asked in sheet.asked
     ]
-
-
-def test_a_row_is_a_function_of_seed_and_number(tokenizer: Any, file: Path) -> None:
-    one, same = (Source(tokenizer, file) for _ in range(2))
-    for number in range(5):
-        assert torch.equal(one.row(1, number).ids, same.row(1, number).ids)
-    assert not torch.equal(one.row(1, 0).ids[:40], one.row(2, 0).ids[:40]) or len(one.row(1, 0).ids) != len(
-        one.row(2, 0).ids
-    )
-
-
-def test_the_learning_rate_holds_and_falls() -> None:
-    recipe = Recipe(100, warmup=4, decay=0.5)
-    rates = [learning_rate(recipe, step) / recipe.lr for step in range(100)]
-    assert rates[0] == 0.25
-    assert rates[4:50] == [1.0] * 46
-    assert rates[50:] == sorted(rates[50:], reverse=True)
-    assert rates[-1] == pytest.approx(0.02)
 
 
 @pytest.mark.slow
@@ -307,16 +200,6 @@ class _Stopped(Source):
         if number >= self._rows:
             raise KeyboardInterrupt
         return self._source.row(seed, number)
-
-
-def test_attention_of_shared_keys_is_that_of_repeated_ones() -> None:
-    torch.manual_seed(0)
-    q, k, v = torch.randn(1, 4, 5, 6), torch.randn(1, 2, 5, 6), torch.randn(1, 2, 5, 6)
-    found, _ = attention(None, q, k, v, _causal(5), scaling=None)
-    repeated = torch.nn.functional.scaled_dot_product_attention(
-        q, k.repeat_interleave(2, 1), v.repeat_interleave(2, 1), is_causal=True
-    )
-    torch.testing.assert_close(found.transpose(1, 2), repeated)
 
 
 def test_the_machine_readable_card_says_what_ships() -> None:

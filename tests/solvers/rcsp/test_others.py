@@ -91,9 +91,8 @@ def test_the_same_costs_as_cbc(search: ModuleType) -> None:
 @pytest.mark.soak
 @pytest.mark.skipif(bool(CBC_MISSING), reason=CBC_MISSING or "CBC runs")
 @both
-@pytest.mark.parametrize("block", range(10))
-def test_long_sweep_against_cbc(search: ModuleType, block: int) -> None:
-    _agrees_with_cbc(search, range(1000 + block * 50, 1000 + block * 50 + 50))
+def test_long_sweep_against_cbc(search: ModuleType) -> None:
+    _agrees_with_cbc(search, range(1000, 1100))
 
 
 @pytest.mark.soak

@@ -200,7 +200,6 @@ def test_random_forgeries_pass_only_in_fields_that_are_listed(episodes: list[Epi
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(3600)
 def test_1_000_random_forgeries_of_each_method(
     method: str, play: Play, record_property: Callable[[str, object], None], tmp_path: Path
 ) -> None:

@@ -69,8 +69,39 @@ class Truth:
     broken: int = 0
 
 
-class Tools(Domain, Environment):
-    """An environment of tools with random costs, and its own domain.
+class Costs(Domain):
+    """What the tools cost at most.
+
+    Args:
+        rng: The source of all chance.
+    """
+
+    deterministic = False
+
+    def __init__(self, rng: random.Random) -> None:
+        self.worst = {
+            action: Resources({kind: rng.randint(0, 40) for kind in rng.sample(KINDS, 3)} | {"steps": 1})
+            for action in ACTIONS
+        }
+
+    def key(self, state: State) -> str:
+        return str(state)
+
+    def render(self, state: State) -> str:
+        return str(state)
+
+    def project(self, observation: Observation) -> State:
+        return observation.text
+
+    def admissible(self, state: State) -> Sequence[Action]:
+        return ACTIONS
+
+    def cost(self, state: State, action: Action) -> Resources:
+        return self.worst[action]
+
+
+class Tools(Environment):
+    """An environment of tools with random costs.
 
     Args:
         rng: The source of all chance.
@@ -78,15 +109,9 @@ class Tools(Domain, Environment):
         truth: Is told what is spent.
     """
 
-    deterministic = False
-
     def __init__(self, rng: random.Random, faults: Faults, truth: Truth) -> None:
-        self.domain = self
+        self.domain: Costs = Costs(rng)
         self._rng, self._faults, self._truth = rng, faults, truth
-        self._worst = {
-            action: Resources({kind: rng.randint(0, 40) for kind in rng.sample(KINDS, 3)} | {"steps": 1})
-            for action in ACTIONS
-        }
         self._steps, self._goal = 0, rng.randint(2, 12)
 
     def reset(self, seed: int) -> Observation:
@@ -96,7 +121,7 @@ class Tools(Domain, Environment):
         return self._steps >= self._goal
 
     async def astep(self, action: Action) -> tuple[Observation, Resources]:
-        rng, worst = self._rng, self._worst[action]
+        rng, worst = self._rng, self.domain.worst[action]
         if rng.random() < self._faults.waits:
             await asyncio.sleep(0)
         if rng.random() < self._faults.tool_fails:
@@ -114,21 +139,6 @@ class Tools(Domain, Environment):
 
     def step(self, action: Action) -> tuple[Observation, Resources]:
         raise AssertionError("astep takes its place")
-
-    def key(self, state: State) -> str:
-        return str(state)
-
-    def render(self, state: State) -> str:
-        return str(state)
-
-    def project(self, observation: Observation) -> State:
-        return observation.text
-
-    def admissible(self, state: State) -> Sequence[Action]:
-        return ACTIONS
-
-    def cost(self, state: State, action: Action) -> Resources:
-        return self._worst[action]
 
     def prompt_format(self, name: str) -> Any:
         return PromptFormat()

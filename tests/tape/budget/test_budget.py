@@ -1,4 +1,3 @@
-from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
 import pytest
@@ -158,37 +157,6 @@ def test_unknown_usage_books_the_whole_reservation() -> None:
     ledger = Ledger(Budget({"tokens": 9}))
     ledger.settle(ledger.reserve(Resources({"tokens": 5})), Resources({"tokens": None}))
     assert ledger.used == Resources({"tokens": 5})
-
-
-@given(
-    cap=st.integers(0, 60),
-    requests=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), st.booleans()), max_size=60),
-)
-def test_no_overspend_under_concurrent_reserve_and_settle(cap: int, requests: list[tuple[int, int, bool]]) -> None:
-    run = Ledger(Budget({"tokens": cap}), name="run")
-    episodes = [Ledger(Budget({"tokens": cap}), run) for _ in range(3)]
-
-    def work(item: tuple[int, tuple[int, int, bool]]) -> int:
-        number, (worst, actual, give_back) = item
-        ledger = episodes[number % 3]
-        try:
-            reservation = ledger.reserve(Resources({"tokens": worst}))
-        except BudgetExceededError:
-            return 0
-        assert (run.remaining("tokens") or 0) >= 0
-        if give_back:
-            ledger.release(reservation)
-            return 0
-        used = min(actual, worst)
-        ledger.settle(reservation, Resources({"tokens": used}))
-        return used
-
-    with ThreadPoolExecutor(8) as pool:
-        spent = sum(pool.map(work, enumerate(requests)))
-    assert run.used["tokens"] == spent <= cap
-    assert sum(e.used["tokens"] or 0 for e in episodes) == spent
-    assert run.remaining("tokens") == cap - spent
-    assert not run.overspent()
 
 
 KINDS = ["usd", "seconds", "wall_seconds", "tokens", "calls", "steps", "treasure", "traffic", "trip money"]

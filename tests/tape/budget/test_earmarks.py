@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import threading
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 import pytest
@@ -334,45 +331,3 @@ class Earmarks(RuleBasedStateMachine):
 
 TestEarmarks = Earmarks.TestCase
 TestEarmarks.settings = settings(examples(400), stateful_step_count=25)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_threads_never_take_more_than_there_is(seed: int) -> None:
-    root = Ledger(Budget({"usd": 1000, "steps": 400}))
-    spent: list[int] = []
-
-    def work(number: int) -> None:
-        rng = random.Random(f"{seed} {number}")
-        for _ in range(60):
-            with ExitStack() as stack:
-                ledger: Ledger = root
-                try:
-                    for _ in range(rng.randrange(3)):
-                        ledger = stack.enter_context(ledger.earmark(Budget({"usd": rng.randrange(1, 40)})))
-                    if rng.random() < 0.3:
-                        ledger = Ledger(Budget({"steps": 2}), ledger)
-                    worst = Resources({"usd": rng.randrange(1, 20), "steps": 1})
-                    with ledger.reserve(worst) as reserved:
-                        used = rng.randrange((worst["usd"] or 0) + 1)
-                        reserved.settle(Resources({"usd": used, "steps": 1}))
-                        spent.append(used)
-                    assert (root.used["usd"] or 0) + (root.reserved["usd"] or 0) <= 1000
-                except BudgetExceededError:
-                    pass
-
-    failures: list[BaseException] = []
-
-    def guarded(number: int) -> None:
-        try:
-            work(number)
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=guarded, args=(n,)) for n in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
-    assert root.reserved == Resources()
-    assert root.used == Resources({"usd": sum(spent), "steps": len(spent)})

@@ -418,8 +418,8 @@ def test_no_schedule_overspends_without_an_explanation(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_a_million_schedules(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
-    counts = sweep(1_000_000, 50, tmp_path)
-    assert counts["schedules"] == 1_000_000
+def test_a_hundred_thousand_schedules(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+    counts = sweep(100_000, 10, tmp_path)
+    assert counts["schedules"] == 100_000
     for name, count in sorted(counts.items()):
         record_property(name, count)

@@ -166,11 +166,10 @@ def random_case(rng: random.Random) -> dict[str, Any]:
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(7200)
-def test_100_000_scripted_searches_with_failing_and_lying_parts(
+def test_20_000_scripted_searches_with_failing_and_lying_parts(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    rng, count = random.Random(0), int(os.environ.get("TAPE_SOAK_SEARCHES", "100000"))
+    rng, count = random.Random(0), int(os.environ.get("TAPE_SOAK_SEARCHES", "20000"))
     ends: Counter[str] = Counter()
     longest_of_window = 0.0
     for _ in range(count):

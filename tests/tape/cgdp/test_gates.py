@@ -97,7 +97,7 @@ def test_all_configurations_fire_where_the_definitions_say() -> None:
     assert all(compare(400, seed=1).values())
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_all_configurations_fire_where_the_definitions_say_on_10000_traces() -> None:
     fired = compare(10_000, seed=2)
     assert all(0 < count < 10_000 for count in fired.values()), fired

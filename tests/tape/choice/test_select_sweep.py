@@ -24,18 +24,12 @@ def test_select_is_brute_force() -> None:
     assert set(sweep(range(400))) >= FORMS
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("block", range(4))
-def test_select_is_brute_force_on_thousands(block: int) -> None:
-    assert set(sweep(range(1000 + block * 700, 1700 + block * 700))) >= FORMS
-
-
 @pytest.mark.soak
-def test_select_is_brute_force_on_a_hundred_thousand_graphs(record_property: Callable[[str, object], None]) -> None:
-    found = sweep(range(100_000, 201_000))
+def test_select_is_brute_force_on_ten_thousand_graphs(record_property: Callable[[str, object], None]) -> None:
+    found = sweep(range(100_000, 110_500))
     for name, count in sorted(found.items()):
         record_property(name, count)
     unknown = found["graph: too many paths to try"]
     graphs = sum(count for name, count in found.items() if name.startswith("graph")) - unknown
     assert set(found) >= FORMS
-    assert graphs >= 100_000, f"{unknown} were too large for brute force"
+    assert graphs >= 10_000, f"{unknown} were too large for brute force"

@@ -103,9 +103,9 @@ def test_a_second_ctrl_c_ends_it_where_it_stands(data: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_other_signals_end_it_alike(number: signal.Signals, data: Path, tmp_path: Path) -> None:
-    running = Running(commands(data, tmp_path / "out")["workers"], tmp_path / "folder")
+@pytest.mark.parametrize(("number", "kind"), [(signal.SIGTERM, "workers"), (signal.SIGHUP, "run")])
+def test_other_signals_end_it_alike(number: signal.Signals, kind: str, data: Path, tmp_path: Path) -> None:
+    running = Running(commands(data, tmp_path / "out")[kind], tmp_path / "folder")
     running.until(lambda: "] easy" in running.out)
     ended = running.interrupt(number, group=False)
     check(ended, "tape run", 128 + number)
@@ -114,7 +114,7 @@ def test_other_signals_end_it_alike(number: signal.Signals, data: Path, tmp_path
 
 @pytest.mark.slow
 def test_under_nohup_a_closed_terminal_is_not_heard(data: Path, tmp_path: Path) -> None:
-    playing = commands(data, tmp_path / "out")["workers"]
+    playing = commands(data, tmp_path / "out")["run"]
     running = Running(["sh", "-c", "trap '' HUP; exec \"$@\"", "sh", *playing], tmp_path / "folder")
     running.until(lambda: "] easy" in running.out)
     check(running.interrupt(signal.SIGHUP, signal.SIGINT, apart=0.5), "tape run")

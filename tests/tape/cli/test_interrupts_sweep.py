@@ -54,13 +54,13 @@ def test_ctrl_c_at_random_moments(data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_ctrl_c_at_two_hundred_random_moments(data: Path, tmp_path: Path) -> None:
+def test_ctrl_c_at_fifty_random_moments(data: Path, tmp_path: Path) -> None:
     began = time.monotonic()
-    found = sweep(data, tmp_path, seed=2, each=40)
+    found = sweep(data, tmp_path, seed=2, each=10)
     counted = sum(int(tally["interrupted"] + tally["had ended"]) for tally in found.values())
     figures = {"moments": counted, "commands": found, "tracebacks": 0, "children left": 0, "files left": 0,
                "seconds": round(time.monotonic() - began, 1)}  # fmt: skip
     if where := os.environ.get("TAPE_SOAK_RESULTS"):
         (Path(where) / "interrupts.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    assert counted == 200
-    assert sum(tally["interrupted"] for tally in found.values()) > 100
+    assert counted == 50
+    assert sum(tally["interrupted"] for tally in found.values()) > 25

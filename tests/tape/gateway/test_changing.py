@@ -321,8 +321,7 @@ def test_servers_that_change_at_random(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(3600)
-def test_100_servers_that_change_at_random(tmp_path: Path) -> None:
-    found = sweep(tmp_path, 100)
+def test_30_servers_that_change_at_random(tmp_path: Path) -> None:
+    found = sweep(tmp_path, 30)
     if folder := os.environ.get("TAPE_SOAK_RESULTS"):
-        Path(folder, "changing_servers.json").write_text(json.dumps({"servers": 100, **found}, indent=1) + "\n")
+        Path(folder, "changing_servers.json").write_text(json.dumps({"servers": 30, **found}, indent=1) + "\n")

@@ -261,7 +261,7 @@ def test_no_schedule_overspends(seed: int, tmp_path_factory: pytest.TempPathFact
 
 @pytest.mark.soak
 def test_no_schedule_of_many_overspends(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
-    schedules = 20_000
+    schedules = 5_000
     record_property("schedules", schedules)
     record_property("calls", sweep(schedules, tmp_path))
     record_property("overspent", 0)

@@ -193,10 +193,10 @@ def test_the_sweep_notices_what_is_declared_too_low(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.soak
-def test_a_million_random_schedules_overspend_nothing(
+def test_fifty_thousand_random_schedules_overspend_nothing(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    found = sweep(1_000_000, 0, tmp_path)
+    found = sweep(50_000, 0, tmp_path)
     record_property("schedules", json.dumps(found))
     if folder := os.environ.get("TAPE_SOAK_RESULTS"):
         (Path(folder) / "schedules.json").write_text(json.dumps(found, indent=2) + "\n", "utf-8")

@@ -92,6 +92,5 @@ def test_nothing_is_overspent_by_what_inspect_may_do() -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(3600)
-def test_nothing_is_overspent_by_what_inspect_may_do_100_times() -> None:
-    swept("inspect", scenario, 100, os.environ.get("TAPE_SOAK_RESULTS"))
+def test_nothing_is_overspent_by_what_inspect_may_do_40_times() -> None:
+    swept("inspect", scenario, 40, os.environ.get("TAPE_SOAK_RESULTS"))

@@ -12,6 +12,9 @@ from typing import Any
 from tape.lm.base import LanguageModel
 from tape.testing.endpoint import JsonHandler, complete
 
+CANARY = "sk-canary-0123456789abcdef"
+"""The key of hosted models in tests; it must appear nowhere."""
+
 Fault = Callable[["Faulty", dict[str, Any]], None]
 
 

@@ -8,24 +8,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from tape.lm.base import (
-    Completion,
-    Constraint,
-    Message,
-    Price,
-    Request,
-)
+from tape.lm.base import Completion, Constraint, Message, Price, Request
 from tape.lm.hosted.model import HostedLM
 from tape.lm.hosted.providers import OPENAI
 from tests.tape.lm.endpoint import Endpoint
 
 PROMPT = (Message("system", "You play."), Message("user", "What next?"))
-
-
 PRICE = Price(Decimal("1e-6"), Decimal("2e-6"))
-
-
-CANARY = "sk-canary-0123456789abcdef"
 
 
 class Move(BaseModel):

@@ -41,12 +41,6 @@ def test_a_number_is_off_by_half_a_step_at_most(rows: int, columns: int, over: i
     assert ((rounded.float() * steps - matrix).abs() <= steps * 0.5001).all()
 
 
-def test_zeros_stay_zeros() -> None:
-    rounded, scale = quantised(torch.zeros(2, 3), 1)
-    assert not rounded.any()
-    assert (scale > 0).all()
-
-
 def test_what_is_added_is_the_product_of_the_stored_factors(tmp_path: Path) -> None:
     folder = made(tmp_path / "adapter")
     stored = load_file(folder / FILE)
@@ -156,17 +150,6 @@ def test_scales_whose_product_is_infinite_are_refused(tmp_path: Path) -> None:
         add({NAME: torch.ones(4, 3, dtype=torch.float16)}, folder)
 
 
-def test_a_tensor_that_no_adapter_has_is_refused(tmp_path: Path) -> None:
-    folder = made(tmp_path / "adapter")
-    save_file({**load_file(folder / FILE), f"{NAME}.alpha": torch.ones(1)}, folder / FILE)
-    refused(folder, "up_proj.* is no pair")
-
-
-def test_whole_numbers_are_not_added_to(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"which is \(4, 3\) of torch.int8"):
-        add({NAME: torch.ones(4, 3, dtype=torch.int8)}, made(tmp_path / "adapter"))
-
-
 def test_neither_a_pipe_nor_a_huge_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = made(tmp_path / "adapter")
     monkeypatch.setattr("tape.reading.MOST_BYTES", 100)
@@ -224,9 +207,8 @@ def test_a_spoilt_adapter_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(1800)
 def test_long_sweep_of_spoilt_adapters(tmp_path: Path) -> None:
-    found = sweep(tmp_path, 1000, 10_000)
+    found = sweep(tmp_path, 1000, 5_000)
     if folder := os.environ.get("TAPE_SOAK_RESULTS"):
         (Path(folder) / "adapters.json").write_text(json.dumps(found, indent=1) + "\n")
 

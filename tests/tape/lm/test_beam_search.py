@@ -160,17 +160,6 @@ def test_they_fit_what_is_set_aside_for_independent_ones() -> None:
         asyncio.run(AccountedLM(tiny_lm(), Ledger(Budget({"tokens": least - 1}))).generate([usual()]))
 
 
-def test_many_are_searched_in_several_batches() -> None:
-    requests = [replace(usual(), seed=seed, n=50) for seed in range(3)]  # more than MAX_ROWS
-    together = ask(*requests)
-    assert together[2].texts == ask(requests[2])[0].texts
-    assert all(len(set(one.texts)) == 50 for one in together)
-
-
-def test_distinct_samples_are_another_entry_of_a_cache() -> None:
-    assert usual().fingerprint("m") != replace(usual(), distinct=False).fingerprint("m")
-
-
 def test_pairs_that_may_not_adjoin_are_left_out_unless_nothing_else_is_left() -> None:
     request = Request("", max_tokens=2, n=20, temperature=1.0)
     search = Search([9], request, None, EOS, 100, lambda first, second: (first, second) != (1, 2))

@@ -9,29 +9,15 @@ from typing import Any
 import pytest
 
 from tape.errors import ConfigError, EndpointWarning, ModelError
-from tape.lm.base import (
-    BatchError,
-    Choice,
-    Constraint,
-    Forced,
-    Grammar,
-    JsonSchema,
-    Regex,
-    Request,
-)
+from tape.lm.base import BatchError, Choice, Constraint, Forced, Grammar, JsonSchema, Regex, Request
 from tape.lm.batching import EpisodeBatch
 from tape.lm.bundled import sizes
 from tape.lm.hosted.model import HostedLM
 from tape.lm.hosted.providers import OLLAMA, OPENAI, PROMPT_FORMATS, PROVIDERS, SGLANG, VLLM
-from tests.tape.lm.endpoint import Endpoint
-from tests.tape.lm.hosting import CANARY, MOVE, PROMPT, Move, ask, opened, says, wrapped
+from tests.tape.lm.endpoint import CANARY, Endpoint
+from tests.tape.lm.hosting import MOVE, PROMPT, Move, ask, opened, says, wrapped
 
 pytest.importorskip("openai")
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
 
 
 def test_a_free_answer_with_its_usage() -> None:
@@ -136,13 +122,6 @@ def test_samples_are_asked_for_one_by_one_where_the_server_gives_one() -> None:
     assert many.texts == singles.texts
     assert many.usage.calls == 3
     assert [body.get("n") for body in endpoint.bodies] == [3, None, None, None, None, None]
-
-
-def test_n_calls_are_in_flight() -> None:
-    # The endpoint answers nobody before five have asked, so fewer in flight would never end.
-    with Endpoint(says("up"), together=5) as endpoint:
-        asyncio.run(opened(endpoint, concurrency=5).generate([Request(str(i), 5) for i in range(10)]))
-    assert endpoint.most_in_flight == 5
 
 
 def test_a_batch_has_all_its_calls_in_flight() -> None:

@@ -5,19 +5,11 @@ import warnings
 import pytest
 
 from tape.errors import EndpointWarning
-from tape.lm.base import (
-    Choice,
-    JsonSchema,
-)
+from tape.lm.base import Choice, JsonSchema
 from tests.tape.lm.endpoint import Endpoint
-from tests.tape.lm.hosting import CANARY, MOVE, Move, ask, opened, says, wrapped
+from tests.tape.lm.hosting import MOVE, Move, ask, opened, says, wrapped
 
 pytest.importorskip("openai")
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
 
 
 def test_refusals_and_truncations_are_reported_and_not_repaired() -> None:

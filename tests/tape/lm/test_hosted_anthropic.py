@@ -9,21 +9,15 @@ from pydantic import BaseModel
 from tape.errors import ModelError
 from tape.lm.base import BatchError, Choice, Completion, JsonSchema, Message, Request
 from tape.lm.registry import open_model
-from tests.tape.lm.endpoint import Endpoint
+from tests.tape.lm.endpoint import CANARY, Endpoint
 
 pytest.importorskip("anthropic")
 
-CANARY = "sk-canary-0123456789abcdef"
 PROMPT = (Message("system", "You play."), Message("user", "What next?"))
 
 
 class Move(BaseModel):
     action: Literal["U", "D"]
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", CANARY)
 
 
 def ask(endpoint: Endpoint, request: Request) -> Completion:

@@ -7,26 +7,15 @@ import pytest
 
 from tape.budget import Budget, Ledger
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import (
-    BatchError,
-    Choice,
-    Completion,
-    EndpointError,
-    Request,
-)
+from tape.lm.base import BatchError, Choice, Completion, EndpointError, Request
 from tape.lm.batching import EpisodeBatch
 from tape.lm.cache import CachedLM
 from tape.lm.hosted.limits import Limits
 from tape.lm.hosted.model import HostedLM
-from tests.tape.lm.endpoint import FAULTS, Endpoint
-from tests.tape.lm.hosting import CANARY, ask, opened, says, wrapped
+from tests.tape.lm.endpoint import Endpoint
+from tests.tape.lm.hosting import ask, opened, says
 
 pytest.importorskip("openai")
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
 
 
 @pytest.mark.parametrize("fault", ["429", "500", "503", "cut", "html", "garbage", "list", "no choices", "odd choices"])
@@ -43,7 +32,7 @@ def test_retryable_failures_are_retried(fault: str) -> None:
 
 def test_a_hanging_call_is_cut_off_and_retried() -> None:
     with Endpoint(says("up"), ["hang"]) as endpoint:
-        completion = ask(opened(endpoint, timeout=3))
+        completion = ask(opened(endpoint, timeout=1))
     assert completion.texts == ("up",)
     assert completion.usage.calls == 2
 
@@ -126,19 +115,3 @@ def test_the_others_of_a_batch_keep_their_answers(tmp_path: Any) -> None:
     assert isinstance(bad.answers[1], EndpointError)
     assert calls == [2, 1, 2]
     assert again == 1, "what was answered is in the cache, what failed is asked again"
-
-
-@pytest.mark.parametrize("fault", sorted(FAULTS))
-@pytest.mark.filterwarnings("ignore::tape.errors.EndpointWarning")
-def test_every_fault_ends_in_an_answer_or_a_counted_failure(fault: str) -> None:
-    with Endpoint(wrapped("up"), [fault], forever=True) as endpoint:
-        model = opened(endpoint, timeout=2 if fault == "hang" else 30, retries=1, repairs=1)
-        ledger = Ledger(Budget({"calls": 100}))
-        try:
-            completion = ask(AccountedLM(model, ledger), Choice(("up", "down")))
-        except BatchError:
-            pass
-        else:
-            assert completion.usage.calls == ledger.used["calls"]
-    assert 1 <= len(endpoint.bodies) <= 4
-    assert set(ledger.violations) == ({"tokens"} if fault == "huge usage" else set())

@@ -21,20 +21,14 @@ from tape.lm.hosted.http import MOST_BYTES
 from tape.lm.hosted.model import MOST_USAGE, HostedLM
 from tape.lm.hosted.providers import ANTHROPIC, OPENAI
 from tape.lm.hosted.wire import LONGEST_WAIT, retry_after
+from tests.tape.lm.endpoint import CANARY
 from tests.tape.lm.hostile import WAITS, Hostile, bombs, chat, endless, hostile_reply, http
 
 pytest.importorskip("openai")
 pytest.importorskip("anthropic")
 
-CANARY = "sk-canary-0123456789abcdef"
 PROMPT = (Message("system", "You play."), Message("user", "What next?"))
 REQUEST = Request(PROMPT, 20)
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
-    monkeypatch.setenv("ANTHROPIC_API_KEY", CANARY)
 
 
 def opened(endpoint: Hostile, provider: Any = OPENAI, **limits: Any) -> HostedLM:

@@ -1,7 +1,5 @@
 """A key is read from the environment and appears nowhere else: no trace, log, error, warning or repr."""
 
-import asyncio
-import gc
 import logging
 import traceback
 from pathlib import Path
@@ -9,21 +7,16 @@ from typing import Any
 
 import pytest
 
+from tape.budget import Budget, Ledger
 from tape.cli.main import main
 from tape.errors import ConfigError, ModelError
-from tape.lm.base import Choice, Request
-from tape.lm.hosted.providers import OPENAI
+from tape.lm.accounting import AccountedLM
+from tape.lm.base import BatchError, Choice
 from tape.lm.registry import open_model
-from tests.tape.lm.endpoint import FAULTS, Endpoint
+from tests.tape.lm.endpoint import CANARY, FAULTS, Endpoint
+from tests.tape.lm.hosting import ask, opened, wrapped
 
 pytest.importorskip("openai")
-
-CANARY = "sk-canary-0123456789abcdef"
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
 
 
 def everything(error: BaseException | None, seen: set[int] | None = None) -> str:
@@ -38,25 +31,29 @@ def everything(error: BaseException | None, seen: set[int] | None = None) -> str
 
 
 @pytest.mark.parametrize("fault", ["", *sorted(FAULTS)])
-def test_no_fault_gives_the_key_away(fault: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_every_fault_ends_in_an_answer_or_a_counted_failure_and_gives_no_key_away(
+    fault: str, caplog: pytest.LogCaptureFixture
+) -> None:
     shown: list[Any] = []
+    ledger = Ledger(Budget({"calls": 100}))
     with (
-        Endpoint(lambda body: ['{"answer": "up"}'], [fault], forever=True) as endpoint,
+        Endpoint(wrapped("up"), [fault], forever=True) as endpoint,
         caplog.at_level(logging.DEBUG),
         pytest.WarningsRecorder(_ispytest=True) as warned,
     ):
-        timeout = 2 if fault == "hang" else 30
-        model = OPENAI(f"test@{endpoint.url}#backoff=0,retries=1,timeout={timeout}")
+        model = opened(endpoint, timeout=1 if fault == "hang" else 30, retries=1, repairs=1)
         try:
-            shown += asyncio.run(model.generate([Request("What next?", 5, Choice(("up", "down")))]))
-        except ModelError as error:
+            shown.append(answer := ask(AccountedLM(model, ledger), Choice(("up", "down"))))
+            assert answer.usage.calls == ledger.used["calls"]
+        except BatchError as error:
             shown.append(everything(error))
+    assert 1 <= len(endpoint.bodies) <= 4
+    assert set(ledger.violations) == ({"tokens"} if fault == "huge usage" else set())
     assert any(CANARY in str(headers) for headers in endpoint.headers), "the endpoint did get the key"
-    shown += [repr(model), str(model), model.name, model.identity, repr(model._wire)]  # type: ignore[attr-defined]
+    shown += [repr(model), str(model), model.name, model.identity, repr(model._wire)]
     shown += [str(warning.message) for warning in warned]
     shown += [record.getMessage() for record in caplog.records]
     assert CANARY not in repr(shown)
-    gc.collect()
 
 
 @pytest.mark.parametrize("fault", ["echo", "echo 500", "echo text"])

@@ -1,13 +1,11 @@
 """Real Sokoban episodes of the bundled LM through HTTP, played by the command line."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tape.cli.main import main
-from tape.errors import EndpointWarning
 from tape.lm.bundled import open_bundled
 from tests.tape.chat_player import ChatPlayer
 from tests.tape.helpers import without_times
@@ -69,25 +67,3 @@ def test_episodes_under_a_hard_cap_survive_faults(tmp_path: Path) -> None:
     assert sum(r["malformed"] for r in results) > 0
     assert all(not r["broken_declarations"] for r in results)
     assert all(r["used"]["calls"] <= 200 and r["used"]["tokens"] <= 600000 for r in results)
-
-
-@pytest.mark.slow
-def test_an_endpoint_that_ignores_everything_is_named_and_counted(tmp_path: Path) -> None:
-    with (
-        Endpoint(lambda body: ["As an assistant, I would go right."] * body.get("n", 1)) as endpoint,
-        pytest.warns(EndpointWarning, match="ignores the schema"),
-    ):
-        results = run(f"openai:deaf@{endpoint.url}", tmp_path / "out")
-    assert not any(r["success"] for r in results)
-    assert all(r["malformed"] > 0 for r in results)
-
-
-@pytest.mark.slow
-def test_a_dead_endpoint_ends_its_episodes_and_says_why(tmp_path: Path) -> None:
-    with Endpoint(lambda body: [""], ["500"], forever=True) as endpoint:
-        arguments = ["run", "sokoban", "--levels", "easy", "--limit", "2", "--quiet", "--out", str(tmp_path)]
-        code = main([*arguments, "--model", f"openai:dead@{endpoint.url}#backoff=0,retries=1"])
-    assert code == 1
-    lines = [json.loads(line) for line in (tmp_path / "episodes.jsonl").read_text().splitlines()]
-    assert [line["result"]["end_state"] for line in lines] == ["model_error"] * 2
-    assert all("HTTP 500: oops (tried 2 times)" in line["result"]["detail"] for line in lines)

@@ -166,6 +166,7 @@ def test_fingerprints_cover_everything_that_matters() -> None:
         replace(base, n=2),
         replace(base, temperature=0.6),
         replace(base, seed=1),
+        replace(base, n=2, distinct=True),
     ]
     prints = {r.fingerprint("m") for r in [base, *variants]} | {base.fingerprint("other")}
     assert len(prints) == len(variants) + 2

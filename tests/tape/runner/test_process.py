@@ -1,4 +1,4 @@
-"""Whole runs in fresh processes with the smallest bundled model: Ctrl-C, kill, identical results."""
+"""Whole runs with the smallest bundled model, some of them in processes that are stopped: always the same results."""
 
 import csv
 import json
@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tape.budget import Resources
+from tape.cli.main import main
 from tape.lm.bundled import sizes
 from tape.runner.journal import Journal
 from tests.tape.helpers import without_times
@@ -20,16 +21,16 @@ from tests.tape.helpers import without_times
 pytestmark = pytest.mark.slow
 
 
-def command(out: Path, *more: str) -> list[str]:
-    model = f"bundled:{sizes('compact')[0]}"
-    base = [sys.executable, "-m", "tape", "run", "sokoban", "--levels", "easy", "--model", model]
-    return [*base, "--limit", "6", "--repeats", "2", "--batch", "3", "--out", str(out), *more]
+PROCESS = [sys.executable, "-m", "tape"]
 
 
-def play(out: Path, hashseed: str = "0", *more: str) -> list[dict[str, Any]]:
-    env = {**os.environ, "PYTHONHASHSEED": hashseed}
-    done = subprocess.run(command(out, *more), env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+def arguments(out: Path, *more: str) -> list[str]:
+    base = ["run", "sokoban", "--levels", "easy", "--model", f"bundled:{sizes('compact')[0]}", "--limit", "6"]
+    return [*base, "--repeats", "2", "--batch", "3", "--out", str(out), *more]
+
+
+def play(out: Path, *more: str) -> list[dict[str, Any]]:
+    assert main(arguments(out, *more)) == 0
     return without_times(out)
 
 
@@ -42,7 +43,7 @@ def stop_after(
     out: Path, lines: int, how: signal.Signals, *more: str, shell: Sequence[str] = FOREGROUND
 ) -> tuple[int, str]:
     """Start a run and send it a signal once it has printed that many episodes."""
-    full = [*shell, *command(out, *more)]
+    full = [*shell, *PROCESS, *arguments(out, *more)]
     process = subprocess.Popen(full, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     assert process.stdout is not None
     for _ in range(lines):
@@ -78,7 +79,12 @@ def by_key(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_the_same_command_gives_the_same_tables_in_every_process(tmp_path: Path, first: Path, whole: list[Any]) -> None:
-    assert play(tmp_path / "run", "12345") == whole
+    env = {**os.environ, "PYTHONHASHSEED": "12345"}
+    done = subprocess.run(
+        [*PROCESS, *arguments(tmp_path / "run")], env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert without_times(tmp_path / "run") == whole
     assert tables(tmp_path / "run") == tables(first)
     assert "solver ms" not in tables(first)[0]
     assert "| tape |" in tables(first)[0]
@@ -101,17 +107,16 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_resume(
     assert by_key(play(out)) == by_key(whole)
 
 
-@pytest.mark.parametrize("lines", [1, 5])
-def test_a_killed_run_resumes_to_the_same_episodes(tmp_path: Path, whole: list[Any], lines: int) -> None:
+def test_a_killed_run_resumes_to_the_same_episodes(tmp_path: Path, whole: list[Any]) -> None:
     out = tmp_path / "run"
-    stop_after(out, lines, signal.SIGKILL)
+    stop_after(out, 5, signal.SIGKILL)
     assert play(out) == whole
 
 
 def test_a_killed_run_has_spent_what_it_may_have_spent(tmp_path: Path, whole: list[Any]) -> None:
     out, budget = tmp_path / "run", ("--run-budget", "tokens=100000000,calls=1000000")
     stop_after(out, 2, signal.SIGKILL, *budget)
-    assert by_key(play(out, "0", *budget, "--workers", "2")) == by_key(whole)
+    assert by_key(play(out, *budget, "--workers", "2")) == by_key(whole)
     journal = Journal(out / "run-ledger.jsonl", Resources())
     journal.close()
     used = [line["result"]["used"] for line in whole]
@@ -123,9 +128,9 @@ def test_a_killed_run_has_spent_what_it_may_have_spent(tmp_path: Path, whole: li
 
 def test_a_cache_changes_nothing_but_the_work(tmp_path: Path, whole: list[Any]) -> None:
     cache = str(tmp_path / "cache.sqlite")
-    assert play(tmp_path / "a", "0", "--cache", cache) == whole
+    assert play(tmp_path / "a", "--cache", cache) == whole
     filled = Path(cache).read_bytes()
-    assert play(tmp_path / "b", "0", "--cache", cache) == whole
+    assert play(tmp_path / "b", "--cache", cache) == whole
     assert Path(cache).read_bytes() == filled, "the second run asked the model for something new"
     results = [json.loads(line)["result"] for line in (tmp_path / "b" / "episodes.jsonl").read_text().splitlines()]
     assert all(result["paid"] == {"steps": result["steps"]} for result in results)
@@ -133,7 +138,7 @@ def test_a_cache_changes_nothing_but_the_work(tmp_path: Path, whole: list[Any]) 
 
 
 def test_constrained_and_forced_execution_act_alike_with_a_real_model(tmp_path: Path, whole: list[Any]) -> None:
-    forced = play(tmp_path / "run", "0", "--execution", "forced")
+    forced = play(tmp_path / "run", "--execution", "forced")
     assert [line["result"]["actions"] for line in forced] == [line["result"]["actions"] for line in whole]
     assert all("act" not in line["result"]["lm_calls"] for line in forced)
     assert any(line["result"]["lm_calls"].get("act") for line in whole)

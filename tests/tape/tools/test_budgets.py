@@ -96,7 +96,7 @@ def test_only_a_broken_declaration_breaks_a_cap() -> None:
 
 @pytest.mark.soak
 def test_caps_hold_in_many_episodes(record_property: Callable[[str, object], None]) -> None:
-    count = int(os.environ.get("TAPE_TOOL_EPISODES", "20000"))
+    count = int(os.environ.get("TAPE_TOOL_EPISODES", "4000"))
     ends = sweep(count, "soak") + sweep(count // 4, "soak lies", lies=True)
     record_property("episodes", count + count // 4)
     record_property("ends", dict(ends))

@@ -187,7 +187,7 @@ def test_episodes_with_misbehaving_tools_end_within_their_budget(
 
 @pytest.mark.soak
 def test_many_episodes_with_misbehaving_tools(tmp_path: Path) -> None:
-    found = sweep(tmp_path, 1000)
+    found = sweep(tmp_path, 300)
     assert set(found["ends"]) >= {"success", "failure", "env_error", "budget:usd", "budget:wall_seconds"}
     if folder := os.environ.get("TAPE_SOAK_RESULTS"):
         (Path(folder) / "misbehaving_tools.json").write_text(json.dumps(found, indent=1) + "\n")

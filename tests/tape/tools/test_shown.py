@@ -97,7 +97,7 @@ def is_honest(arguments: dict[str, Any]) -> bool:
     return True
 
 
-@examples(400)
+@examples(100)
 @given(ARGUMENTS)
 def test_every_name_and_both_ends_of_every_value_are_shown_or_it_is_refused(arguments: dict[str, Any]) -> None:
     is_honest(arguments)
@@ -132,18 +132,17 @@ def sweep(seeds: range) -> dict[str, int]:
 
 
 def test_odd_arguments_are_shown_or_refused() -> None:
-    found = sweep(range(150))
-    assert found["shown"] > 30
-    assert found["refused"] > 5
+    found = sweep(range(60))
+    assert found["shown"] > 10
+    assert found["refused"] > 2
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(3000)
 def test_odd_arguments_at_length() -> None:
-    found = sweep(range(2_000))
-    assert found["shown"] + found["refused"] == 2_000
+    found = sweep(range(1_000))
+    assert found["shown"] + found["refused"] == 1_000
     if folder := os.environ.get("TAPE_SOAK_RESULTS"):
-        (Path(folder) / "shown-arguments.json").write_text(json.dumps({"calls": 2_000, **found}, indent=1) + "\n")
+        (Path(folder) / "shown-arguments.json").write_text(json.dumps({"calls": 1_000, **found}, indent=1) + "\n")
 
 
 def test_a_long_value_hides_no_argument_behind_it() -> None:
