@@ -151,7 +151,7 @@ def test_files_that_do_not_say_what_answers(steps: list[Any], field: str, messag
     data = write(tmp_path, RECORD, changed(id="2hop__5_6", question_decomposition=steps))
     with pytest.raises(QuestionFileError, match=message) as caught:
         tasks("--data", data)
-    assert (caught.value.line, caught.value.field) == (2, field)
+    assert (caught.value.place, caught.value.field) == (2, field)
     assert set(public_gold(write(tmp_path, RECORD, changed(id="x", answerable=False)))) == {"2hop__1_2"}
 
 
