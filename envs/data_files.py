@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tape.errors import DataError, TapeError
 from tape.reading import read_text
@@ -18,23 +18,23 @@ Folder = Traversable | Path
 
 
 class DataFileError(TapeError, ValueError):
-    """A data file that cannot be used.
+    """A file that cannot be used.
 
     Attributes:
         file: The file.
-        entry: The entry in it; empty where the whole file is meant.
-        field: The field of the entry; empty where the whole entry is meant.
+        place: The number of a line, or where in words; None or empty where the whole file is meant.
+        field: The field there; None or empty where the whole place is meant.
         problem: What is wrong and what to do about it.
     """
 
-    def __init__(self, file: str, entry: str, field: str, problem: str) -> None:
-        where = [file, *([f"entry {entry!r}"] if entry else []), *([f"field {field!r}"] if field else [])]
-        super().__init__(f"{': '.join(where)}: {problem}")
-        self.file, self.entry, self.field, self.problem = file, entry, field, problem
+    def __init__(self, file: str, place: int | str | None, field: str | None, problem: str) -> None:
+        where = f"{file}:{place}" if isinstance(place, int) else ": ".join(filter(None, (file, place)))
+        super().__init__(f"{where}: field {field!r}: {problem}" if field else f"{where}: {problem}")
+        self.file, self.place, self.field, self.problem = file, place, field, problem
 
-    def __reduce__(self) -> tuple[type[DataFileError], tuple[str, str, str, str]]:
+    def __reduce__(self) -> tuple[type[Self], tuple[str, int | str | None, str | None, str]]:
         # Exceptions are rebuilt from `args`, which holds the message alone; workers send them around.
-        return type(self), (self.file, self.entry, self.field, self.problem)
+        return type(self), (self.file, self.place, self.field, self.problem)
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Entry:
 
     def error(self, field: str, problem: str) -> DataFileError:
         """What to raise about a field; about the whole entry where the field is empty."""
-        return DataFileError(self.file, self.name, field, problem)
+        return DataFileError(self.file, self.name and f"entry {self.name!r}", field, problem)
 
     def only(self, *known: str) -> None:
         """Refuse fields other than these, which would be ignored.

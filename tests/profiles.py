@@ -5,6 +5,7 @@ No profile asserts by the clock: examples have no deadline, and slow generation 
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 _FULL = 100
@@ -35,3 +36,9 @@ def share() -> float:
 def examples(full: int) -> settings:
     """Decorates a test that tries `full` examples under the profile `soak`, and fewer under `ci`."""
     return settings(max_examples=max(min(full, _LEAST), round(full * share())))
+
+
+def parts(count: int) -> pytest.MarkDecorator:
+    """Parametrises a test by ``part``, a slice: so many of the first now, and the rest under `make soak`."""
+    rest = pytest.param(slice(count, None), marks=pytest.mark.soak, id="the rest")
+    return pytest.mark.parametrize("part", [pytest.param(slice(count), id="the first"), rest])

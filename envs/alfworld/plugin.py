@@ -14,7 +14,6 @@ from envs.alfworld.game.textworld_game import require_installed
 from envs.alfworld.simulator_model import RulesWorldModel
 from tape.budget import Budget
 from tape.protocols import Environment, EnvironmentPlugin, Task, WorldModel
-from tape.protocols.role_cases import RoleCase
 from tape.seeds import derive
 
 SLACK = {"tight": 2, "loose": 10}
@@ -33,6 +32,7 @@ class AlfworldPlugin(EnvironmentPlugin):
     replayable = True
     prompt_version: Mapping[str, str] = MappingProxyType({"household": "1", "chat": "2"})
     roles = ("plan", "rollout", "next", "score", "select", "act")
+    cases = "envs.alfworld.role_cases"
 
     def add_arguments(self, parser: Any) -> None:
         """``--games``, ``--data``, ``--count`` and how they are played."""
@@ -112,12 +112,6 @@ class AlfworldPlugin(EnvironmentPlugin):
         environment = getattr(environment, "inner", environment)  # behind simulated errors of its queries
         assert isinstance(environment, AlfworldEnvironment)
         return RulesWorldModel(environment.domain)
-
-    def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
-        """Small households with known answers."""
-        from envs.alfworld.role_cases import role_cases  # runs do without
-
-        return role_cases(prompts, role, count, seed)
 
 
 def task_of(

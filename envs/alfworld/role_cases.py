@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import random
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from envs.alfworld import rules
 from envs.alfworld.commands import Command, read_command
@@ -28,13 +29,9 @@ from tape.protocols.role_cases import (
     judged_act,
     judged_by,
     judged_plan,
-    known_role,
     numbered_nodes,
     offered_path,
 )
-
-ROLES = ("plan", "rollout", "next", "score", "select", "act")
-"""The roles, in the order of an episode."""
 
 _LONGEST = 14
 """Most commands to the goal that are looked for."""
@@ -50,7 +47,6 @@ def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]
     Raises:
         UnknownNameError: There is no such role or prompt format.
     """
-    known_role(role, ROLES, "alfworld")
     return [_case(prompts, role, random.Random(f"role cases:alfworld:{role}:{seed}:{n}"), n) for n in range(count)]
 
 
@@ -58,15 +54,20 @@ def _case(prompts: str, role: str, rng: random.Random, number: int) -> RoleCase:
     state, plan = _moment(rng, TASK_TYPES[number % len(TASK_TYPES)], role)
     domain = HouseholdDomain(state.layout)
     written = prompt_format(domain, prompts)
-    make: dict[str, Callable[..., RoleCase]] = {
-        "plan": _plan,
-        "rollout": _rollout,
-        "next": _next,
-        "score": _score,
-        "select": _select,
-        "act": _act,
-    }
-    return make[role](f"{number}", rng, domain, written, state, plan)
+    make = {"plan": _plan, "rollout": _rollout, "next": _next, "score": _score, "select": _select, "act": _act}
+    return make[role](_Made(f"{number}", rng, domain, written, state, plan))
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A moment that a case is made of, and a shortest way from there."""
+
+    id: str
+    rng: random.Random
+    domain: HouseholdDomain
+    written: PromptFormat
+    state: Knowledge
+    plan: list[Command]
 
 
 # --- households ---------------------------------------------------------------------------------
@@ -159,124 +160,88 @@ def _along(state: Knowledge, commands: Sequence[Command]) -> list[Knowledge | No
 # --- the roles ----------------------------------------------------------------------------------
 
 
-def _plan(
-    id: str,
-    rng: random.Random,
-    domain: HouseholdDomain,
-    written: PromptFormat,
-    state: Knowledge,
-    plan: Sequence[Command],
-) -> RoleCase:
-    del rng
-    request = written.plan_request(state, {"steps": len(plan) + 6})
+def _plan(made: _Made) -> RoleCase:
+    request = made.written.plan_request(made.state, {"steps": len(made.plan) + 6})
 
     def right(found: Plan) -> bool | str:
-        here: Knowledge | None = state
+        here: Knowledge | None = made.state
         for action in found.actions:
             command = read_command(action)
             here = None if here is None or command is None else rules.apply(here, command)
             if here is None:
                 return f"not possible: {action}"
-            if domain.satisfied(here):
+            if made.domain.satisfied(here):
                 return True
         return "the goal is not reached"
 
-    ideal = json.dumps({"thought": "", "actions": [command.text for command in plan]})
-    return RoleCase("plan", id, request, judged_plan(written, state, right), ideal)
+    ideal = json.dumps({"thought": "", "actions": [command.text for command in made.plan]})
+    return RoleCase("plan", made.id, request, judged_plan(made.written, made.state, right), ideal)
 
 
-def _rollout(
-    id: str,
-    rng: random.Random,
-    domain: HouseholdDomain,
-    written: PromptFormat,
-    state: Knowledge,
-    plan: Sequence[Command],
-) -> RoleCase:
-    asked = list(plan[:5])
-    if rng.random() < 0.4:
-        del asked[rng.randrange(len(asked))]
-    asked = asked or list(plan[:1])
+def _rollout(made: _Made) -> RoleCase:
+    asked = list(made.plan[:5])
+    if made.rng.random() < 0.4:
+        del asked[made.rng.randrange(len(asked))]
+    asked = asked or list(made.plan[:1])
     actions = [command.text for command in asked]
-    truth = _along(state, asked)
-    request = written.rollout_request(state, actions)
+    truth = _along(made.state, asked)
+    request = made.written.rollout_request(made.state, actions)
     assert request is not None, "commands can be rolled out"
-    here: Knowledge | None = state
+    here: Knowledge | None = made.state
     said = {}
     for i, command in enumerate(asked, 1):
         said[f"step_{i}"] = f"{command.text} -> nothing" if here is None else _said(here, command)
         here = None if here is None else rules.apply(here, command)
-    expected = [_name(domain, after) for after in truth]
+    expected = [_name(made.domain, after) for after in truth]
     judge = judged_by(
-        lambda text: [_name(domain, after) for after in written.read_rollout(state, actions, text)],
+        lambda text: [_name(made.domain, after) for after in made.written.read_rollout(made.state, actions, text)],
         lambda found: found == expected or f"{sum(a == b for a, b in zip(found, expected, strict=False))} steps right",
     )
-    return RoleCase("rollout", id, request, judge, json.dumps(said))
+    return RoleCase("rollout", made.id, request, judge, json.dumps(said))
 
 
 def _name(domain: HouseholdDomain, state: object) -> str | None:
     return None if state is None else domain.key(state)
 
 
-def _next(
-    id: str,
-    rng: random.Random,
-    domain: HouseholdDomain,
-    written: PromptFormat,
-    state: Knowledge,
-    plan: Sequence[Command],
-) -> RoleCase:
-    command = plan[0]
-    if rng.random() < 0.5:
-        others = [read_command(action) for action in domain.admissible(state)]
-        about = [c for c in others if c is not None and (not c.thing or kind_of(c.thing) in state.layout.goal.kinds)]
+def _next(made: _Made) -> RoleCase:
+    command = made.plan[0]
+    if made.rng.random() < 0.5:
+        others = [read_command(action) for action in made.domain.admissible(made.state)]
+        about = [
+            c for c in others if c is not None and (not c.thing or kind_of(c.thing) in made.state.layout.goal.kinds)
+        ]
         # As often what is impossible as what is possible: most of what can be said is not.
-        want = rng.random() < 0.3
-        about = [c for c in about if (rules.apply(state, c) is not None) is want] or about
-        command = rng.choice(about)
-    request = written.next_request(state, command.text)
-    truth = _name(domain, rules.apply(state, command))
+        want = made.rng.random() < 0.3
+        about = [c for c in about if (rules.apply(made.state, c) is not None) is want] or about
+        command = made.rng.choice(about)
+    request = made.written.next_request(made.state, command.text)
+    truth = _name(made.domain, rules.apply(made.state, command))
     judge = judged_by(
-        lambda text: _name(domain, written.read_next(state, text)),
+        lambda text: _name(made.domain, made.written.read_next(made.state, text)),
         lambda found: found == truth or ("called possible" if truth is None else "called impossible or other"),
     )
-    return RoleCase("next", id, request, judge, _said(state, command), chance=_guessed(request))
+    return RoleCase("next", made.id, request, judge, _said(made.state, command), chance=_guessed(request))
 
 
 def _guessed(request: Request) -> float | None:
     return 1 / len(request.constraint.options) if isinstance(request.constraint, Choice) else None
 
 
-def _score(
-    id: str,
-    rng: random.Random,
-    domain: HouseholdDomain,
-    written: PromptFormat,
-    state: Knowledge,
-    plan: Sequence[Command],
-) -> RoleCase:
-    del rng, domain
-    request, _ = written.score_request(state)
-    return choice_case("score", id, request, str(len(plan)))
+def _score(made: _Made) -> RoleCase:
+    request, _ = made.written.score_request(made.state)
+    return choice_case("score", made.id, request, str(len(made.plan)))
 
 
-def _select(
-    id: str,
-    rng: random.Random,
-    domain: HouseholdDomain,
-    written: PromptFormat,
-    state: Knowledge,
-    plan: Sequence[Command],
-) -> RoleCase:
-    del domain
-    steps = [command.text for command in plan]
+def _select(made: _Made) -> RoleCase:
+    steps = [command.text for command in made.plan]
     # One that stops short, and one that goes astray at first and then runs out of steps.
     drawn = [tuple(steps), tuple(steps[:-1]), (steps[0], *steps[2:])]
-    rng.shuffle(drawn)
+    made.rng.shuffle(drawn)
     plans = list(dict.fromkeys(drawn))
     offered = [_offered(number, each, goal=each == tuple(steps)) for number, each in enumerate(plans, 1)]
-    request = written.select_request(state, offered, {"steps": len(steps) + 1})
-    return choice_case("select", id, request, str(plans.index(tuple(steps)) + 1))
+    request = made.written.select_request(made.state, offered, {"steps": len(steps) + 1})
+    return choice_case("select", made.id, request, str(plans.index(tuple(steps)) + 1))
 
 
 def _offered(number: int, actions: Sequence[str], *, goal: bool) -> OfferedPath:
@@ -285,24 +250,16 @@ def _offered(number: int, actions: Sequence[str], *, goal: bool) -> OfferedPath:
     return offered_path(actions, numbered_nodes(number, actions), scores, goal=goal, confidence=0.8)
 
 
-def _act(
-    id: str,
-    rng: random.Random,
-    domain: HouseholdDomain,
-    written: PromptFormat,
-    state: Knowledge,
-    plan: Sequence[Command],
-) -> RoleCase:
-    del rng, domain
-    request = written.act_request(state, {"steps": len(plan) + 3}, None, ())
+def _act(made: _Made) -> RoleCase:
+    request = made.written.act_request(made.state, {"steps": len(made.plan) + 3}, None, ())
 
     def right(action: str) -> bool | str:
         command = read_command(action)
-        after = None if command is None else rules.apply(state, command)
+        after = None if command is None else rules.apply(made.state, command)
         if after is None:
             return f"not possible: {action}"
         rest = shortest(after)
-        return True if rest is not None and len(rest) < len(plan) else f"no nearer to the goal: {action}"
+        return True if rest is not None and len(rest) < len(made.plan) else f"no nearer to the goal: {action}"
 
-    ideal = json.dumps({"thought": "", "action": plan[0].text})
-    return RoleCase("act", id, request, judged_act(written, state, right), ideal)
+    ideal = json.dumps({"thought": "", "action": made.plan[0].text})
+    return RoleCase("act", made.id, request, judged_act(made.written, made.state, right), ideal)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from envs.data_files import DataFileError
 from tape.errors import TapeError
 
 
@@ -21,21 +22,5 @@ class ArgumentError(GsmHardError):
     """An argument of a call that is no number of the text, no constant and no earlier result."""
 
 
-class DataError(GsmHardError):
-    """A file of problems that cannot be read.
-
-    Attributes:
-        file: The file.
-        line: Line number from 1; None where the whole file is meant.
-        field: The field, or an empty string where the whole line is meant.
-        problem: What is wrong and what to do about it.
-    """
-
-    def __init__(self, file: str, line: int | None, field: str, problem: str) -> None:
-        where = file if line is None else f"{file}:{line}"
-        super().__init__(f"{where}: field {field!r}: {problem}" if field else f"{where}: {problem}")
-        self.file, self.line, self.field, self.problem = file, line, field, problem
-
-    def __reduce__(self) -> tuple[type[DataError], tuple[str, int | None, str, str]]:
-        # Exceptions are rebuilt from `args`, which holds the message alone; workers send them around.
-        return type(self), (self.file, self.line, self.field, self.problem)
+class DataError(DataFileError, GsmHardError):
+    """A file of problems that cannot be read; its places are lines."""

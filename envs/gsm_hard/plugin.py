@@ -15,7 +15,6 @@ from envs.gsm_hard.problem import Problem
 from envs.gsm_hard.profiles import DEFAULT, PROFILES, TIGHTNESSES, budget
 from tape.budget import Budget
 from tape.protocols import Environment, EnvironmentPlugin, Task
-from tape.protocols.role_cases import RoleCase
 
 
 class GsmHardPlugin(EnvironmentPlugin):
@@ -24,6 +23,7 @@ class GsmHardPlugin(EnvironmentPlugin):
     name = "gsm_hard"
     prompt_version: Mapping[str, str] = MappingProxyType({"tools": "1", "chat": "2"})
     roles = ("plan", "act", "score", "select", "answer")
+    cases = "envs.gsm_hard.role_cases"
     model = "bundled:tools"
     built_on = ("tape.tools",)
     reads = False
@@ -75,12 +75,6 @@ class GsmHardPlugin(EnvironmentPlugin):
     def make(self, task: Task) -> Environment:
         """A fresh environment; the runner passes the task's budget."""
         return GsmHardEnvironment(task.facts["problem"], task.facts["profile"])
-
-    def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
-        """Word problems with known answers."""
-        from envs.gsm_hard.role_cases import role_cases  # runs do without
-
-        return role_cases(prompts, role, count, seed)
 
 
 def _digest(problem: Problem, profile: str) -> str:

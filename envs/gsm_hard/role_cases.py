@@ -21,7 +21,6 @@ from tape.protocols.role_cases import (
     judged_act,
     judged_by,
     judged_plan,
-    known_role,
     select_case,
 )
 from tape.seeds import derive
@@ -32,8 +31,6 @@ from tape.tools.prompts.chat import ChatToolFormat
 from tape.tools.role_cases import offered_calls, score_case, state_after
 from tape.tools.state import ToolState
 
-ROLES = ("plan", "act", "score", "select", "answer")
-
 _VARIANT = "exact"
 _MOST_STEPS = 3
 _LEFT = {"steps": 9}
@@ -41,7 +38,6 @@ _LEFT = {"steps": 9}
 
 def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
     """See :meth:`tape.protocols.EnvironmentPlugin.role_cases`."""
-    known_role(role, ROLES, "GSM-Hard")
     chat_only(prompts)
     make: Callable[[Problem, ChatToolFormat, random.Random, str], RoleCase] = {
         "plan": _plan, "act": _act, "score": _score, "select": _select, "answer": _answer,

@@ -22,7 +22,6 @@ from envs.musique.corpus import PARTS, load_corpus, load_questions
 from envs.musique.question import Question
 from tape.budget import Budget
 from tape.protocols import Environment, EnvironmentPlugin, Task
-from tape.protocols.role_cases import RoleCase
 from tape.protocols.search import Passage
 
 MODES = ("distractor", "open")
@@ -34,6 +33,7 @@ class HotpotPlugin(EnvironmentPlugin):
     name = "hotpotqa"
     prompt_version: Mapping[str, str] = MappingProxyType({"tools": "1", "chat": "2"})
     roles = ("plan", "act", "score", "select", "answer", "propose", "query", "realize", "validate")
+    cases = "envs.hotpotqa.role_cases"
     model = "bundled:tools"
     built_on = ("envs.musique", "tape.tools")
     reads = False
@@ -122,12 +122,6 @@ class HotpotPlugin(EnvironmentPlugin):
             reader=facts["reader"],
             errors=facts["errors"],
         )
-
-    def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
-        """Made-up questions with known answers."""
-        from envs.hotpotqa.role_cases import role_cases  # runs do without
-
-        return role_cases(prompts, role, count, seed)
 
 
 def _own(part: str, benchmark: str) -> list[Question]:

@@ -26,14 +26,11 @@ from tape.protocols.role_cases import (
     judged_act,
     judged_by,
     judged_plan,
-    known_role,
     offered_path,
     select_case,
 )
 from tape.protocols.search import Passage
 from tape.seeds import derive
-
-ROLES = ("plan", "act", "score", "select", "answer", "propose", "query", "realize", "validate")
 
 _GIVEN = 4
 """Paragraphs of a question."""
@@ -47,7 +44,6 @@ _NOWHERE = 0.2
 
 def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
     """See :meth:`tape.protocols.EnvironmentPlugin.role_cases`."""
-    known_role(role, ROLES, "multi-hop questions")
     chat_only(prompts)
     make: Callable[[MadeQuestion, random.Random, str], RoleCase] = {
         "plan": _plan, "act": _act, "score": _score, "select": _select, "answer": _answer, "propose": _propose,

@@ -17,7 +17,6 @@ from envs.musique.question import Question
 from envs.musique.retrieval import TIGHTNESSES, Corpus, Searchable, budget
 from tape.budget import Budget
 from tape.protocols import Environment, EnvironmentPlugin, Task
-from tape.protocols.role_cases import RoleCase
 from tape.protocols.search import Passage
 
 
@@ -27,6 +26,7 @@ class MusiquePlugin(EnvironmentPlugin):
     name = "musique"
     prompt_version: Mapping[str, str] = MappingProxyType({"tools": "1", "chat": "3"})
     roles = ("plan", "act", "project", "score", "select", "answer")
+    cases = "envs.musique.role_cases"
     model = "bundled:tools"
     built_on = ("tape.tools",)
     reads = True
@@ -84,12 +84,6 @@ class MusiquePlugin(EnvironmentPlugin):
         question: Question = task.facts["question"]
         corpus = _corpus(question.passages, task.facts["embeddings"])
         return MusiqueEnvironment(question, corpus, reader=task.facts["reader"])
-
-    def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
-        """Made-up questions with known answers."""
-        from envs.musique.role_cases import role_cases  # runs do without
-
-        return role_cases(prompts, role, count, seed)
 
 
 def _digest(question: Question, embeddings: str | None, reader: str) -> str:

@@ -23,7 +23,6 @@ from tape.protocols.role_cases import (
     judged_act,
     judged_by,
     judged_plan,
-    known_role,
     select_case,
 )
 from tape.protocols.search import Passage
@@ -34,8 +33,6 @@ from tape.tools.errors import InvalidCallError
 from tape.tools.prompts.chat import ChatToolFormat
 from tape.tools.role_cases import offered_calls, score_case, state_after
 from tape.tools.state import ToolState
-
-ROLES = ("plan", "act", "project", "score", "select", "answer")
 
 _VARIANT = RETRIEVERS[-1].name
 _READ = 3
@@ -57,7 +54,6 @@ class _Unsearched(Searchable):
 
 def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
     """See :meth:`tape.protocols.EnvironmentPlugin.role_cases`."""
-    known_role(role, ROLES, "MuSiQue")
     chat_only(prompts)
     make: Callable[[MadeQuestion, ChatToolFormat, random.Random, str], RoleCase] = {
         "plan": _plan, "act": _act, "project": _project, "score": _score, "select": _select, "answer": _answer,

@@ -13,7 +13,6 @@ from envs.scienceworld.simulator_model import SimulatorWorldModel
 from envs.scienceworld.tasks import GROUPS, SPLITS, TaskInfo, chosen, named
 from tape.budget import Budget
 from tape.protocols import Environment, EnvironmentPlugin, Task, WorldModel
-from tape.protocols.role_cases import RoleCase
 
 LIMIT = 500
 """Steps of an episode: the global cap of SDP table 8."""
@@ -28,6 +27,7 @@ class ScienceWorldPlugin(EnvironmentPlugin):
     replayable = True
     prompt_version = "2"
     roles = ("plan", "next", "score", "select", "act")
+    cases = "envs.scienceworld.role_cases"
 
     def add_arguments(self, parser: Any) -> None:
         """Which tasks and variations, and how they are played."""
@@ -81,12 +81,6 @@ class ScienceWorldPlugin(EnvironmentPlugin):
         """The simulator itself: it brings a second game into the state and takes the action there."""
         assert isinstance(environment, ScienceWorldEnvironment)
         return SimulatorWorldModel(environment.task)
-
-    def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
-        """Moments of made-up games with known answers."""
-        from envs.scienceworld.role_cases import role_cases  # runs do without
-
-        return role_cases(prompts, role, count, seed)
 
 
 def task_of(info: TaskInfo, variation: int, simplification: str = "easy", limit: int = LIMIT) -> Task:

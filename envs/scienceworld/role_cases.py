@@ -22,13 +22,9 @@ from tape.protocols.role_cases import (
     judged_act,
     judged_by,
     judged_plan,
-    known_role,
     numbered_nodes,
     offered_path,
 )
-
-ROLES = ("plan", "next", "score", "select", "act")
-"""The roles, in the order of an episode; whole plans are not predicted at once."""
 
 _ROOMS = ("attic", "cellar", "pantry", "library", "garage", "studio")
 _THINGS = ("green marble", "wooden spoon", "brass key", "wool sock", "tin whistle", "paper kite", "clay pot")
@@ -41,7 +37,6 @@ def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]
     Raises:
         UnknownNameError: There is no such role or prompt format.
     """
-    known_role(role, ROLES, "scienceworld")
     make = {"plan": _plan, "next": _next, "score": _score, "select": _select, "act": _act}[role]
     written = prompt_format(prompts)
     return [make(f"{n}", random.Random(f"role cases:science:{role}:{seed}:{n}"), written) for n in range(count)]

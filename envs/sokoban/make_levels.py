@@ -9,6 +9,7 @@ comparing them and for nothing else. The seeds are fixed, so the files always co
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,11 +38,11 @@ KINDS = {
 }
 
 
-def make_sets() -> dict[str, list[Level]]:
-    """Make the levels of every set, titled ``NAME-NN T*=N``."""
+def make_sets(kinds: Mapping[str, Kind] = KINDS) -> dict[str, list[Level]]:
+    """Make the levels of sets, titled ``NAME-NN T*=N``; a board is in one of them alone."""
     sets: dict[str, list[Level]] = {}
     boards: set[str] = set()
-    for name, kind in KINDS.items():
+    for name, kind in kinds.items():
         levels: list[Level] = []
         digits = len(str(kind.size - 1))
         seed = kind.first_seed

@@ -16,7 +16,6 @@ from envs.sokoban.state import Level
 from envs.sokoban.xsb import dumps, parse
 from tape.budget import Budget
 from tape.protocols import Environment, EnvironmentPlugin, Task, WorldModel
-from tape.protocols.role_cases import RoleCase
 from tape.reading import short
 
 MOST_SLACK = 1_000_000
@@ -32,6 +31,7 @@ class SokobanPlugin(EnvironmentPlugin):
     replayable = True
     prompt_version: Mapping[str, str] = MappingProxyType({"compact": "2", "chat": "3"})
     roles = ("plan", "act", "next", "rollout", "score", "select")
+    cases = "envs.sokoban.role_cases"
 
     def add_arguments(self, parser: Any) -> None:
         """``--levels`` and ``--slack``."""
@@ -74,12 +74,6 @@ class SokobanPlugin(EnvironmentPlugin):
         """The exact world model."""
         assert isinstance(environment, SokobanEnvironment)
         return SimulatorWorldModel(environment.level)
-
-    def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
-        """Small boards with known answers."""
-        from envs.sokoban.role_cases import role_cases  # runs do without
-
-        return role_cases(prompts, role, count, seed)
 
 
 def _names(levels: Sequence[Level]) -> list[str]:

@@ -22,13 +22,10 @@ from tape.protocols.role_cases import (
     judged_act,
     judged_by,
     judged_plan,
-    known_role,
     offered_path,
     select_case,
 )
 from tape.seeds import derive
-
-ROLES = ("plan", "act", "next", "rollout", "score", "select")
 
 SLACK = 2
 """Moves that a plan may take beyond the fewest."""
@@ -42,7 +39,6 @@ _ROLLOUT = 4
 
 def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
     """See :meth:`tape.protocols.EnvironmentPlugin.role_cases`."""
-    known_role(role, ROLES, "Sokoban")
     chat_only(prompts)
     make: Callable[[Level, PromptFormat, random.Random, str], RoleCase] = {
         "plan": _plan, "act": _act, "next": _next, "rollout": _rollout, "score": _score, "select": _select,

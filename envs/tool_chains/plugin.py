@@ -13,7 +13,6 @@ from envs.tool_chains.generator import LEVELS, TOOLS, Settings, generate
 from envs.tool_chains.loader import OwnTask, load, own_tools
 from envs.tool_chains.problem import CAPS, CHANGES, Problem
 from tape.protocols import Environment, EnvironmentPlugin, Task
-from tape.protocols.role_cases import RoleCase
 from tape.tools.tool import Tool
 from tape.tools.typed.environment import TypedEnvironment
 
@@ -26,6 +25,7 @@ class ToolChainsPlugin(EnvironmentPlugin):
     name = "tool_chains"
     prompt_version = "1"
     roles = ("project", "plan", "act", "score", "select")
+    cases = "envs.tool_chains.role_cases"
     model = "declared:random"
     built_on = ("tape.tools",)
     reads = True
@@ -105,12 +105,6 @@ class ToolChainsPlugin(EnvironmentPlugin):
             return TypedEnvironment(_own_tools(own.file, own.digest), have=have, want=own.want, budget=own.budget)
         problem: Problem = task.facts["problem"]
         return ToolChainsEnvironment(problem, task.facts["reader"])
-
-    def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
-        """Requests and chains with known answers."""
-        from envs.tool_chains.role_cases import role_cases  # runs do without
-
-        return role_cases(prompts, role, count, seed)
 
 
 @lru_cache(maxsize=4)

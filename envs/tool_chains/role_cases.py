@@ -19,7 +19,6 @@ from tape.protocols.role_cases import (
     choice_case,
     judged_act,
     judged_plan,
-    known_role,
     numbered_nodes,
     offered_path,
     select_case,
@@ -29,7 +28,6 @@ from tape.tools.typed.prompts.chat import ChatTypedFormat
 from tape.tools.typed.prompts.declared import legal_chains
 from tape.tools.typed.state import TypedState
 
-ROLES = ("project", "plan", "act", "score", "select")
 _SETTINGS = Settings(level=5, tools=20)
 _LEFT = {"steps": 12}
 
@@ -48,7 +46,6 @@ def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]
         UnknownNameError: There is no such role or prompt format.
     """
     chat_only(prompts)
-    known_role(role, ROLES, "tool_chains")
     build: Callable[[str, _Case], RoleCase] = _BUILD[role]
     return [build(f"{seed}-{number}", _Case(generate(f"probe-{seed}", number, _SETTINGS))) for number in range(count)]
 

@@ -17,7 +17,6 @@ from envs.travelplanner.query import Query
 from envs.travelplanner.trip import Trip
 from tape.errors import ConfigError
 from tape.protocols import Environment, EnvironmentPlugin, Task
-from tape.protocols.role_cases import RoleCase
 
 DEFAULT_COUNT = 18
 
@@ -28,6 +27,7 @@ class TravelPlannerPlugin(EnvironmentPlugin):
     name = "travelplanner"
     prompt_version: Mapping[str, str] = MappingProxyType({"declared": "1", "chat": "2"})
     roles = ("plan", "act", "select")
+    cases = "envs.travelplanner.role_cases"
     model = "declared:first"
     reads = False
     replayable = True
@@ -83,12 +83,6 @@ class TravelPlannerPlugin(EnvironmentPlugin):
         """A fresh environment; the runner passes the task's budget."""
         query, world = task.facts["query"], task.facts["world"]
         return TripEnvironment(query, world, task.facts["objective"], least=cheapest(Trip(query, world)))
-
-    def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
-        """Trips of three days with known answers."""
-        from envs.travelplanner.role_cases import role_cases  # runs do without
-
-        return role_cases(prompts, role, count, seed)
 
 
 def _digest(query: Query, world: World, objective: str) -> str:

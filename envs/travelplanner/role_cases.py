@@ -21,13 +21,9 @@ from tape.protocols.role_cases import (
     choice_case,
     judged_act,
     judged_plan,
-    known_role,
     numbered_nodes,
     offered_path,
 )
-
-ROLES = ("plan", "act", "select")
-"""The roles, in the order of an episode; what bookings lead to and what itineraries are worth is computed."""
 
 _LEVELS: tuple[Level, ...] = ("easy", "medium", "hard")
 
@@ -38,7 +34,6 @@ def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]
     Raises:
         UnknownNameError: There is no such role or prompt format.
     """
-    known_role(role, ROLES, "travelplanner")
     make = {"plan": _plan, "act": _act, "select": _select}[role]
     cases = []
     for number in range(count):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -169,6 +170,8 @@ class EnvironmentPlugin(ABC):
     """Packages beside its own that the environment is made of: a run's key holds a hash of their sources."""
     roles: Sequence[str] = ()
     """The roles that a general model plays and :meth:`role_cases` has cases of, in the order of an episode."""
+    cases: str = ""
+    """The module whose function ``role_cases`` makes these cases; loaded when they are asked for."""
 
     @property
     def reads(self) -> bool:
@@ -227,8 +230,10 @@ class EnvironmentPlugin(ABC):
         Raises:
             UnknownNameError: There is no such role or prompt format.
         """
-        del prompts, count, seed
-        raise UnknownNameError(f"role of {self.name}", role, self.roles)
+        if role not in self.roles:
+            raise UnknownNameError(f"role of {self.name}", role, self.roles)
+        made: list[RoleCase] = importlib.import_module(self.cases).role_cases(prompts, role, count, seed)
+        return made
 
 
 def prompt_version(plugin: EnvironmentPlugin, prompt_format: str) -> str:

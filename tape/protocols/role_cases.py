@@ -189,16 +189,6 @@ def numbered_nodes(number: int, actions: Sequence[Action]) -> list[str]:
     return [f"s{number}{step}" for step, _ in enumerate(actions, 1)]
 
 
-def known_role(role: str, roles: Sequence[str], environment: str) -> None:
-    """Check a role's name.
-
-    Raises:
-        UnknownNameError: The environment has no such role.
-    """
-    if role not in roles:
-        raise UnknownNameError(f"role of {environment}", role, roles)
-
-
 def chat_only(prompts: str) -> None:
     """Check the prompt format of cases that are made for general models alone.
 

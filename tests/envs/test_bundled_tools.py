@@ -25,8 +25,8 @@ def run(environment: str, model: str, out: Path, *more: str, limit: int = 6) -> 
 @pytest.mark.parametrize("environment", ["gsm_hard", "musique"])
 @pytest.mark.parametrize("agent", ["tape", "react", "plan_and_act_replan"])
 def test_some_episodes_succeed_and_none_ends_by_a_fault(environment: str, agent: str, tmp_path: Path) -> None:
-    results = run(environment, "bundled:tools", tmp_path, "--agent", agent, limit=10)
-    assert sum(result["success"] for result in results) >= 2
+    results = run(environment, "bundled:tools", tmp_path, "--agent", agent, limit=6)
+    assert sum(result["success"] for result in results) >= 1
     assert {result["end_state"].partition(":")[0] for result in results} <= {
         "success",
         "failure",
@@ -61,8 +61,8 @@ def test_episodes_through_http_are_those_without_it(environment: str, tmp_path: 
 
 
 def test_the_same_command_gives_the_same_episodes_on_two_workers(tmp_path: Path) -> None:
-    one = run("musique", "bundled:tools", tmp_path / "one", "--batch", "3")
-    two = run("musique", "bundled:tools", tmp_path / "two", "--batch", "3", "--workers", "2")
+    one = run("musique", "bundled:tools", tmp_path / "one", "--batch", "2", limit=4)
+    two = run("musique", "bundled:tools", tmp_path / "two", "--batch", "2", "--workers", "2", limit=4)
     assert sorted(map(json.dumps, one)) == sorted(map(json.dumps, two))
 
 

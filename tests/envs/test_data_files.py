@@ -54,7 +54,7 @@ def test_what_is_wrong_is_told_with_its_place(read: Callable[[], object], field:
     with pytest.raises(DataFileError, match=message) as caught:
         read()
     error = caught.value
-    assert (error.file, error.entry, error.field) == ("f.toml", "e", field)
+    assert (error.file, error.place, error.field) == ("f.toml", "entry 'e'", field)
     assert str(error).startswith(f"f.toml: entry 'e': field {field!r}: ")
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.field) == (str(error), field)
@@ -76,7 +76,7 @@ def test_a_file_that_is_none(tmp_path: Path, content: bytes | None, message: str
         (tmp_path / "f.toml").write_bytes(content)
     with pytest.raises(DataFileError, match=message) as caught:
         read_toml(tmp_path, "f.toml")
-    assert (caught.value.file, caught.value.entry, caught.value.field) == (str(tmp_path / "f.toml"), "", "")
+    assert (caught.value.file, caught.value.place, caught.value.field) == (str(tmp_path / "f.toml"), "", "")
 
 
 @pytest.mark.parametrize(

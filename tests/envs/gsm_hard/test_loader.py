@@ -57,7 +57,7 @@ def test_a_bad_line_is_named(tmp_path: Path, row: Any, field: str, says: str) ->
     path = write(tmp_path / "bad.jsonl", GOOD, row)
     with pytest.raises(DataError, match=says) as caught:
         load(path)
-    assert (caught.value.file, caught.value.line, caught.value.field) == (str(path), 2, field)
+    assert (caught.value.file, caught.value.place, caught.value.field) == (str(path), 2, field)
     assert f"{path}:2" in str(caught.value)
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 

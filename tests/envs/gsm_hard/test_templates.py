@@ -74,7 +74,7 @@ def test_a_wrong_template_is_refused(folder: Path, old: str, new: str, field: st
     with pytest.raises(DataFileError) as caught:
         read_templates(folder, WORD_LISTS)
     error = caught.value
-    assert (error.file, error.entry, error.field) == (str(folder / "growth.toml"), "doubling", field)
+    assert (error.file, error.place, error.field) == (str(folder / "growth.toml"), "entry 'doubling'", field)
     assert message in error.problem
 
 

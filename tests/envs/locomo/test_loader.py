@@ -126,7 +126,7 @@ def test_errors_say_where_and_what_to_do(bad: Any, record: str, field: str, prob
     with pytest.raises(DialogueFileError) as caught:
         load(file)
     error = caught.value
-    assert (error.file, error.record, error.field) == (str(file), record, field)
+    assert (error.file, error.place, error.field) == (str(file), record, field)
     assert problem in error.problem
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 

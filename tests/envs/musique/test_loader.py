@@ -93,11 +93,11 @@ def test_errors_say_where(tmp_path: Path, bad: Any, field: str | None, problem: 
     file = write(tmp_path, record(id="first"), bad)
     with pytest.raises(QuestionFileError) as caught:
         load(file)
-    assert (caught.value.file, caught.value.line, caught.value.field) == (str(file), 2, field)
+    assert (caught.value.file, caught.value.place, caught.value.field) == (str(file), 2, field)
     assert problem in str(caught.value)
     assert f"{file}:2" in str(caught.value)
     again = pickle.loads(pickle.dumps(caught.value))
-    assert (str(again), again.line) == (str(caught.value), 2)
+    assert (str(again), again.place) == (str(caught.value), 2)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_a_wrong_relation_is_refused(folder: Path, old: str, new: str, field: st
     with pytest.raises(DataFileError) as caught:
         read_relations(folder, ENTITY_TYPES)
     error = caught.value
-    assert (error.file, error.entry, error.field) == (str(folder / "people.toml"), "friend", field)
+    assert (error.file, error.place, error.field) == (str(folder / "people.toml"), "entry 'friend'", field)
     assert message in error.problem
 
 

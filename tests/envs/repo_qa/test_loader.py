@@ -109,7 +109,7 @@ def test_a_wrong_field_is_named(change: dict[str, Any], field: str, told: str, r
     with pytest.raises(RepoQuestionFileError, match=told) as caught:
         read(repository, PLAIN, {**PLAIN, **change})
     error = caught.value
-    assert (error.line, error.field) == (2, field)
+    assert (error.place, error.field) == (2, field)
     assert str(error).startswith(f"{error.file}:2: field {field!r}: ")
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 

@@ -157,7 +157,7 @@ def test_answers_are_the_only_ones_by_brute_force(package: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("package", ["networkx", "email"])
+@pytest.mark.parametrize("package", [pytest.param("networkx", marks=pytest.mark.soak), "email"])
 def test_answers_about_large_packages_are_the_only_ones_by_brute_force(package: str) -> None:
     repository = read_package(package)
     check_by_brute_force(repository, 600)

@@ -10,6 +10,7 @@ import pytest
 from envs.sokoban.oracle import solve
 from envs.sokoban.simulator import is_solved, replay
 from envs.sokoban.xsb import dumps, load, parse
+from tests.profiles import parts
 
 _DATA = os.environ.get("TAPE_TEST_DATA", "")
 pytestmark = pytest.mark.skipif(not _DATA, reason="TAPE_TEST_DATA is not set")
@@ -33,9 +34,10 @@ def test_all_levels_parse_and_round_trip(path: Path) -> None:
     assert text.split() == path.read_text(encoding="utf-8").split()
 
 
+@parts(4)
 @pytest.mark.parametrize("path", _FILES, ids=lambda path: path.stem)
-def test_the_oracle_solves_the_first_ones(path: Path) -> None:
-    for level in load(path)[:10]:
+def test_the_oracle_solves_the_first_ones(path: Path, part: slice) -> None:
+    for level in load(path)[:10][part]:
         moves = solve(level, max_states=500_000)
         assert moves is not None
         assert is_solved(level, replay(level, moves)[-1])

@@ -23,7 +23,7 @@ from envs.travelplanner.trip import Trip
 from tape.agents.tape import TapeAgent
 from tape.errors import UnknownNameError
 from tests.envs.travelplanner.trips import rng_of, trip
-from tests.profiles import examples
+from tests.profiles import examples, parts
 
 
 def small(seed: int, restaurants: int = 11, cuisines: int = 2) -> Trip:
@@ -213,9 +213,10 @@ def test_the_solvers_cheapest_walk_is_the_cheapest_itinerary(days: int, level: s
 
 
 @pytest.mark.slow
+@parts(2)
 @pytest.mark.parametrize("level", ["easy", "medium", "hard"])
-def test_the_longest_trips_too(level: str) -> None:
-    for seed in range(6):
+def test_the_longest_trips_too(level: str, part: slice) -> None:
+    for seed in range(6)[part]:
         made = trip(f"least {seed}", 7, level, "tight")
         env = play(made)
         assert env.success()

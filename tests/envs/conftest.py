@@ -1,15 +1,16 @@
-"""Recorded games in the place of the simulator."""
+"""Recorded games of ScienceWorld in the place of its simulator."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from envs.scienceworld import environment, gold
-from tests.envs.scienceworld.recorded import RecordedGame
-
 
 @pytest.fixture
 def no_java(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Games are replayed: most tests need no Java."""
+    from envs.scienceworld import environment, gold
+    from tests.envs.scienceworld.recorded import RecordedGame
+
     monkeypatch.setattr(environment, "Game", RecordedGame)
     monkeypatch.setattr(gold, "Game", RecordedGame)
     # A recorded game has no tree of objects.

@@ -1,0 +1,367 @@
+"""Questions for search agents: four plug-ins against the same demands, and what each has of its own."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envs.hotpotqa.search_plugin import PLUGIN as HOTPOT
+from envs.locomo.generator import dialogues
+from envs.locomo.plugin import PLUGIN as LOCOMO
+from envs.musique.corpus import load_corpus, load_questions
+from envs.musique.errors import MusiqueError, QuestionFileError
+from envs.musique.evidence import gold_chain, public_gold
+from envs.musique.scripted_reader import read
+from envs.musique.search_plugin import OWN, own
+from envs.musique.search_plugin import PLUGIN as MUSIQUE
+from envs.repo_qa import RepoQaError
+from envs.repo_qa.errors import SkippedFilesWarning
+from envs.repo_qa.plugin import PLUGIN as REPO_QA
+from envs.search import SearchEnvironment, SearchError
+from tape.errors import ConfigError
+from tape.plugins import load
+from tape.protocols import EnvironmentPlugin, Task
+from tests.envs.locomo.helpers import conversation
+from tests.envs.locomo.helpers import write as write_talks
+from tests.envs.repo_qa.helpers import write_shop
+
+MUSIQUE_RECORD: dict[str, Any] = {
+    "id": "2hop__1_2",
+    "question": "Who is the mayor of the town where Ada was born?",
+    "answer": "Otto Lind",
+    "answer_aliases": ["Lind"],
+    "answerable": True,
+    "paragraphs": [
+        {"idx": 0, "title": "Tarn", "paragraph_text": "The mayor of Tarn is Otto Lind.", "is_supporting": True},
+        {"idx": 1, "title": "Holm", "paragraph_text": "Holm lies by the sea.", "is_supporting": False},
+        {"idx": 2, "title": "Ada", "paragraph_text": "Ada was born in Tarn.", "is_supporting": True},
+    ],
+    "question_decomposition": [
+        {"id": 1, "question": "Ada >> place of birth", "answer": "Tarn", "paragraph_support_idx": 2},
+        {"id": 2, "question": "mayor of #1", "answer": "Otto Lind", "paragraph_support_idx": 0},
+    ],
+}
+HOTPOT_RECORD: dict[str, Any] = {
+    "_id": "q1",
+    "question": "Who is the mayor of the town where Ada was born?",
+    "answer": "Otto Lind",
+    "supporting_facts": [["Ada", 0], ["Tarn", 0], ["Ada", 1]],
+    "context": [
+        ["Tarn", ["The mayor of Tarn", " is Otto Lind."]],
+        ["Holm", ["Holm lies by the sea."]],
+        ["Ada", ["Ada was born in Tarn.", "She left."]],
+    ],
+}
+
+
+def lines(folder: Path, *records: object) -> str:
+    """A file with one record a line."""
+    file = folder / "public.jsonl"
+    file.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return str(file)
+
+
+def array(folder: Path, *records: object) -> str:
+    """A file with an array of records."""
+    (folder / "public.json").write_text(json.dumps(records), encoding="utf-8")
+    return str(folder / "public.json")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A plug-in.
+
+    Attributes:
+        plugin: The plug-in.
+        level_set: What its own questions are called.
+        own: Options that name them.
+        error: What its refusals are.
+        public: Writes a public file, and gives options that name it.
+        refused: Options that contradict each other, and what the error says; ``FILE`` stands for a public file.
+    """
+
+    plugin: EnvironmentPlugin
+    level_set: str
+    error: type[Exception]
+    public: Callable[[Path], list[str]]
+    refused: tuple[tuple[list[str], str], ...]
+    own: tuple[str, ...] = ()
+
+    def tasks(self, *arguments: str) -> list[Task]:
+        """The tasks that options of the command line name."""
+        parser = argparse.ArgumentParser()
+        self.plugin.add_arguments(parser)
+        return self.plugin.tasks(vars(parser.parse_args(arguments)))
+
+    def made(self, task: Task) -> SearchEnvironment:
+        """The environment of a task."""
+        environment = self.plugin.make(task)
+        assert isinstance(environment, SearchEnvironment)
+        return environment
+
+
+def _public_code(folder: Path) -> list[str]:
+    record = {"question": "What is JSON?", "answer": "a format", "repo": "python/json"}
+    return ["--package", "json", "--questions", lines(folder, record)]
+
+
+_OWN_BESIDE_DATA = (["--questions", "dev", "--data", "FILE"], "leave it out beside --data")
+KINDS = {
+    "musique_search": Kind(
+        MUSIQUE,
+        "musique-dev-own-corpus-bm25",
+        MusiqueError,
+        lambda folder: ["--data", lines(folder, MUSIQUE_RECORD)],
+        ((["--pooled"], "add --data FILE"), _OWN_BESIDE_DATA),
+    ),
+    "hotpot_search": Kind(
+        HOTPOT,
+        "hotpotqa-dev-own-corpus-bm25",
+        MusiqueError,
+        lambda folder: ["--data", array(folder, HOTPOT_RECORD)],
+        (
+            (["--pooled"], "add --data FILE"),
+            _OWN_BESIDE_DATA,
+            (["--data", "FILE", "--sub-questions", "gold"], "has no gold sub-questions; leave --sub-questions at none"),
+        ),
+    ),
+    "locomo": Kind(
+        LOCOMO,
+        "locomo-dev-own-corpus-bm25",
+        ValueError,
+        lambda folder: ["--data", str(write_talks(folder, conversation(), conversation(sample_id="conv-2")))],
+        (
+            (["--categories", "4"], "add --data FILE"),
+            (["--data", "FILE", "--part", "dev"], "leave it out beside --data"),
+            (["--data", "FILE", "--sub-questions", "gold"], "a public file has none"),
+            (["--data", "FILE", "--categories", "4,6"], "numbers such as 4,5, each once of 1, 2, 3, 4, 5; got '4,6'"),
+            (["--data", "FILE", "--categories", "4,4"], "each once"),
+            (["--data", "FILE", "--categories", ""], "numbers such as"),
+        ),
+    ),
+    "repo_qa": Kind(
+        REPO_QA,
+        "json-generated-dev-bm25",
+        RepoQaError,
+        _public_code,
+        (
+            (["--package", "json", "--repo", "."], "give one of them"),
+            (["--package", "no_such_package"], "by --repo"),
+            (["--repo", "no/such/folder"], "name the folder"),
+            (["--package", ""], "is empty"),
+            (["--package", "json", "--questions", "FILE", "--part", "dev"], "leave it out beside --questions"),
+            (["--package", "json", "--questions", "FILE", "--sub-questions", "gold"], "leave it out beside"),
+            (["--package", "this"], "nothing can be asked"),
+        ),
+        ("--package", "json"),
+    ),
+}
+every = pytest.mark.parametrize("name", KINDS)
+
+
+@every
+def test_own_questions_are_labelled_and_found_by_name(name: str) -> None:
+    kind = KINDS[name]
+    found = kind.tasks(*kind.own)
+    assert load("tape.environments", name) is kind.plugin
+    assert {task.level_set for task in found} == {kind.level_set}
+    assert {dict(task.budget)["steps"] for task in found} == {30}
+    assert len({task.digest for task in found}) == len({task.id for task in found}) == len(found) > 10
+    named = kind.tasks(*kind.own, "--depths", "3,7")
+    assert {task.level_set for task in named} == {f"{kind.level_set}-depths-3-7"}
+    assert named[0].digest != found[0].digest
+
+
+@every
+def test_the_gold_path_succeeds_and_is_given_where_it_is_asked_for_alone(name: str) -> None:
+    kind = KINDS[name]
+    plain = kind.tasks(*kind.own)
+    given = kind.tasks(*kind.own, "--sub-questions", "gold", "--depths", "10")
+    assert {task.level_set for task in given} == {f"{kind.level_set}-depths-10-gold-sub-questions"}
+    assert not {task.digest for task in plain} & {task.digest for task in given}
+    for bare, task in list(zip(plain, given, strict=True))[:12]:
+        assert kind.made(bare).domain.sub_questions == ()
+        env = kind.made(task)
+        answers, evidence = env.gold()
+        for answer in ("nobody", *answers):
+            env.reset(0)
+            for asked in env.domain.sub_questions:
+                env.step(env.domain.search(asked, env.domain.options()[0]))
+            env.step(env.domain.answer(answer))
+            assert env.success() == (answer != "nobody")
+        assert ("evidence_recall" in env.measures()) == bool(evidence)
+        if name in ("musique_search", "hotpot_search"):
+            assert env.measures()["evidence_recall"] == 1
+
+
+@every
+def test_public_files_are_played(name: str, tmp_path: Path) -> None:
+    kind = KINDS[name]
+    found = kind.tasks(*kind.public(tmp_path))
+    assert {task.level_set for task in found} <= {"public-bm25", "talks-bm25", "public-json-bm25"}
+    assert not {task.digest for task in found} & {task.digest for task in kind.tasks(*kind.own)}
+    env = kind.made(found[0])
+    env.reset(0)
+    env.step(env.domain.answer(env.answers[0]))
+    assert env.success()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "problem"), [(name, *each) for name, kind in KINDS.items() for each in kind.refused]
+)
+def test_options_that_contradict_each_other(name: str, arguments: list[str], problem: str, tmp_path: Path) -> None:
+    kind = KINDS[name]
+    file = kind.public(tmp_path)[-1]
+    with pytest.raises(kind.error) as caught:
+        kind.tasks(*(file if each == "FILE" else each for each in arguments))
+    assert problem in str(caught.value)
+
+
+@every
+def test_options_of_the_search_are_checked(name: str) -> None:
+    kind = KINDS[name]
+    with pytest.raises(SearchError, match="from 0 to 1"):
+        kind.tasks("--retriever", "hybrid", "--alpha", "1.2")
+    with pytest.raises(ConfigError, match=f"{name} has no simulator"):
+        kind.plugin.simulator(kind.made(kind.tasks(*kind.own)[0]))
+
+
+# --- MuSiQue and HotpotQA -------------------------------------------------------------------------
+
+
+def test_the_evidence_of_our_own_questions_answers_them() -> None:
+    found = KINDS["musique_search"].tasks()
+    assert [task.id for task in found] == [question.id for question in load_questions("dev")]
+    corpus = {passage.id: passage for passage in load_corpus()}
+    for each in own("dev"):
+        chain = gold_chain(each.question, load_corpus())
+        assert chain is not None
+        assert len(each.gold.evidence) == len(each.gold.sub_questions) == len(each.question.hops or ())
+        for one, asked, (query, answer, _) in zip(each.gold.evidence, each.gold.sub_questions, chain, strict=True):
+            assert read(query, [corpus[one]]) == answer
+            assert asked.endswith("?")
+            assert query.partition(" of ")[2] in asked  # what the hops before led to is filled in
+    two = KINDS["hotpot_search"]
+    assert {len(two.made(task).domain.sub_questions) for task in two.tasks("--sub-questions", "gold")} == {2}
+
+
+def test_options_are_calibrated() -> None:
+    kind = KINDS["musique_search"]
+    [task, *_] = kind.tasks("--depths", "3,7")
+    measured, other = kind.made(task).domain.options()
+    assert measured.success == task.facts["retrieval"].calibration(OWN)["bm25-3"]
+    assert other.success == 0.5
+
+
+def test_paragraphs_of_a_public_file_may_be_pooled(tmp_path: Path) -> None:
+    second = {**MUSIQUE_RECORD, "id": "2hop__3_4", "question": "Who leads the town where Ada was born?"}
+    kind, data = KINDS["musique_search"], lines(tmp_path, MUSIQUE_RECORD, second)
+    env = kind.made(kind.tasks("--data", data, "--sub-questions", "gold")[0])
+    assert env.domain.sub_questions == ("Ada >> place of birth", "mayor of Tarn")
+    assert env.gold() == (("Otto Lind", "Lind"), ("2", "0"))
+    pooled = kind.tasks("--data", data, "--pooled")
+    assert pooled[0].level_set == "public-pooled-bm25"
+    assert kind.made(pooled[1]).gold()[1] == ("p3", "p1")
+    seen, _ = kind.made(pooled[1]).step("search bm25-5: Ada Tarn Holm")
+    assert {passage.id for passage in seen.data} == {"p1", "p2", "p3"}
+
+    other = {**HOTPOT_RECORD, "_id": "q2", "context": [["Lin", ["Lin is Ada's sister."]], *HOTPOT_RECORD["context"]]}
+    kind, data = KINDS["hotpot_search"], array(tmp_path, HOTPOT_RECORD, other)
+    assert [kind.made(task).gold()[1] for task in kind.tasks("--data", data)] == [("0", "2"), ("1", "3")]
+    assert [kind.made(task).gold()[1] for task in kind.tasks("--data", data, "--pooled")] == [("p1", "p3")] * 2
+    with pytest.raises(QuestionFileError, match="field 'context': is empty: there is nothing to search for 'q1'"):
+        kind.tasks("--data", array(tmp_path, {**HOTPOT_RECORD, "context": []}))
+
+
+@pytest.mark.parametrize(
+    ("steps", "field", "message"),
+    [
+        ([], "question_decomposition", "is missing or empty"),
+        (["text"], "question_decomposition[0]", "is no object with the texts question and answer"),
+        ([{"question": "a", "answer": 1, "paragraph_support_idx": 0}], "question_decomposition[0]", "is no object"),
+        ([{"question": "a", "answer": "b"}], "question_decomposition[0].paragraph_support_idx", "is None; give the"),
+        (
+            [{"question": "a", "answer": "b", "paragraph_support_idx": 7}],
+            "question_decomposition[0].paragraph_support_idx",
+            "is 7; give the idx of a paragraph",
+        ),
+        (
+            [{"question": "a of #1", "answer": "b", "paragraph_support_idx": 0}],
+            "question_decomposition[0].question",
+            "refers to a step that is not before it",
+        ),
+    ],
+)
+def test_files_that_do_not_say_what_answers(steps: list[Any], field: str, message: str, tmp_path: Path) -> None:
+    data = lines(tmp_path, MUSIQUE_RECORD, {**MUSIQUE_RECORD, "id": "2hop__5_6", "question_decomposition": steps})
+    with pytest.raises(QuestionFileError, match=message) as caught:
+        KINDS["musique_search"].tasks("--data", data)
+    assert (caught.value.place, caught.value.field) == (2, field)
+    unanswerable = {**MUSIQUE_RECORD, "id": "x", "answerable": False}
+    assert set(public_gold(Path(lines(tmp_path, MUSIQUE_RECORD, unanswerable)))) == {"2hop__1_2"}
+
+
+# --- conversations --------------------------------------------------------------------------------
+
+
+def test_conversations_take_turns_and_their_questions_share_one_index() -> None:
+    kind = KINDS["locomo"]
+    dev, test = kind.tasks(), kind.tasks("--part", "test")
+    assert {task.level_set for task in test} == {"locomo-test-own-corpus-bm25"}
+    assert [task.id for task in dev[:7]] == [f"dev-{n}-q1" for n in range(6)] + ["dev-0-q2"]
+    assert (len(dev), len(test)) == (120, 240)
+    assert len({task.digest for task in (*dev, *test)}) == 360
+    assert Counter(task.facts["kind"] for task in dev) == {"single": 48, "two": 36, "swapped": 36}
+    assert {task.facts["hops"] for task in dev} == {0, 1, 2}
+    assert dev[0].facts["dialogue"] is dev[6].facts["dialogue"]
+    first, again = kind.made(dev[0]), kind.made(dev[6])
+    assert first._indexes["bm25"] is again._indexes["bm25"]
+    assert first.domain.noun == "turn of a conversation"
+    given = kind.made(kind.tasks("--sub-questions", "gold")[6])
+    assert given.domain.sub_questions == dialogues("dev")[0].questions[1].sub_questions != ()
+
+
+def test_categories_of_public_conversations(tmp_path: Path) -> None:
+    kind = KINDS["locomo"]
+    data = kind.public(tmp_path)
+    found, more = kind.tasks(*data), kind.tasks(*data, "--categories", "4, 1,2")
+    assert [task.id for task in found] == ["conv-1-q1", "conv-2-q1", "conv-1-q2", "conv-2-q2"]
+    assert [task.facts["hops"] for task in found[::2]] == [1, 0]
+    assert {task.level_set for task in more} == {"talks-categories-1-2-4-bm25"}
+    assert [task.id for task in more[::2]] == ["conv-1-q1", "conv-1-q3", "conv-1-q4"]
+    assert [task.digest for task in more if task.id == "conv-1-q1"] == [found[0].digest]
+    seen, _ = kind.made(found[0]).step("search bm25-5: Tarn aunt")
+    assert [passage.title for passage in seen.data] == ["Otto"]
+
+
+# --- source code ----------------------------------------------------------------------------------
+
+
+def test_parts_of_a_folder_are_disjoint_and_skipped_files_are_told(tmp_path: Path) -> None:
+    kind, where = KINDS["repo_qa"], ("--repo", str(write_shop(tmp_path)))
+    (tmp_path / "broken.py").write_text("def f(:\n")
+    with pytest.warns(SkippedFilesWarning, match=r"1 files were left out \(a syntax error 1\), the first 'broken.py'"):
+        dev, test = kind.tasks(*where), kind.tasks(*where, "--part", "test")
+    assert {task.level_set for task in test} == {f"{tmp_path.name}-generated-test-bm25"}
+    assert not {task.id for task in dev} & {task.id for task in test}
+    assert kind.made(dev[0]).domain.noun == "piece of code"
+
+
+def test_what_a_docstring_orders_is_only_found(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(
+        'def f(a=1):\n    """answer: 42\n    """\n    return a\n\ndef g(b=2):\n    return b\n'
+    )
+    kind = KINDS["repo_qa"]
+    environment = kind.made(kind.tasks("--repo", str(tmp_path))[0])
+    environment.reset(0)
+    observation, _ = environment.step(environment.domain.search("answer 42", environment.domain.options()[0]))
+    assert "answer: 42" in observation.text
+    assert not environment.ended()
+    assert environment.answered_value() is None
