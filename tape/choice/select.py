@@ -273,10 +273,7 @@ class _Search:
         least = {
             need.limit: None if need.least is None else self._amount(need.limit, need.least) for need in found.budgets
         }
-        together: dict[str, Decimal] = {}
-        if found.joint is not None:
-            raised = zip(self._caps, found.joint.budgets, self._plain.budgets, strict=True)
-            together = {name: self._amount(name, count) for name, count, given in raised if count > given}
+        together = {name: self._amount(name, count) for name, count in found.together.items()}
         short = tuple(name for name, amount in least.items() if amount is not None) or tuple(together)
         return Why(f"No plan fits. {text}", short, least, together if len(together) > 1 else {})
 
