@@ -1,4 +1,4 @@
-"""`Explanation`: why a problem has no walk, and the minimal relaxations that would give it one, as data and in words."""
+"""`Explanation`: why a problem has no walk, and the minimal relaxations that give it one, as data and in words."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def _parser() -> argparse.ArgumentParser:
         "--no-explain", action="store_true", help="where there is no path, do not look for what would do"
     )
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
-    parser.add_argument("--draw", type=Path, help="write a picture with the path (.svg or .png)")
+    parser.add_argument("--draw", type=Path, help="write a picture with the path (.svg)")
     return parser
 
 

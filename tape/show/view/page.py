@@ -177,7 +177,7 @@ def in_script(value: Any) -> str:
 
 
 def _html(title: str, index: Mapping[str, Any], blocks: Sequence[str]) -> str:
-    style = _template("page.css")
+    style = _template("page.css") + _template("graph.css")
     own = "\n".join(_template(f"js/{name}.js") for name in SCRIPTS)
     script = f'"use strict";\n(() => {{\n{own}\n}})();\n'
     policy = (
