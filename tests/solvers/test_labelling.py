@@ -8,7 +8,7 @@ import pytest
 
 from solvers import PathProblem, Status, check, solve
 from solvers.testing import SolverConformance, demanding, endless, layered, risky, small, tight
-from solvers.testing.reference import Reference, same_walk_as_brute_force
+from tests.solvers.reference import Reference, same_walk_as_brute_force
 
 MISSING = "solvers.compiled.AVAILABLE"
 

@@ -9,7 +9,7 @@ from solvers import Status, check, solve
 from solvers.deadline import Deadline
 from solvers.numpy_dominance import undominated
 from solvers.testing import layered, risky, small, tight
-from solvers.testing.reference import Reference, same_walk_as_brute_force
+from tests.solvers.reference import Reference, same_walk_as_brute_force
 
 
 @pytest.mark.slow

@@ -19,7 +19,6 @@ from experiments.benches.rows import ROWS, read_rows
 from experiments.benches.solvers.backends import competes
 from experiments.benches.solvers.instances import Instance, Spec
 from experiments.benches.solvers.worker import Request
-from solvers.auto import Features
 from tape.reading import read_json
 
 _GRACE = 5.0  # seconds beyond the limit, before a child is killed that does not come back
@@ -115,7 +114,6 @@ def _described(one: Instance) -> dict[str, Any]:
         "edges": len(problem.edges),
         "horizon": problem.horizon,
         "edge_steps": one.size,
-        "features": asdict(Features.of(problem)),
     }
 
 
