@@ -28,8 +28,6 @@ def explain(
     problem: PathProblem,
     time_limit: float | None = None,
     solver: str | Solver = "labelling",
-    *,
-    enough: bool = False,
 ) -> Explanation:
     """Why no walk is feasible, and what would have to change, as data; `str()` puts it into sentences.
 
@@ -37,18 +35,17 @@ def explain(
     to a terminal, if the horizon is shorter; for the horizon and for each budget, the least value that would do with
     everything else unchanged; and one way to relax all the budgets together. Each comes with a walk that `check`
     accepts under the changed limits, and that one less would not do is proven: by the solver, or by a pass that
-    finds the least any walk needs of that one limit. The rewards play no part,
-    nor which of the two objectives they are for.
+    finds the least any walk needs of that one limit. The rewards play no part, nor which of the two objectives they are
+    for.
 
     Takes at most about log2 of its range in feasibility problems for each limit; each is solved with all rewards zero.
 
     Args:
-        problem: The problem; its risk, if it has one, is kept in every part.
+        problem: The problem; its risk, if it has one, is kept in every part. Of one without a horizon nothing is said
+            about a horizon.
         time_limit: Positive seconds of wall time for all of it, or None for no limit. What it cuts short is marked as
             not proven.
         solver: As for `solve`; it must handle the problem's risk.
-        enough: The horizon is from `enough_moves`, so that nothing is to be said about it. Nor is it where there is
-            none.
 
     Raises:
         ProblemError: If the time limit is not a positive number.
@@ -56,8 +53,9 @@ def explain(
         UnknownSolverError, SolverUnavailableError, RiskUnsupportedError: As `solve` does.
     """
     deadline = Deadline(checked_time_limit(time_limit))
-    if problem.horizon is None:  # a walk without circles has no more moves than this
-        problem, enough = problem.with_valid(horizon=max(1, problem.n_nodes - 1)), True
+    limited = problem.horizon is not None
+    if not limited:  # a walk without circles has no more moves than this
+        problem = problem.with_valid(horizon=max(1, problem.n_nodes - 1))
     if not problem.terminals:
         return Explanation(problem, Status.INFEASIBLE, (Cause.NO_TERMINAL,))
     try:
@@ -74,17 +72,17 @@ def explain(
         status, walk = search.first()
         if status is not Status.INFEASIBLE:
             return replace(found, status=status, walk=walk, faults=tuple(search.faults))
-    return _relaxed(found, nearest, search, enough=enough)
+    return _relaxed(found, nearest, search, limited=limited)
 
 
-def _relaxed(found: Explanation, nearest: int, search: _Search, *, enough: bool) -> Explanation:
+def _relaxed(found: Explanation, nearest: int, search: _Search, *, limited: bool) -> Explanation:
     """The explanation of a problem proven infeasible, although a terminal can be reached in `nearest` moves."""
     problem = found.problem
     budgets = tuple(
         Need(name, budget, None, budget + 1, None, True) if found.too_short else search.budget(k)
         for k, (name, budget) in enumerate(zip(problem.resources, problem.budgets, strict=True))
     )
-    horizon = None if enough else search.horizon(nearest)
+    horizon = search.horizon(nearest) if limited else None
     longer_does = horizon is not None and horizon.least is not None
     causes = [Cause.HORIZON] if found.too_short or longer_does else []
     if not found.too_short or (horizon is not None and horizon.least is None and horizon.proven):

@@ -6,7 +6,7 @@ predicates' credit adds up to what is certified, so that nothing is counted twic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tape.sdp.operators import How
@@ -136,8 +136,3 @@ def by_kind(trajectories: Iterable[CertifiedTrajectory]) -> list[Earned]:
 
 def _most_first(found: Iterable[Earned]) -> list[Earned]:
     return sorted(found, key=lambda one: (-one.certified, one.attempts, one.name))
-
-
-def total_progress(credits: Sequence[PredicateCredit]) -> float:
-    """The part of the chain that was certified."""
-    return sum(one.progress for one in credits)

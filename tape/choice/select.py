@@ -258,7 +258,7 @@ class _Search:
 
     def why_not(self) -> Why:
         """Which budgets bind, and the least that would do."""
-        found = solvers.explain(self._plain, enough=self._found.enough)
+        found = solvers.explain(replace(self._plain, horizon=None) if self._found.enough else self._plain)
         if found.status is not Status.INFEASIBLE:
             raise TapeError(f"the solver found no plan, and its explanation is {found.status}: {found}")
 

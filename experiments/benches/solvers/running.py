@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,6 @@ from tape.reading import read_json
 
 _GRACE = 5.0  # seconds beyond the limit, before a child is killed that does not come back
 _STARTING = 10.0  # for imports, the warm-up and reading the problem
-
-Chosen = Callable[[str, Spec, int, int], bool]
 
 
 @dataclass(frozen=True)
@@ -73,14 +71,13 @@ def settings_clash(folder: Path, settings: Settings) -> str:
     return ", ".join(f"{key}: {there.get(key)} there, {mine[key]} now" for key in mine if there.get(key) != mine[key])
 
 
-def run(folder: Path, todo: Sequence[Job], settings: Settings, chosen: Chosen = competes) -> Iterator[dict[str, Any]]:
+def run(folder: Path, todo: Sequence[Job], settings: Settings) -> Iterator[dict[str, Any]]:
     """Runs what is not yet done, appending each row to the folder as it comes.
 
     Args:
         folder: Where the rows are; it exists.
         todo: The jobs.
         settings: Those of all rows in the folder.
-        chosen: Given backend, spec, edge-steps and place, whether the backend runs on the instance.
 
     Yields:
         Each new row.
@@ -96,7 +93,7 @@ def run(folder: Path, todo: Sequence[Job], settings: Settings, chosen: Chosen = 
             continue
         if built is None or built.spec != job.spec:
             built = job.spec.build()
-        if not chosen(job.backend, job.spec, built.size, job.place):
+        if not competes(job.backend, job.spec, built.size, job.place):
             continue
         row = {**_described(built), "backend": job.backend, **_child(folder, built, job.backend, settings)}
         with path.open("a", encoding="utf-8") as rows:

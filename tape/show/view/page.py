@@ -62,9 +62,9 @@ def build_page(sources: Sequence[Source], why: Why, tell: Callable[[int, int], o
     total = sum(len(source.entries) for source in sources)
     for place, source in enumerate(sources):
         for entry in source.entries:
-            _take(book, place, entry, why)
             if tell is not None:
                 tell(len(book.rows), total)
+            _take(book, place, entry, why)
     title = " and ".join(source.name for source in sources)
     index = {
         "title": title,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from tape.analysis.credit import by_action, by_kind, credit, total_progress
+from tape.analysis.credit import by_action, by_kind, credit
 from tape.sdp.trajectory import CertifiedTrajectory
 from tests.profiles import examples
 from tests.tape.sdp.synthetic import trajectories
@@ -21,7 +21,7 @@ def test_the_worked_example() -> None:
         ("D2", "heat", "d3", 1, 3, 0, 1),
         ("goal", "goal", None, 0, 1, 0, 0),
     ]
-    assert total_progress(credit(WORKED)) == pytest.approx(4 / 5) == WORKED.progress
+    assert sum(one.progress for one in credit(WORKED)) == pytest.approx(4 / 5) == WORKED.progress
     earned = {one.name: (one.n, one.certified, one.attempts) for one in by_action([WORKED])}
     assert earned == {"b": (1, 2, 1), "a2": (1, 1, 1), "d3": (1, 1, 1), "a1": (1, 0, 1), "look": (1, 0, 1),
                       "d1": (1, 0, 1), "d2": (1, 0, 1), "g1": (1, 0, 1)}  # fmt: skip
@@ -34,7 +34,7 @@ def test_the_worked_example() -> None:
 def test_credit_adds_up(made: CertifiedTrajectory) -> None:
     credits = credit(made)
     assert sum(one.certified for one in credits) == made.ending.certified
-    assert total_progress(credits) == pytest.approx(made.progress)
+    assert sum(one.progress for one in credits) == pytest.approx(made.progress)
     spent = sum(move.counts or move.k > 0 for move in made.moves)
     assert sum(one.attempts for one in credits) == spent
     assert sum(one.attempts for one in by_kind([made])) == spent
