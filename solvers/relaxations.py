@@ -71,7 +71,7 @@ def least(
         known: An answer with `high`, if there is one already.
     """
     value = None if known is None else max(low, min(high, needs(known)))
-    tried, halve = low if value is None else value - 1, False
+    first, tried, halve = low, low if value is None else value - 1, False
     try:
         while low <= high if value is None else low < value:
             found = ask(tried)
@@ -85,7 +85,7 @@ def least(
                 tried, halve = (low + value) // 2 if halve else value - 1, True
     except OpenError:
         return Least(value, low, known, proven=False)
-    return Least(value, low, known, proven=True)
+    return Least(value, first if value is None else low, known, proven=True)
 
 
 def together(

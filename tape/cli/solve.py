@@ -57,7 +57,9 @@ def _plan_graph(args: argparse.Namespace) -> int:
     solution = solvers.solve(problem, args.solver, args.time_limit)
     explanation = None
     if solution.status is solvers.Status.INFEASIBLE and not args.no_explain:
-        explanation = solvers.explain(problem, args.time_limit)
+        # A horizon that follows from the budgets is no limit of its own.
+        limited = problem if horizon is not None else replace(problem, horizon=None)
+        explanation = solvers.explain(limited, args.time_limit)
     path = [graph.edge(ids[e]) for e in solution.edges]
     used = problem.named(solution.consumption)
     if args.json:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from solvers import PathProblem, Status, check, solve
+from solvers import PathProblem, Solver, Status, check, solve
 from solvers.testing import SolverConformance, demanding, endless, layered, risky, small, tight
 from tests.solvers.reference import Reference, same_walk_as_brute_force
 
@@ -32,20 +32,25 @@ class TestWithoutTheExtension(SolverConformance):
         assert all(answer.solve_seconds is None for answer in without)
 
 
+BOTH = pytest.mark.parametrize("solver", ["labelling", Reference()], ids=["labelling", "numpy"])
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(8))
-def test_the_walk_is_the_one_that_brute_force_ranks_first(block: int) -> None:
+@BOTH
+@pytest.mark.parametrize("block", range(6))
+def test_the_walk_is_the_one_that_brute_force_ranks_first(solver: str | Solver, block: int) -> None:
     for seed in range(1000 + block * 15, 1000 + block * 15 + 15):
         for make in (small, tight, risky):
-            same_walk_as_brute_force(make(seed))
+            same_walk_as_brute_force(make(seed), solver)
 
 
 @pytest.mark.soak
+@BOTH
 @pytest.mark.parametrize("block", range(100))
-def test_long_sweep_against_brute_force(block: int) -> None:
+def test_long_sweep_against_brute_force(solver: str | Solver, block: int) -> None:
     for seed in range(10_000 + block * 50, 10_000 + block * 50 + 50):
-        same_walk_as_brute_force(small(seed))
-        same_walk_as_brute_force(tight(seed))
+        same_walk_as_brute_force(small(seed), solver)
+        same_walk_as_brute_force(tight(seed), solver)
 
 
 class TestTieBreak:
