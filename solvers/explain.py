@@ -1,9 +1,8 @@
-"""`explain`: why no walk is feasible, and the least change of each limit that would make one feasible.
+"""`explain`: why no walk is feasible, and the minimal relaxations of the limits that would make one feasible.
 
-Everything rests on two facts. A walk that keeps some limits keeps larger ones, so what is feasible is monotone in the
-horizon and in each budget, and a bisection whose every answer the solver proves finds the least value exactly. And a
-walk without its cycles goes to the same terminal, with fewer moves and no more of any resource (nor of variance), so
-that no horizon beyond n - 1 needs looking at.
+What is feasible is monotone in the horizon and in each budget (`solvers.relaxations`). And a walk without its cycles
+goes to the same terminal, with fewer moves and no more of any resource (nor of variance), so that no horizon beyond
+n - 1 needs looking at.
 """
 
 from __future__ import annotations
@@ -11,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from solvers.api import checked_time_limit
+from solvers.answer import with_walk
+from solvers.api import checked_time_limit, solve
 from solvers.base import Solver
+from solvers.check import check, consumption_of, variance_of
 from solvers.deadline import Deadline
-from solvers.errors import LateError
+from solvers.errors import BackendError, LateError
 from solvers.explanation import Cause, Explanation, Joint, Need
-from solvers.feasibility import Feasibility, bisect, least
 from solvers.problem import PathProblem
 from solvers.reach import barred_edges, distances, leading_nodes, least_uses
+from solvers.relaxations import Least, OpenError, least, together
+from solvers.risk import least_budget
 from solvers.solution import PathSolution, Status
 
 
@@ -26,27 +28,24 @@ def explain(
     problem: PathProblem,
     time_limit: float | None = None,
     solver: str | Solver = "labelling",
-    *,
-    enough: bool = False,
 ) -> Explanation:
     """Why no walk is feasible, and what would have to change, as data; `str()` puts it into sentences.
 
-    Told are, as far as they apply: that no terminal is declared, or none can be reached; the moves of the shortest walk
+    It says, as far as they apply: that no terminal is declared, or none can be reached; the moves of the shortest walk
     to a terminal, if the horizon is shorter; for the horizon and for each budget, the least value that would do with
     everything else unchanged; and one way to relax all the budgets together. Each comes with a walk that `check`
     accepts under the changed limits, and that one less would not do is proven: by the solver, or by a pass that
-    finds the least any walk needs of that one limit. The rewards play no part,
-    nor which of the two objectives they are for.
+    finds the least any walk needs of that one limit. The rewards play no part, nor which of the two objectives they are
+    for.
 
     Takes at most about log2 of its range in feasibility problems for each limit; each is solved with all rewards zero.
 
     Args:
-        problem: The problem; its risk, if it has one, is kept in every part.
+        problem: The problem; its risk, if it has one, is kept in every part. Of one without a horizon nothing is said
+            about a horizon.
         time_limit: Positive seconds of wall time for all of it, or None for no limit. What it cuts short is marked as
             not proven.
         solver: As for `solve`; it must handle the problem's risk.
-        enough: The horizon is from `enough_moves`, so that nothing is to be said about it. Nor is it where there is
-            none.
 
     Raises:
         ProblemError: If the time limit is not a positive number.
@@ -54,121 +53,155 @@ def explain(
         UnknownSolverError, SolverUnavailableError, RiskUnsupportedError: As `solve` does.
     """
     deadline = Deadline(checked_time_limit(time_limit))
-    if problem.horizon is None:  # a walk without circles has no more moves than this
-        problem, enough = problem.with_valid(horizon=max(1, problem.n_nodes - 1)), True
+    limited = problem.horizon is not None
+    if not limited:  # a walk without circles has no more moves than this
+        problem = problem.with_valid(horizon=max(1, problem.n_nodes - 1))
     if not problem.terminals:
         return Explanation(problem, Status.INFEASIBLE, (Cause.NO_TERMINAL,))
     try:
-        return _explained(problem, solver, deadline, enough=enough)
+        moves, leading = distances(problem, deadline), leading_nodes(problem, deadline)
+        barred = barred_edges(problem, deadline)
     except LateError:
         return Explanation(problem, Status.TIMEOUT)
-
-
-def _explained(problem: PathProblem, solver: str | Solver, deadline: Deadline, *, enough: bool) -> Explanation:
-    moves = distances(problem, deadline)
-    reached = tuple(sorted(moves))
-    leading = leading_nodes(problem, deadline)
+    found = Explanation(problem, Status.INFEASIBLE, reached=tuple(sorted(moves)), leading=leading)
     nearest = min((moves[v] for v in problem.terminals if v in moves), default=None)
     if nearest is None:
-        return Explanation(problem, Status.INFEASIBLE, (Cause.UNREACHABLE,), reached=reached, leading=leading)
-    search = Feasibility(problem, solver, deadline)
-    barred = barred_edges(problem, deadline)
-    found = Explanation(problem, Status.INFEASIBLE, reached=reached, leading=leading, nearest=nearest, barred=barred)
-    if nearest <= problem.steps:
-        first = search.ask(_useful(problem, problem.steps), problem.budgets)
-        if first.has_walk:
-            walk = search.witness(problem.steps, problem.budgets, first.edges)
-            return replace(found, status=Status.FEASIBLE, walk=walk)
-        if first.status is not Status.INFEASIBLE:
-            return replace(found, status=first.status, faults=tuple(search.faults))
-    return _what_would_do(found, nearest, search, enough=enough)
+        return replace(found, causes=(Cause.UNREACHABLE,))
+    found, search = replace(found, nearest=nearest, barred=barred), _Search(problem, solver, deadline)
+    if not found.too_short:
+        status, walk = search.first()
+        if status is not Status.INFEASIBLE:
+            return replace(found, status=status, walk=walk, faults=tuple(search.faults))
+    return _relaxed(found, nearest, search, limited=limited)
 
 
-def _what_would_do(found: Explanation, nearest: int, search: Feasibility, *, enough: bool) -> Explanation:
+def _relaxed(found: Explanation, nearest: int, search: _Search, *, limited: bool) -> Explanation:
     """The explanation of a problem proven infeasible, although a terminal can be reached in `nearest` moves."""
     problem = found.problem
     budgets = tuple(
-        Need(name, budget, None, budget + 1, None, True) if found.too_short else _budget(problem, k, search)
+        Need(name, budget, None, budget + 1, None, True) if found.too_short else search.budget(k)
         for k, (name, budget) in enumerate(zip(problem.resources, problem.budgets, strict=True))
     )
-    horizon = None if enough else _horizon(problem, nearest, search)
+    horizon = search.horizon(nearest) if limited else None
     longer_does = horizon is not None and horizon.least is not None
     causes = [Cause.HORIZON] if found.too_short or longer_does else []
     if not found.too_short or (horizon is not None and horizon.least is None and horizon.proven):
         causes.append(Cause.BUDGET)
     found = replace(found, causes=tuple(causes), horizon=horizon, budgets=budgets)
-    joint = _joint(problem, max(nearest, problem.steps), search) if found.joint_applies else None
+    joint = search.joint(max(nearest, problem.steps)) if found.joint_applies else None
     return replace(found, joint=joint, faults=tuple(search.faults))
 
 
-def _budget(problem: PathProblem, k: int, search: Feasibility) -> Need:
-    """What resource k alone would have to be."""
-    steps = _useful(problem, problem.steps)
-    low = max(problem.budgets[k] + 1, _floor(problem, k, steps, search))
+class _Search:
+    """Asks a solver whether a problem has a walk under other limits; rewards play no part.
 
-    def probe(budget: int) -> PathSolution:
-        return search.ask(steps, [*problem.budgets[:k], budget, *problem.budgets[k + 1 :]])
+    Attributes:
+        faults: What the solver reported where it ended in ERROR, each once.
+    """
 
-    end = least(low, max(low, search.ample(k, steps)), probe, lambda edges: search.needs(edges)[k])
-    walk = None
-    if end.value is not None:
-        relaxed = [*problem.budgets[:k], end.value, *problem.budgets[k + 1 :]]
-        walk = search.witness(problem.steps, relaxed, end.edges)
-    return Need(problem.resources[k], problem.budgets[k], end.value, end.at_least, walk, end.proven)
+    def __init__(self, problem: PathProblem, solver: str | Solver, deadline: Deadline) -> None:
+        self._problem, self._solver, self._deadline = problem, solver, deadline
+        self._plain = problem.with_valid(
+            rewards=(0.0,) * problem.n_nodes, discount=1.0, objective="stay", edge_rewards=()
+        )
+        self._square = problem.risk.square if problem.risk is not None else 0
+        # A walk without cycles has no more moves than this.
+        self._longest = max(1, problem.n_nodes - 1)
+        self.faults: list[str] = []
+
+    def first(self) -> tuple[Status, PathSolution | None]:
+        """Whether the problem itself has a walk: FEASIBLE with it, INFEASIBLE if proven that there is none."""
+        answer = self._solved(self._problem.steps, self._problem.budgets)
+        if answer is None or not answer.has_walk:
+            return Status.TIMEOUT if answer is None else answer.status, None
+        return Status.FEASIBLE, self._walk(self._problem.steps, self._problem.budgets, answer.edges)
+
+    def budget(self, k: int) -> Need:
+        """What resource k alone would have to be."""
+        problem = self._problem
+
+        def changed(budget: int) -> list[int]:
+            return [*problem.budgets[:k], budget, *problem.budgets[k + 1 :]]
+
+        low = max(problem.budgets[k] + 1, self._floor(k))
+        high = max(low, self._ample(k, problem.steps))
+        found = least(
+            low, high, lambda value: self._ask(problem.steps, changed(value)), lambda one: self._needs(one)[k]
+        )
+        walk = self._walk(problem.steps, changed(found.value or 0), found.answer)
+        return _need(problem.resources[k], problem.budgets[k], found, walk)
+
+    def horizon(self, nearest: int) -> Need:
+        """What the horizon alone would have to be; the nearest terminal is so many moves away."""
+        problem = self._problem
+        low = max(problem.steps + 1, nearest)
+        found = least(low, problem.n_nodes - 1, lambda steps: self._ask(steps, problem.budgets), len)
+        return _need("horizon", problem.steps, found, self._walk(found.value or 0, problem.budgets, found.answer))
+
+    def joint(self, steps: int) -> Joint | None:
+        """All budgets raised together."""
+        kinds = range(len(self._problem.budgets))
+        found = together(
+            self._problem.budgets,
+            [self._floor(k) for k in kinds],
+            [self._ample(k, steps) for k in kinds],
+            lambda budgets: self._ask(steps, budgets),
+            self._needs,
+        )
+        walk = None if found is None else self._walk(steps, found.limits, found.answer)
+        return None if found is None or walk is None else Joint(steps, found.limits, walk, found.percent, found.proven)
+
+    def _solved(self, steps: int, budgets: Sequence[int]) -> PathSolution | None:
+        """Any walk within these limits; None if the time is up."""
+        left = self._deadline.left()
+        if left == 0.0:
+            return None
+        relaxed = self._plain.with_valid(horizon=min(steps, self._longest), budgets=tuple(budgets))
+        answer = solve(relaxed, self._solver, left)
+        if answer.status is Status.ERROR and answer.message not in self.faults:
+            self.faults.append(answer.message)
+        return answer
+
+    def _ask(self, steps: int, budgets: Sequence[int]) -> tuple[int, ...] | None:
+        """The edges of any walk within these limits; None if proven that there is none."""
+        answer = self._solved(steps, budgets)
+        if answer is None or not (answer.has_walk or answer.status is Status.INFEASIBLE):
+            raise OpenError("whether there is a walk was not settled")
+        return answer.edges if answer.has_walk else None
+
+    def _walk(self, steps: int, budgets: Sequence[int], edges: tuple[int, ...] | None) -> PathSolution | None:
+        """A walk as an answer to the problem with these limits and its true rewards.
+
+        Raises:
+            BackendError: If it does not survive its check.
+        """
+        if edges is None:
+            return None
+        relaxed = self._problem.with_valid(horizon=steps, budgets=tuple(budgets))
+        walk = with_walk(relaxed, edges, Status.FEASIBLE)
+        if faults := check(relaxed, walk):
+            raise BackendError(f"a walk found for the explanation fails its check: {'; '.join(faults)}")
+        return walk
+
+    def _needs(self, edges: Sequence[int]) -> tuple[int, ...]:
+        """The K least budgets that a walk keeps, at the problem's risk."""
+        used = zip(consumption_of(self._problem, edges), variance_of(self._problem, edges), strict=True)
+        return tuple(least_budget(mean, variance, self._square) for mean, variance in used)
+
+    def _floor(self, k: int) -> int:
+        """What every walk uses of resource k; 0, which is true as well, where the time is up before more is known."""
+        try:
+            return least_uses(self._problem, k, self._deadline)
+        except LateError:
+            return 0
+
+    def _ample(self, k: int, steps: int) -> int:
+        """A budget of resource k that every walk without cycles keeps."""
+        dearest = max((row[k] for row in self._problem.costs), default=0)
+        widest = max((row[k] for row in self._problem.spreads), default=0)
+        moves = min(steps, self._longest)
+        return least_budget(moves * dearest, moves * widest**2, self._square)
 
 
-def _floor(problem: PathProblem, k: int, steps: int, search: Feasibility) -> int:
-    """What every walk uses of resource k; 0, which is true as well, where the time is up before more is known."""
-    try:
-        return least_uses(problem, k, steps, search.deadline)
-    except LateError:
-        return 0
-
-
-def _useful(problem: PathProblem, horizon: int) -> int:
-    """The part of a horizon that matters for feasibility: a walk without cycles has at most n - 1 moves."""
-    return min(horizon, max(1, problem.n_nodes - 1))
-
-
-def _horizon(problem: PathProblem, nearest: int, search: Feasibility) -> Need:
-    """What the horizon alone would have to be."""
-    low, longest = max(problem.steps + 1, nearest), problem.n_nodes - 1
-    if low > longest:
-        return Need("horizon", problem.steps, None, low, None, True)
-    end = least(low, longest, lambda steps: search.ask(steps, problem.budgets), len)
-    walk = None if end.value is None else search.witness(end.value, problem.budgets, end.edges)
-    return Need("horizon", problem.steps, end.value, end.at_least, walk, end.proven)
-
-
-def _joint(problem: PathProblem, horizon: int, search: Feasibility) -> Joint | None:
-    """All budgets raised by the least common percentage, and each then lowered as far as the others let it."""
-    steps, given = _useful(problem, horizon), problem.budgets
-    floors = [_floor(problem, k, steps, search) for k in range(len(given))]
-    bases = [budget if budget > 0 else max(1, floor) for budget, floor in zip(given, floors, strict=True)]
-
-    def percent(wanted: Sequence[int]) -> int:
-        """The least percentage that raises every budget to at least what is wanted."""
-        return max(-(-100 * max(0, w - b) // base) for w, b, base in zip(wanted, given, bases, strict=True))
-
-    def probe(value: int) -> PathSolution:
-        return search.ask(steps, [b + value * base // 100 for b, base in zip(given, bases, strict=True)])
-
-    high = percent([search.ample(k, steps) for k in range(len(given))])
-    even = least(max(1, percent(floors)), high, probe, lambda edges: percent(search.needs(edges)))
-    if even.value is None:
-        return None
-    edges, proven = even.edges, True
-    budgets = [max(b, need) for b, need in zip(given, search.needs(edges), strict=True)]
-    for k, budget in enumerate(given):
-        # In one pass: what a budget cannot do without now, it cannot do without once the later ones are lower.
-        def lowered(value: int, k: int = k) -> PathSolution:
-            return search.ask(steps, [*budgets[:k], value, *budgets[k + 1 :]])
-
-        def needed(walk: tuple[int, ...], k: int = k) -> int:
-            return search.needs(walk)[k]
-
-        low = max(budget, floors[k])
-        budgets[k], settled, edges = bisect(low, budgets[k], edges, lowered, needed)
-        proven = proven and budgets[k] == settled
-    walk = search.witness(horizon, budgets, edges)
-    return Joint(horizon, tuple(budgets), walk, even.value if even.proven else None, proven)
+def _need(limit: str, given: int, found: Least[tuple[int, ...]], walk: PathSolution | None) -> Need:
+    return Need(limit, given, found.value, found.at_least, walk, found.proven)

@@ -1,24 +1,140 @@
-"""`Explanation`: why a problem has no walk, and the least changes that would give it one; as data and in words."""
+"""`Explanation`: why a problem has no walk, and the minimal relaxations that give it one, as data and in words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
-from solvers.explanation_text import sentences
-from solvers.findings import Cause, Findings, Joint, Need
-from solvers.solution import PathSolution
+from solvers.check import variance_of
+from solvers.problem import PathProblem
+from solvers.solution import PathSolution, Status
 
-__all__ = ["Cause", "Explanation", "Joint", "Need"]
+_LISTED = 5
+
+
+class Cause(StrEnum):
+    """What stands in the way of every walk.
+
+    NO_TERMINAL: the problem declares no terminal.
+    UNREACHABLE: no terminal can be reached from the start, whatever the horizon and the budgets.
+    HORIZON: the horizon is too short. Without BUDGET beside it, a longer one is enough.
+    BUDGET: the budgets are too small. Beside HORIZON, either one of the two is enough or both are needed, as `horizon`,
+        `budgets` and `joint` say.
+    """
+
+    NO_TERMINAL = "no_terminal"
+    UNREACHABLE = "unreachable"
+    HORIZON = "horizon"
+    BUDGET = "budget"
 
 
 @dataclass(frozen=True)
-class Explanation(Findings):
-    """The answer of `solvers.explain`: the findings, which can put themselves into words and into JSON.
+class Need:
+    """What one limit would have to be, with all the others as they are.
 
-    Attributes: see `solvers.findings.Findings`.
+    Attributes:
+        limit: `"horizon"`, or the resource's name.
+        given: What it is.
+        least: A value that would do: the least one if `proven`. None if no value would do (`proven`) or none was found
+            in time.
+        at_least: Every smaller value is proven not to do. Equal to `least` where that is proven the least; without
+            meaning where no value would do.
+        walk: A walk that `least` makes feasible; None without `least`.
+        proven: Whether the answer is final: `least` is the least, or no value would do.
     """
+
+    limit: str
+    given: int
+    least: int | None
+    at_least: int
+    walk: PathSolution | None
+    proven: bool
+
+
+@dataclass(frozen=True)
+class Joint:
+    """One way to relax all the budgets together, as evenly as whole percentages allow.
+
+    Attributes:
+        horizon: The horizon with which it does: the given one, or the least one of any walk to a terminal.
+        budgets: K ints, none below what is given. If `proven`, none that was raised could be raised less, with the
+            others as here (it is Pareto-minimal).
+        walk: A walk that keeps them.
+        percent: The least whole percentage by which all budgets can be raised together to make a walk feasible;
+            `budgets` rise by no more. It is relative to the budget, or, where that is not positive, to the least that
+            any walk uses of the resource (1 if that is 0). None where the time limit came before its proof.
+        proven: Whether the budgets are proven minimal.
+    """
+
+    horizon: int
+    budgets: tuple[int, ...]
+    walk: PathSolution
+    percent: int | None
+    proven: bool
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The answer of `solvers.explain`. What is not proven is never stated as a fact.
+
+    Attributes:
+        problem: The problem explained.
+        status: FEASIBLE: there is a walk after all, `walk`. INFEASIBLE: proven that there is none. TIMEOUT: neither.
+            ERROR: the solver failed before either was settled.
+        causes: What is proven to stand in the way, if INFEASIBLE.
+        walk: A walk, if FEASIBLE; some walk, not the best.
+        reached: The nodes that can be reached from the start, whatever the horizon and the budgets.
+        leading: The nodes from which a terminal can be reached, whatever the horizon and the budgets.
+        nearest: Moves of the shortest walk to a terminal, whatever the budgets; None if there is none.
+        barred: Edges one of which every walk must take although each alone exceeds a budget; empty if that is not so.
+        horizon: The least horizon that would do under the given budgets; None if that was not looked for.
+        budgets: For each resource, the least budget that would do alone; empty if that was not looked for.
+        joint: One way to relax all budgets together, with the horizon if it is too short for any walk; None where that
+            does not apply (`joint_applies`), or none was found in time.
+        faults: What the solver reported where it failed; the parts it failed on count as not proven.
+    """
+
+    problem: PathProblem
+    status: Status
+    causes: tuple[Cause, ...] = ()
+    walk: PathSolution | None = None
+    reached: tuple[int, ...] = ()
+    leading: tuple[int, ...] = ()
+    nearest: int | None = None
+    barred: tuple[int, ...] = ()
+    horizon: Need | None = None
+    budgets: tuple[Need, ...] = ()
+    joint: Joint | None = None
+    faults: tuple[str, ...] = ()
+
+    @property
+    def proven(self) -> bool:
+        """Whether nothing was left open by a time limit or a failure."""
+        if self.status not in (Status.FEASIBLE, Status.INFEASIBLE) or self.faults:
+            return False
+        if self.joint_applies and (self.joint is None or not self.joint.proven or self.joint.percent is None):
+            return False
+        return all(need.proven for need in (*self.budgets, self.horizon) if need is not None)
+
+    @property
+    def too_short(self) -> bool:
+        """Whether no walk reaches a terminal within the horizon, whatever the budgets, although a longer one does."""
+        return self.nearest is not None and self.nearest > self.problem.steps
+
+    @property
+    def joint_applies(self) -> bool:
+        """Whether several limits have to be weighed against each other: two budgets, or a budget and the horizon."""
+        return Cause.BUDGET in self.causes and (self.too_short or len(self.problem.budgets) > 1)
+
+    @property
+    def together(self) -> dict[str, int]:
+        """The budgets that `joint` raises, by resource, as they would have to be."""
+        raised = () if self.joint is None else zip(self.problem.resources, self.joint.budgets, strict=True)
+        given = self.problem.named(self.problem.budgets)
+        return {name: budget for name, budget in raised if budget > given[name]}
 
     def text(
         self,
@@ -40,7 +156,7 @@ class Explanation(Findings):
             tail, head = self.problem.edges[number]
             return f"edge {number} from {name(tail)} to {name(head)}"
 
-        return "\n".join(sentences(self, amount or _counted, name, edge or ends))
+        return "\n".join(_Words(self, amount or _counted, name, edge or ends).sentences())
 
     def __str__(self) -> str:
         """`text()`."""
@@ -55,41 +171,172 @@ class Explanation(Findings):
             amount: Puts an amount into a unit, given the resource's name and the count; counts stay by default.
         """
         stated = amount or (lambda _, count: count)
+
+        def named(counts: Sequence[int]) -> dict[str, Any]:
+            return {name: stated(name, count) for name, count in self.problem.named(counts).items()}
+
+        def of_walk(walk: PathSolution | None) -> dict[str, Any] | None:
+            if walk is None:
+                return None
+            return {"edges": list(walk.edges), "nodes": list(walk.nodes), "consumption": named(walk.consumption)}
+
+        def of_need(need: Need | None) -> dict[str, Any] | None:
+            if need is None:
+                return None
+            counts = {name: getattr(need, name) for name in ("given", "least", "at_least")}
+            if need.limit != "horizon":
+                counts = {name: None if one is None else stated(need.limit, one) for name, one in counts.items()}
+            return {"limit": need.limit, **counts, "walk": of_walk(need.walk), "proven": need.proven}
+
+        joint = self.joint
         return {
             "status": self.status.value,
             "causes": [cause.value for cause in self.causes],
-            "walk": self._walk(self.walk, stated),
+            "walk": of_walk(self.walk),
             "reached": list(self.reached),
             "leading": list(self.leading),
             "nearest": self.nearest,
             "barred": list(self.barred),
-            "horizon": None if self.horizon is None else self._need(self.horizon, stated),
-            "budgets": [self._need(need, stated) for need in self.budgets],
-            "joint": None if self.joint is None else self._joint(self.joint, stated),
+            "horizon": of_need(self.horizon),
+            "budgets": [of_need(need) for need in self.budgets],
+            "joint": joint and vars(joint) | {"budgets": named(joint.budgets), "walk": of_walk(joint.walk)},
             "faults": list(self.faults),
             "proven": self.proven,
             "text": self.text(),
         }
 
-    def _need(self, need: Need, stated: Callable[[str, int], Any]) -> dict[str, Any]:
-        def value(count: int | None) -> Any:
-            return count if count is None or need.limit == "horizon" else stated(need.limit, count)
 
-        values = {name: value(getattr(need, name)) for name in ("given", "least", "at_least")}
-        return {"limit": need.limit, **values, "walk": self._walk(need.walk, stated), "proven": need.proven}
+@dataclass(frozen=True)
+class _Words:
+    """An explanation in sentences, the cause first, then what would do; only what is proven is stated as a fact."""
 
-    def _joint(self, joint: Joint, stated: Callable[[str, int], Any]) -> dict[str, Any]:
-        budgets = {name: stated(name, count) for name, count in self.problem.named(joint.budgets).items()}
-        walk = self._walk(joint.walk, stated)
-        return {
-            "horizon": joint.horizon, "budgets": budgets, "walk": walk, "percent": joint.percent, "proven": joint.proven
-        }  # fmt: skip
+    found: Explanation
+    amount: Callable[[str, float], str]
+    node: Callable[[int], str]
+    edge: Callable[[int], str]
 
-    def _walk(self, walk: PathSolution | None, stated: Callable[[str, int], Any]) -> dict[str, Any] | None:
-        if walk is None:
-            return None
-        used = {name: stated(name, count) for name, count in self.problem.named(walk.consumption).items()}
-        return {"edges": list(walk.edges), "nodes": list(walk.nodes), "consumption": used}
+    def sentences(self) -> Iterator[str]:
+        found, problem = self.found, self.found.problem
+        start, steps = self.node(problem.start), problem.steps
+        if found.status is Status.FEASIBLE and found.walk is not None:
+            end = self.node(found.walk.nodes[-1])
+            yield f"The problem is feasible: a path of {_moves(len(found.walk.edges))} from {start} to {end} does."
+        elif found.status is not Status.INFEASIBLE:
+            yield "Whether there is a path was not settled."
+        elif Cause.NO_TERMINAL in found.causes:
+            yield "No goal is declared, so no path can end anywhere."
+        elif Cause.UNREACHABLE in found.causes:
+            yield (
+                f"No goal can be reached from {start}, whatever the horizon and the budgets: it leads to "
+                f"{len(found.reached)} of the {problem.n_nodes} nodes, {self._some(found.reached)}, no goal among them."
+            )
+            yield f"What is missing is an edge from one of those to one of {self._some(found.leading)}."
+        else:
+            if found.nearest is not None and found.too_short:
+                more = f"the nearest takes {found.nearest} ({found.nearest - steps} more)"
+                yield f"No path from {start} reaches a goal within {_moves(steps)}: {more}."
+            yield from self._barred()
+            if not found.too_short:  # else no budget alone would do, as has been said
+                for k, need in enumerate(found.budgets):
+                    yield from self._budget(k, need)
+            if found.horizon is not None and found.budgets:
+                yield from self._horizon(found.horizon)
+            if found.joint_applies:
+                yield from self._joint(found.joint)
+        for fault in found.faults:
+            yield f"A part of this could not be settled: {fault}."
+
+    def _barred(self) -> Iterator[str]:
+        if not self.found.barred:
+            return
+        what = "a step that" if len(self.found.barred) == 1 else "one of these steps, each of which"
+        yield f"Every path must take {what} alone exceeds a budget:"
+        lines = list(dict.fromkeys(f"  {self.edge(edge)} takes {self._excess(edge)}" for edge in self.found.barred))
+        yield from lines[:_LISTED]
+        if len(lines) > _LISTED:
+            yield f"  and {len(lines) - _LISTED} more"
+
+    def _excess(self, edge: int) -> str:
+        """What an edge takes of the budgets that it exceeds; of all where only the risk makes it too much."""
+        problem = self.found.problem
+        rows = list(enumerate(zip(problem.resources, problem.costs[edge], problem.budgets, strict=True)))
+        above = [row for row in rows if row[1][1] > row[1][2]]
+        return ", ".join(
+            f"{name}: {self.amount(name, cost)}{self._deviation((edge,), k)} ({self.amount(name, budget)} given)"
+            for k, (name, cost, budget) in above or rows
+        )
+
+    def _budget(self, k: int, need: Need) -> Iterator[str]:
+        name = need.limit
+        if need.least is not None and need.walk is not None:
+            does, more = self.amount(name, need.least), self._more(k, need.least, need.walk)
+            given = f"{self.amount(name, need.given)} given"
+            yield f"{name} is short: {given}, {does} would do ({more}), everything else unchanged."
+            if not need.proven:
+                yield f"Whether less {name} would do is open; less than {self.amount(name, need.at_least)} would not."
+        elif need.proven:
+            yield f"No amount of {name} alone would do."
+        else:
+            yield f"Whether more {name} alone would do is open."
+
+    def _horizon(self, need: Need) -> Iterator[str]:
+        steps = self.found.problem.steps
+        if need.least is None:
+            if not need.proven:
+                yield "Whether a longer horizon alone would do is open."
+            elif self.found.too_short:
+                yield "No horizon is long enough for the budgets as they are."
+            else:
+                yield "A longer horizon alone would not do."
+            return
+        if need.least == self.found.nearest:
+            yield f"{_moves(need.least)} would do with the budgets as they are."
+        elif self.found.too_short:
+            yield f"With the budgets as they are it takes {_moves(need.least)} ({need.least - steps} more)."
+        else:
+            yield f"A longer horizon would do: {_moves(need.least)} instead of {steps}, everything else unchanged."
+        if not need.proven:
+            yield f"Whether fewer would do is open; fewer than {need.at_least} would not."
+
+    def _joint(self, joint: Joint | None) -> Iterator[str]:
+        problem = self.found.problem
+        if joint is None:
+            yield "What would do together is open."
+            return
+        raised = self.found.together
+        if len(raised) > 1 or joint.horizon > problem.steps:  # else it is what that resource needs alone
+            parts = [_moves(joint.horizon)] if joint.horizon > problem.steps else []
+            for k, name in enumerate(problem.resources):
+                if name in raised:
+                    more = self._more(k, raised[name], joint.walk)
+                    parts.append(f"{name} at {self.amount(name, raised[name])} ({more})")
+            least = "; none of these can be less while the others stay" if joint.proven else ""
+            yield f"Together {', '.join(parts[:-1])}{' and ' if parts[1:] else ''}{parts[-1]} would do{least}."
+            if joint.percent is not None and len(raised) > 1 and min(problem.budgets) > 0:
+                yield f"No budget rises by more than {joint.percent}%; {joint.percent - 1}% more of each would not do."
+        if not joint.proven or joint.percent is None:
+            yield "Whether smaller rises would do together is open."
+
+    def _more(self, k: int, budget: int, walk: PathSolution) -> str:
+        """How much more of a resource, and, where a risk makes that more than the walk uses on average, its mean."""
+        problem, name = self.found.problem, self.found.problem.resources[k]
+        more = f"{self.amount(name, budget - problem.budgets[k])} more"
+        if not problem.is_risky:
+            return more
+        return f"{more}; mean {self.amount(name, walk.consumption[k])}{self._deviation(walk.edges, k)}"
+
+    def _deviation(self, edges: Sequence[int], k: int) -> str:
+        problem = self.found.problem
+        deviation = math.sqrt(variance_of(problem, edges)[k]) if problem.is_risky else 0.0
+        return f", standard deviation {self.amount(problem.resources[k], deviation)}" if deviation else ""
+
+    def _some(self, nodes: Sequence[int]) -> str:
+        shown = ", ".join(map(self.node, nodes[:_LISTED]))
+        return shown if len(nodes) <= _LISTED else f"{shown} and {len(nodes) - _LISTED} more"
+
+
+def _moves(count: int) -> str:
+    return f"{count} move" if count == 1 else f"{count} moves"
 
 
 def _counted(_: str, count: float) -> str:

@@ -40,11 +40,10 @@ def barred_edges(problem: PathProblem, deadline: Deadline = NEVER) -> tuple[int,
     )
 
 
-def least_uses(problem: PathProblem, resource: int, horizon: int, deadline: Deadline = NEVER) -> int:
-    """The least mean of one resource that a walk of at most `horizon` moves to a terminal uses.
+def least_uses(problem: PathProblem, resource: int, deadline: Deadline = NEVER) -> int:
+    """The least mean of one resource that a walk to a terminal uses, whatever the horizon, by Dijkstra's algorithm.
 
-    Some terminal must be that near. By Dijkstra's algorithm where no walk without circles is longer than the horizon,
-    else in Bellman and Ford's layers: O(horizon * E).
+    Some terminal must be within reach.
 
     Raises:
         LateError: If the deadline passes.
@@ -52,24 +51,6 @@ def least_uses(problem: PathProblem, resource: int, horizon: int, deadline: Dead
     out: dict[int, list[tuple[int, int]]] = {}
     for (tail, head), row in deadline.each(zip(problem.edges, problem.costs, strict=True)):
         out.setdefault(tail, []).append((head, row[resource]))
-    if horizon >= problem.n_nodes - 1:
-        return _cheapest(out, problem, deadline)
-    used, layer = {problem.start: 0}, {problem.start: 0}
-    for _ in range(horizon):
-        following: dict[int, int] = {}
-        for node, amount in deadline.each(layer.items()):
-            for head, cost in out.get(node, ()):
-                if amount + cost < min(used.get(head, amount + cost + 1), following.get(head, amount + cost + 1)):
-                    following[head] = amount + cost
-        deadline.check()
-        if not following:
-            break
-        used |= following
-        layer = following
-    return min(used[terminal] for terminal in problem.terminals if terminal in used)
-
-
-def _cheapest(out: dict[int, list[tuple[int, int]]], problem: PathProblem, deadline: Deadline) -> int:
     terminals, done = set(problem.terminals), set[int]()
     queue = [(0, problem.start)]
     while queue:

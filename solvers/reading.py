@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 LARGEST_FILE = 256 * 2**20
@@ -41,17 +40,3 @@ def parse_json(text: str | bytes, where: str, error: Callable[[str], Exception])
         raise error(f"{where}: nested too deeply; nothing that is read here needs more than ten levels") from None
     except ValueError as fault:  # an integer of more digits than Python converts
         raise error(f"{where}: {fault}") from fault
-
-
-def read_json(path: Path, error: Callable[[str], Exception]) -> Any:
-    """The value in a file; as `parse_json`.
-
-    Raises:
-        Exception: That of `error`, if the file cannot be read or holds something else.
-    """
-    try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
-    except OSError as fault:
-        raise error(f"{path}: {fault.strerror or fault}") from fault
-    return parse_json(data, str(path), error)

@@ -22,7 +22,6 @@ _BUILT_IN = {
     "pulp:cbc": "solvers.pulp_cbc:CbcSolver",
     "pulp:highs": "solvers.pulp_highs:PulpHighsSolver",
     "networkx": "solvers.networkx_dag:NetworkxSolver",
-    "auto": "solvers.auto:AutoSolver",
 }
 
 _ALIASES = {"pulp": "pulp:cbc"}

@@ -24,8 +24,23 @@ _MOST = 2**31 - 1
 """More paths than this are the same as all: they would not fit into memory."""
 
 
+class _Explained:
+    """An answer that can say why it holds no path."""
+
+    _question: tuple[Question, bool] | None
+
+    @cached_property
+    def explanation(self) -> RcspExplanation | None:
+        """Which limits are short, and what would do; None unless the status is INFEASIBLE.
+
+        It is looked for when it is first asked for, within the time limit of the call, or 10 seconds: one search for
+        each limit alone, and one with the others.
+        """
+        return None if self._question is None else explained(*self._question)
+
+
 @dataclass(frozen=True)
-class ShortestPath:
+class ShortestPath(_Explained):
     """An answer of `shortest_path`.
 
     Attributes:
@@ -53,18 +68,9 @@ class ShortestPath:
     message: str = ""
     _question: tuple[Question, bool] | None = field(default=None, repr=False, compare=False)
 
-    @cached_property
-    def explanation(self) -> RcspExplanation | None:
-        """Which limits are short, and what would do; None unless the status is INFEASIBLE.
-
-        It is looked for when it is first asked for, within the time limit of the call, or 10 seconds: one search for
-        each limit alone, and one with the others.
-        """
-        return _explanation(self._question)
-
 
 @dataclass(frozen=True)
-class ShortestPaths(Sequence[ShortestPath]):
+class ShortestPaths(_Explained, Sequence[ShortestPath]):
     """The best paths, best first; a sequence of its `paths`.
 
     Attributes:
@@ -81,11 +87,6 @@ class ShortestPaths(Sequence[ShortestPath]):
     solve_seconds: float = 0.0
     message: str = ""
     _question: tuple[Question, bool] | None = field(default=None, repr=False, compare=False)
-
-    @cached_property
-    def explanation(self) -> RcspExplanation | None:
-        """As `ShortestPath.explanation`."""
-        return _explanation(self._question)
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -247,7 +248,3 @@ def _threads(threads: int | None) -> int:
     if isinstance(threads, bool) or not hasattr(threads, "__index__") or operator.index(threads) < 1:
         raise ProblemError("threads", None, threads, "expected an integer of at least 1, or None for all cores")
     return operator.index(threads)
-
-
-def _explanation(question: tuple[Question, bool] | None) -> RcspExplanation | None:
-    return None if question is None else explained(*question)

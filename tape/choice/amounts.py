@@ -37,12 +37,7 @@ def caps_of(budget: object) -> dict[str, Decimal]:
         return {}
     if not isinstance(budget, Mapping):
         raise ConfigError(f'budget={budget!r}: expected amounts by resource, for instance {{"usd": "$0.05"}}')
-    caps = {}
-    for name, amount in _read(budget, "the budget").items():
-        if amount is None:
-            raise ConfigError(f"the budget of {name} is None; leave it out where nothing caps it")
-        caps[name] = amount
-    return caps
+    return _read(budget, "the budget", "leave it out where nothing caps it")
 
 
 def as_said(budget: object) -> dict[str, str]:
@@ -86,23 +81,24 @@ def amounts_of(given: object, caps: Mapping[str, Decimal], what: str) -> dict[st
         if len(caps) != 1:
             raise ConfigError(f'{what} is {given!r}: say of which resource, for instance {{"usd": "$0.05"}}')
         given = {next(iter(caps)): given}
-    amounts = {}
-    for name, amount in _read(given, what).items():
-        if amount is None:
-            raise ConfigError(f"{what} in {name} is None: an unknown cost is not 0; give the most that it can be")
-        amounts[name] = amount
-    return amounts
+    return _read(given, what, "an unknown cost is not 0; give the most that it can be")
 
 
-def _read(given: Mapping[Any, Any], what: str) -> dict[str, Decimal | None]:
-    """Amounts in units; None stays None."""
-    read: dict[str, Decimal | None] = {}
+def _read(given: Mapping[Any, Any], what: str, unknown: str) -> dict[str, Decimal]:
+    """Amounts in units.
+
+    Args:
+        given: By resource.
+        what: What they are, for messages.
+        unknown: What to do where one is None.
+    """
+    read: dict[str, Decimal] = {}
     for name, amount in given.items():
         if not isinstance(name, str) or not name:
             raise ConfigError(f"{what}: {name!r} is no name of a resource")
         if amount is None:
-            read[name] = None
-        elif isinstance(given, Budget | Resources):  # these hold counts
+            raise ConfigError(f"{what} in {name} is None: {unknown}")
+        if isinstance(given, Budget | Resources):  # these hold counts
             read[name] = kind_of(name).amount(amount) if name in kinds() else Decimal(amount)
         else:
             try:

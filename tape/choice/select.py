@@ -258,7 +258,7 @@ class _Search:
 
     def why_not(self) -> Why:
         """Which budgets bind, and the least that would do."""
-        found = solvers.explain(self._plain, enough=self._found.enough)
+        found = solvers.explain(replace(self._plain, horizon=None) if self._found.enough else self._plain)
         if found.status is not Status.INFEASIBLE:
             raise TapeError(f"the solver found no plan, and its explanation is {found.status}: {found}")
 
@@ -273,10 +273,7 @@ class _Search:
         least = {
             need.limit: None if need.least is None else self._amount(need.limit, need.least) for need in found.budgets
         }
-        together: dict[str, Decimal] = {}
-        if found.joint is not None:
-            raised = zip(self._caps, found.joint.budgets, self._plain.budgets, strict=True)
-            together = {name: self._amount(name, count) for name, count, given in raised if count > given}
+        together = {name: self._amount(name, count) for name, count in found.together.items()}
         short = tuple(name for name, amount in least.items() if amount is not None) or tuple(together)
         return Why(f"No plan fits. {text}", short, least, together if len(together) > 1 else {})
 

@@ -23,7 +23,6 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--no-pictures", action="store_true")
     args = parser.parse_args(argv)
     from tape.errors import RunDirectoryError
-    from tape.plugins import missing_extra
     from tape.runner.directory import RunDirectory
     from tape.runner.runner import find_episode
     from tape.show.progress import one_line, working
@@ -50,9 +49,6 @@ def main(argv: Sequence[str]) -> int:
         if args.delay > 0:
             time.sleep(args.delay)
     if args.no_pictures:
-        return 0
-    if reason := missing_extra("plots", "matplotlib", what="drawing"):
-        print(f"\nno pictures: {reason}", file=sys.stderr)
         return 0
     name = episode_name(line, directory.episodes(), configurations)
     with working("drawing the plan graphs") as tell:

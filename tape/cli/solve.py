@@ -50,7 +50,9 @@ def _plan_graph(args: argparse.Namespace) -> int:
     solution = solvers.solve(problem, args.solver, args.time_limit)
     explanation = None
     if solution.status is solvers.Status.INFEASIBLE and not args.no_explain:
-        explanation = solvers.explain(problem, args.time_limit, enough=horizon is None)
+        # A horizon that follows from the budgets is no limit of its own.
+        limited = problem if horizon is not None else replace(problem, horizon=None)
+        explanation = solvers.explain(limited, args.time_limit)
     path = [graph.edge(ids[e]) for e in solution.edges]
     used = problem.named(solution.consumption)
     if args.json:
@@ -171,7 +173,7 @@ def _parser() -> argparse.ArgumentParser:
         "--no-explain", action="store_true", help="where there is no path, do not look for what would do"
     )
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
-    parser.add_argument("--draw", type=Path, help="write a picture with the path (.svg or .png)")
+    parser.add_argument("--draw", type=Path, help="write a picture with the path (.svg)")
     return parser
 
 

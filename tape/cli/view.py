@@ -17,8 +17,9 @@ def main(argv: Sequence[str]) -> int:
     args = _parser().parse_args(argv)
     from tape.analysis.why import about, rounds
     from tape.files import replace_file
+    from tape.show.console import GuardedConsole
+    from tape.show.progress import working
     from tape.show.view.page import build_page
-    from tape.show.view.progress import progress
     from tape.show.view.sources import open_sources
     from tape.trace import Event
 
@@ -32,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
     def why(events: Sequence[Event]) -> tuple[list[dict[str, Any]], list[str]]:
         return [one.to_dict() for one in rounds(events, relax=relax)], about(events)
 
-    with progress(sys.stderr) as tell:
+    with working("reading the episodes", GuardedConsole(sys.stderr)) as tell:
         page = build_page(sources, why, tell).encode("utf-8", "backslashreplace")
     replace_file(out, page)
     print(f"written: {out} ({episodes} episode{'' if episodes == 1 else 's'}, {len(page) / 1e6:.1f} MB)")

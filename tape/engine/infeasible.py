@@ -1,4 +1,4 @@
-"""Why no sampled plan can be followed to its end, and the least caps that would do; told before a step is paid for.
+"""Why no sampled plan can be followed to its end, and the least caps that would do; said before a step is paid for.
 
 The solver explains the selection problem (:func:`solvers.explain`) in terms of what is left; here that becomes whole
 caps, what was spent included, so that the same task can be tried again with one of them.
@@ -165,12 +165,9 @@ def _options(found: Explanation, one: Tried, ids: Sequence[int], steps: int) -> 
         assert need.walk is not None
         yield option({need.limit: need.least}, None, need.walk, proven=need.proven)
     joint = found.joint
-    if joint is not None and not alone:
-        wanted = dict(zip(found.problem.resources, joint.budgets, strict=True))
-        short = {kind: count for kind, count in wanted.items() if count > one.spendable[kind]}
+    if joint is not None and not alone and found.together:
         horizon = joint.horizon + steps if joint.horizon > found.problem.steps else None
-        if short:
-            yield option(short, horizon, joint.walk, proven=joint.proven)
+        yield option(found.together, horizon, joint.walk, proven=joint.proven)
 
 
 def _of_budgets(episode: Episode, best: Sequence[_Option]) -> str:

@@ -1,9 +1,9 @@
 """Where the boxes, labels and lines of a drawn graph go: layer by layer, nothing on top of anything else.
 
-Layered drawing after Sugiyama, Tagawa and Toda (1981), in two named directions, so that the same code draws from left
-to right and from top to bottom: *along* the layers, and *across* them. Nodes stand in the even layers and labels of
-edges in the odd ones; an edge that passes a layer has a place there too. So what shares a layer is kept apart by its
-place across, what does not by the layers' places along, and lines bend only in the free strips between layers.
+Layered drawing after Sugiyama, Tagawa and Toda (1981), from left to right: *along* the layers, and *across* them. Nodes
+stand in the even layers and labels of edges in the odd ones; an edge that passes a layer has a place there too. So what
+shares a layer is kept apart by its place across, what does not by the layers' places along, and lines bend only in the
+free strips between layers.
 """
 
 from __future__ import annotations
@@ -85,7 +85,6 @@ class Arranged:
         labels: Where every edge's label begins along, and its anchor across.
         routes: The line of every edge.
         rooms: What every box, label and passing line takes: from and to along, from and to across.
-        cuts: Where along the drawing can be cut: no box, label or bend lies across these lines.
         length: Extent along.
         breadth: Extent across.
     """
@@ -94,7 +93,6 @@ class Arranged:
     labels: Mapping[int, tuple[float, float]]
     routes: Mapping[int, Route]
     rooms: Sequence[tuple[float, float, float, float]]
-    cuts: Sequence[float]
     length: float
     breadth: float
 
@@ -198,7 +196,6 @@ def arrange(nodes: Mapping[str, Item], arcs: Sequence[Arc], path: Sequence[str],
     ports = _ports(boxes.values(), chains)
     begins, ends = _extents(ordered, chains, ports)
     middles = [(begin + end) / 2 for begin, end in zip(begins, ends, strict=True)]
-    turning = {chain.places[1].layer for chain in chains if chain.places[0].layer == chain.places[-1].layer}
     return Arranged(
         {name: (middles[place.layer], place.across) for name, place in boxes.items()},
         {chain.arc.id: _label(chain, begins, ends) for chain in chains},
@@ -208,7 +205,6 @@ def arrange(nodes: Mapping[str, Item], arcs: Sequence[Arc], path: Sequence[str],
             for layer in ordered
             for p in layer
         ],
-        [begins[layer] for layer in range(1, len(ordered), 2) if layer not in turning],
         ends[-1],
         max(place.across + place.item.after for layer in ordered for place in layer),
     )

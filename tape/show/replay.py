@@ -153,7 +153,7 @@ def file_name(name: str) -> str:
 def pictures(
     events: Sequence[Event], folder: Path, name: str, tell: Callable[[int, int], None] = lambda _done, _all: None
 ) -> list[Path]:
-    """Write every plan graph of an episode that was acted on with its path, as SVG, PNG and JSON.
+    """Write every plan graph of an episode that was acted on with its path, as SVG and JSON.
 
     Paths that gave way to another one before a step was taken, as while the graph is extended, are left out.
 
@@ -165,7 +165,7 @@ def pictures(
         tell: Is told how many graphs are drawn of how many.
 
     Returns:
-        The PNG and SVG files.
+        The SVG files.
     """
     folder.mkdir(parents=True, exist_ok=True)
     shown = list(_shown(events))
@@ -182,18 +182,16 @@ def pictures(
         steps = zip(event.nodes, event.actions, event.nodes[1:], strict=False)
         path = [graph.find(a, action, b) for a, action, b in steps]
         left = event.problem.get("budget")
-        for ending in (".svg", ".png"):
-            file = folder / f"{stem}{ending}"
-            draw(
-                graph,
-                file,
-                start=start,
-                path=path,
-                title=f"{name}, round {one.number}",
-                note=one.note(),
-                left=left if isinstance(left, dict) else None,
-            )
-            written.append(file)
+        written.append(folder / f"{stem}.svg")
+        draw(
+            graph,
+            written[-1],
+            start=start,
+            path=path,
+            title=f"{name}, round {one.number}",
+            note=one.note(),
+            left=left if isinstance(left, dict) else None,
+        )
         graph.save(folder / f"{stem}.json", start=start, walk=path)
     return written
 

@@ -147,7 +147,7 @@ def test_what_needs_no_extra_works(python: Path, tmp_path: Path) -> None:
         ("models", 0, "bundled:nano "),
         ("solvers", 0, "labelling"),
         ("solve graph.json --budget steps=2", 0, "OPTIMAL"),
-        ("solve graph.json --budget steps=2 --solver auto", 0, "OPTIMAL"),
+        ("solve graph.json --budget steps=2 --solver labelling", 0, "OPTIMAL"),
         ("solve graph.json --budget steps=1", 1, "INFEASIBLE"),
     ):
         done = run(tape, *arguments.split(), cwd=tmp_path)

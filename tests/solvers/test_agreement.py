@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from solvers import PathProblem, Status, available, check, solve
 from solvers.testing import SolverConformance, layered, risky, small, tight
-from solvers.testing.reference import same_walk_as_brute_force
 from tests.profiles import examples
+from tests.solvers.reference import same_walk_as_brute_force
 from tests.solvers.test_networkx import agrees_with_brute_force, without_budgets
 
 BACKENDS = ["cp-sat", "mathopt:scip", "mathopt:highs", "pulp:cbc", "pulp:highs"]

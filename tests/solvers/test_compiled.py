@@ -16,8 +16,8 @@ from solvers.compiled import AVAILABLE, Ending, Found, can_solve, search
 from solvers.deadline import Deadline
 from solvers.labelling import answer_of
 from solvers.testing import demanding, layered, plain, tight
-from solvers.testing.reference import Reference, same_walk_as_brute_force
 from tests.places import ROOT
+from tests.solvers.reference import Reference, same_walk_as_brute_force
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="the extension was not built")
 

@@ -282,7 +282,7 @@ class TestText:
         assert "  step 0 takes usd: 5 (4 given)" in barred
 
     def test_a_horizon_that_is_enough_is_not_spoken_of(self) -> None:
-        found = explain(replace(TWO_WAYS, horizon=4, budgets=[9, 5]), enough=True)
+        found = explain(replace(TWO_WAYS, horizon=None, budgets=[9, 5], objective="visit"))
         assert (found.horizon, found.causes, found.proven) == (None, (Cause.BUDGET,), True)
         assert "horizon" not in str(found)
 

@@ -20,10 +20,10 @@ from solvers.grid import score_grid, tail_weight
 from solvers.horizon import useful_moves
 from solvers.testing import risky, small, tight
 from solvers.testing.brute_force import ranking, walks
-from solvers.testing.reference import Reference, same_walk_as_brute_force
+from tests.solvers.reference import Reference, same_walk_as_brute_force
 from tests.solvers.test_agreement import needs
 
-BACKENDS = ["networkx", "cp-sat", "mathopt:scip", "mathopt:highs", "pulp:cbc", "pulp:highs", "auto"]
+BACKENDS = ["networkx", "cp-sat", "mathopt:scip", "mathopt:highs", "pulp:cbc", "pulp:highs"]
 ENUMERATED = 6
 """Walks of up to so many moves are enumerated."""
 

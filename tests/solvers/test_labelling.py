@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from solvers import PathProblem, Status, check, solve
+from solvers import PathProblem, Solver, Status, check, solve
 from solvers.testing import SolverConformance, demanding, endless, layered, risky, small, tight
-from solvers.testing.reference import Reference, same_walk_as_brute_force
+from tests.solvers.reference import Reference, same_walk_as_brute_force
 
 MISSING = "solvers.compiled.AVAILABLE"
 
@@ -32,19 +32,24 @@ class TestWithoutTheExtension(SolverConformance):
         assert all(answer.solve_seconds is None for answer in without)
 
 
+BOTH = pytest.mark.parametrize("solver", ["labelling", Reference()], ids=["labelling", "numpy"])
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(8))
-def test_the_walk_is_the_one_that_brute_force_ranks_first(block: int) -> None:
+@BOTH
+@pytest.mark.parametrize("block", range(6))
+def test_the_walk_is_the_one_that_brute_force_ranks_first(solver: str | Solver, block: int) -> None:
     for seed in range(1000 + block * 15, 1000 + block * 15 + 15):
         for make in (small, tight, risky):
-            same_walk_as_brute_force(make(seed))
+            same_walk_as_brute_force(make(seed), solver)
 
 
 @pytest.mark.soak
-def test_long_sweep_against_brute_force() -> None:
+@BOTH
+def test_long_sweep_against_brute_force(solver: str | Solver) -> None:
     for seed in range(10_000, 11_250):
-        same_walk_as_brute_force(small(seed))
-        same_walk_as_brute_force(tight(seed))
+        same_walk_as_brute_force(small(seed), solver)
+        same_walk_as_brute_force(tight(seed), solver)
 
 
 class TestTieBreak:

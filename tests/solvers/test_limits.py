@@ -32,18 +32,17 @@ from solvers import (
     solve,
 )
 from solvers.answer import with_walk
-from solvers.auto import read_rules
 from solvers.compiled import AVAILABLE
 from solvers.deadline import Deadline
 from solvers.errors import LateError, TooLargeError
 from solvers.reading import LARGEST_FILE
 from solvers.testing import layered
-from solvers.testing.reference import Reference
 from solvers.time_expanded import expand
 from solvers.visit import compiled
 from solvers.wire import problem_line, read_reply, unpack
 from solvers.worker import stop_workers
 from solvers.worker_process import patience, told
+from tests.solvers.reference import Reference
 from tests.solvers.test_agreement import needs
 from tests.solvers.test_horizon import chain
 
@@ -85,7 +84,6 @@ def kept(call: Callable[[], object], limit: float = LIMIT) -> None:
 CALLS: dict[str, Callable[[PathProblem], Any]] = {
     "labelling": lambda problem: solve(problem, time_limit=LIMIT),
     "numpy": lambda problem: solve(problem, Reference(), LIMIT),
-    "auto": lambda problem: solve(problem, "auto", LIMIT),
     "session": lambda problem: Session().solve(problem, LIMIT),
     "k_best": lambda problem: k_best(problem, 1_000, time_limit=LIMIT),
     "partition": lambda problem: k_best(problem, 3, Reference(), LIMIT),
@@ -325,26 +323,6 @@ class TestReading:
         with pytest.raises(ProblemError, match=r"here\.json") as caught:
             PathProblem.from_json(text, "here.json")
         assert words in str(caught.value)
-
-    @pytest.mark.parametrize(
-        "data",
-        [
-            [], {"schema": "tape.solver_crossovers/1"}, {"schema": "tape.solver_crossovers/1", "rules": 5},
-            *({"schema": "tape.solver_crossovers/1", "rules": [rule]} for rule in (
-                5, {}, {"when": {}, "solvers": 5, "measured": {}}, {"when": [], "solvers": [], "measured": {}},
-                {"when": {"colour": [1, 2]}, "solvers": [], "measured": {}},
-                {"when": {"units": [1]}, "solvers": [], "measured": {}},
-                {"when": {"units": ["a", None]}, "solvers": [], "measured": {}},
-            )),
-        ],
-    )  # fmt: skip
-    def test_a_bad_table_is_named(self, data: object, tmp_path: Path) -> None:
-        path = tmp_path / "crossovers.json"
-        path.write_text(json.dumps(data))
-        with pytest.raises(BackendError, match=r"crossovers\.json"):
-            read_rules(path)
-        with pytest.raises(BackendError, match=r"missing\.json"):
-            read_rules(tmp_path / "missing.json")
 
     def test_what_a_worker_answers_is_an_answer_or_an_error(self) -> None:
         for line in (b"", b"5", b"[]", b"{}", b'{"a": 1}', b"\xff", b"[" * 100_000):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
@@ -46,24 +47,16 @@ def told(solution: PathSolution) -> tuple[object, ...]:
     return solution.status, solution.objective, solution.edges, solution.consumption
 
 
-@pytest.mark.parametrize("resources", [0, 1, 2, 3])
-@pytest.mark.parametrize("share", [0.15, 0.4, 1.2])
-def test_the_answers_are_those_of_the_numpy_version(resources: int, share: float) -> None:
+PLAIN: list[tuple[int, float, dict[str, Any]]] = [(k, share, {}) for k in range(4) for share in (0.15, 0.4, 1.2)]
+
+
+@pytest.mark.parametrize(
+    ("resources", "share", "more"),
+    [*PLAIN, (2, 0.4, {"discount": 0.9}), (2, 0.4, {"discount": 0.5}), (1, 0.4, {"risk": True})],
+)
+def test_the_answers_are_those_of_the_numpy_version(resources: int, share: float, more: dict[str, Any]) -> None:
     for seed in range(4):
-        problem = a_problem(seed, resources, share)
-        assert told(solve(problem)) == told(solve_numpy(problem, None))
-
-
-@pytest.mark.parametrize("discount", [0.9, 0.5])
-def test_with_a_discount(discount: float) -> None:
-    for seed in range(4):
-        problem = a_problem(seed, 2, 0.4, discount=discount)
-        assert told(solve(problem)) == told(solve_numpy(problem, None))
-
-
-def test_with_a_risk() -> None:
-    for seed in range(4):
-        problem = a_problem(seed, 1, 0.4, risk=True)
+        problem = a_problem(seed, resources, share, **more)
         assert told(solve(problem)) == told(solve_numpy(problem, None))
 
 

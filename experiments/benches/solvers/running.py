@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,15 +18,12 @@ from typing import Any
 from experiments.benches.solvers.backends import competes, missing
 from experiments.benches.solvers.instances import Instance, Spec
 from experiments.benches.solvers.worker import Request
-from solvers.auto import Features
 from tape.errors import ConfigError
 from tape.reading import read_json
 
 ROWS = "rows.jsonl"
 _GRACE = 5.0  # seconds beyond the limit, before a child is killed that does not come back
 _STARTING = 10.0  # for imports, the warm-up and reading the problem
-
-Chosen = Callable[[str, Spec, int, int], bool]
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,7 @@ def jobs(specs: Sequence[Spec], backends: Sequence[str]) -> list[Job]:
 
 
 def collect(
-    folder: Path, specs: Sequence[Spec], backends: Sequence[str], settings: Settings, chosen: Chosen = competes
+    folder: Path, specs: Sequence[Spec], backends: Sequence[str], settings: Settings
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Run what is not yet done, a line of progress each, and read all rows.
 
@@ -76,7 +73,6 @@ def collect(
         specs: The instances.
         backends: Who solves them.
         settings: Those of all rows in the folder.
-        chosen: See :func:`run`.
 
     Returns:
         The rows, and why a backend cannot run here.
@@ -90,7 +86,7 @@ def collect(
     todo = jobs(specs, [name for name in backends if name not in absent])
     folder.mkdir(parents=True, exist_ok=True)
     _check_settings(folder, settings)
-    for row in run(folder, todo, settings, chosen):
+    for row in run(folder, todo, settings):
         print(f"{row['instance']} {row['backend']}: {row['status']} {1e3 * row['seconds']:.3g} ms", flush=True)
     keys = {job.key for job in todo}
     return [row for key, row in _read_rows(folder).items() if key in keys], absent
@@ -121,14 +117,13 @@ def _read_rows(folder: Path) -> dict[str, dict[str, Any]]:
     return rows
 
 
-def run(folder: Path, todo: Sequence[Job], settings: Settings, chosen: Chosen = competes) -> Iterator[dict[str, Any]]:
+def run(folder: Path, todo: Sequence[Job], settings: Settings) -> Iterator[dict[str, Any]]:
     """Runs what is not yet done, appending each row to the folder as it comes.
 
     Args:
         folder: Where the rows are; it exists.
         todo: The jobs.
         settings: Those of all rows in the folder.
-        chosen: Given backend, spec, edge-steps and place, whether the backend runs on the instance.
 
     Yields:
         Each new row.
@@ -144,7 +139,7 @@ def run(folder: Path, todo: Sequence[Job], settings: Settings, chosen: Chosen = 
             continue
         if built is None or built.spec != job.spec:
             built = job.spec.build()
-        if not chosen(job.backend, job.spec, built.size, job.place):
+        if not competes(job.backend, job.spec, built.size, job.place):
             continue
         row = {**_described(built), "backend": job.backend, **_child(folder, built, job.backend, settings)}
         with path.open("a", encoding="utf-8") as rows:
@@ -162,7 +157,6 @@ def _described(one: Instance) -> dict[str, Any]:
         "edges": len(problem.edges),
         "horizon": problem.horizon,
         "edge_steps": one.size,
-        "features": asdict(Features.of(problem)),
     }
 
 

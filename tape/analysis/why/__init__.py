@@ -5,14 +5,14 @@ budget decided, and what a little more of it would have bought. :func:`about` te
 cannot be rebuilt from a trace is said to be so, never guessed.
 
 Read it in this order: ``spans.py`` finds the rounds in the event log, ``rebuilt.py`` solves a recorded selection again
-and compares, ``relaxation.py`` asks what would be selected under other budgets, ``rises.py`` how little more would
-change it, ``needs.py`` what a path would need where none fits; ``rounds.py`` puts it together as ``data.py``, and
+and compares, ``selections.py`` asks what would be selected under other budgets, ``relaxations.py`` how little more
+would change it, ``needs.py`` what a path would need where none fits; ``rounds.py`` puts it together as ``data.py``, and
 ``words.py`` says it.
 """
 
 from tape.analysis.why.about import about
-from tape.analysis.why.data import BudgetLine, Candidate, Hypothesis, Rise, Round, Together
-from tape.analysis.why.needs import Need, Needs
+from tape.analysis.why.data import BudgetLine, Candidate, Hypothesis, Relaxation, Round
+from tape.analysis.why.needs import Needs
 from tape.analysis.why.rounds import rounds
 from tape.analysis.why.spans import Ended
 
@@ -21,11 +21,9 @@ __all__ = [
     "Candidate",
     "Ended",
     "Hypothesis",
-    "Need",
     "Needs",
-    "Rise",
+    "Relaxation",
     "Round",
-    "Together",
     "about",
     "rounds",
 ]

@@ -31,7 +31,7 @@ class Candidate:
         goal: Its end is scored as a goal.
         likelihood: How likely what it assumes is, where it rests on things that nobody has seen; part of the score.
         support: Sampled plans that pass through its end.
-        stage: Which of the problems that are solved in turn it answers (:class:`tape.analysis.why.relaxation.Rule`).
+        stage: Which of the problems that are solved in turn it answers (:class:`tape.analysis.why.selections.Rule`).
         confidence: Predictions of less were left out of that problem.
         partial: It does not end where a plan ends.
         over: What it needs beyond what was left, in counts.
@@ -81,73 +81,12 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Rise:
-    """The smallest larger budget with which a better path is selected, all other budgets as they were.
+class Relaxation:
+    """The least larger limits with which a better path is selected: of one budget, of several, or the horizon.
 
     Attributes:
-        to: Its count.
-        path: That path.
-        gain: What it has over the chosen one, in words.
-    """
-
-    to: int
-    path: Candidate
-    gain: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {"to": self.to, "path": self.path.to_dict(), "gain": self.gain}
-
-
-@dataclass(frozen=True)
-class BudgetLine:
-    """A budget in a round.
-
-    Attributes:
-        kind: The resource.
-        left: What the path could use, in counts.
-        used: What the path needs of it in the worst case.
-        more: The smallest rise that buys a better path; None: no amount of it alone would.
-    """
-
-    kind: str
-    left: int
-    used: int
-    more: Rise | None
-
-    @property
-    def decided(self) -> bool:
-        """Whether more of it alone changes the choice."""
-        return self.more is not None
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        more: dict[str, Any] | None = None
-        if self.more is not None:
-            by = self.more.to - self.left
-            more = {"by": by, "by_text": in_units(self.kind, by), "to_text": in_units(self.kind, self.more.to)}
-            more |= self.more.to_dict()
-        rest = self.left - self.used
-        return {
-            "kind": self.kind,
-            "left": self.left,
-            "left_text": in_units(self.kind, self.left),
-            "used": self.used,
-            "used_text": in_units(self.kind, self.used),
-            "rest": rest,
-            "rest_text": in_units(self.kind, rest),
-            "decided": self.decided,
-            "more": more,
-        }
-
-
-@dataclass(frozen=True)
-class Together:
-    """Budgets that change the choice only together.
-
-    Attributes:
-        to: Counts of them that would do; none can be less while the others stay.
-        left: What was left of them, in counts.
+        to: Their counts; none can be less while the others stay.
+        left: What they were, in counts.
         path: The path that is selected then.
         gain: What it has over the chosen one, in words.
     """
@@ -172,6 +111,43 @@ class Together:
             "to_text": texts(self.to),
             "path": self.path.to_dict(),
             "gain": self.gain,
+        }
+
+
+@dataclass(frozen=True)
+class BudgetLine:
+    """A budget in a round.
+
+    Attributes:
+        kind: The resource.
+        left: What the path could use, in counts.
+        used: What the path needs of it in the worst case.
+        more: The least of it that buys a better path; None: no amount of it alone would.
+    """
+
+    kind: str
+    left: int
+    used: int
+    more: Relaxation | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        more: dict[str, Any] | None = None
+        if self.more is not None:
+            all_kinds = self.more.to_dict()
+            of_kind = {name: all_kinds[name][self.kind] for name in ("by", "by_text", "to", "to_text")}
+            more = of_kind | {name: all_kinds[name] for name in ("path", "gain")}
+        rest = self.left - self.used
+        return {
+            "kind": self.kind,
+            "left": self.left,
+            "left_text": in_units(self.kind, self.left),
+            "used": self.used,
+            "used_text": in_units(self.kind, self.used),
+            "rest": rest,
+            "rest_text": in_units(self.kind, rest),
+            "decided": self.more is not None,
+            "more": more,
         }
 
 
@@ -247,8 +223,8 @@ class Round:
     alike: int = 0
     misfits: tuple[Candidate, ...] = ()
     budgets: tuple[BudgetLine, ...] = ()
-    together: tuple[Together, ...] = ()
-    longer: Rise | None = None
+    together: tuple[Relaxation, ...] = ()
+    longer: Relaxation | None = None
     needs: Needs | None = None
     hypotheses: tuple[Hypothesis, ...] = ()
     ended: Ended = field(default_factory=lambda: Ended("cut", 0, 0))
@@ -276,7 +252,7 @@ class Round:
     @property
     def decided(self) -> list[list[str]]:
         """The smallest sets of budgets whose relaxation gives a better choice; none where no budget decided."""
-        alone = [[line.kind] for line in self.budgets if line.decided]
+        alone = [[line.kind] for line in self.budgets if line.more is not None]
         return [*alone, *(list(together.to) for together in self.together)]
 
     def to_dict(self) -> dict[str, Any]:
@@ -314,7 +290,8 @@ class Round:
             "misfits": [one.to_dict() for one in self.misfits],
             "budgets": [line.to_dict() for line in self.budgets],
             "decided": self.decided,
-            "longer": None if self.longer is None else self.longer.to_dict(),
+            "longer": self.longer
+            and {"to": self.longer.to["horizon"], "path": self.longer.path.to_dict(), "gain": self.longer.gain},
             "together": [one.to_dict() for one in self.together],
             "needs": None if self.needs is None else self.needs.to_dict(),
             "hypotheses": [

@@ -1,31 +1,17 @@
-"""What a complete path would need where none fits: each budget alone, and all together."""
+"""What a complete path would need where none fits: each budget alone, or several together."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from solvers import Cause
-from tape.analysis.why.relaxation import Selections
+from solvers import Cause, Explanation
 from tape.budget import in_units
 
-
-@dataclass(frozen=True)
-class Need:
-    """What one budget would have to be, all others as they were.
-
-    Attributes:
-        kind: The resource.
-        left: What was left, in counts.
-        least: The least count that would do; None: no count alone would.
-        known: Whether that is proven.
-    """
-
-    kind: str
-    left: int
-    least: int | None
-    known: bool = True
+_CAUSES = {
+    Cause.NO_TERMINAL: "No plan of this round ends anywhere that is worth going to.",
+    Cause.UNREACHABLE: "No end of a plan can be reached any more: what the plans rest on was observed to be otherwise.",
+}
 
 
 @dataclass(frozen=True)
@@ -33,17 +19,28 @@ class Needs:
     """Why no complete path fits, and what one would need.
 
     Attributes:
-        cause: What stands in the way, if it is no budget; else empty.
-        budgets: For each budget the least that would do alone.
-        together: Counts that would do together, of the budgets that would have to grow; none of them can be less while
-            the others stay. Empty where one budget alone would do.
+        found: The explanation of the problem that the rule poses; its resources have their names.
         said: What the agent itself said, where it ended the episode.
     """
 
-    cause: str = ""
-    budgets: tuple[Need, ...] = ()
-    together: Mapping[str, int] | None = None
+    found: Explanation
     said: str = ""
+
+    @property
+    def cause(self) -> str:
+        """What stands in the way, if it is no budget; else empty."""
+        causes, horizon = self.found.causes, self.found.horizon
+        if causes == (Cause.HORIZON,):
+            least = self.found.nearest if horizon is None else horizon.least
+            return f"A complete path needs {least} steps, more than the horizon allows."
+        return next((_CAUSES[cause] for cause in causes if cause in _CAUSES), "")
+
+    @property
+    def together(self) -> dict[str, int] | None:
+        """Counts that would do together; None where one budget alone would do, or nothing is known."""
+        if self.found.joint is None or any(need.least is not None for need in self.found.budgets):
+            return None
+        return self.found.together
 
     @property
     def text(self) -> str:
@@ -52,11 +49,10 @@ class Needs:
             return f"{self.said[0].upper()}{self.said[1:]}."
         if self.cause:
             return self.cause
-        alone = [need for need in self.budgets if need.least is not None]
         parts = [
-            f"{'' if need.known else 'at most '}{in_units(need.kind, need.least)} where "
-            f"{in_units(need.kind, need.left)} is left"
-            for need in alone
+            f"{'' if need.proven else 'at most '}{in_units(need.limit, need.least)} where "
+            f"{in_units(need.limit, need.given)} is left"
+            for need in self.found.budgets
             if need.least is not None
         ]
         if parts:
@@ -73,46 +69,14 @@ class Needs:
             "cause": self.cause,
             "budgets": [
                 {
-                    "kind": need.kind,
-                    "left": need.left,
+                    "kind": need.limit,
+                    "left": need.given,
                     "least": need.least,
-                    "known": need.known,
-                    "left_text": in_units(need.kind, need.left),
-                    "least_text": None if need.least is None else in_units(need.kind, need.least),
+                    "known": need.proven,
+                    "left_text": in_units(need.limit, need.given),
+                    "least_text": None if need.least is None else in_units(need.limit, need.least),
                 }
-                for need in self.budgets
+                for need in self.found.budgets
             ],
-            "together": None if self.together is None else dict(self.together),
+            "together": self.together,
         }
-
-
-_CAUSES = {
-    Cause.NO_TERMINAL: "No plan of this round ends anywhere that is worth going to.",
-    Cause.UNREACHABLE: "No end of a plan can be reached any more: what the plans rest on was observed to be otherwise.",
-}
-
-
-def needs_of(found: Selections, said: str = "") -> Needs:
-    """What a complete path would need on a graph.
-
-    Args:
-        found: The graph and the budgets.
-        said: What the agent itself said.
-
-    Raises:
-        SolverError: A path that the solver found does not survive its check.
-    """
-    explanation = found.explain()
-    for cause in explanation.causes:
-        if cause in _CAUSES:
-            return Needs(_CAUSES[cause], said=said)
-    budgets = tuple(Need(need.limit, need.given, need.least, need.proven) for need in explanation.budgets)
-    together = None
-    if explanation.joint is not None and all(need.least is None for need in budgets):
-        joint = zip(found.kinds, explanation.joint.budgets, strict=True)
-        together = {kind: count for kind, count in joint if count > found.rule.left[kind]}
-    short = ""
-    if Cause.HORIZON in explanation.causes and Cause.BUDGET not in explanation.causes:
-        least = explanation.nearest if explanation.horizon is None else explanation.horizon.least
-        short = f"A complete path needs {least} steps, more than the horizon allows."
-    return Needs(short, budgets, together, said)

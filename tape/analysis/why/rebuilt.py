@@ -9,7 +9,7 @@ from typing import Any
 from solvers import Status
 from solvers.errors import SolverError
 from tape.analysis.why.data import Candidate
-from tape.analysis.why.relaxation import Pick, Rule, Selections, Stage, stages_of
+from tape.analysis.why.selections import Pick, Rule, Selections, Stage, stages_of
 from tape.engine.graph import PlanGraph
 from tape.engine.selector import PlanSelector
 from tape.errors import GraphError, TapeError

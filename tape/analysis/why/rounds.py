@@ -8,11 +8,11 @@ from typing import Any
 
 from solvers.errors import SolverError
 from tape.aec.events import QueriedEvent, RefusedEvent, VerifiedEvent
-from tape.analysis.why.data import BudgetLine, Candidate, Hypothesis, Rise, Round, Together
-from tape.analysis.why.needs import needs_of
+from tape.analysis.why.data import BudgetLine, Candidate, Hypothesis, Relaxation, Round
+from tape.analysis.why.needs import Needs
 from tape.analysis.why.rebuilt import NotReproducedError, Rebuilt, placed, rebuilt, recorded
-from tape.analysis.why.relaxation import Pick
-from tape.analysis.why.rises import Rises
+from tape.analysis.why.relaxations import Better, Relaxations
+from tape.analysis.why.selections import Pick
 from tape.analysis.why.spans import Ended, Reselection, Span, config_of, ended, spans
 from tape.analysis.why.words import gain, outcome, told
 from tape.sdp.events import ChainEvent
@@ -188,7 +188,7 @@ def _explored(events: Sequence[Event], span: Span, one: Round, again: Rebuilt) -
     """With alternatives, budgets, and what would be needed."""
     pick, found = again.pick, again.found
     if pick is None:
-        return replace(one, chosen=None, needs=needs_of(found, _said(events, span)))
+        return replace(one, chosen=None, needs=Needs(found.explain(), _said(events, span)))
     chosen = again.candidate(pick)
     one = replace(one, chosen=chosen)
     others, alike = found.others(pick, MOST_SHOWN)
@@ -196,43 +196,36 @@ def _explored(events: Sequence[Event], span: Span, one: Round, again: Rebuilt) -
     if one.by_lm:
         best = again.best
         if best is None:
-            return replace(one, needs=needs_of(found))
+            return replace(one, needs=Needs(found.explain()))
         return replace(one, selected=None if best.path == pick.path else again.candidate(best))
     if chosen.partial:
-        one = replace(one, needs=needs_of(found))
+        one = replace(one, needs=Needs(found.explain()))
     if one.status != "OPTIMAL":
         return one
-    more = Rises(found, pick)
-    rises = {kind: more.alone(kind) if one.relaxed else None for kind in found.kinds}
+    kinds, more = found.kinds if one.relaxed else [], Relaxations(found, pick)
+    alone = {kind: least for kind in kinds if (least := more.alone(kind)) is not None}
     lines = tuple(
-        BudgetLine(kind, found.rule.left[kind], pick.cost[kind], _rise(again, rise, chosen))
-        for kind, rise in rises.items()
+        BudgetLine(kind, found.rule.left[kind], pick.cost[kind], _relaxation(again, alone.get(kind), chosen))
+        for kind in found.kinds
     )
     if not one.relaxed:
         return replace(one, budgets=lines)
-    alone = [kind for kind, rise in rises.items() if rise is not None]
-    joint = [*more.together(alone)]
-    together = tuple(_together(again, counts, path, chosen) for counts, path in joint)
-    better_ones = [rise[1] for rise in rises.values() if rise is not None] + [path for _, path in joint]
+    joint = [*more.together([*alone])]
     return replace(
         one,
         budgets=lines,
-        together=together,
-        longer=_rise(again, more.longer(), chosen),
-        misfits=_misfits(again, pick, better_ones),
+        together=tuple(relaxation for least in joint if (relaxation := _relaxation(again, least, chosen))),
+        longer=_relaxation(again, more.longer(), chosen),
+        misfits=_misfits(again, pick, [least.pick for least in (*alone.values(), *joint)]),
     )
 
 
-def _rise(again: Rebuilt, rise: tuple[int, Pick] | None, chosen: Candidate) -> Rise | None:
-    if rise is None:
+def _relaxation(again: Rebuilt, least: Better | None, chosen: Candidate) -> Relaxation | None:
+    if least is None:
         return None
-    path = again.candidate(rise[1])
-    return Rise(rise[0], path, gain(path, chosen))
-
-
-def _together(again: Rebuilt, counts: dict[str, int], pick: Pick, chosen: Candidate) -> Together:
-    path, left = again.candidate(pick), again.found.rule.left
-    return Together(counts, {kind: left[kind] for kind in counts}, path, gain(path, chosen))
+    rule, path = again.found.rule, again.candidate(least.pick)
+    left = {**rule.left, "horizon": rule.horizon}
+    return Relaxation(least.counts, {kind: left[kind] for kind in least.counts}, path, gain(path, chosen))
 
 
 def _misfits(again: Rebuilt, pick: Pick, known: Sequence[Pick]) -> tuple[Candidate, ...]:

@@ -217,11 +217,11 @@ def _budgets(one: Round) -> RenderableType:
     for line in one.budgets:
         buys = "nothing"
         if line.more is not None:
-            buys = f"{in_units(line.kind, line.more.to - line.left)} more: {line.more.gain}"
+            buys = f"{in_units(line.kind, line.more.by[line.kind])} more: {line.more.gain}"
         elif line.kind in joint:
             buys = "alone nothing"
         left, used = in_units(line.kind, line.left), in_units(line.kind, line.used)
-        table.add_row(_text(line.kind), _text(left), _text(used), _text(buys, "bold" if line.decided else ""))
+        table.add_row(_text(line.kind), _text(left), _text(used), _text(buys, "bold" if line.more else ""))
     for together in one.together:
         more = listing([in_units(*item) for item in together.by.items()])
         table.add_row(_text(listing([*together.to])), "", "", _text(f"{more} more: {together.gain}", "bold"))

@@ -164,7 +164,7 @@ def _decided(one: Round) -> Iterator[str]:
         return
     for line in one.budgets:
         if line.more is not None and not (one.needs is not None and line.more.gain.startswith(COMPLETE)):
-            more = in_units(line.kind, line.more.to - line.left)
+            more = in_units(line.kind, line.more.by[line.kind])
             yield f"{line.kind} decided: with {more} more, {line.more.gain}."
     for joint in one.together:
         more = listing([in_units(*item) for item in joint.by.items()])
@@ -173,7 +173,7 @@ def _decided(one: Round) -> Iterator[str]:
             "nothing."
         )
     if one.longer is not None and one.horizon is not None:
-        more = count_of(one.longer.to - one.horizon, "step")
+        more = count_of(one.longer.by["horizon"], "step")
         yield f"The horizon of {count_of(one.horizon, 'step')} decided: with {more} more, {one.longer.gain}."
     if not one.decided and one.longer is None:
         yield "No budget decided: the best path of the graph fits already, and more would buy nothing."

@@ -22,20 +22,21 @@ _WIDEST, _TALLEST = 34, 9
 _ACTION_WIDTH, _ACTION_LINES = 26, 3
 
 
-def measure(node: dict[str, Any], rests: int, loops: int) -> None:
+def measure(node: dict[str, Any], rests: int, widest: int, loops: int) -> None:
     """Put the lines that stand in a node's box, and its size, into its record.
 
     Args:
         node: The node's record.
         rests: Lines kept for what is left of the budget there.
+        widest: Characters of the longest of them.
         loops: Actions that lead back to it, which stand below the box.
     """
     lines = [cut(one_line(line), _WIDEST) for line in node["label"].splitlines()] or [""]
     if len(lines) > _TALLEST and max(map(len, lines)) > 2 * _TALLEST:
         lines = ["…", *lines[1 - _TALLEST :]]  # of running text the end, where what is new stands
-    said = f"{node['reward']:.2f} ×{node['support']}".replace("-0.00", "0.00")
+    said = f"{node['reward']:.2f}".replace("-0.00", "0.00") + (f" ×{node['support']}" if node["support"] else "")
     pad = GOAL_PAD if node.get("goal") else PAD
-    wide = max(MONO * max(map(len, lines)), SANS * len(said), SANS * 12 if rests else 0)
+    wide = max(MONO * max(map(len, lines)), SANS * len(said), SANS * widest if rests else 0)
     node["lines"], node["said"] = lines, said
     node["box"] = [round(wide + 2 * pad), round((len(lines) + 1 + rests) * LINE + 2 * pad - 4)]
     node["below"] = round(loops * LINE + 4) if loops else 0
@@ -46,7 +47,7 @@ def label(action: str, costs: Sequence[str], *, on_path: bool) -> tuple[list[str
 
     Args:
         action: The action, with its mark.
-        costs: What it costs, by resource.
+        costs: What it costs by resource, and what it earns.
         on_path: The path's labels are larger.
     """
     text = one_line(action)
@@ -57,9 +58,8 @@ def label(action: str, costs: Sequence[str], *, on_path: bool) -> tuple[list[str
         lines = [line for part in parts for line in textwrap.wrap(part, _ACTION_WIDTH + 4)] or [text]
     if len(lines) > _ACTION_LINES:
         lines = [*lines[: _ACTION_LINES - 1], cut(f"{lines[_ACTION_LINES - 1]} …", _ACTION_WIDTH + 4)]
-    below = [*costs] if on_path else []
-    wide = max((BOLD if on_path else SANS) * max(map(len, lines)), SANS * max(map(len, below), default=0))
-    return lines, below, wide
+    wide = max((BOLD if on_path else SANS) * max(map(len, lines)), SANS * max(map(len, costs), default=0))
+    return lines, [*costs], wide
 
 
 def view(record: Mapping[str, Any], path: Sequence[int], kinds: Sequence[str], level: int) -> dict[str, Any]:
@@ -88,7 +88,8 @@ def view(record: Mapping[str, Any], path: Sequence[int], kinds: Sequence[str], l
         if edge["from"] == edge["to"] or edge["from"] not in there or edge["to"] not in there:
             continue
         mark = " ✗" if edge.get("contradicted") else " ✓" if edge.get("certified") else ""
-        costs = [text for kind, text in edge["cost"] if kind in kinds]
+        costs = [text for kind, text in edge["cost"] if kind in kinds] if i in chosen else []
+        costs += [f"earns {edge['reward']:.4g}"] if "reward" in edge else []
         above, below, wide = texts[i] = label(edge["action"] + mark, costs, on_path=i in chosen)
         room = Item(wide + 8, len(above) * LINE + 3, len(below) * LINE + 4)
         arcs.append(Arc(i, str(edge["from"]), str(edge["to"]), room))

@@ -34,6 +34,8 @@ def graph_record(
     followed: int = 1,
     kinds: Sequence[str] = (),
     confidence: float = 0.0,
+    widest: int = 12,
+    views: int = 2,
 ) -> tuple[dict[str, Any], dict[int, int]]:
     """A plan graph for the page, laid out.
 
@@ -47,6 +49,8 @@ def graph_record(
         followed: How many of them were followed, these first: their nodes say what is left there.
         kinds: The capped resources.
         confidence: Predictions made with less are not usable.
+        widest: Characters of the longest line that says what is left somewhere; 0: none does.
+        views: How many levels are laid out.
 
     Returns:
         The record, and for the id of every edge that is in it its place there.
@@ -67,12 +71,13 @@ def graph_record(
     rests = {node for path in paths[:followed] for number in path for node in _ends(graph.edge(number))} | {start}
     for node in nodes:
         own = leaving[node["key"]]
-        measure(node, len(kinds) if node["key"] in rests else 0, sum(edge.target == edge.source for edge in own))
+        lines = len(kinds) if widest and node["key"] in rests else 0
+        measure(node, lines, widest, sum(edge.target == edge.source for edge in own))
     record: dict[str, Any] = {"start": order[start], "whole": [len(graph.nodes), len(edges)], "nodes": nodes}
     record["edges"] = [_edge(edge, order, usable=edge.id in usable) for edge in kept]
     path = [places[number] for number in paths[0]] if paths else []
     most = max(levels.values())
-    record["views"] = [view(record, path, kinds, level) for level in range(most + 1)]
+    record["views"] = [view(record, path, kinds, level) for level in range(min(views, most + 1))]
     return record, places
 
 
@@ -135,20 +140,25 @@ def _edge(edge: Edge, order: Mapping[str, int], *, usable: bool) -> dict[str, An
     marks = {"certified": edge.certified, "contradicted": edge.refuted, "unusable": not usable}
     if edge.confidence < 1:
         record["confidence"] = edge.confidence
+    if edge.reward:
+        record["reward"] = edge.reward
     return record | {name: True for name, value in marks.items() if value}
 
 
 def amounts(counts: Iterable[tuple[str, int | None]]) -> list[list[str]]:
     """Counts by resource as pairs of the resource and the amount in human units."""
-    return [[kind, "unknown" if count is None else in_units(kind, count)] for kind, count in counts]
+    return [[kind, f"? {kind}" if count is None else in_units(kind, count)] for kind, count in counts]
 
 
 def left_along(left: Mapping[str, int], path: Sequence[Edge]) -> list[list[list[str]]]:
     """What is left of every budget at each node of a path, start included, if every step costs its worst case."""
-    now, found = dict(left), [amounts(left.items())]
+    now: dict[str, int | None] = dict(left)
+    found = [amounts(now.items())]
     for edge in path:
-        now = {kind: count - (edge.cost[kind] or 0) for kind, count in now.items()}
-        found.append([[kind, in_units(kind, count) if count >= 0 else "none"] for kind, count in now.items()])
+        for kind, count in now.items():
+            cost = edge.cost[kind]
+            now[kind] = None if count is None or cost is None else count - cost
+        found.append([[kind, "none" if (now[kind] or 0) < 0 else text] for kind, text in amounts(now.items())])
     return found
 
 

@@ -62,9 +62,9 @@ def build_page(sources: Sequence[Source], why: Why, tell: Callable[[int, int], o
     total = sum(len(source.entries) for source in sources)
     for place, source in enumerate(sources):
         for entry in source.entries:
-            _take(book, place, entry, why)
             if tell is not None:
                 tell(len(book.rows), total)
+            _take(book, place, entry, why)
     title = " and ".join(source.name for source in sources)
     index = {
         "title": title,
@@ -177,7 +177,7 @@ def in_script(value: Any) -> str:
 
 
 def _html(title: str, index: Mapping[str, Any], blocks: Sequence[str]) -> str:
-    style = _template("page.css")
+    style = _template("page.css") + _template("graph.css")
     own = "\n".join(_template(f"js/{name}.js") for name in SCRIPTS)
     script = f'"use strict";\n(() => {{\n{own}\n}})();\n'
     policy = (

@@ -14,7 +14,7 @@ from solvers.rcsp import plain
 from solvers.rcsp.folded import Folded, fold
 from solvers.rcsp.found import Ending, Found
 from solvers.rcsp.problem import RcspProblem
-from solvers.testing.rcsp_brute_force import Task, Truth
+from tests.solvers.rcsp.brute_force import Task, Truth
 
 try:
     from solvers.rcsp import compiled

@@ -14,10 +14,10 @@ from solvers.deadline import Deadline
 from solvers.rcsp import plain
 from solvers.rcsp.found import Ending
 from solvers.rcsp.problem import RcspProblem
-from solvers.testing.rcsp_brute_force import Task, TooManyError, Truth, brute_force
-from solvers.testing.rcsp_instances import medium_task, small_task
 from tests.profiles import examples
 from tests.solvers.rcsp.agreement import SEARCHES, agrees, asked, compiled, cost_of, is_honest
+from tests.solvers.rcsp.brute_force import Task, TooManyError, Truth, brute_force
+from tests.solvers.rcsp.instances import medium_task, small_task
 
 ANY_COST, ANY_AMOUNT, NO_LOWER_LIMIT = st.integers(-3, 6), st.integers(0, 3), st.just(0)
 

@@ -13,8 +13,8 @@ import pytest
 
 from solvers import available
 from solvers.rcsp.problem import RcspProblem
-from solvers.testing.rcsp_brute_force import Task
 from tests.solvers.rcsp.agreement import SEARCHES, asked, cost_of
+from tests.solvers.rcsp.brute_force import Task
 
 CBC_MISSING = next(info.reason for info in available() if info.name == "pulp:cbc")
 

@@ -17,10 +17,10 @@ from solvers.rcsp import plain
 from solvers.rcsp.folded import fold
 from solvers.rcsp.found import Ending
 from solvers.rcsp.problem import RcspProblem
-from solvers.testing.rcsp_brute_force import Task, Truth
-from solvers.testing.rcsp_instances import medium_task, small_task
 from tests.places import ROOT
 from tests.solvers.rcsp.agreement import SEARCHES, agrees, asked, cost_of, endless, is_endless, is_honest
+from tests.solvers.rcsp.brute_force import Task, Truth
+from tests.solvers.rcsp.instances import medium_task, small_task
 
 both = pytest.mark.parametrize("search", SEARCHES)
 HANG_GUARD = 120.0

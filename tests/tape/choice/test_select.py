@@ -190,7 +190,7 @@ def test_nothing_stood_in_the_way() -> None:
         ([["a"]], {"cost": {"a": {3: 1}}, "budget": {"usd": 3}}, "3 is no name of a resource"),
         ([["a"]], {"cost": 3, "budget": {"usd": 3}}, "cost=3: expected a dict by step, or a function"),
         ([["a"]], {"cost": {"a": 1}, "budget": {"usd": "5 s"}}, "the budget: usd: '5 s' is in 's'"),
-        ([["a"]], {"cost": {"a": 1}, "budget": {"usd": None}}, "the budget of usd is None; leave it out"),
+        ([["a"]], {"cost": {"a": 1}, "budget": {"usd": None}}, "the budget in usd is None: leave it out"),
         ([["a"]], {"cost": {"a": 1}, "budget": 3}, "budget=3: expected amounts by resource"),
         ([["a"]], {"cost": {"a": 1}, "budget": "usd"}, "expected KIND=AMOUNT"),
         ([["a"]], {"value": {"a": "much"}}, "the value of step 'a' must be a finite number .*, got 'much'"),

@@ -217,6 +217,7 @@ def test_solve_says_why_there_is_no_walk(graph_file: Path, capsys: pytest.Captur
     assert "INFEASIBLE" in text
     assert "usd is short: $1 given, $2 would do ($1 more), everything else unchanged." in text
     assert "No amount of steps alone would do." in text
+    assert "horizon" not in text, "it follows from the budgets"
     assert main([*command, "--no-explain"]) == 1
     assert "short" not in capsys.readouterr().out
     assert main([*command, "--json"]) == 1

@@ -10,7 +10,6 @@ import solvers
 from tape.budget import Resources
 from tape.engine.graph import PlanGraph
 from tape.errors import GraphError
-from tape.show.draw import draw
 
 plans = st.lists(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 5)), max_size=8), min_size=1, max_size=6)
 
@@ -255,27 +254,3 @@ def test_malformed_files_are_named(tmp_path: Path, text: str, says: str) -> None
 def test_fold_needs_one_state_more_than_actions() -> None:
     with pytest.raises(GraphError, match="needs 2 states"):
         PlanGraph().fold([0], ["a"])
-
-
-def test_labels_are_drawn_as_they_are_dollars_included(tmp_path: Path) -> None:
-    graph = PlanGraph(render=lambda _: "#$ $_{x}$#")
-    graph.fold([0, 1], ["a $ b $"])
-    draw(graph, tmp_path / "g.svg", start="0", path=[0], title="$ and $^{")
-    assert (tmp_path / "g.svg").stat().st_size > 0
-
-
-@pytest.mark.parametrize("ending", [".svg", ".png"])
-def test_drawing_writes_a_picture(tmp_path: Path, ending: str) -> None:
-    graph = PlanGraph()
-    graph.fold([0, 1, 2, 0], ["a", "b", "c"])
-    graph.fold([0, 3], ["d"])
-    graph.certify(0, "d", 4)
-    graph.set_reward("2", 1.0)
-    path = tmp_path / f"graph{ending}"
-    draw(graph, path, start="0", path=[0, 1])
-    data = path.read_bytes()
-    assert data.startswith(b"<?xml" if ending == ".svg" else b"\x89PNG")
-    draw(graph, tmp_path / f"again{ending}", start="0", path=[0, 1])
-    assert (tmp_path / f"again{ending}").read_bytes() == data
-    with pytest.raises(GraphError, match="ends in"):
-        draw(graph, tmp_path / "graph.txt", start="0")

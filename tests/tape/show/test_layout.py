@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tape.show.layout import Arc, Arranged, Item, arrange, ranks
-from tape.show.rows import Rows
 
 sizes = st.builds(Item, st.floats(5, 60), st.floats(3, 30), st.floats(3, 30))
 
@@ -85,24 +84,6 @@ def test_the_path_is_ranked_in_its_order_and_what_led_to_the_start_before_it() -
     assert [found[node] - found["s"] for node in ("older", "old", "s", "a", "b")] == [-2, -1, 0, 1, 2]
     assert found["y"] == found["x"] + 1
     assert min(found.values()) == 0
-
-
-@given(graphs(), st.floats(40, 400))
-def test_rows_hold_everything_once_and_do_not_overlap(
-    graph: tuple[dict[str, Item], list[Arc], list[str], list[int]], most: float
-) -> None:
-    arranged = arrange(*graph)
-    rows = Rows(arranged, most)
-    assert len(Rows(arranged).rows) == 1
-    assert all(a.end == b.begin for a, b in pairwise(rows.rows))
-    for begin, end, low, high in arranged.rooms:
-        row = rows.row((begin + end) / 2)
-        assert row.begin - 0.01 <= begin
-        assert end <= row.end + 0.01
-        assert row.low - 0.01 <= low
-        assert high <= row.high + 0.01
-    assert all(a.across + a.high - a.low <= b.across for a, b in pairwise(rows.rows))
-    assert rows.length <= arranged.length + 0.01
 
 
 def test_the_same_graph_is_laid_out_the_same_way() -> None:

@@ -258,7 +258,6 @@ def test_nothing_that_is_planted_in_a_report_runs(browser: Browser, tmp_path: Pa
 
 @pytest.mark.parametrize("text", EVIL, ids=range(len(EVIL)))
 def test_nothing_that_is_planted_in_a_picture_runs(browser: Browser, tmp_path: Path, text: str) -> None:
-    pytest.importorskip("matplotlib")
     nodes = [{"id": "a", "label": text}, {"id": "b", "label": f"$\\frac{{{text}$"}]
     links = [{"source": "a", "target": "b", "key": 0, "action": text, "cost": {"steps": 1}, "reward": 0.5}]
     graph = PlanGraph.from_dict({"schema": 1, "kind": "plan_graph", "nodes": nodes, "links": links})

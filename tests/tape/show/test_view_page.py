@@ -135,14 +135,6 @@ def test_wrong_input_is_named_and_nothing_is_written(tmp_path: Path, capsys: pyt
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_progress_is_told_in_a_few_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = write_run(tmp_path / "run", [episode()] * 40)
-    assert view(run) == 0
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 10
-    assert lines[-1] == "[40/40] episodes read"
-
-
 def test_long_pages_ask_less_unless_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tape.cli.view.EXPLAINED", 1)
     run = write_run(tmp_path / "run", [episode(), episode()])

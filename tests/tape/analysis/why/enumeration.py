@@ -7,7 +7,7 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tape.analysis.why.relaxation import Rule, stages_of
+from tape.analysis.why.selections import Rule, stages_of
 from tape.budget import Resources
 from tape.engine.graph import Edge, PlanGraph
 from tape.engine.selection import most_moves

@@ -53,7 +53,7 @@ def test_the_budget_that_decided_and_what_more_of_it_buys() -> None:
     assert steps.more is None
     assert usd.more is not None
     # "ask slow, check" needs 3 steps and $0.03; of the two the cheaper comes first.
-    assert (usd.more.to, usd.more.path.actions) == (30_000, ("ask slow", "check"))
+    assert (usd.more.to, usd.more.path.actions) == ({"usd": 30_000}, ("ask slow", "check"))
     assert usd.more.path.over == {"usd": 10_000}
     assert usd.more.gain == "a score of 1 instead of 0.5"
     assert one.alternatives[0].actions == ("ask free",)
@@ -110,7 +110,7 @@ def test_what_a_complete_path_needs_where_none_fits() -> None:
     one = only([*events, finished("infeasible")])
     assert (one.chosen, one.alternatives, one.budgets) == (None, (), ())
     assert one.needs is not None
-    assert [(need.kind, need.least) for need in one.needs.budgets] == [("steps", None), ("usd", 50_000)]
+    assert [(need.limit, need.least) for need in one.needs.found.budgets] == [("steps", None), ("usd", 50_000)]
     assert one.told[1] == "A complete path needs $0.05 where $0.02 is left."
     said = InfeasibleEvent(text="no plan fits into $0.02", explanation={})
     one = only([*events, said, finished("infeasible", detail="no plan fits into $0.02")])

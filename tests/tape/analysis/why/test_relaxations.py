@@ -3,8 +3,8 @@
 from collections import Counter
 from itertools import combinations
 
-from tape.analysis.why.relaxation import Selections
-from tape.analysis.why.rises import Rises
+from tape.analysis.why.relaxations import Relaxations
+from tape.analysis.why.selections import Selections
 from tape.engine.graph import PlanGraph
 from tests.tape.analysis.why.enumeration import KINDS, Enumeration, Found, random_case
 
@@ -21,29 +21,30 @@ def check(seed: int) -> str:
         assert (pick, truth) == (None, None), seed
         return "infeasible"
     assert (pick.stage, pick.path, pick.objective) == (truth.stage, truth.path, truth.worth), seed
-    rises = Rises(found, pick)
+    relaxations = Relaxations(found, pick)
     ample, alone = all_paths.ample(), []
     for kind in KINDS:
         counts = range(rule.left[kind] + 1, ample + 1)
         least = next((count for count in counts if all_paths.improves(truth, {kind: count})), None)
-        rise = rises.alone(kind)
-        assert (None if rise is None else rise[0]) == least, (seed, kind)
-        if rise is not None:
+        better = relaxations.alone(kind)
+        assert (None if better is None else better.counts) == (None if least is None else {kind: least}), (seed, kind)
+        if better is not None:
             alone.append(kind)
-            expected = all_paths.pick({**rule.left, kind: rise[0]})
+            expected = all_paths.pick({**rule.left, **better.counts})
             assert expected is not None
-            assert (rise[1].stage, rise[1].path) == (expected.stage, expected.path), (seed, kind)
-    longer = rises.longer()
-    assert (longer and longer[0]) == least_horizon(all_paths, truth), seed
-    joint = list(rises.together(alone))
+            assert (better.pick.stage, better.pick.path) == (expected.stage, expected.path), (seed, kind)
+    longer = relaxations.longer()
+    assert (longer and longer.counts["horizon"]) == least_horizon(all_paths, truth), seed
+    joint = list(relaxations.together(alone))
     rest = [kind for kind in KINDS if kind not in alone]
     minimal = [set(kinds) for kinds in combinations(rest, 2) if all_paths.improves(truth, dict.fromkeys(kinds, ample))]
-    assert [set(counts) for counts, _ in joint] == minimal, seed
-    for counts, path in joint:
+    assert [set(better.counts) for better in joint] == minimal, seed
+    for better in joint:
+        counts = better.counts
         assert all_paths.improves(truth, counts), seed
         expected = all_paths.pick({**rule.left, **counts})
         assert expected is not None
-        assert path.path == expected.path, seed
+        assert better.pick.path == expected.path, seed
         for kind, count in counts.items():
             assert count > rule.left[kind], seed
             assert not all_paths.improves(truth, {**counts, kind: count - 1}), (seed, kind)
@@ -65,7 +66,7 @@ def least_horizon(all_paths: Enumeration, than: Found) -> int | None:
     return None
 
 
-def test_rises_are_those_of_enumeration() -> None:
+def test_relaxations_are_those_of_enumeration() -> None:
     seen = Counter(check(seed) for seed in range(CASES))
     assert min(seen[kind] for kind in ("infeasible", "together", "alone 0", "alone 1", "alone 2")) > 0, seen
 

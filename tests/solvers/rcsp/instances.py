@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from solvers.rcsp.problem import RcspProblem
-from solvers.testing.rcsp_brute_force import Task, TooManyError, Truth, brute_force, reached
+from tests.solvers.rcsp.brute_force import Task, TooManyError, Truth, brute_force, reached
 
 
 @lru_cache(maxsize=4096)
