@@ -148,8 +148,8 @@ def require_environment(env: Environment) -> None:
             f"{type(env).__name__} is no environment: it has to inherit from tape.protocols.Environment, and its "
             "attribute domain from tape.protocols.Domain"
         )
-    require_known_parts(env, Environment)
-    require_known_parts(domain, Domain)
+    for owner in (env, domain):
+        require_known_parts(owner, *(base for base in (Environment, Domain) if isinstance(owner, base)))
 
 
 class EnvironmentPlugin(ABC):

@@ -26,20 +26,20 @@ def part_names(base: Any) -> frozenset[str]:
     return frozenset(name for name, held in vars(base).items() if _is_part(held))
 
 
-def require_known_parts(owner: Any, base: type) -> None:
+def require_known_parts(owner: Any, *bases: type) -> None:
     """Refuse an object with a part that no step of the engine asks for, for instance a misspelled one.
 
     Args:
-        owner: A domain, or an environment.
-        base: Its base class, which has all parts.
+        owner: A domain, an environment, or both in one.
+        bases: Its base classes, which have all parts.
 
     Raises:
         ConfigError: Names it, and says which parts there are.
     """
     # What wraps another of its kind holds that one, which may be its own part.
-    held = [name for name, value in vars(owner).items() if isinstance(value, Part) and not isinstance(value, base)]
-    known, kind = part_names(base), cast(Any, type(owner))
-    every = {*known, *base.__annotations__}
+    held = [name for name, value in vars(owner).items() if isinstance(value, Part) and not isinstance(value, bases)]
+    known, kind = frozenset[str]().union(*map(part_names, bases)), cast(Any, type(owner))
+    every = known.union(*(base.__annotations__ for base in bases))
     if unknown := [name for name in (*_properties(kind), *held) if name not in every and name[0] != "_"]:
         raise ConfigError(
             f"{kind.__name__}.{unknown[0]}: no step of the engine asks for a part of this name; there is: "
