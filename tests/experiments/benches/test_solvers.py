@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from experiments.benches.solvers import __main__ as bench
-from experiments.benches.solvers import catalogue as solver_catalogue
-from experiments.benches.solvers import running
 from experiments.benches.solvers.backends import CBC, OURS, competes
 from experiments.benches.solvers.catalogue import shape
 from experiments.benches.solvers.instances import Spec
@@ -19,10 +17,8 @@ from experiments.benches.solvers.summary import (
     BINDING,
     NOT_BINDING,
     OTHER,
-    SEARCH,
     WHOLE,
     compare,
-    comparisons,
     disagreements,
     group_of,
 )
@@ -69,16 +65,6 @@ class TestSummary:
         assert found["median_at_least"] == pytest.approx((200 + 300) / 2), "a, b, c, and d with at least 6000"
         assert (found["dropped"], found["dropped_theirs"], found["dropped_ours"], found["dropped_both"]) == (3, 1, 1, 1)
 
-    def test_a_missing_measure_is_not_a_ratio(self) -> None:
-        rows = [*pair("a", 100), row("b", OURS, 0.01), row("b", CBC, 1, solve_seconds=None)]
-        assert compare(rows, BINDING, CBC, SEARCH)["unmeasured"] == 1
-        assert compare(rows, BINDING, CBC, SEARCH)["n"] == 1
-
-    def test_nothing_to_compare_has_no_figures(self) -> None:
-        found = compare([row("a", OURS, 0.01)], BINDING, CBC, WHOLE)
-        assert (found["n"], found["median"], found["min"]) == (0, None, None)
-        assert comparisons([row("a", OURS, 0.01)]) == []
-
     @pytest.mark.parametrize(
         ("share", "spec", "group"),
         [
@@ -124,11 +110,6 @@ def test_some_backends_answer_a_sample_and_the_stress_family_is_ours() -> None:
     assert not competes(CBC, Spec("stress", shape(kind="random", n=60, L=10)), 10, 0)
 
 
-def test_jobs_are_ordered_by_instance() -> None:
-    found = jobs(TINY, [OURS, CBC])
-    assert [(job.spec, job.backend) for job in found] == [(spec, name) for spec in TINY for name in (OURS, CBC)]
-
-
 class TestEndToEnd:
     @pytest.fixture(autouse=True)
     def _tiny(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,28 +133,6 @@ class TestEndToEnd:
         assert (tmp_path / ROWS).read_text().splitlines()[:2] == rows, "what is done is not done again"
         assert len((tmp_path / ROWS).read_text().splitlines()) == 4
 
-    def test_other_settings_in_the_same_folder_are_refused(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        (tmp_path / "settings.json").write_text('{"limit": 1.0, "repeats": 3}')
-        assert bench.main(self.args(tmp_path)) == 2
-        assert "limit: 1.0 there, 20.0 now" in capsys.readouterr().err
-
-    def test_a_dry_run_writes_nothing(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        assert bench.main(self.args(tmp_path / "none", "--dry-run")) == 0
-        assert TINY[0].name in capsys.readouterr().out
-        assert not (tmp_path / "none").exists()
-
-    def test_an_interruption_keeps_what_is_done_and_tells_how_to_resume(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        def interrupted(*_: object) -> None:
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(running, "run", interrupted)
-        assert bench.main(self.args(tmp_path)) == 130
-        assert f"--out {tmp_path}" in capsys.readouterr().err
-
     def test_a_wrong_answer_makes_the_exit_status_1(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -184,7 +143,3 @@ class TestEndToEnd:
         said = capsys.readouterr()
         assert "WRONG" in said.err
         assert "cut short" in said.err
-
-
-def test_the_catalogue_interleaves_the_families() -> None:
-    assert {spec.family for spec in solver_catalogue.catalogue()[:8]} == {"folded", "grid", "layered"}

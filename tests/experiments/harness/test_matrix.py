@@ -5,10 +5,7 @@ from collections import defaultdict
 
 import pytest
 
-from experiments.harness import matrix
 from experiments.harness.matrix import most_calls, split
-from experiments.harness.methods import Method
-from experiments.studies.tape import reproduce
 from experiments.studies.tape.catalogue import NAMES, find
 from experiments.studies.tape.levels import EASY, HARD
 from tape.agents.base import Agent
@@ -16,28 +13,6 @@ from tape.engine.settings import TapeConfig
 from tape.plugins import load, names
 from tape.runner.configurations import checked
 from tests.experiments.synthetic import options
-
-
-@pytest.fixture
-def no_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(name: str) -> None:
-        raise AssertionError(f"{name} was opened")
-
-    monkeypatch.setattr("tape.lm.registry.open_model", refuse)
-    monkeypatch.setattr("tape.lm.bundled.load_folder", refuse)
-    matrix.identified.cache_clear()
-
-
-@pytest.mark.usefixtures("no_models")
-def test_the_dry_run_of_all_counts_shared_episodes_once(capsys: pytest.CaptureFixture[str]) -> None:
-    assert reproduce.main(["--dry-run", "--limit", "1", "--seeds", "1"]) == 0
-    said = capsys.readouterr().out
-    keys: list[str] = []
-    for name in reproduce.PLAYED:
-        configurations = checked(find(name).configurations(options(limit=1, seeds=1, models=find(name).models)))
-        keys += [job.key for configuration in configurations for job in configuration.jobs()]
-    assert len(set(keys)) < len(keys)
-    assert f"{len(keys)} episodes, {len(set(keys))} of them distinct, each played once" in said
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -135,11 +110,3 @@ def test_the_command_of_a_report_names_its_own_module(study: str) -> None:
     module = importlib.import_module(f"experiments.studies.{study}")
     assert module.EXPERIMENT.module == module.__name__
     assert module.EXPERIMENT.command.startswith(f"python -m {module.__name__}")
-
-
-def test_a_methods_own_settings_count_where_others_share_some() -> None:
-    method = Method("m", "sdp", {"sdp": {"validation": "always"}, "max_replans": 3})
-    on = method.on({"max_replans": 50, "no_repeat": True, "sdp": {"chain": "sample"}})
-    assert on.changes == {"max_replans": 3, "no_repeat": True, "sdp": {"chain": "sample", "validation": "always"}}
-    assert (on.label, on.agent, method.on({}, "n").label) == ("m", "sdp", "n")
-    assert method.on({"sdp": True}).changes["sdp"] == {"validation": "always"}

@@ -10,7 +10,6 @@ from experiments.harness import register
 from experiments.harness.cli import publish
 from experiments.harness.measured import Measured
 from experiments.harness.methods import BASELINES, PAPER, TAPE, TAPE_PLUS
-from experiments.harness.places import RESULTS
 from experiments.harness.standard import in_words, sections_of, verdict
 from experiments.studies.tape import reproduce
 from experiments.studies.tape.catalogue import NAMES, find
@@ -18,7 +17,7 @@ from experiments.studies.tape.headline_table import headline_text
 from experiments.studies.tape.levels import EASY, HARD
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
-from tape.show.document import Bullets, Section, Table, markdown, to_html, write_report
+from tape.show.document import markdown
 from tape.statistics import Paired
 from tests.experiments.synthetic import Solves, make_run, options
 
@@ -58,35 +57,6 @@ def test_every_experiment_has_a_report_with_its_numbers(name: str, tmp_path: Pat
         assert "Beside the paper" in text
     for reason in find(name).differs:
         assert f"- {reason}" in text
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_a_run_directory_and_a_folder_are_rebuilt_without_a_model(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("sokoban", "best_of_n"):
-        make_run(find(name), tmp_path / name, best)
-    assert report.main([str(tmp_path)]) == 0
-    assert str(tmp_path / "report.html") in capsys.readouterr().out
-    text = (tmp_path / "report.md").read_text(encoding="utf-8")
-    chapters = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    assert chapters == ["What this is", find("sokoban").title, find("best_of_n").title]
-    for derived in ("summary.json", "summary.md", "results.csv", "report.md", "report.html"):
-        assert (tmp_path / "sokoban" / derived).exists()
-
-
-def test_the_page_needs_nothing_else(tmp_path: Path) -> None:
-    path = make_run(find("sokoban"), tmp_path / "sokoban", best)
-    report.write(path)
-    page = (path / "report.html").read_text(encoding="utf-8")
-    sources = re.findall(r'(?:src|href)="([^"]*)"', page)
-    assert sources
-    assert all(source.startswith("data:image/png;base64,") for source in sources)
-    assert "@import" not in page
-    assert "url(" not in page
-    assert "<script" not in page
-    assert "|---|" not in page
-    assert page.count("<table>") == len(re.findall(r"^\|---", (path / "report.md").read_text(), re.MULTILINE))
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -165,12 +135,6 @@ def test_every_run_on_a_test_set_stays_listed(tmp_path: Path) -> None:
     assert [held["complete"] for held in register.read(file)] == [True] * 6, "an incomplete run is completed"
 
 
-def test_the_committed_list_covers_every_engine() -> None:
-    held = register.read(RESULTS / "test_set_runs.json")
-    assert all(set(one["sets"]) <= set(register.SETS) and one["study"] for one in held)
-    assert len(register.table(held).rows) == len(held)
-
-
 def test_the_readme_table_comes_from_the_published_headline(tmp_path: Path) -> None:
     found = measured(tmp_path / "run", "headline")
     for record in (record for records in found.records.values() for record in records):
@@ -186,15 +150,3 @@ def test_the_readme_table_comes_from_the_published_headline(tmp_path: Path) -> N
     for method in BASELINES:
         assert f"| {method.label} | 0.33 (" in text
     assert TAPE_PLUS in text
-
-
-def test_markdown_and_html_say_the_same(tmp_path: Path) -> None:
-    blocks = ("a < b & `c`", Bullets(("one", "**two**")), Table(("x", ""), (("1", "<2>"),), "note"))
-    sections = [Section("T* = 6", blocks)]
-    assert markdown("All", sections) == (
-        "# All\n\n## T* = 6\n\na < b & `c`\n\n- one\n- **two**\n\n| x |  |\n|---|---|\n| 1 | <2> |\n\nnote\n"
-    )
-    page = to_html("All", sections, {})
-    for said in ("a &lt; b &amp; <code>c</code>", "<strong>two</strong>", "<td>&lt;2&gt;</td>", "<h2>T* = 6</h2>"):
-        assert said in page
-    assert [path.name for path in write_report(tmp_path, "All", sections)] == ["report.md", "report.html"]

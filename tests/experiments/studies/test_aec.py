@@ -16,12 +16,11 @@ from experiments.studies.aec import refine as aec_refine
 from experiments.studies.aec import refinement as aec_refinement
 from experiments.studies.aec import sweep as aec_sweep
 from experiments.studies.aec.bound import check_bound
-from experiments.studies.aec.cases import calibration_of, cases_in, cases_of, pairs_of
+from experiments.studies.aec.cases import calibration_of, cases_in
 from experiments.studies.aec.errors import Commitment, commitments_of, feasible
 from experiments.studies.aec.injected import Case, injected
-from experiments.studies.aec.methods import CALIBRATED_LABEL, CAP, RULES_LABEL, methods
-from experiments.studies.aec.tables import rounds
-from tape.aec.events import CommittedEvent, JudgedEvent
+from experiments.studies.aec.methods import CALIBRATED_LABEL, RULES_LABEL, methods
+from tape.aec.events import CommittedEvent
 from tape.aec.noisy_environment import NoisyDomain, NoisyEnvironment
 from tape.errors import ConfigError
 from tape.lm.bundled import sizes
@@ -36,46 +35,8 @@ needs_model = pytest.mark.skipif(
 )
 
 
-def judged(args: list[str], raw: float, *, value: bool) -> JudgedEvent:
-    return JudgedEvent(step=1, predicate="in", args=args, features=[["object", args[0]]], raw=raw, mu=0.5, value=value)
-
-
 def acted(action: str) -> ActedEvent:
     return ActedEvent(step=1, action=action, text="", planned=None, cost={})
-
-
-def test_cases_have_the_models_own_probability_and_the_task_as_their_episode() -> None:
-    events = [acted("go"), judged(["apple", "bed 1"], 0.9, value=False), judged(["apple", "desk 1"], 0.1, value=True)]
-    cases = list(cases_of("game 1", events))
-    assert [(c.episode, c.predicate, c.features) for c in cases] == [
-        ("game 1", Predicate("in", ("apple", place)), (("object", "apple"),)) for place in ("bed 1", "desk 1")
-    ]
-    assert pairs_of(cases) == [(0.9, False), (0.1, True)]
-    assert calibration_of(cases)(0.9) == calibration_of(cases)(0.1) == 0.5
-
-
-def test_a_failed_episode_counts_with_the_cap() -> None:
-    assert rounds({"success": True, "replans": 3}) == 3
-    assert rounds({"success": False, "replans": 3}) == CAP
-
-
-def dry(capsys: pytest.CaptureFixture[str], *args: str) -> list[list[str]]:
-    assert aec.run(["--dry-run", *args]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    return [
-        [configuration.strip() for configuration in line.strip("|").split("|")]
-        for line in lines
-        if line.startswith("| aec")
-    ]
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [("nowhere", "there is no environment 'nowhere'"), ("gsm_hard", "needs an environment that declares predicates")],
-)
-def test_other_environments_are_refused(name: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert aec.run(["--environment", name, "--models", "scripted:x", "--dry-run"]) == 2
-    assert said in capsys.readouterr().err
 
 
 def test_a_commitment_is_judged_by_the_environment_alone() -> None:

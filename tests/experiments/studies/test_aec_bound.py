@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.studies.aec.bound import check_bound, detected, feasibility_bound, tail
+from experiments.studies.aec.bound import check_bound, feasibility_bound, tail
 from tape.aec.noisy_environment import NoisyDomain, grounded_later
 from tape.errors import ConfigError
 from tests.profiles import examples
@@ -58,16 +58,3 @@ def test_the_theorem_holds_for_plans_committed_on_simulated_errors(rate: float) 
 def test_the_tail_is_the_binomials(least: int, n: int, chance: float) -> None:
     whole = [math.comb(n, k) * chance**k * (1 - chance) ** (n - k) for k in range(least, n + 1)]
     assert tail(least, n, chance) == pytest.approx(min(1.0, sum(whole)), abs=1e-9)
-
-
-def test_the_power_says_what_so_many_commitments_can_find() -> None:
-    assert detected(480, 0.2) == pytest.approx(0.25, abs=0.01)
-    assert detected(48, 0.2) > 0.3
-    assert detected(6, 0.663) == math.inf
-    assert detected(10, 0.0) == pytest.approx(0.149, abs=0.002)  # one is enough: 1 - 0.2 ** (1 / 10)
-    assert detected(5, 1.0) == detected(0, 0.5) == math.inf
-
-
-def test_a_frequency_above_what_is_allowed_is_seen() -> None:
-    assert not check_bound([(0.9, i % 2 == 0) for i in range(100)]).holds
-    assert check_bound([]).holds

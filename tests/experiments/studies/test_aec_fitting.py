@@ -8,22 +8,9 @@ from hypothesis import strategies as st
 
 from experiments.studies.aec.fitting import isotonic, reliability
 from tape.aec.calibration import IsotonicCalibration
-from tape.errors import ConfigError
-from tape.statistics import wilson
 from tests.profiles import examples
 
 PAIRS = st.lists(st.tuples(st.floats(0, 1), st.booleans()), max_size=60)
-
-
-def test_the_diagram_of_a_few_pairs() -> None:
-    found = reliability([(0.1, False), (0.2, True), (0.5, True), (1.0, True)], bins=2)
-    low, high = found.bins
-    assert (low.low, low.high, low.n, low.frequency) == (0.0, 0.5, 2, 0.5)
-    assert low.mean == pytest.approx(0.15)
-    assert (low.frequency_low, low.frequency_high) == wilson(1, 2)
-    assert (high.n, high.mean, high.frequency) == (2, 0.75, 1.0)
-    assert found.ece == pytest.approx((2 * 0.35 + 2 * 0.25) / 4)
-    assert found.brier == pytest.approx((0.01 + 0.64 + 0.25 + 0.0) / 4)
 
 
 @examples(100)
@@ -37,16 +24,6 @@ def test_every_prediction_is_in_the_bin_that_says_so(pairs: list[tuple[float, bo
         assert b.n == len(inside)
     assert math.isnan(found.ece) if not pairs else 0 <= found.ece <= 1
     assert math.isnan(found.brier) if not pairs else 0 <= found.brier <= 1
-
-
-def test_bad_predictions_are_refused() -> None:
-    for call in (reliability, isotonic):
-        with pytest.raises(ConfigError, match="prediction 1: expected a probability"):
-            call([(0.5, True), (1.5, True)])
-        with pytest.raises(ConfigError, match="prediction 0"):
-            call([(math.nan, True)])
-    with pytest.raises(ConfigError, match="bins"):
-        reliability([], 0)
 
 
 def test_adjacent_violators_are_pooled() -> None:

@@ -17,13 +17,13 @@ from experiments.harness.published import check, publish
 from experiments.harness.standard import sections_of
 from experiments.studies.cgdp import budget, budget_report, gaps, gate, memory
 from experiments.studies.cgdp.methods import DOMAINS, HARNESSES, memories_of
-from experiments.studies.cgdp.reader import NAME, GoldQuestion, GoldReader, GoldReaderLM
+from experiments.studies.cgdp.reader import GoldQuestion, GoldReader, GoldReaderLM
 from tape.cgdp.gates import fixed_rounds
 from tape.cgdp.prompts.chat import ChatSearchFormat
 from tape.cgdp.settings import CgdpSettings
-from tape.cgdp.view import Belief, Fact, View
+from tape.cgdp.view import Belief, View
 from tape.lm.base import LanguageModel
-from tape.protocols.search import UNANSWERABLE, Passage
+from tape.protocols.search import Passage
 from tape.runner.workers import InProcess
 from tape.show.document import Table
 from tape.statistics import holm
@@ -78,18 +78,6 @@ def test_every_condition_of_every_harness_is_played_in_every_window() -> None:
     assert all("own corpus" in one.name for one in found)
 
 
-def test_budgets_are_seven_and_names_say_what_is_given_away() -> None:
-    assert all(len(grid) == 7 for grids in budget.BUDGETS.values() for grid in grids.values())
-    found = budget.configurations(budget.Asked({"locomo": DOMAINS["locomo"]}, questions="dev"), options(1))
-    given = [one for one in found if one.spec.options["sub_questions"] == "gold"]
-    assert len(given) == len(found) / 2 == 7 * 4
-    assert all("gold sub-questions, scripted reader" in one.name and one.spec.model == NAME for one in given)
-    assert all("own corpus" in one.name and "gold" not in one.name for one in found if one not in given)
-    assert all(one.spec.budget for one in found)
-    first = {split(one.name)[2]: one.spec.options["depths"].split(",")[0] for one in given}
-    assert first == {"CGDP, solver": "3", "CGDP, depth 3": "3", "CGDP, depth 5": "5", "CGDP, depth 10": "10"}
-
-
 # --- tiny runs ------------------------------------------------------------------------------------
 
 
@@ -141,17 +129,6 @@ def test_gates_are_played_and_matched_by_tokens(tmp_path: Path, undrawn: None) -
     republished(experiment, measured, tmp_path / "results")
 
 
-def test_the_nearest_fixed_number_of_rounds_is_chosen_by_tokens_alone() -> None:
-    def episodes(used: int) -> list[dict[str, object]]:
-        return [{"result": {"prompt_tokens": {"answer": used}, "completion_tokens": {}}}]
-
-    fixed = {"fixed:1": episodes(100), "fixed:2": episodes(200), "fixed:3": episodes(300)}
-    assert gate.nearest(episodes(190), fixed) == "fixed:2"
-    assert gate.nearest(episodes(250), fixed) == "fixed:2"
-    assert gate.nearest(episodes(900), fixed) == "fixed:3"
-    assert gate.nearest(episodes(900), {}) == ""
-
-
 @pytest.mark.slow
 def test_the_budget_study_plays_the_scripted_reader_within_its_budgets(tmp_path: Path, undrawn: None) -> None:
     what = budget.Asked({"locomo": DOMAINS["locomo"]}, ("gold",), "dev")
@@ -190,16 +167,6 @@ def test_the_reader_reads_gold_evidence_and_nothing_else() -> None:
     assert read(TOWN) == (["p1"], (0,))
     assert read(TOWN, MAYOR) == (["p1", "p2"], (0, 1))
     assert read(OTHER) == ([], ())
-
-
-def test_the_reader_searches_for_what_it_is_told_to_and_answers_from_all_evidence() -> None:
-    reader = GoldReader([ASKED])
-    view = View(ASKED.text, belief=Belief("structured", (), (BORN, HEAD)), target=HEAD)
-    assert CHAT.read_query(view, reader(CHAT.query_request(view, ("search", "answer")), 0)).text == HEAD
-    facts = tuple(Fact(p.text, p.id, p.title, p.text, "deterministic") for p in (TOWN, MAYOR))
-    for held, answer in ((facts, "Otto Lind"), (facts[:1], UNANSWERABLE), ((), UNANSWERABLE)):
-        view = View(ASKED.text, belief=Belief("structured", held))
-        assert CHAT.read_answer(view, reader(CHAT.answer_request(view), 0)) == answer
 
 
 # --- Holm's correction ----------------------------------------------------------------------------

@@ -44,12 +44,3 @@ def test_every_method_plays_within_its_caps(method: chains.Method) -> None:
     found = chains.play(method, model, problem)
     assert not found["over_budget"]
     assert found["id"] == problem.id
-
-
-def test_a_model_that_reads_is_named_and_its_reading_counted() -> None:
-    method = chains.read_by("declared:first")
-    assert method.name == "TAPE, exact planner, declared:first reads"
-    [problem] = chains.problems("none", 5, 20, 1)
-    found = chains.play(method, open_model("declared:first"), problem)
-    assert found["read"] is (problem.want == problem.goals[0])
-    assert found["success"] is found["read"]

@@ -15,12 +15,9 @@ from envs.sokoban.simulator import is_solved, step
 from envs.sokoban.state import ACTIONS, Level, State
 from envs.sokoban.xsb import parse, write
 from experiments.studies.tape.error_analysis import Judge, error_table, judge_episode, judge_run, main, markdown
-from tape import OpenLoopAgent, PlanAndActAgent, ReactAgent, TapeAgent
-from tape.agents.base import Agent
-from tape.agents.best_of_n import BestOfNReactAgent
+from tape import ReactAgent, TapeAgent
 from tape.analysis.error_rates import RATES, JudgedEpisode, bounds, error_rates
 from tape.cli import main as tape_main
-from tape.errors import TraceError
 from tape.lm.base import Request
 from tape.runner.directory import RunDirectory
 from tape.trace import ActedEvent, Event, LedgerEvent, ObservedEvent, PathSelectedEvent, PlansSampledEvent, StartedEvent
@@ -90,17 +87,6 @@ def test_decisions_of_a_hand_made_trace() -> None:
         "nonviable_executed_viable": (1, 4),
         "unparsed": (1, 5),
     }
-
-
-def test_without_a_thought_the_planned_action_is_intended_but_an_empty_thought_intends_nothing() -> None:
-    blind = judged(CORRIDOR, trace_of(CORRIDOR, 9, [(None, "R")] * 2))
-    assert [(d.intended, d.planned, d.deviates) for d in blind.decisions] == [("R", "R", False)] * 2
-    mixed = judged(CORRIDOR, trace_of(CORRIDOR, 9, [("next: move L", "R"), (None, "R")]))
-    assert [d.intended for d in mixed.decisions] == ["L", "R"], "a thought belongs to its own step"
-    silent = trace_of(CORRIDOR, 9, [("", "R")])
-    silent = [e.model_copy(update={"planned": "R"}) if isinstance(e, ActedEvent) else e for e in silent]
-    [decision] = judged(CORRIDOR, silent).decisions
-    assert (decision.intended, decision.planned) == (None, "R")
 
 
 def test_the_horizon_counts_as_a_budget_and_without_either_only_dead_ends_are_lost() -> None:
@@ -181,32 +167,6 @@ def test_judgements_agree_with_an_independent_search(level: Level, budget: int, 
         assert decision.executed_viable == (executed in viable)
         assert decision.state_viable == bool(viable)
         state = step(level, state, executed) or state
-
-
-def test_a_trace_of_another_level_or_with_a_hole_names_its_episode() -> None:
-    events = trace_of(CORRIDOR, 9, [(None, "R")] * 2)
-    with pytest.raises(TraceError, match=r"tape, room #3: step 0 observed 'player \(2,1\)"):
-        judge_episode(events, judge_of(ROOM), success=False, episode="tape, room #3")
-    with pytest.raises(TraceError, match="step 1 observed"):
-        judged(CORRIDOR, [event for event in events if not (isinstance(event, ActedEvent) and event.step == 1)])
-    with pytest.raises(TraceError, match="no observation before step 2"):
-        judged(CORRIDOR, [event for event in events if not (isinstance(event, ObservedEvent) and event.step == 1)])
-
-
-@pytest.mark.parametrize(
-    ("agent", "execution"),
-    [(agent, "constrained") for agent in (ReactAgent, PlanAndActAgent, BestOfNReactAgent, OpenLoopAgent)]
-    + [(TapeAgent, execution) for execution in ("constrained", "forced", "free")],
-)
-def test_a_perfect_model_makes_no_errors(agent: type[Agent], execution: str) -> None:
-    result, events = play(ROOM, 9, agent, execution=execution)
-    episode = judge_episode(events, judge_of(ROOM), success=result.success)
-    assert result.success
-    assert len(episode.decisions) == result.steps
-    rates = error_rates([episode])
-    for name in ("planning_error", "sampling_error", "nonviable_executed", "unparsed"):
-        assert (rates[name].value, rates[name].n) == (0.0, result.steps)
-    assert len(episode.draws) == (4 if agent is TapeAgent else 0)
 
 
 class Slip(SimulatedModel):

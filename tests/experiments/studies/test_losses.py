@@ -66,18 +66,6 @@ def test_the_walk_was_not_as_predicted() -> None:
     assert lost(SimulatedModel(YARD, bent, [plan])) == "prediction", "a move up is taken for one to the right"
 
 
-def test_a_winning_plan_was_cut() -> None:
-    class Two(SimulatedModel):
-        def _answer(self, request: Request, sample: int) -> str:
-            return (WAY, " U")[sample % 2] if request.role == "plan" else super()._answer(request, sample)
-
-    assert lost(Two(YARD, {(YARD.start, "R"): " invalid"}), num_plans=2) == "prediction"
-
-
-def test_a_goal_was_not_seen() -> None:
-    assert lost(Choosing(YARD), num_plans=2) == "score"
-
-
 def test_a_goal_was_seen_where_there_is_none() -> None:
     class Dreaming(Choosing):
         word = " solved"

@@ -10,12 +10,11 @@ from experiments import report
 from experiments.harness import cli, register
 from experiments.harness.matrix import identified, most_calls
 from experiments.harness.methods import PAPER, TAPE_PLUS
-from experiments.studies.tape import headline, reproduce, sokoban
+from experiments.studies.tape import headline, reproduce
 from experiments.studies.tape.catalogue import find
 from experiments.studies.tape.headline_table import headline_text
 from experiments.studies.tape.levels import ADDITIONS, BATCH
 from experiments.studies.toy import __main__ as toy
-from experiments.studies.toy.report import TITLE as TOY
 from tape.runner.configurations import checked
 from tape.runner.directory import RunDirectory
 from tape.runner.work import Work
@@ -84,15 +83,6 @@ def test_real_episodes_stay_below_the_bounds_on_lm_calls_and_their_budgets(folde
 
 
 @pytest.mark.slow
-def test_the_report_has_every_chapter_and_needs_nothing_else(folder: Path) -> None:
-    page = (folder / "report.html").read_text(encoding="utf-8")
-    chapters = re.findall(r"<h2>(.*)</h2>", page)
-    assert chapters == ["What this is", *(find(name).title for name in reproduce.PLAYED), TOY]
-    assert all(source.startswith("data:") for source in re.findall(r'(?:src|href)="([^"]*)"', page))
-    assert page.count("<img") == len(list((folder / "plots").glob("*.png"))) == 9
-
-
-@pytest.mark.slow
 def test_once_more_plays_nothing_and_rebuilding_opens_no_model(
     folder: Path, patched: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -111,13 +101,6 @@ def test_once_more_plays_nothing_and_rebuilding_opens_no_model(
     assert (folder / "report.md").read_bytes() == before[1]
     assert "planning error, viable states" in (folder / "errors" / "report.md").read_text(encoding="utf-8")
     assert "written: " not in capsys.readouterr().out, "the toy analysis is there already"
-
-
-@pytest.mark.slow
-def test_another_configuration_in_the_same_folder_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    args = [*TINY[:-2], "2", "--quiet", "--out", str(folder / "sokoban")]
-    assert cli.main(sokoban.EXPERIMENT, args) == 2
-    assert "holds another run" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -11,9 +11,7 @@ from experiments.harness import episodes
 from experiments.harness.measured import Measured
 from experiments.harness.published import check, publish
 from experiments.studies.sdp import ablation as sdp_ablation
-from experiments.studies.sdp.ablation_report import FULL, LABELS, estimated, rows, score_of, summary
-from tape.analysis.estimates import estimates
-from tape.analysis.trajectories import trajectories_in
+from experiments.studies.sdp.ablation_report import FULL, LABELS, rows, score_of, summary
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
 from tests.experiments.sdp_runs import make_sdp_run
@@ -43,16 +41,6 @@ def test_every_row_pairs_the_same_episodes(measured: Measured) -> None:
         differences = [score_of(line) - full[line["digest"], line["repeat"]] for line in own]
         assert row.cost.difference == pytest.approx(sum(differences) / 16)
         assert row.error.difference == pytest.approx((row.estimate.value or 0) - (row.played.value or 0))
-
-
-def test_estimates_come_from_the_trajectories_of_the_whole(measured: Measured) -> None:
-    name = f"easy / nano-750 / {FULL}"
-    found = estimated(measured, name)
-    for one in trajectories_in(measured.directory, [name]).all:
-        key = (one.origin.digest, one.origin.repeat)
-        assert found["validate"][key] == estimates(one).validate
-        assert found["replan"][key] == estimates(one).replan
-        assert found["cascade"][key] == estimates(one).cascade
 
 
 def test_what_is_published_is_the_same_every_time(measured: Measured, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from experiments.harness.measured import Measured
 from experiments.harness.standard import share
 from experiments.studies.sdp import anatomy, sdp
 from experiments.studies.sdp.results_table import sdp_text
-from tape.analysis.sdp_report import anatomy as tables
 from tape.analysis.trajectories import trajectories_in
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
@@ -29,15 +27,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
     directory = RunDirectory(make_sdp_run(tmp_path_factory.mktemp("anatomy") / "run", GIVEN))
     write_derived(directory)
     return directory
-
-
-def test_the_essential_parts_make_the_same_tables(run: RunDirectory) -> None:
-    whole = trajectories_in(run).trajectories
-    plain = {name: json.loads(json.dumps([anatomy.essential(one) for one in own])) for name, own in whole.items()}
-    less = {name: [CertifiedTrajectory.model_validate(one) for one in own] for name, own in plain.items()}
-    assert markdown("x", tables(less)) == markdown("x", tables(whole))
-    assert "take the" not in json.dumps(plain), "no texts are kept"
-    assert len(json.dumps(plain)) < sum(len(one.model_dump_json()) for own in whole.values() for one in own)
 
 
 def test_the_chapter_is_the_same_from_published_episodes(run: RunDirectory, tmp_path: Path) -> None:

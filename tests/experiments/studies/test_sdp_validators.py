@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -51,9 +50,3 @@ def test_a_validator_that_certifies_too_much_is_shown(monkeypatch: pytest.Monkey
     count = measured.families["sokoban", "boaster", "all"]
     assert row.endswith(f"| {count.found - count.true} |")
     assert count.both == count.true < count.found
-
-
-def test_the_validator_of_a_case_is_that_of_its_level() -> None:
-    [validate] = sokoban.validators().values()
-    for case in sokoban.cases(1, 30):
-        assert asyncio.run(validate.validate(case.tail, case.outcome)).k == case.k

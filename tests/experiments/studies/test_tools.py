@@ -1,6 +1,5 @@
 """The experiments on tool environments: the matrix, tiny runs with scripted models, and what their reports say."""
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,34 +14,12 @@ from experiments.harness import tightness
 from experiments.harness.experiment import Experiment
 from experiments.studies.tools import gsm_hard, musique
 from tape.lm.base import Choice, LanguageModel, Request
-from tape.lm.scripted import ScriptedLM
 from tape.runner.directory import RunDirectory
 from tape.runner.work import Work
 from tape.runner.workers import InProcess
 from tests.envs.tool_scripts import arithmetic_script, look_up_script
-from tests.tape.tools.helpers import follow, prompt, script
 
-ROPE = {
-    "input": "A rope of 2287720 m is cut in half. How long is a part?",
-    "code": "x = 2287720 / 2",
-    "target": 1143860,
-}
-HALVED: list[tuple[str, dict[str, Any]]] = [("divide.exact", {"a": 2287720, "b": 2})]
-SHIP = {
-    "id": "2hop__1_2",
-    "question": "Who founded the builder of Aldera?",
-    "answer": "Oris",
-    "answerable": True,
-    "paragraphs": [
-        {"idx": 0, "title": "Aldera", "paragraph_text": "Belmar built the ship Aldera.", "is_supporting": True},
-        {"idx": 1, "title": "Belmar", "paragraph_text": "Oris founded the firm Belmar.", "is_supporting": True},
-    ],
-    "question_decomposition": [{"id": 1}, {"id": 2}],
-}
-LOOKED_UP: list[tuple[str, dict[str, Any]]] = [
-    ("search.v5", {"query": "builder of Aldera"}),
-    ("search.v5", {"query": "founder of #1"}),
-]
+PROBLEM, QUESTION = problem_set("dev")[0], load_questions("dev")[0]
 
 
 def first_name(request: Request) -> str:
@@ -51,34 +28,23 @@ def first_name(request: Request) -> str:
     return request.constraint.options[0]
 
 
-def said(request: Request) -> str:
-    """Reads what the passages about the ship say of what was asked for."""
-    text, question = prompt(request).rsplit("\n\nQuestion: ", 1)
-    answer = "Belmar" if "builder" in question else "Oris"
-    return json.dumps({"answer": answer if answer in text else ""})
-
-
 @dataclass(frozen=True)
 class Case:
-    """An experiment, and models for one task of its own and one of a file.
+    """An experiment, and a model for one of its tasks.
 
     Attributes:
         experiment: The experiment.
-        own: The options that choose a task of its own.
-        categories: Headings of the report's sections by category, with the column that such a task has.
-        row: A task in the public format.
-        of_file: The same headings with the column of that task.
+        own: The options that choose the task.
+        categories: Headings of the report's sections by category, with the column that the task has.
         defaults: The options that the script chooses by itself.
-        scripts: Models by the name that the command line gives them.
+        script: The model.
     """
 
     experiment: Experiment
     own: tuple[str, ...]
     categories: dict[str, str]
-    row: dict[str, Any]
-    of_file: dict[str, str]
     defaults: dict[str, Any]
-    scripts: dict[str, Callable[[], LanguageModel]]
+    script: Callable[[], LanguageModel]
 
     @property
     def name(self) -> str:
@@ -88,31 +54,20 @@ class Case:
         return tightness.run(self.experiment, self.name, self.defaults, args)
 
 
-PROBLEM, QUESTION = problem_set("dev")[0], load_questions("dev")[0]
 CASES = [
     Case(
         gsm_hard.EXPERIMENT,
         ("--problems", "dev"),
         {"By wording": PROBLEM.split, "By number of operations": f"{PROBLEM.operations} operations"},
-        ROPE,
-        {"By wording": "file", "By number of operations": "1 operation"},
         gsm_hard.OWN,
-        {
-            "own": lambda: arithmetic_script(PROBLEM, "v2"),
-            "chat": lambda: ScriptedLM(script(HALVED, act=follow(HALVED))),
-        },
+        lambda: arithmetic_script(PROBLEM, "v2"),
     ),
     Case(
         musique.EXPERIMENT,
         ("--questions", "dev"),
         {"By number of hops": f"{QUESTION.operations} hops"},
-        SHIP,
-        {"By number of hops": "2 hops"},
         musique.OWN,
-        {
-            "own": lambda: look_up_script(QUESTION, first_name, "v2"),
-            "chat": lambda: ScriptedLM(script(LOOKED_UP, act=follow(LOOKED_UP), project=said)),
-        },
+        lambda: look_up_script(QUESTION, first_name, "v2"),
     ),
 ]
 EACH = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -121,8 +76,8 @@ BOTH = [f"{budget} / scripted:own / {method.label}" for budget in ("tight", "loo
 
 @pytest.fixture
 def played(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Models that know the answers behind ``scripted:ENVIRONMENT-NAME``; the keys of all episodes that are played."""
-    known = {f"{case.name}-{name}": made for case in CASES for name, made in case.scripts.items()}
+    """Models that know the answers behind ``scripted:ENVIRONMENT-own``; the keys of all episodes that are played."""
+    known = {f"{case.name}-own": case.script for case in CASES}
     monkeypatch.setattr("tape.lm.scripted.open_scripted", lambda argument: known[argument]())
     keys: list[str] = []
     play = InProcess.play
@@ -136,11 +91,6 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return keys
 
 
-def tiny(case: Case, model: str, out: Path, *more: str) -> list[str]:
-    arguments = ["--models", f"scripted:{case.name}-{model}", "--limit", "1", "--seeds", "1", "--quiet"]
-    return [*arguments, "--out", str(out), *more]
-
-
 def section(report: str, heading: str) -> list[str]:
     """The rows of the table below a heading, its head first."""
     [body] = re.findall(rf"^### {re.escape(heading)}\n(.*?)(?=^##|\Z)", report, re.MULTILINE | re.DOTALL)
@@ -151,7 +101,8 @@ def section(report: str, heading: str) -> list[str]:
 def test_a_tiny_run_writes_its_report_and_plays_nothing_once_more(
     case: Case, tmp_path: Path, played: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = tiny(case, "own", tmp_path / "run", *case.own)
+    arguments = ["--models", f"scripted:{case.name}-own", "--limit", "1", "--seeds", "1", "--quiet", *case.own]
+    arguments += ["--out", str(tmp_path / "run")]
     assert case.run(*arguments) == 0
     assert "report: " in capsys.readouterr().out
     records = RunDirectory(tmp_path / "run").episodes()
@@ -179,18 +130,3 @@ def test_a_tiny_run_writes_its_report_and_plays_nothing_once_more(
     assert case.run(*arguments) == 0
     assert len(played) == 18
     assert (tmp_path / "run" / "report.md").read_text(encoding="utf-8") == report
-
-
-@pytest.mark.slow
-@EACH
-def test_a_file_reaches_the_tasks_and_a_general_model_plays_them(case: Case, tmp_path: Path, played: list[str]) -> None:
-    file = tmp_path / "mine.jsonl"
-    file.write_text(json.dumps(case.row) + "\n", encoding="utf-8")
-    assert case.run(*tiny(case, "chat", tmp_path / "run", "--data", str(file))) == 0
-    assert len(played) == 18
-    lines = RunDirectory(tmp_path / "run").episodes()
-    assert {line["level_set"] for line in lines} == {"mine-tight", "mine-loose"}
-    assert f"loose / scripted:{case.name}-chat / TAPE+" in {line["cell"] for line in lines if line["result"]["success"]}
-    report = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
-    for heading, category in case.of_file.items():
-        assert section(report, heading)[0].split("|")[4].strip() == category

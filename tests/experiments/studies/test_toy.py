@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from random import Random
 
 import pytest
 from hypothesis import given
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 
 from experiments.harness import places
 from experiments.studies.toy import __main__ as toy
-from experiments.studies.toy import exact, points, sampled
+from experiments.studies.toy import exact, points
 from experiments.studies.toy.exact import Setting
 from experiments.studies.toy.world import KINDS, Chain, Sokoban, World, make
 from tape.analysis.bounds import plan_and_act_bound, react_bound, tape_bound
@@ -72,27 +71,6 @@ def test_no_proven_bound_is_exceeded_in_any_world(world: World, setting: Setting
             assert bound.broken or value.success <= bound.value + 1e-9, (agent, bound)
 
 
-@examples(30)
-@given(st.integers(1, 10), share, share, share, st.integers(1, 5))
-def test_a_budget_without_slack_reaches_the_bounds(t: int, p: float, s: float, follow: float, m: int) -> None:
-    world, setting = Chain(t, 3), Setting(p, s, follow, m, slack=0)
-    rates = exact.best_rates(world, setting)
-    critical = exact.critical_steps(world, setting)
-    assert critical == t, "without slack every detour is fatal"
-    if all(world.rates(h, h, p, s) == rates for h in range(1, t + 1)):
-        assert exact.react(world, setting).success == pytest.approx(react_bound(t, rates), abs=1e-12)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("player", list(points._PLAYERS.values()))
-def test_an_agent_without_errors_always_succeeds(kind: str, player: sampled.Player) -> None:
-    world = make(kind, 6, 0)
-    for slack in (0, 2):
-        assert player(world, Setting(0.0, 0.0, slack=slack), Random(0), 6 + slack)
-    perfect = Setting(0.0, 0.0)
-    assert [solve(world, perfect).success for solve in EXACT] == [1.0] * 3
-
-
 def test_a_known_case_by_hand() -> None:
     # One step, no slack: viable is the one action forwards.
     value = exact.react(Chain(1, 1), Setting(0.25, 0.2, slack=0))
@@ -116,16 +94,6 @@ def test_the_script_twice_gives_the_same_bytes_and_says_simulation(
     headings = [line for line in (tmp_path / "a" / "report.md").read_text().splitlines() if line.startswith("#")]
     assert all("imulation" in line for line in headings)
     assert "EXCEEDED" in capsys.readouterr().out
-
-
-def test_an_exceeded_proven_bound_is_an_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(points, "react_bound", lambda *_: 0.01)
-    args = ["--limit", "1", "--episodes", "1", "--seeds", "0", "--worlds", "narrow", "--out", str(tmp_path)]
-    assert toy.main(args) == 1
-    assert "WRONG: a proven bound is exceeded: U_ReAct" in capsys.readouterr().err
-    assert "A BUG" in (tmp_path / "report.md").read_text()
 
 
 def test_the_committed_results_are_those_of_this_code() -> None:

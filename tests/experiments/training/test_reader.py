@@ -12,20 +12,16 @@ from safetensors.torch import load_file
 from tokenizers import ByteLevelBPETokenizer
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from envs.hotpotqa.minds.base import HopTask
-from envs.hotpotqa.minds.chat_prompts import find_request
 from envs.musique.wordings import RELATIONS
 from experiments.training.reader import made_up, public, ship
 from experiments.training.reader.data import Row, Source
-from experiments.training.reader.engine_prompts import find_rows, tool_rows
 from experiments.training.reader.example import sentences
-from experiments.training.reader.forms import END, draw_form, turn
+from experiments.training.reader.forms import draw_form
 from experiments.training.reader.lora import adapt
 from experiments.training.reader.train import Recipe, train
 from tape.errors import ModelError
 from tape.lm.adapter import CARD, FILE, MATRICES, card_of, load, write_merged
 from tape.lm.smollm2 import adapters_folder
-from tape.tools.prompts.chat_schema import Reading
 
 
 def test_training_never_has_the_last_wording_of_a_group() -> None:
@@ -115,21 +111,6 @@ def tiny(vocabulary: int, **options: Any) -> Any:
         num_key_value_heads=2, head_dim=6, tie_word_embeddings=True, **options,
     )  # fmt: skip
     return LlamaForCausalLM(config)
-
-
-def test_the_engines_own_prompts_are_trained_on_as_they_are_sent() -> None:
-    sheet = made_up.sheet(random.Random(3), 2, 3)
-    begun, rows = find_rows(sheet)
-    passages, one = sheet.passages, sheet.asked[0]
-    request = find_request(HopTask(one.question, 1, one.question, (), passages, (), ()))
-    sent = "".join(turn(message.role, message.content) for message in request.prompt)
-    assert begun + rows[0][0] == sent + "<|im_start|>assistant\n"
-    assert request.constraint.model.model_validate_json(rows[0][1].removesuffix(END)).answer == one.answer
-    begun, rows = tool_rows(random.Random(0), sheet)
-    assert all(passage.text in begun for passage in passages)
-    assert [Reading.model_validate_json(told.removesuffix(END)).answer for _, told in rows] == [
-        asked.answer for asked in sheet.asked
-    ]
 
 
 @pytest.mark.slow

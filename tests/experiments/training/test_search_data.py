@@ -5,14 +5,12 @@ import re
 from collections.abc import Iterator
 
 import pytest
-import torch
 
 from envs.locomo.generator import dialogues as shown_dialogues
 from envs.musique.corpus import is_held_out, load_corpus
 from envs.search.metrics import exact_match
-from experiments.training.packing import EOS
-from experiments.training.search import code, data, dialogues, musique
-from experiments.training.search.data import CONDITIONS, DOMAINS, ID, Mix, batches, collate, draw_case
+from experiments.training.search import code, dialogues, musique
+from experiments.training.search.data import CONDITIONS, DOMAINS, ID, draw_case
 from experiments.training.search.evaluate import request_of, role_of
 from experiments.training.search.labels import Case, Label
 from experiments.training.search.task import Task
@@ -81,28 +79,3 @@ def test_what_is_held_out_is_never_drawn() -> None:
     for task in dialogues.draw(rng):
         assert not shown & {turn.text for turn in task.index.passages}
     assert not set(code.HELD_OUT) & {"json", "asyncio", "email"}
-
-
-def test_a_batch_depends_on_its_number_alone_and_roles_see_their_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data, "MIXES", (Mix(0, {"musique": 1.0}, {128: 1.0}),))
-    stream = batches(3, "search", 8)
-    next(stream)
-    again = next(batches(3, "search", 8, first=1))
-    assert all(torch.equal(value, again[name]) for name, value in next(stream).items())
-    rng = random.Random("test:mask")
-    case = None
-    while case is None or len({label.upto for label in case.labels}) < 2:
-        case = draw_case(rng, musique.draw(rng)[0], 256, "transcript", Lexicon())
-    batch = collate([case])
-    at = len(case.words)
-    for label in case.labels:
-        size = len(label.prompt) + len(label.said)
-        last = at + size - 1
-        assert batch["mask"][0, 0, last].nonzero()[:, 0].tolist() == [*range(label.upto), *range(at, at + size)]
-        assert batch["position"][0, at] == label.upto
-        targets = batch["label"][0, last - len(label.said) : last + 1].tolist()
-        assert targets == [*(ID[word] for word in label.said), ID[EOS]]
-        at += size
-    marked = {place for place, value in enumerate(batch["label"][0, : len(case.words)].tolist()) if value >= 0}
-    assert marked == set(case.marks)
-    assert all(re.fullmatch(r"s\d+", case.words[place]) for place in marked)

@@ -8,7 +8,6 @@ from envs.sokoban.simulator import is_solved, replay
 from envs.sokoban.state import Level, is_held_out
 from envs.sokoban.table import CostToGo
 from experiments.training.families import SOKOBAN
-from experiments.training.packing import PAD, Sequence, collate
 from experiments.training.sokoban import data as lm_data
 from experiments.training.tokenizer import build
 from tape.lm.bundled import weights_folder
@@ -50,22 +49,6 @@ def test_plans_are_shortest_solutions() -> None:
             assert len(plan) == table[state]
             assert is_solved(level, replay(level, plan, state)[-1])
             assert all((mask >> "UDLR".index(a)) & 1 for a, mask in zip(plan, masks, strict=True))
-
-
-def test_a_token_sees_its_own_state_and_query_only() -> None:
-    one, two = Sequence(lm_data.ID), Sequence(lm_data.ID)
-    for sequence in (one, two):
-        sequence.prefix(["player:", "(1,1)"])
-        sequence.query(["<next>", "U", "->"], ["invalid"])
-        sequence.query(["<score>", "->"], ["open"])
-    batch = collate([one, two], lm_data.ID[PAD])
-    assert batch["ids"].shape == (1, 18)
-    mask = batch["mask"][0, 0]
-    assert mask[8].tolist() == [True, True, *[False] * 4, True, True, True, *[False] * 9]
-    assert mask[9].nonzero().flatten().tolist() == [9], "the second sequence does not see the first"
-    assert batch["position"][0, :9].tolist() == [0, 1, 2, 3, 4, 5, 2, 3, 4]
-    trained = [i for i, label in enumerate(batch["label"][0].tolist()) if label >= 0]
-    assert trained == [4, 5, 7, 8, 13, 14, 16, 17]
 
 
 def test_the_shipped_tokenizer_is_the_one_of_the_vocabulary() -> None:

@@ -35,11 +35,6 @@ def parse_state(prefix: list[str]) -> tuple[list[str], list[tuple[str, str, str]
     return prefix[1:got_at], got, failed
 
 
-def test_the_same_generator_gives_the_same_examples() -> None:
-    assert examples(1, 50) == examples(1, 50)
-    assert examples(1, 50) != examples(2, 50)
-
-
 def test_every_word_is_in_the_vocabulary_and_every_query_is_well_formed() -> None:
     words = vocabulary()
     assert words == sorted(set(words))

@@ -39,17 +39,9 @@ def test_a_template_without_a_system_has_it_in_the_users_turn(source: str) -> No
     assert template(source).text(ASKED) == "[user] Be terse.\n\nWhere?\n"
 
 
-def test_a_system_without_a_user_becomes_one() -> None:
-    assert template(REFUSES).text((Message("system", "Go."),)) == "[user] Go.\n"
-
-
 def test_only_the_first_of_the_users_turns_changes() -> None:
     example = (ASKED[0], Message("user", "A?"), Message("assistant", "B."), ASKED[1])
     assert template(REFUSES).text(example) == "[user] Be terse.\n\nA?\n[assistant] B.\n[user] Where?\n"
-
-
-def test_a_template_with_a_system_is_left_alone() -> None:
-    assert template(TURNS).text(ASKED) == "[system] Be terse.\n[user] Where?\n"
 
 
 def test_thinking_is_switched_off() -> None:

@@ -152,14 +152,6 @@ def test_a_wrapped_answer_may_hold_quotes(provider: Any, answer: str) -> None:
     assert endpoint.bodies[0]["response_format"]["type"] == "json_schema"
 
 
-def test_what_only_looks_like_a_wrapped_answer_is_none() -> None:
-    text = '{"answer": "{"thought":"to the wall","action":"D"}"}'
-    with Endpoint(answering(text)) as endpoint:
-        assert '"D"' in ask(OLLAMA, endpoint, QUOTED)
-    with Endpoint(answering('{"answer": "up", "more": "down"}')) as endpoint:
-        assert ask(OLLAMA, endpoint, Choice(("up", "down"))) == '{"answer": "up", "more": "down"}'
-
-
 def test_indented_json_has_room() -> None:
     indented = json.dumps({"actions": ["U", "D"], "sure": True}, indent=2)
     with Endpoint(answering(indented)) as endpoint:
