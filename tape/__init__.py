@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tape.agents.open_loop import OpenLoopAgent as OpenLoopAgent
     from tape.agents.plan_and_act import PlanAndActAgent as PlanAndActAgent
     from tape.agents.plan_and_act_replan import PlanAndActReplanAgent as PlanAndActReplanAgent
+    from tape.agents.planned import Planned as Planned
     from tape.agents.react import ReactAgent as ReactAgent
     from tape.agents.tape import TapeAgent as TapeAgent
     from tape.agents.tape import TapeAllStepAgent as TapeAllStepAgent
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from tape.engine.approval import Approval as Approval
     from tape.engine.approval import ApprovalRequest as ApprovalRequest
     from tape.engine.graph import PlanGraph as PlanGraph
-    from tape.engine.planned import Planned as Planned
     from tape.engine.result import EpisodeResult as EpisodeResult
     from tape.engine.settings import TapeConfig as TapeConfig
     from tape.errors import BudgetExceededError as BudgetExceededError
@@ -81,7 +81,7 @@ _WHERE = {
     "PlanAndActAgent": "tape.agents.plan_and_act",
     "PlanAndActReplanAgent": "tape.agents.plan_and_act_replan",
     "PlanGraph": "tape.engine.graph",
-    "Planned": "tape.engine.planned",
+    "Planned": "tape.agents.planned",
     "ReactAgent": "tape.agents.react",
     "ReactSearchAgent": "tape.cgdp.agents.react_search",
     "Resources": "tape.budget",

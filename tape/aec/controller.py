@@ -15,9 +15,9 @@ from tape.aec.state import EpistemicState
 from tape.aec.verifier import Verdict
 from tape.budget import Resources
 from tape.engine.episode import Episode, EpisodeEnded
-from tape.engine.executor import Executor, Outcome
-from tape.engine.planner import Planner
-from tape.engine.selection import SelectedPath
+from tape.engine.execute import Executor, Outcome
+from tape.engine.loop import Planner
+from tape.engine.select import SelectedPath
 from tape.errors import ConfigError
 from tape.protocols import Action, Actor, Plan
 from tape.protocols.domain import require_predicates

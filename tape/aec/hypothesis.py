@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tape.aec.verifier import Verdict
 from tape.budget import Resources
-from tape.engine.selection import SelectedPath
+from tape.engine.select import SelectedPath
 from tape.protocols import Action
 from tape.protocols.predicates import Assignment, Predicate
 

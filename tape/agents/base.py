@@ -19,17 +19,17 @@ from tape.agents.options import Listener, Options, Play, approver, listen
 from tape.budget import Budget, Ledger, Payer
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline
-from tape.engine.actor import MAX_RETRIES, LmActor
+from tape.engine.act import MAX_RETRIES, LmActor
 from tape.engine.approval import Approve, When, asked_by_caller
 from tape.engine.context import RoleContext, require_roles, require_whole
 from tape.engine.episode import ActionRefused, Episode, EpisodeEnded, environment_faults
 from tape.engine.method import method
-from tape.engine.proposer import DeclaredProposer, LmProposer, require_plans_declared
+from tape.engine.predict import DeclaredWorldModel, LmWorldModel
 from tape.engine.result import EpisodeResult
+from tape.engine.sample import DeclaredProposer, LmProposer, require_plans_declared
 from tape.engine.scorer import DeclaredScorer, LmScorer, require_declared_scores
 from tape.engine.settings import LM_ROLES, TapeConfig
 from tape.engine.verification import verifying_method
-from tape.engine.world_model import DeclaredWorldModel, LmWorldModel
 from tape.errors import (
     BudgetExceededError,
     ConfigError,

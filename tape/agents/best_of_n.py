@@ -10,7 +10,7 @@ from typing import ClassVar
 from tape.agents.base import LmAgent
 from tape.agents.plan_and_act import PlanAndActAgent
 from tape.agents.react import ReactAgent
-from tape.engine.actor import LmActor
+from tape.engine.act import LmActor
 from tape.engine.context import RoleContext
 from tape.engine.episode import Episode
 from tape.engine.scorer import GoalTestScorer

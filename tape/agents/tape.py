@@ -7,18 +7,18 @@ from typing import Any, ClassVar
 
 from tape.agents.base import LmAgent
 from tape.agents.options import Listener, Options, Play
+from tape.agents.planned import Planned, Planning
 from tape.budget import Budget, Ledger, Payer
-from tape.engine.actor import MAX_RETRIES, LmActor
+from tape.engine.act import MAX_RETRIES, LmActor
 from tape.engine.context import RoleContext, require_roles
 from tape.engine.episode import Episode
-from tape.engine.executor import Executor
-from tape.engine.planned import Planned, Planning
-from tape.engine.planner import Planner
+from tape.engine.execute import Executor
+from tape.engine.loop import Planner
+from tape.engine.predict import LmWorldModel
 from tape.engine.selector import LmSelector, PlanSelector, Selector, SolverSelector
 from tape.engine.settings import TapeConfig
 from tape.engine.steps import require_bounded, start_replanning
 from tape.engine.verification import Verification, verifying_method
-from tape.engine.world_model import LmWorldModel
 from tape.errors import ConfigError
 from tape.lm.base import LanguageModel
 from tape.protocols import Environment, PlannedActor, WorldModel

@@ -14,7 +14,7 @@ from tape.budget.deadline import Deadline, blocking
 from tape.engine.approval import DECISIONS, Approval, ApprovalRequest, Approver, amounts
 from tape.engine.context import RoleContext
 from tape.engine.method import counters
-from tape.engine.projector import LmMerger, LmProjector
+from tape.engine.project import LmMerger, LmProjector
 from tape.engine.result import EpisodeResult
 from tape.engine.settings import TapeConfig
 from tape.errors import BudgetExceededError, EnvironmentFaultError, UnknownCostError, told

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 import solvers
 from solvers import PathProblem, PathSolution, Status
-from tape.engine.candidates import chains, offered, prefixes, shown
+from tape.engine.ablations.offered import chains, offered, prefixes, shown
 from tape.engine.context import RoleContext
 from tape.engine.graph import PlanGraph
 from tape.lm.base import Choice
@@ -113,8 +113,8 @@ class SolverSelector:
 class PlanSelector:
     """The best single plan that keeps every budget: plans are rolled out and scored, but not recombined (Best-of-N).
 
-    Of the paths of the graph it takes only those along one sampled plan (:func:`tape.engine.candidates.chains`), by the
-    objective of the solver and with the same preference for confident predictions.
+    Of the paths of the graph it takes only those along one sampled plan (:func:`~tape.engine.ablations.offered.chains`), by
+    the objective of the solver and with the same preference for confident predictions.
 
     Args:
         discount: In (0, 1].
@@ -195,7 +195,7 @@ class LmSelector:
     async def select(
         self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
     ) -> Selected:
-        """Offer paths of the graph (:func:`tape.engine.candidates.offered`) and take the one that the model names.
+        """Offer paths of the graph (:func:`~tape.engine.ablations.offered.offered`); take the one that the model names.
 
         Raises:
             BudgetExceededError: The call does not fit; it was not made.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tape.engine.actor import MAX_RETRIES
+from tape.engine.act import MAX_RETRIES
 from tape.engine.episode import ActionRefused, Episode, EpisodeEnded
 from tape.errors import ConfigError
 from tape.protocols import Action, Actor, Plan, Proposer, State

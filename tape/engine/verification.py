@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from tape.engine.episode import Episode
-from tape.engine.executor import Executor, Outcome, Watch
+from tape.engine.execute import Executor, Outcome, Watch
+from tape.engine.loop import Planner
 from tape.engine.method import Method, method
-from tape.engine.planner import Planner
-from tape.engine.selection import SelectedPath
+from tape.engine.select import SelectedPath
 from tape.engine.settings import TapeConfig
 from tape.protocols import Domain, PlannedActor
 

@@ -99,7 +99,7 @@ class PromptFormat:
 
     It gives the rules and what is known of a state, then the question, which says how to answer. The engine words the
     questions of two roles: what actions cost (:class:`tape.engine.scorer.LmCostModel`) and which states are one
-    (:class:`tape.engine.projector.LmMerger`). Without the method these roles are refused at the start.
+    (:class:`tape.engine.project.LmMerger`). Without the method these roles are refused at the start.
     """
 
     # --- plans ----------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.graph import UNKNOWN, Edge
-from tape.engine.planner import Planner
-from tape.engine.selection import SelectedPath
+from tape.engine.loop import Planner
+from tape.engine.select import SelectedPath
 from tape.engine.steps import mismatched, start_replanning
 from tape.engine.verification import Verification
 from tape.protocols import Action, State

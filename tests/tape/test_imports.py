@@ -47,7 +47,7 @@ def test_a_plain_episode_loads_nothing_that_it_does_not_use(tmp_path: Path) -> N
     command = ["run", "sokoban", "--levels", "easy", "--limit", "1", "--model", "bundled:nano-750", "--quiet"]
     command += ["--out", str(tmp_path / "run")]
     found = loaded(f"from tape.cli import main\nassert main({command!r}) == 0")
-    assert "tape.engine.planner" in found
+    assert "tape.engine.loop" in found
     assert not [name for name in found if name.startswith(tuple(f"{extra}." for extra in EXTRA)) or name in EXTRA]
 
 

@@ -11,9 +11,9 @@ import pytest
 from envs.sokoban.environment import SokobanEnvironment
 from tape import Budget, Ledger, Planned, TapeAgent, TapeConfig, TraceWriter
 from tape.agents.open_loop import OpenLoopAgent
+from tape.agents.planned import PlannedPath
 from tape.agents.react import ReactAgent
 from tape.budget import Resources, kind_of
-from tape.engine.planned import PlannedPath
 from tape.errors import ConfigError, ModelError
 from tape.lm.base import Price, Request
 from tape.lm.registry import open_model

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import solvers
 from tape.budget import Budget, Resources
-from tape.engine.expansion import frontier
+from tape.engine.fold import frontier
 from tape.engine.graph import PlanGraph
 from tape.engine.selector import SolverSelector
 from tape.lm.base import Choice, Completion, Request, Usage

@@ -23,7 +23,7 @@ from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Ledger, Resources
 from tape.engine.context import RoleContext
-from tape.engine.projector import LmMerger
+from tape.engine.project import LmMerger
 from tape.engine.result import EpisodeResult
 from tape.engine.scorer import GoalTestScorer, LmCostModel
 from tape.engine.settings import TapeConfig

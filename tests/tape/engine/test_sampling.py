@@ -11,7 +11,7 @@ from tape.agents.open_loop import OpenLoopAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Ledger
 from tape.engine.context import RoleContext
-from tape.engine.proposer import LmProposer
+from tape.engine.sample import LmProposer
 from tape.engine.settings import PAPER, TapeConfig
 from tape.lm.accounting import AccountedLM
 from tape.lm.batching import EpisodeBatch

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import solvers
 from tape.budget import Resources
-from tape.engine.annotation import Annotator
 from tape.engine.graph import PlanGraph
+from tape.engine.score import Annotator
 from tape.errors import GraphError
 
 CENTS = 10_000

@@ -17,7 +17,7 @@ from envs.gsm_hard.generator import generate
 from envs.sokoban.environment import SokobanEnvironment
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Resources
-from tape.engine.candidates import MOST, chains, offered, prefixes, shown
+from tape.engine.ablations.offered import MOST, chains, offered, prefixes, shown
 from tape.engine.graph import PlanGraph
 from tape.engine.selector import PlanSelector, SolverSelector
 from tape.lm.base import Choice, Forced, Request

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tape.engine.expansion
+import tape.engine.fold
 from tape.budget import Resources
-from tape.engine.expansion import add_variants, possible
+from tape.engine.fold import add_variants, possible
 from tape.engine.graph import PlanGraph
 from tape.engine.selector import SolverSelector
 from tape.tools import Tool, tool
@@ -81,7 +81,7 @@ def test_every_state_on_the_way_is_supported_by_the_plan_once() -> None:
 
 
 def test_past_the_limit_the_plans_own_variants_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tape.engine.expansion, "MOST_STATES", 3)
+    monkeypatch.setattr(tape.engine.fold, "MOST_STATES", 3)
     here = domain()
     calls = [*(call("multiply", "quick", a=1, b=k) for k in range(8)), answer("#8")]
     graph, actions = built(here, calls)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tape.analysis.why.relaxation import Rule, stages_of
 from tape.budget import Resources
 from tape.engine.graph import Edge, PlanGraph
-from tape.engine.selection import most_moves
+from tape.engine.select import most_moves
 
 KINDS = ("steps", "usd")
 

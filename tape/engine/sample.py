@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tape.engine.context import RoleContext
-from tape.engine.likelihood import Weigher
+from tape.engine.unseen import Weigher
 from tape.errors import ConfigError
 from tape.lm.base import Completion, Request
 from tape.protocols import Domain, Plan, State

@@ -11,8 +11,8 @@ from tape.budget import Resources
 from tape.engine.approval import amounts
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.graph import UNKNOWN, PlanGraph
-from tape.engine.planner import Planner
-from tape.engine.selection import SelectedPath
+from tape.engine.loop import Planner
+from tape.engine.select import SelectedPath
 from tape.errors import BudgetExceededError
 from tape.protocols import Action
 

@@ -8,9 +8,9 @@ from tape.budget import Resources
 from tape.engine.episode import Episode
 from tape.engine.graph import GOAL_SCORE, HOPELESS, PlanGraph
 from tape.engine.memory import Memory
-from tape.engine.projector import LmProjector
+from tape.engine.project import LmProjector
 from tape.engine.scorer import LmCostModel
-from tape.engine.selection import most_moves
+from tape.engine.select import most_moves
 from tape.errors import GraphError
 from tape.lm.base import FREE
 from tape.protocols import Action, PlannedActor, Score, Scorer, State

@@ -9,7 +9,7 @@ from tape.engine.episode import ActionRefused, Episode, environment_faults
 from tape.engine.graph import UNKNOWN, Edge
 from tape.engine.memory import Memory
 from tape.engine.no_ops import known_no_ops
-from tape.engine.selection import SelectedPath
+from tape.engine.select import SelectedPath
 from tape.engine.steps import end_if_broken, mismatched, write_action
 from tape.protocols import Action, Actor, State
 from tape.trace import DifferedEvent

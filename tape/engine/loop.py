@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tape.budget import Budget, Ledger
-from tape.engine.annotation import PAID, Annotator
 from tape.engine.episode import Episode, EpisodeEnded
-from tape.engine.expansion import Frontier, add_variants, frontier, possible
+from tape.engine.fold import Frontier, add_variants, frontier, possible
 from tape.engine.graph import Edge, PlanGraph
 from tape.engine.infeasible import Tried, infeasible
-from tape.engine.likelihood import FoldedPlan, Likelihood
 from tape.engine.memory import Memory, RememberingWorldModel
 from tape.engine.no_ops import rule_out_no_ops, useful
-from tape.engine.selection import PathSelection, SelectedPath
+from tape.engine.score import PAID, Annotator
+from tape.engine.select import PathSelection, SelectedPath
 from tape.engine.selector import Selector
 from tape.engine.steps import require_read, sample_plans, sample_plans_from
+from tape.engine.unseen import FoldedPlan, Likelihood
 from tape.errors import BudgetExceededError
 from tape.protocols import (
     Plan,
