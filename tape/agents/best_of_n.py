@@ -13,7 +13,7 @@ from tape.agents.react import ReactAgent
 from tape.engine.act import LmActor
 from tape.engine.context import RoleContext
 from tape.engine.episode import Episode
-from tape.engine.scorer import GoalTestScorer
+from tape.engine.score import GoalTestScorer
 from tape.engine.settings import TapeConfig
 from tape.protocols import Acted, Action, Actor, Scorer, State, WorldModel
 from tape.trace import ActionsSampledEvent

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tape.agents.base import LmAgent
+from tape.engine.act import act_freely
 from tape.engine.episode import Episode
+from tape.engine.replan import require_bounded
 from tape.engine.settings import TapeConfig
-from tape.engine.steps import act_freely, require_bounded
 
 
 class ReactAgent(LmAgent):

@@ -1,96 +1,63 @@
-"""Where a plan graph may still grow: nodes that a path can reach and from which nobody has planned yet."""
+"""BuildPlanGraph (TAPE section 3.1; algorithm 1, line 5): rollouts become paths of one plan graph.
+
+:func:`fold` merges them, :func:`mark_observed` and :func:`rule_out` say of its edges what is known beyond predictions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Sequence
 
-from tape.budget import Resources
-from tape.engine.graph import HOPELESS, PlanGraph
-from tape.protocols import Action, State
+from tape.engine.episode import Episode
+from tape.engine.graph import PlanGraph
+from tape.engine.predict import Memory, Rollout
+from tape.engine.unseen import FoldedPlan
+from tape.protocols import Action, Domain, State
+from tape.protocols.domain import map_plain
 from tape.protocols.parts import Outcomes
-
-
-@dataclass(frozen=True)
-class Frontier:
-    """A node to plan from.
-
-    Attributes:
-        node: Its key.
-        moves: Moves of the shortest way to it.
-        remaining: Counts of each capped resource left after that way.
-    """
-
-    node: str
-    moves: int
-    remaining: Mapping[str, int]
-
-
-def frontier(
-    graph: PlanGraph, start: str, remaining: Mapping[str, int], planned_from: Collection[str]
-) -> list[Frontier]:
-    """Nodes worth planning from, nearest first; nodes equally near in the order of their appearance.
-
-    Of several ways to a node the one with the fewest moves counts. Left out are nodes scored as goal or as
-    hopeless, nodes from which plans were sampled already, and nodes at which the cheapest edge of the graph cannot be
-    paid any more.
-
-    Args:
-        graph: The annotated graph.
-        start: Key of the current node.
-        remaining: Counts left of each capped resource.
-        planned_from: Keys of nodes from which plans were sampled.
-    """
-    edges = graph.usable_edges()
-    cheapest = {kind: min((edge.cost[kind] or 0 for edge in edges), default=0) for kind in remaining}
-    out: dict[str, list[tuple[str, Resources]]] = {}
-    for edge in edges:
-        out.setdefault(edge.source, []).append((edge.target, edge.cost))
-    reached = {start: Frontier(start, 0, dict(remaining))}
-    queue = [start]
-    for node in queue:  # grows while it is read: breadth first
-        here = reached[node]
-        if graph.attributes(node)["goal"]:
-            continue
-        for target, cost in out.get(node, ()):
-            left = {kind: count - (cost[kind] or 0) for kind, count in here.remaining.items()}
-            if target not in reached and min(left.values(), default=0) >= 0:
-                reached[target] = Frontier(target, here.moves + 1, left)
-                queue.append(target)
-    return [
-        found
-        for node, found in reached.items()
-        if node not in planned_from
-        and not graph.attributes(node)["goal"]
-        and graph.attributes(node)["reward"] > HOPELESS
-        and all(found.remaining[kind] >= count for kind, count in cheapest.items())
-    ]
-
 
 MOST_STATES = 4000
 """No more states than about so many are added for one plan; what comes after keeps the plan's own variants."""
 
 
-def possible(declared: Outcomes, state: State, actions: Sequence[Action]) -> list[Action]:
-    """A plan with each action that cannot be taken replaced by the first of its variants that can, as far as that goes.
+def fold(graph: PlanGraph, domain: Domain, rollouts: Sequence[Rollout]) -> dict[str, tuple[State, list[FoldedPlan]]]:
+    """Fold rollouts into a graph.
 
-    Which variant a plan names is no reason to drop the plan: the call may have failed by that one alone.
-
-    Args:
-        declared: Variants and outcomes.
-        state: Where the plan starts.
-        actions: The plan.
+    Returns:
+        For the key of each node where plans begin, its state and those plans.
     """
-    found: list[Action] = []
-    for action in actions:
-        tried = dict.fromkeys([action, *declared.variants(state, action)])
-        options = [(option, declared.outcome(state, option).state) for option in tried]
-        option, reached = next(((option, after) for option, after in options if after is not None), (action, None))
-        found.append(option)
-        if reached is None:
-            break
-        state = reached
-    return found
+    folded: dict[str, tuple[State, list[FoldedPlan]]] = {}
+    for rollout in rollouts:
+        start, actions = rollout.start, rollout.actions
+        if domain.outcomes is not None:
+            add_variants(graph, domain.key, domain.outcomes, start, actions)
+        nodes = graph.fold(map_plain(domain, [start, *rollout.states]), actions, rollout.confidences)
+        folded.setdefault(nodes[0], (start, []))[1].append((actions, nodes))
+    return folded
+
+
+def mark_observed(graph: PlanGraph, memory: Memory) -> None:
+    """Certify what was observed, and contradict what an observation spoke against."""
+    for transition in memory.transitions:
+        graph.certify(*transition)
+    for prediction in memory.contradicted:
+        graph.contradict(*prediction)
+
+
+def rule_out(graph: PlanGraph, episode: Episode) -> None:
+    """Rule out what was refused, and from here what is known to change nothing, whatever was predicted of it."""
+    here = episode.key(episode.state)
+    for edge in list(graph.edges()):
+        if edge.action in episode.refused or (edge.source == here and episode.is_no_op(edge.action)):
+            graph.contradict(graph.state(edge.source), edge.action, graph.state(edge.target))
+
+
+def shared_nodes(graph: PlanGraph) -> int:
+    """Nodes that two or more different plans of a fresh graph pass through, where they start left out."""
+    paths = {plan for plan in graph.plans if plan}
+    starts = {graph.edge(plan[0]).source for plan in paths}
+    passing = Counter(node for plan in paths for node in {graph.edge(edge).target for edge in plan} - starts)
+    return sum(count > 1 for count in passing.values())
 
 
 def add_variants(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import networkx as nx
 from solvers import PathProblem
 from tape.budget import Resources
 from tape.engine.graph_file import finite, node_link, read_file, read_node_link, write_file
-from tape.engine.graph_problem import Objective, ends_of, write_problem
+from tape.engine.graph_problem import Edge, Objective, ends_of, write_problem
 from tape.errors import GraphError
 from tape.protocols import Action, State
 
@@ -24,35 +23,6 @@ HOPELESS = -GOAL_SCORE
 
 UNKNOWN = "(unknown)"
 """Key of the node that stands for an outcome nobody predicts."""
-
-
-@dataclass(frozen=True)
-class Edge:
-    """An edge of the plan graph.
-
-    Attributes:
-        id: Number in order of first appearance.
-        source: Key of the state before.
-        action: The action.
-        target: Key of the predicted or observed state after.
-        votes: How many sampled plans took it.
-        confidence: Probability that the world model gives its prediction; 1 once it was observed.
-        certified: It was observed.
-        refuted: A rival was observed.
-        cost: Resources of taking it: the worst case, or what is predicted (``costs="lm"``).
-        reward: What taking it earns, with the objective "visit".
-    """
-
-    id: int
-    source: str
-    action: Action
-    target: str
-    votes: int
-    confidence: float
-    certified: bool
-    refuted: bool
-    cost: Resources
-    reward: float = 0.0
 
 
 class PlanGraph:
@@ -174,7 +144,7 @@ class PlanGraph:
                 data["confidence"] = 1.0 if data is observed else data["confidence"]
                 data["refuted"] = data is not observed
 
-    def refute(self, before: State, action: Action, after: State) -> None:
+    def contradict(self, before: State, action: Action, after: State) -> None:
         """Record a prediction that an observation has contradicted: it is never selected again."""
         self._edge(self.add_state(before), action, self.add_state(after))["refuted"] = True
 
@@ -351,20 +321,19 @@ class PlanGraph:
                 enough, as there is a circle that earns and is free.
         """
         self._need(start)
-        ends, come_back = ends_of(self, start, objective, goals, any_end=any_end)
+        nodes = dict(self.nx.nodes(data=True))
+        ends = ends_of(nodes, self.terminals(start), start, objective, goals, any_end=any_end)
         if horizon is None and objective != "visit":
             raise GraphError(f'the objective "{objective}" needs a horizon')
-        objective = "stay" if any_end and objective == "save" else objective
         return write_problem(
-            self,
+            nodes,
+            self.usable_edges(confidence),
             start,
             remaining,
             ends,
-            objective=objective,
+            objective="stay" if any_end and objective == "save" else objective,
             horizon=horizon,
             discount=discount,
-            confidence=confidence,
-            come_back=come_back,
         )
 
     # --- files ------------------------------------------------------------------------------

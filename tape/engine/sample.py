@@ -1,21 +1,90 @@
-"""SamplePlans (TAPE section 3.1): the LM writes whole plans, or a domain's own exact search finds them."""
+"""SamplePlans (TAPE algorithm 1, line 4): the LM writes whole plans, or a domain's own exact search finds them."""
 
 from __future__ import annotations
 
-import math
-import random
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import dropwhile
 
+from tape.budget import Resources
 from tape.engine.context import RoleContext
-from tape.engine.unseen import Weigher
+from tape.engine.episode import Episode, EpisodeEnded
+from tape.engine.graph import HOPELESS, PlanGraph
+from tape.engine.unseen import Weigher, draw_hypotheses
 from tape.errors import ConfigError
 from tape.lm.base import Completion, Request
-from tape.protocols import Domain, Plan, State
+from tape.protocols import Domain, Plan, Proposer, State
 from tape.protocols.parts import ExactPlanner
-from tape.protocols.predicates import Predicate
 from tape.seeds import derive
+from tape.trace import PlansSampledEvent
+
+
+async def sample_plans(
+    episode: Episode, proposer: Proposer, count: int, planning_round: int = 0, attempt: int = 0
+) -> list[Plan]:
+    """Sample plans from the current state and log them.
+
+    Args:
+        episode: The episode.
+        proposer: Samples them.
+        count: How many.
+        planning_round: Part of the seed: the same for all agents in the same round.
+        attempt: Part of the seed: which sampling within the round.
+
+    Raises:
+        BudgetExceededError: The call does not fit; it was not made.
+    """
+    seed = episode.seed_for("plans", planning_round, attempt)
+    [plans] = await sample_plans_from(episode, proposer, [(episode.state, episode.remaining())], count, seed)
+    episode.result.plans += len(plans)
+    episode.result.distinct_plans += len({plan.actions for plan in plans})
+    return plans
+
+
+async def sample_plans_from(
+    episode: Episode, proposer: Proposer, starts: Sequence[tuple[State, Mapping[str, int]]], count: int, seed: int
+) -> list[list[Plan]]:
+    """Sample ``count`` plans from each state with what remains of the budget there, and log them.
+
+    Raises:
+        BudgetExceededError: The call does not fit; it was not made.
+    """
+    sampled = await proposer.propose(starts, count, seed)
+    for (state, _), plans in zip(starts, sampled, strict=True):
+        event = PlansSampledEvent(
+            start=episode.key(state),
+            plans=[list(plan.actions) for plan in plans],
+            valid=[plan.valid for plan in plans],
+        )
+        episode.trace.write(event)
+    return sampled
+
+
+def without_no_ops(episode: Episode, plan: Plan) -> Plan:
+    """A plan from where the agent is without what it begins with in vain; all of it where nothing would be left."""
+    return replace(plan, actions=tuple(dropwhile(episode.is_no_op, plan.actions)) or plan.actions)
+
+
+def require_read(episode: Episode, plans: Sequence[Plan]) -> None:
+    """End an episode for which plans were sampled, none of them with an action: no budget would change that.
+
+    Args:
+        episode: The episode.
+        plans: Those of its last sampling.
+
+    Raises:
+        EpisodeEnded: ``no_plan``.
+    """
+    if not plans or any(plan.actions for plan in plans):
+        return
+    malformed = sum(not plan.valid for plan in plans)
+    counts = ((malformed, "could not be read"), (len(plans) - malformed, "had no action"))
+    raise EpisodeEnded(
+        "no_plan",
+        f"no sampled plan can be followed: of {len(plans)} sampled after {episode.result.steps} steps "
+        f"{' and '.join(f'{count} {what}' for count, what in counts if count)}; try another model or more plans, and "
+        "see with `tape probe MODEL ENVIRONMENT` whether the model can plan here",
+    )
 
 
 class LmProposer:
@@ -30,10 +99,10 @@ class LmProposer:
 
     def __init__(self, context: RoleContext, temperature: float, *, distinct: bool = False) -> None:
         self._context, self._temperature, self._distinct = context, temperature, distinct
-        self._suppositions = Suppositions(context)
+        self._weigher = Weigher(context)
 
     async def propose(self, starts: Sequence[tuple[State, Mapping[str, int]]], m: int, seed: int) -> list[list[Plan]]:
-        """Sample ``m`` plans from each start, one request a start, or one a plan where plans have to suppose something.
+        """Sample ``m`` plans from each start, one request a start, or one a plan where plans assume different things.
 
         Malformed plans keep their readable beginning and are counted.
         """
@@ -41,10 +110,10 @@ class LmProposer:
         owners: list[tuple[int, State]] = []
         for i, (state, remaining) in enumerate(starts):
             own = seed if i == 0 else derive(seed, i)
-            supposed = await self._suppositions.draw(state, m, own)
-            for k, each in enumerate(supposed or [state]):
+            assumed = await draw_hypotheses(self._context, self._weigher, state, m, own)
+            for k, each in enumerate(assumed or [state]):
                 request = self._context.prompt_format.plan_request(each, remaining)
-                count, drawn = (1, derive(own, "supposed", k)) if supposed else (m, own)
+                count, drawn = (1, derive(own, "supposed", k)) if assumed else (m, own)
                 sampled = replace(request, n=count, temperature=self._temperature, seed=drawn)
                 requests.append(replace(sampled, distinct=self._distinct))
                 owners.append((i, each))
@@ -96,47 +165,57 @@ def require_plans_declared(domain: Domain) -> ExactPlanner:
     return domain.planner
 
 
-class Suppositions:
-    """Draws what each of several plans from a state is to suppose.
+@dataclass(frozen=True)
+class Frontier:
+    """A node to plan from.
 
-    Args:
-        context: The episode's model and prompts.
+    Attributes:
+        node: Its key.
+        moves: Moves of the shortest way to it.
+        remaining: Counts of each capped resource left after that way.
     """
 
-    def __init__(self, context: RoleContext) -> None:
-        self._source = context.domain.hypotheses
-        self._weigher = Weigher(context)
-
-    async def draw(self, state: State, count: int, seed: int) -> list[State] | None:
-        """States with what ``count`` plans suppose; None where nothing has to be supposed, or nobody can say what.
-
-        Each thing's places are drawn without replacement, by the model's probabilities (Gumbel top-k); things of which
-        the same is known are supposed in different places. Where there are too few, they are gone through again.
-        """
-        source = self._source
-        if source is None:
-            return None
-        groups = [group for group in source.required(state) if group]
-        if not groups:
-            return None
-        likely = await self._weigher.weigh(state, [p for group in groups for p in group])
-        rng = random.Random(f"suppose:{seed}")
-        alike = Counter(tuple(p for p in group if p in likely) for group in groups)
-        if () in alike:
-            return None
-        orders = {group: _order(rng, group, likely) for group in alike}
-        return [
-            source.hypothesise(state, [p for group, n in alike.items() for p in _turn(orders[group], i, n)])
-            for i in range(count)
-        ]
+    node: str
+    moves: int
+    remaining: Mapping[str, int]
 
 
-def _order(rng: random.Random, group: Sequence[Predicate], likely: dict[Predicate, float]) -> list[Predicate]:
-    """A random order in which likelier ones tend to come first."""
-    keys = {p: math.log(max(likely[p], 1e-12)) - math.log(-math.log(rng.random() or 1e-12)) for p in group}
-    return sorted(group, key=lambda p: (-keys[p], p))
+def frontier(
+    graph: PlanGraph, start: str, remaining: Mapping[str, int], planned_from: Collection[str]
+) -> list[Frontier]:
+    """Nodes worth planning from, nearest first; nodes equally near in the order of their appearance.
 
+    Of several ways to a node the one with the fewest moves counts. Left out are nodes scored as goal or as
+    hopeless, nodes from which plans were sampled already, and nodes at which the cheapest edge of the graph cannot be
+    paid any more.
 
-def _turn(order: Sequence[Predicate], turn: int, count: int) -> list[Predicate]:
-    """The next ``count`` of an order, which begins again at its end."""
-    return [order[(turn * count + k) % len(order)] for k in range(count)]
+    Args:
+        graph: The annotated graph.
+        start: Key of the current node.
+        remaining: Counts left of each capped resource.
+        planned_from: Keys of nodes from which plans were sampled.
+    """
+    edges = graph.usable_edges()
+    cheapest = {kind: min((edge.cost[kind] or 0 for edge in edges), default=0) for kind in remaining}
+    out: dict[str, list[tuple[str, Resources]]] = {}
+    for edge in edges:
+        out.setdefault(edge.source, []).append((edge.target, edge.cost))
+    reached = {start: Frontier(start, 0, dict(remaining))}
+    queue = [start]
+    for node in queue:  # grows while it is read: breadth first
+        here = reached[node]
+        if graph.attributes(node)["goal"]:
+            continue
+        for target, cost in out.get(node, ()):
+            left = {kind: count - (cost[kind] or 0) for kind, count in here.remaining.items()}
+            if target not in reached and min(left.values(), default=0) >= 0:
+                reached[target] = Frontier(target, here.moves + 1, left)
+                queue.append(target)
+    return [
+        found
+        for node, found in reached.items()
+        if node not in planned_from
+        and not graph.attributes(node)["goal"]
+        and graph.attributes(node)["reward"] > HOPELESS
+        and all(found.remaining[kind] >= count for kind, count in cheapest.items())
+    ]

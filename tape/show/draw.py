@@ -13,7 +13,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from tape.engine.graph import Edge, PlanGraph
+from tape.engine.graph import PlanGraph
+from tape.engine.graph_problem import Edge
 from tape.errors import GraphError
 from tape.plugins import require_extra
 from tape.show.essence import MOST_NODES, Essence, essence

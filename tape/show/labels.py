@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tape.budget import in_units
-from tape.engine.graph import Edge, PlanGraph
+from tape.engine.graph import PlanGraph
+from tape.engine.graph_problem import Edge
 from tape.show.essence import Essence
 from tape.show.text import cut, one_line
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import solvers
 from tape.budget import Budget, Resources
-from tape.engine.fold import frontier
 from tape.engine.graph import PlanGraph
-from tape.engine.selector import SolverSelector
+from tape.engine.sample import frontier
+from tape.engine.select import SolverSelector
 from tape.lm.base import Choice, Completion, Request, Usage
 from tape.lm.scripted import obeys
 from tape.trace import Event, GraphFoldedEvent, LedgerEvent, PathSelectedEvent, PlansSampledEvent
@@ -131,7 +131,7 @@ def test_the_frontier_leaves_out_goals_hopeless_nodes_and_what_lies_behind_a_goa
     graph.set_reward("2", 1.0, goal=True)
     assert [f.node for f in frontier(graph, "0", {}, ["0"])] == ["1"]
     assert [f.node for f in frontier(graph, "0", {}, ["0", "1"])] == []
-    graph.refute("0", "go", "1")
+    graph.contradict("0", "go", "1")
     assert frontier(graph, "0", {}, ["0"]) == []
 
 

@@ -22,10 +22,11 @@ from tape.agents.best_of_n import BestOfNReactAgent
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Ledger, Resources
+from tape.engine.ablations.cost_model import LmCostModel
+from tape.engine.ablations.merger import LmMerger
 from tape.engine.context import RoleContext
-from tape.engine.project import LmMerger
 from tape.engine.result import EpisodeResult
-from tape.engine.scorer import GoalTestScorer, LmCostModel
+from tape.engine.score import GoalTestScorer
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.lm.accounting import AccountedLM
@@ -231,11 +232,11 @@ def same_number(request: Request, sample: int) -> str:
 def test_a_new_state_becomes_one_with_the_known_one_that_the_model_names() -> None:
     lm = ScriptedLM(same_number)
     merger = LmMerger(context(lm))
-    asyncio.run(merger.settle(["cup 1", "cup 1", "mug 1", "cup 2", "a mug 2", "a cup 1"]))
+    asyncio.run(merger.merge(["cup 1", "cup 1", "mug 1", "cup 2", "a mug 2", "a cup 1"]))
     keys = {text: merger.key(text) for text in ("cup 1", "mug 1", "cup 2", "a mug 2", "a cup 1")}
     assert keys == {"cup 1": "cup 1", "mug 1": "cup 1", "cup 2": "cup 2", "a mug 2": "cup 2", "a cup 1": "cup 1"}
     assert len(lm.requests) == 4  # the first has nothing to be compared with, and no text is asked about twice
-    asyncio.run(merger.settle(["cup 2", "mug 1"]))
+    asyncio.run(merger.merge(["cup 2", "mug 1"]))
     assert len(lm.requests) == 4
     assert merger.key("nobody has asked about 1") == "nobody has asked about 1"
 
@@ -244,8 +245,8 @@ def test_the_expected_node_is_offered_first_and_few_others() -> None:
     lm = ScriptedLM(lambda request, sample: "1" if "unlike" in str(request.prompt) else "none")
     merger = LmMerger(context(lm))
     known = [f"cup {number} on the table" for number in range(10)]
-    asyncio.run(merger.settle(["wholly different", *known]))
-    asyncio.run(merger.settle(["unlike cup 3 on the table"], "wholly different"))
+    asyncio.run(merger.merge(["wholly different", *known]))
+    asyncio.run(merger.merge(["unlike cup 3 on the table"], "wholly different"))
     assert merger.key("unlike cup 3 on the table") == "wholly different"
     assert len(options(lm.requests[-1])) == 7
     assert "2. cup 3 on the table" in str(lm.requests[-1].prompt)
@@ -254,7 +255,7 @@ def test_the_expected_node_is_offered_first_and_few_others() -> None:
 def test_an_unreadable_answer_merges_nothing_and_counts() -> None:
     roles = context(ScriptedLM(["perhaps 1"]))
     merger = LmMerger(roles)
-    asyncio.run(merger.settle(["a", "b"]))
+    asyncio.run(merger.merge(["a", "b"]))
     assert (merger.key("a"), merger.key("b"), roles.malformed) == ("a", "b", 1)
 
 
@@ -264,7 +265,7 @@ def test_nodes_are_states_that_came_before_and_stay(states: list[str], chance: r
     merger = LmMerger(context(ScriptedLM(lambda request, sample: chance.choice(options(request)))))
     before: dict[str, str] = {}
     for state in states:
-        asyncio.run(merger.settle([state]))
+        asyncio.run(merger.merge([state]))
         before.setdefault(state, merger.key(state))
         assert merger.key(merger.key(state)) == merger.key(state)
     assert {state: merger.key(state) for state in before} == before
@@ -275,7 +276,7 @@ def test_a_merging_request_takes_no_more_than_its_worst_case() -> None:
     roles = context(lm)
     merger = LmMerger(roles)
     worst = merger.worst_case("x")["tokens"] or 0
-    asyncio.run(merger.settle([f"{'word ' * 500}{number}" for number in range(9)]))
+    asyncio.run(merger.merge([f"{'word ' * 500}{number}" for number in range(9)]))
     assert len(lm.requests) == 8
     body = [roles.lm.worst_case(request)["tokens"] or 0 for request in lm.requests]
     assert max(body) - 500 <= worst  # the state in full is what the actor is shown as well

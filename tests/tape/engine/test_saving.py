@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import solvers
 from tape.budget import Resources
 from tape.engine.graph import PlanGraph
-from tape.engine.score import Annotator
+from tape.engine.score import save
 from tape.errors import GraphError
 
 CENTS = 10_000
@@ -31,7 +31,7 @@ def graph_of(paths: list[list[int]], ends: list[float]) -> PlanGraph:
             graph.no_end(node)
             depth = 0 if node == "start" else int(node.split(".")[1])
             graph.set_reward(node, 1e-7 * depth, goal=False)
-    Annotator._save(graph, "usd")
+    save(graph, "usd")
     return graph
 
 
@@ -67,5 +67,5 @@ def test_an_unknown_price_is_refused_and_the_objective_needs_a_horizon() -> None
         graph.path_problem("start", {}, objective="save")
     graph.set_cost(0, Resources({"usd": None}))
     with pytest.raises(GraphError, match="0:0: what it costs in usd is not known"):
-        Annotator._save(graph, "usd")
+        save(graph, "usd")
     assert graph.copy().objective == "save"

@@ -6,7 +6,7 @@ import pytest
 
 from tape.engine.episode import EpisodeEnded
 from tape.engine.result import EpisodeResult
-from tape.engine.steps import require_read
+from tape.engine.sample import require_read
 from tape.protocols import Plan
 
 

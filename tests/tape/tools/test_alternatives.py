@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 import tape.engine.fold
 from tape.budget import Resources
-from tape.engine.fold import add_variants, possible
+from tape.engine.fold import add_variants
 from tape.engine.graph import PlanGraph
-from tape.engine.selector import SolverSelector
+from tape.engine.predict import possible
+from tape.engine.select import SolverSelector
 from tape.tools import Tool, tool
 from tape.tools.calls import Call, answer, call, parse
 from tape.tools.domain import ToolDomain

@@ -1,0 +1,65 @@
+"""Scores without a model (``scorer="declared"``) [ours]."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tape.engine.context import RoleContext
+from tape.engine.score import SHORT_OF_GOAL
+from tape.errors import ConfigError
+from tape.protocols import Domain, Score, State
+from tape.protocols.parts import Predicates
+
+
+class DeclaredScorer:
+    """Scores by what the environment declares.
+
+    With declared outcomes an end is worth what is declared of it, as if the model found nothing wrong with it: of ends
+    of equal worth that of more plans is better. Elsewhere a state at the declared goal is worth 1, and any other what
+    share of the goal is known to hold there, as a mean only.
+
+    Args:
+        context: The episode's prompts, which say what an end is worth, and the task.
+    """
+
+    def __init__(self, context: RoleContext) -> None:
+        require_declared_scores(context.domain)
+        self._context = context
+
+    async def score(self, states: Sequence[State], remaining: Mapping[str, int]) -> list[Score]:
+        """Score states; nothing is asked."""
+        del remaining
+        return [self._score(state) for state in states]
+
+    def _score(self, state: State) -> Score:
+        domain = self._context.domain
+        if domain.outcomes is not None:
+            best = max(self._context.prompt_format.score_request(state)[1].values())
+            return Score(best, best)
+        reached = None if domain.goal_test is None else domain.goal_test.satisfied(state)
+        share = 0.0 if domain.predicates is None else _share_of_goal(domain.predicates, state)
+        if reached or (reached is None and share == 1.0):
+            return Score(1.0, 1.0)
+        return Score(0.0, SHORT_OF_GOAL * share)
+
+
+def _share_of_goal(predicates: Predicates, state: State) -> float:
+    """The share of a goal's values that are known to hold in a state, of the goal that is nearest."""
+    known = predicates.ground(state)
+    shares = [
+        sum(known.get(p) is v for p, v in goal.items()) / len(goal) if goal else 1.0 for goal in predicates.goals()
+    ]
+    return max(shares, default=0.0)
+
+
+def require_declared_scores(domain: Domain) -> None:
+    """Refuse ``scorer="declared"`` where nothing is declared by which a state could be scored.
+
+    Raises:
+        ConfigError: It is not; names the domain.
+    """
+    if domain.outcomes is None and domain.goal_test is None and domain.predicates is None:
+        raise ConfigError(
+            f"scorer='declared': {type(domain).__name__} declares no outcomes, no goal test and no predicates, so only "
+            "a model can say how good a state is; use scorer='lm'"
+        )

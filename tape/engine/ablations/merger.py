@@ -1,0 +1,96 @@
+"""f_theta by the model (``projector="lm"``): which states are one node of the plan graph."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tape.budget import Resources
+from tape.engine.context import RoleContext
+from tape.lm.base import Choice, Request
+from tape.protocols import State
+
+MERGE_ROLE = "merge"
+
+_OFFERED, _LONGEST = 6, 600
+"""How many known states a new one is compared with, and how many characters of each are shown."""
+
+_NONE = "none"
+
+
+class LmMerger:
+    """f_theta (TAPE section 3.1): which states are one node of the plan graph; each new state is asked about once.
+
+    States of equal keys are one node without asking. For every other new state the model is shown the most similar
+    states that the episode has come upon, and says which of them is the same but for the words, or none. Where it
+    cannot be read, a state stays a node of its own. No node is ever merged with another later.
+
+    Args:
+        context: The episode's model and prompts, which have to take any question (``ask``).
+    """
+
+    def __init__(self, context: RoleContext) -> None:
+        self._context = context
+        self._node: dict[str, str] = {}
+        self._words: dict[str, frozenset[str]] = {}
+
+    def key(self, state: State) -> str:
+        """The key of a state's node: that of the first state that came to it."""
+        own = self._context.domain.key(state)
+        return self._node.get(own, own)
+
+    async def merge(self, states: Sequence[State], expected: str | None = None) -> None:
+        """Decide which nodes new states belong to, in one batch of requests.
+
+        Args:
+            states: They may be known already.
+            expected: Key of a node that is offered first, whatever it reads like: the one that was predicted.
+
+        Raises:
+            BudgetExceededError: The calls do not fit; they were not made.
+        """
+        fresh = {self._context.domain.key(state): state for state in states}
+        fresh = {key: state for key, state in fresh.items() if key not in self._node}
+        known = [*dict.fromkeys(self._node.values())]
+        asked: list[tuple[str, list[str], Request]] = []
+        for key, state in fresh.items():
+            self._words[key] = frozenset(re.findall(r"\w+", key))
+            if offered := self._similar(key, known, expected):
+                asked.append((key, offered, self._request(state, key, offered)))
+            known.append(key)  # what comes later in this batch may be the same as this one
+        completions = await self._context.lm.generate([request for *_, request in asked])
+        self._node |= {key: key for key in fresh}
+        for (key, offered, request), completion in zip(asked, completions, strict=True):
+            answer = completion.texts[0].strip()
+            assert isinstance(request.constraint, Choice)
+            if answer not in request.constraint.options:
+                self._context.count_malformed(MERGE_ROLE, completion.texts[0])
+            elif answer != _NONE:
+                self._node[key] = self._node[offered[int(answer) - 1]]
+
+    def worst_case(self, state: State) -> Resources:
+        """The most that merging what comes next can use, as far as this state tells."""
+        filler = "1 " * (_LONGEST // 2)
+        return self._context.lm.worst_case(self._request(state, filler, [filler] * _OFFERED))
+
+    def _similar(self, key: str, known: Sequence[str], expected: str | None) -> list[str]:
+        """The known nodes to be offered, the expected one first, then the most similar by their words."""
+        first = [other for other in known if other == expected]
+        mine = self._words[key]
+
+        def unlike(other: str) -> float:
+            theirs = self._words[other]
+            return -len(mine & theirs) / max(1, len(mine | theirs))
+
+        return [*first, *sorted((other for other in known if other not in first), key=unlike)][:_OFFERED]
+
+    def _request(self, state: State, key: str, offered: Sequence[str]) -> Request:
+        numbers = tuple(str(number) for number in range(1, len(offered) + 1))
+        listed = "\n".join(f"{number}. {other[:_LONGEST]}" for number, other in zip(numbers, offered, strict=True))
+        ask = (
+            f"In short, this state is:\n{key[:_LONGEST]}\nThese states are known already:\n{listed}\nWhich of them is "
+            "the same state as this one, as far as the rest of the task goes: the same is at hand, and as much of the "
+            "task is done? Differences in wording, and in what the task does not depend on, do not count. "
+            f"Answer with its number, or {_NONE}."
+        )
+        return Request(self._context.ask(state, ask), 4, constraint=Choice((*numbers, _NONE)), role=MERGE_ROLE)
