@@ -6,7 +6,7 @@ from itertools import count
 from typing import ClassVar
 
 from tape.agents.base import LmAgent
-from tape.engine.act import act_freely
+from tape.agents.react import act_freely
 from tape.engine.compare import mismatched
 from tape.engine.episode import Episode
 from tape.engine.replan import start_replanning

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tape.budget import Resources
 from tape.engine.context import RoleContext
-from tape.engine.episode import ActionRefused, Episode, EpisodeEnded
+from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.settings import Execution
 from tape.errors import InvalidOutputError
 from tape.protocols import Acted, Action, Actor, State
@@ -92,7 +92,6 @@ async def write_action(
 
     Raises:
         ActionRefused: The planned action was refused; no call was made for it.
-        BudgetExceededError: A call does not fit; it was not made.
         EpisodeEnded: ``invalid_output``.
     """
     if planned is not None and episode.config.execution != "free":
@@ -105,23 +104,3 @@ async def write_action(
         if acted.action is not None and (admissible is None or acted.action in admissible):
             return acted.action, acted.text
     raise EpisodeEnded("invalid_output", f"no action could be read in {MAX_RETRIES + 1} samples")
-
-
-async def act_freely(episode: Episode, actor: Actor, plan: Sequence[Action] = ()) -> None:
-    """Let the actor choose one action, with the rest of a plan in context if there is one, and execute it.
-
-    Where somebody refuses it, the actor chooses again.
-
-    Raises:
-        BudgetExceededError: A call or the action does not fit; where no action fits any more, no call is made.
-        EpisodeEnded: Success, ``invalid_output``, the horizon, or ``infeasible`` where all that is chosen is refused.
-    """
-    for tries in range(MAX_RETRIES + 1):
-        episode.require_affordable_action()
-        action, text = await write_action(episode, actor, None, plan, tries)
-        try:
-            await episode.step(action, text=text, planned=plan[0] if plan else None, rest=plan[1:])
-            return
-        except ActionRefused:
-            if tries == MAX_RETRIES:
-                raise

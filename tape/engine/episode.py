@@ -111,11 +111,7 @@ class Episode:
         return self.env.domain.key(state) if self.merger is None else self.merger.key(state)
 
     async def merge(self, states: Sequence[State], expected: str | None = None) -> None:
-        """Let the model merge states, where the configuration asks for it (``projector="lm"``).
-
-        Raises:
-            BudgetExceededError: The calls do not fit; they were not made.
-        """
+        """Let the model merge states, where the configuration asks for it (``projector="lm"``)."""
         if self.merger is not None:
             await self.merger.merge(states, expected)
 

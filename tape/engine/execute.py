@@ -78,7 +78,6 @@ class Executor:
 
         Raises:
             EpisodeEnded: Success, ``invalid_output``, or a refused action where there is no replanning.
-            BudgetExceededError: A step or call does not fit.
         """
         self._episode.result.partial_walk |= path.partial
         rest = path.edges

@@ -99,7 +99,6 @@ class Planner:
 
         Raises:
             EpisodeEnded: ``infeasible``, ``no_plan``, ``solver_timeout`` or ``solver_error``.
-            BudgetExceededError: A planning call does not fit the budget.
         """
         graph, path = await self._round()
         if path is None and self._episode.config.on_infeasible == "partial":
@@ -113,12 +112,7 @@ class Planner:
         return best_paths(self._episode, graph, k)
 
     async def refold(self, plans: Sequence[Plan], k: int) -> list[Path]:
-        """Roll plans out from the current state into a fresh graph; its k best paths. Nothing is sampled.
-
-        Raises:
-            EpisodeEnded: ``solver_timeout`` or ``solver_error``.
-            BudgetExceededError: A planning call does not fit the budget.
-        """
+        """Roll plans out from the current state into a fresh graph; its k best paths. Nothing is sampled."""
         return best_paths(self._episode, await self._graph_of(plans), k)
 
     async def _round(self) -> tuple[PlanGraph, Path | None]:

@@ -33,11 +33,7 @@ class Rollout:
 
 
 async def roll_out(model: WorldModel, domain: Domain, items: Sequence[tuple[State, Plan]]) -> list[Rollout]:
-    """Predict where plans lead, each from a state.
-
-    Raises:
-        BudgetExceededError: The calls do not fit; they were not made.
-    """
+    """Predict where plans lead, each from a state."""
     if domain.outcomes is not None:
         items = [(s, replace(p, actions=possible(domain.outcomes, s, p.actions))) for s, p in items]
     predicted = await model.rollout([(state, plan.actions) for state, plan in items])

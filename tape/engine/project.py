@@ -28,21 +28,13 @@ class Merger(Protocol):
 
 
 class LmProjector:
-    """Asks the model what an observation leaves open, greedily; in most environments nothing is open.
-
-    Args:
-        context: The episode's model and prompts.
-    """
+    """Asks the model what an observation leaves open, greedily; in most environments nothing is open."""
 
     def __init__(self, context: RoleContext) -> None:
         self._context = context
 
     async def project(self, state: State) -> State:
-        """The state as it is after reading.
-
-        Raises:
-            BudgetExceededError: The call does not fit; it was not made.
-        """
+        """The state as it is after reading."""
         prompt_format = self._context.prompt_format
         request = prompt_format.project_request(state)
         if request is None:

@@ -34,9 +34,6 @@ async def reselect(episode: Episode, selector: Selector, path: Path) -> Path | N
         None where the path in hand is kept: it is a single plan that is not mixed with others, what is left is reserved
         for planning or does not pay for asking a model, there is no path any more, or only one without a goal where
         there was one with.
-
-    Raises:
-        BudgetExceededError: The episode's time is up.
     """
     left, reserve = episode.remaining(), episode.config.planning_reserve
     short = any(left.get(kind, count) < count for kind, count in reserve.items())

@@ -30,9 +30,6 @@ async def sample_plans(
         count: How many.
         planning_round: Part of the seed: the same for all agents in the same round.
         attempt: Part of the seed: which sampling within the round.
-
-    Raises:
-        BudgetExceededError: The call does not fit; it was not made.
     """
     seed = episode.seed_for("plans", planning_round, attempt)
     [plans] = await sample_plans_from(episode, proposer, [(episode.state, episode.remaining())], count, seed)
@@ -44,11 +41,7 @@ async def sample_plans(
 async def sample_plans_from(
     episode: Episode, proposer: Proposer, starts: Sequence[tuple[State, Mapping[str, int]]], count: int, seed: int
 ) -> list[list[Plan]]:
-    """Sample ``count`` plans from each state with what remains of the budget there, and log them.
-
-    Raises:
-        BudgetExceededError: The call does not fit; it was not made.
-    """
+    """Sample ``count`` plans from each state with what remains of the budget there, and log them."""
     sampled = await proposer.propose(starts, count, seed)
     for (state, _), plans in zip(starts, sampled, strict=True):
         event = PlansSampledEvent(

@@ -18,9 +18,6 @@ from tape.protocols.prompt_format import option_values
 ScoreMode: TypeAlias = Literal["ends", "argmax", "expected"]
 """``TapeConfig.score``."""
 
-SHORT_OF_GOAL = 0.99 * GOAL_SCORE
-"""The most that a state is worth which the declared test calls short of the goal."""
-
 _END = 1e-4
 """Weight of the mean score of an open end: no number of stays there outweighs one at a goal (below 10,000 moves)."""
 
@@ -32,11 +29,7 @@ _DEPTH = 1e-7
 
 
 class LmScorer:
-    """Scores from the model's own probabilities of the score's options; each state once per episode.
-
-    Args:
-        context: The episode's model and prompts.
-    """
+    """Scores from the model's own probabilities of the score's options; each state once per episode."""
 
     def __init__(self, context: RoleContext) -> None:
         self._context = context
@@ -64,28 +57,6 @@ class LmScorer:
         return [self._known[key(state)] for state in states]
 
 
-class GoalTestScorer:
-    """A scorer's scores, where what the domain declares settles which states reach the goal (``goal_test``).
-
-    Args:
-        scorer: Scores how far the other states are.
-        test: Of the goal.
-    """
-
-    def __init__(self, scorer: Scorer, test: GoalTest) -> None:
-        self._scorer, self._test = scorer, test
-
-    async def score(self, states: Sequence[State], remaining: Mapping[str, int]) -> list[Score]:
-        """1 at the goal; what the scorer says elsewhere, but never as much as a goal."""
-        short = [state for state in states if not self._test.satisfied(state)]
-        scores = iter(await self._scorer.score(short, remaining) if short else [])
-        return [Score(1.0, 1.0) if self._test.satisfied(state) else _below_goal(next(scores)) for state in states]
-
-
-def _below_goal(score: Score) -> Score:
-    return Score(min(score.likely, SHORT_OF_GOAL), min(score.mean, SHORT_OF_GOAL))
-
-
 async def put_rewards(graph: PlanGraph, episode: Episode, scorer: Scorer, memory: Memory) -> None:
     """Put on every node what arriving there earns, and whether it is a goal.
 
@@ -96,7 +67,6 @@ async def put_rewards(graph: PlanGraph, episode: Episode, scorer: Scorer, memory
         memory: What was observed. The environment has not called these states a success, whatever the model thinks.
 
     Raises:
-        BudgetExceededError: The scorer's calls do not fit; they were not made.
         GraphError: Costs are to be saved, and one of them is unknown.
     """
     domain = episode.env.domain

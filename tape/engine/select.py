@@ -181,10 +181,6 @@ async def select_path(
         graph: The annotated plan graph.
         any_end: A path may end anywhere but at the start.
         logged: Whether the answer is written into the trace.
-
-    Raises:
-        EpisodeEnded: ``solver_timeout`` or ``solver_error``.
-        BudgetExceededError: The episode's time is up, or a selector's call does not fit.
     """
     episode.deadline.require()
     remaining = spendable(episode)
@@ -208,10 +204,6 @@ def best_paths(episode: Episode, graph: PlanGraph, k: int) -> list[Path]:
 
     A path that comes back to where it was needs no less than the same path without that. No more than `_LOOK` * k paths
     are looked at, so there may be fewer than there are.
-
-    Raises:
-        EpisodeEnded: ``solver_timeout`` or ``solver_error``.
-        BudgetExceededError: The episode's time is up.
     """
     episode.deadline.require()
     remaining, discount = spendable(episode), episode.config.discount

@@ -27,11 +27,7 @@ FoldedPlan: TypeAlias = tuple[Sequence[Action], Sequence[str]]
 
 
 class Weigher:
-    """Asks the model how likely predicates are; each once per state.
-
-    Args:
-        context: The episode's model and prompts.
-    """
+    """Asks the model how likely predicates are; each once per state."""
 
     def __init__(self, context: RoleContext) -> None:
         self._context = context
@@ -53,11 +49,7 @@ class Weigher:
 
 
 class Likelihood:
-    """Puts on the nodes of a plan graph how likely what the plans assume is.
-
-    Args:
-        context: The episode's model and prompts.
-    """
+    """Puts on the nodes of a plan graph how likely what the plans assume is."""
 
     def __init__(self, context: RoleContext) -> None:
         self._context = context

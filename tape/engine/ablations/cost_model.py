@@ -33,11 +33,7 @@ class LmCostModel:
         self._known: dict[tuple[str, Action, str], int] = {}
 
     async def predict(self, pairs: Sequence[tuple[State, Action]], kinds: Collection[str]) -> list[Resources]:
-        """What each action is predicted to use, of some kinds of resources; the declared worst case of all others.
-
-        Raises:
-            BudgetExceededError: The calls do not fit; they were not made.
-        """
+        """What each action is predicted to use, of some kinds of resources; the declared worst case of all others."""
         domain = self._context.domain
         declared = [domain.cost(state, action) for state, action in pairs]
         open_: dict[tuple[str, Action, str], tuple[Request, dict[str, float]]] = {}

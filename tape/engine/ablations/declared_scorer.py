@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tape.engine.context import RoleContext
-from tape.engine.score import SHORT_OF_GOAL
+from tape.engine.graph import GOAL_SCORE
 from tape.errors import ConfigError
 from tape.protocols import Domain, Score, State
 from tape.protocols.parts import Predicates
+
+_SHORT = 0.99 * GOAL_SCORE
+"""The most that a state is worth of whose goal only a share is known to hold."""
 
 
 class DeclaredScorer:
@@ -40,7 +43,7 @@ class DeclaredScorer:
         share = 0.0 if domain.predicates is None else _share_of_goal(domain.predicates, state)
         if reached or (reached is None and share == 1.0):
             return Score(1.0, 1.0)
-        return Score(0.0, SHORT_OF_GOAL * share)
+        return Score(0.0, _SHORT * share)
 
 
 def _share_of_goal(predicates: Predicates, state: State) -> float:

@@ -45,9 +45,6 @@ class LmMerger:
         Args:
             states: They may be known already.
             expected: Key of a node that is offered first, whatever it reads like: the one that was predicted.
-
-        Raises:
-            BudgetExceededError: The calls do not fit; they were not made.
         """
         fresh = {self._context.domain.key(state): state for state in states}
         fresh = {key: state for key, state in fresh.items() if key not in self._node}

@@ -105,11 +105,7 @@ class LmSelector:
     async def select(
         self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
     ) -> Selection:
-        """Offer paths of the graph (:func:`~tape.engine.ablations.offered.offered`); take the one that the model names.
-
-        Raises:
-            BudgetExceededError: The call does not fit; it was not made.
-        """
+        """Offer paths of the graph (:func:`tape.engine.ablations.offered.offered`); take the one the model names."""
         problem, ids = graph.path_problem(start, remaining, horizon, objective=graph.objective, any_end=any_end)
         index = {number: move for move, number in enumerate(ids)}
         ends = [node for number, node in enumerate(graph.nodes) if number in problem.terminals]

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.plugin import PLUGIN as SOKOBAN
 from tape.agents.base import Agent
-from tape.agents.best_of_n import BestOfNReactAgent
+from tape.agents.best_of_n import BestOfNReactAgent, GoalTestScorer
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Ledger, Resources
@@ -26,7 +26,6 @@ from tape.engine.ablations.cost_model import LmCostModel
 from tape.engine.ablations.merger import LmMerger
 from tape.engine.context import RoleContext
 from tape.engine.result import EpisodeResult
-from tape.engine.score import GoalTestScorer
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.lm.accounting import AccountedLM
