@@ -14,19 +14,19 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from tape.agents.final_answer import require_answers_taken
-from tape.agents.options import Listener, Options, approver, listen
+from tape.agents.options import Listener, Options, approver, listen, require_roles, require_whole
 from tape.agents.playing import account, play_to_end
+from tape.approval import Approve, When, asked_by_caller
 from tape.budget import Budget, Ledger, Payer
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline
 from tape.engine.act import MAX_RETRIES, LmActor
-from tape.engine.approval import Approve, When, asked_by_caller
-from tape.engine.context import RoleContext, require_roles, require_whole
+from tape.engine.context import RoleContext
 from tape.engine.episode import Episode, environment_faults
 from tape.engine.method import method
 from tape.engine.predict import DeclaredWorldModel, LmWorldModel
 from tape.engine.result import EpisodeResult
-from tape.engine.sample import DeclaredProposer, LmProposer, require_plans_declared
+from tape.engine.sample import LmProposer
 from tape.engine.score import LmScorer
 from tape.engine.settings import LM_ROLES, TapeConfig
 from tape.engine.verification import verifying_method
@@ -115,14 +115,15 @@ class Agent(ABC):
         verifying = verifying_method(config)
         if verifying is not None:
             verifying.require(env.domain)
-        if config.proposer == "declared":
-            require_plans_declared(env.domain)
-        elif config.proposer != "lm":
+        if config.proposer not in ("lm", "declared"):
             load(PROPOSERS, config.proposer)(env.domain)
-        if config.scorer == "declared":
-            from tape.engine.ablations.declared_scorer import require_declared_scores
+        if "declared" in (config.proposer, config.scorer):
+            from tape.engine.ablations.declared import require_declared_scores, require_plans_declared
 
-            require_declared_scores(env.domain)
+            if config.proposer == "declared":
+                require_plans_declared(env.domain)
+            if config.scorer == "declared":
+                require_declared_scores(env.domain)
 
     @classmethod
     def require_prompts(cls, config: TapeConfig, env: Environment, roles: RoleContext) -> None:
@@ -307,6 +308,8 @@ class LmAgent(Agent):
     def proposer(self, episode: Episode) -> Proposer:
         """SamplePlans: by the model, or by search through what the domain declares."""
         if self.config.proposer == "declared":
+            from tape.engine.ablations.declared import DeclaredProposer, require_plans_declared
+
             return DeclaredProposer(require_plans_declared(episode.env.domain))
         if self.config.proposer != "lm":
             registered: Proposer = load(PROPOSERS, self.config.proposer)(episode.env.domain)
@@ -328,7 +331,7 @@ class LmAgent(Agent):
     def scorer(self, episode: Episode) -> Scorer:
         """R_theta: the model's scores, or what is declared."""
         if self.config.scorer == "declared":
-            from tape.engine.ablations.declared_scorer import DeclaredScorer
+            from tape.engine.ablations.declared import DeclaredScorer
 
             return DeclaredScorer(episode.roles)
         return LmScorer(episode.roles)

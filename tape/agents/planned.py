@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from tape.approval import amounts
 from tape.budget import Resources
-from tape.engine.approval import amounts
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.graph import UNKNOWN, PlanGraph
 from tape.engine.loop import Planner

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from tape.agents.base import LmAgent
+from tape.agents.options import require_bounded
 from tape.engine.act import MAX_RETRIES, write_action
 from tape.engine.episode import ActionRefused, Episode
-from tape.engine.replan import require_bounded
 from tape.engine.settings import TapeConfig
 from tape.protocols import Action, Actor
 

@@ -7,18 +7,17 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from tape.agents.base import LmAgent
-from tape.agents.options import Listener, Options
+from tape.agents.options import Listener, Options, require_bounded, require_roles
 from tape.agents.planned import OneRound, Planned
 from tape.agents.playing import play_to_end
 from tape.budget import Budget, Ledger, Payer
 from tape.engine.act import MAX_RETRIES, LmActor
-from tape.engine.context import RoleContext, require_roles
+from tape.engine.context import RoleContext
 from tape.engine.cost import CostModel
 from tape.engine.episode import Episode
 from tape.engine.execute import Executor
 from tape.engine.loop import Planner, run
 from tape.engine.predict import ALWAYS, LmWorldModel
-from tape.engine.replan import require_bounded
 from tape.engine.select import Selector, SolverSelector
 from tape.engine.settings import TapeConfig
 from tape.engine.verification import Verification, verifying_method

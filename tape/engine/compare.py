@@ -29,12 +29,7 @@ def mismatched(episode: Episode, predicted: str) -> bool:
 def harmless(episode: Episode, path: Path, before: State, edge: Edge, rest: Sequence[Edge]) -> bool:
     """Whether nothing that the rest of a path rests on differs from the prediction; logged where that is so.
 
-    Args:
-        episode: The episode, in a state that is not the predicted one.
-        path: The path.
-        before: The state in which the last step was taken.
-        edge: The last step.
-        rest: What is left; at the end of a path planning begins anew.
+    At the end of a path nothing is left, and planning begins anew. ``edge`` is the last step, taken in ``before``.
     """
     if not rest or not _still_good(episode, path, (edge, *rest), rest, taken=(before, edge.action)):
         return False

@@ -29,12 +29,7 @@ class CostModel(Protocol):
 
 
 class CallCosts:
-    """The worst case of the model calls that one step takes.
-
-    Args:
-        episode: The episode.
-        actor: Writes the action.
-    """
+    """The worst case of the model calls that one step takes: the actor writes the action, and the result is read."""
 
     def __init__(self, episode: Episode, actor: PlannedActor) -> None:
         self._episode, self._actor = episode, actor
@@ -63,13 +58,7 @@ class CallCosts:
 
 
 async def put_costs(graph: PlanGraph, episode: Episode, calls: CallCosts, predicted: CostModel | None) -> None:
-    """AnnotateGraph, the edges: each gets its worst case, the agent's own calls included.
-
-    Args:
-        graph: The plan graph.
-        episode: The episode.
-        calls: What model calls may cost.
-        predicted: Predicts what actions use, in the place of their worst case.
+    """AnnotateGraph, the edges: each gets its worst case, the agent's own calls included, or what is predicted.
 
     Raises:
         BudgetExceededError: A prediction does not fit; every edge has its worst case by then.

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NoReturn
 
+from tape.approval import DECISIONS, Approval, ApprovalRequest, Approver, amounts
 from tape.budget import Ledger, Resources, kind_of, unknown
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline, blocking
-from tape.engine.approval import DECISIONS, Approval, ApprovalRequest, Approver, amounts
 from tape.engine.context import RoleContext
 from tape.engine.method import counters
 from tape.engine.project import LmProjector, Merger

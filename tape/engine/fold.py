@@ -68,13 +68,6 @@ def add_variants(
     The plan supports all these paths alike: which variant it names is the model's guess, the choice is the solver's.
     Edges are added in the order in which the domain names the variants, and of paths of equal worth the solver takes
     the one whose edges came first; so this comes before the plan itself is folded.
-
-    Args:
-        graph: Gets the paths.
-        key_of: The identity of a state.
-        declared: Variants and outcomes.
-        state: Where the plan starts.
-        actions: The plan, cut where it becomes invalid.
     """
     path = {key_of(state)}
     own, layer = state, {key_of(state): state}

@@ -61,17 +61,9 @@ def write_problem(
     horizon: int | None,
     discount: float,
 ) -> tuple[PathProblem, tuple[int, ...]]:
-    """What `PlanGraph.path_problem` gives.
+    """What `PlanGraph.path_problem` gives, of the edges that may be selected and of what :func:`ends_of` gives.
 
-    Args:
-        nodes: The graph's.
-        edges: Those that may be selected.
-        start: Key of the node where paths begin.
-        remaining: Counts left of each capped resource.
-        ends: What :func:`ends_of` gives. A path that may come back to the start to end there needs a node of its own.
-        objective: "visit", "stay" or "save".
-        horizon: The most moves; None, with "visit" only, for enough.
-        discount: In (0, 1].
+    Where a path may come back to the start to end there, one more node stands for that.
 
     Raises:
         GraphError: A cost is unknown, or no horizon is enough.
@@ -120,13 +112,7 @@ def ends_of(
 ) -> tuple[Sequence[str], bool]:
     """Where a path may end, and whether it may come back to the start to end there.
 
-    Args:
-        nodes: The graph's.
-        terminals: Where a path may end that stays at its end.
-        start: Key of the node where paths begin.
-        objective: "visit", "stay" or "save".
-        goals: With "visit", the keys of the nodes to end at.
-        any_end: A path may end at every node but the start.
+    ``terminals`` is where a path may end that stays at its end, the rest as for `PlanGraph.path_problem`.
 
     Raises:
         GraphError: The objective is none, a goal is no node, or there is nothing to end at.

@@ -51,11 +51,6 @@ def possible(declared: Outcomes, state: State, actions: Sequence[Action]) -> tup
     """A plan with each action that cannot be taken replaced by the first of its variants that can, as far as that goes.
 
     Which variant a plan names is no reason to drop the plan: the call may have failed by that one alone.
-
-    Args:
-        declared: Variants and outcomes.
-        state: Where the plan starts.
-        actions: The plan.
     """
     found: list[Action] = []
     for action in actions:
@@ -177,11 +172,7 @@ async def step_by_step(model: LmWorldModel, items: Sequence[tuple[State, Sequenc
 
 
 class DeclaredWorldModel:
-    """Implements :class:`tape.protocols.WorldModel` without a model.
-
-    Args:
-        declared: The outcomes.
-    """
+    """Predicts what the domain declares."""
 
     def __init__(self, declared: Outcomes) -> None:
         self._declared = declared
@@ -225,13 +216,7 @@ class Memory:
 
 
 class RememberingWorldModel:
-    """Answers observed transitions from memory and asks the world model for the rest only.
-
-    Args:
-        model: The world model underneath.
-        memory: What was observed.
-        key: Identity of a state.
-    """
+    """Answers observed transitions from memory and asks the world model for the rest only."""
 
     def __init__(self, model: WorldModel, memory: Memory, key: Callable[[State], str]) -> None:
         self._model, self._key = model, key

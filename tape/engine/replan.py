@@ -5,7 +5,7 @@ from __future__ import annotations
 from tape.engine.cost import SPARE, keeping
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.select import Path, Selector, select_path
-from tape.errors import BudgetExceededError, ConfigError
+from tape.errors import BudgetExceededError
 from tape.trace import ReplannedEvent
 
 
@@ -51,18 +51,3 @@ async def reselect(episode: Episode, selector: Selector, path: Path) -> Path | N
     except EpisodeEnded:
         return None  # the solver gave up, as the trace says; the path in hand is still feasible
     return None if found is None or (path.at_goal and not found.at_goal) else found
-
-
-def require_bounded(episode: Episode, what: str) -> None:
-    """Refuse an episode that might never end.
-
-    Raises:
-        ConfigError: There is neither a horizon nor a cap on something that every action spends; names ``what``.
-    """
-    costs = list(episode.possible_costs().values())
-    spent = any(costs and all(cost[kind] for cost in costs) for kind in episode.ledger.capped())
-    if episode.config.horizon is None and not spent:
-        raise ConfigError(
-            f"{what} needs a horizon, or a budget of something that every action spends; "
-            "else an episode might never end"
-        )

@@ -1,4 +1,4 @@
-"""SamplePlans (TAPE algorithm 1, line 4): the LM writes whole plans, or a domain's own exact search finds them."""
+"""SamplePlans (TAPE algorithm 1, line 4): the LM writes whole plans, also from inside the graph."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from tape.engine.context import RoleContext
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.graph import HOPELESS, PlanGraph
 from tape.engine.unseen import Weigher, draw_hypotheses
-from tape.errors import ConfigError
 from tape.lm.base import Completion, Request
-from tape.protocols import Domain, Plan, Proposer, State
-from tape.protocols.parts import ExactPlanner
+from tape.protocols import Plan, Proposer, State
 from tape.seeds import derive
 from tape.trace import PlansSampledEvent
 
@@ -24,12 +22,7 @@ async def sample_plans(
 ) -> list[Plan]:
     """Sample plans from the current state and log them.
 
-    Args:
-        episode: The episode.
-        proposer: Samples them.
-        count: How many.
-        planning_round: Part of the seed: the same for all agents in the same round.
-        attempt: Part of the seed: which sampling within the round.
+    ``planning_round`` and ``attempt`` are part of the seed: it is the same for all agents in the same round.
     """
     seed = episode.seed_for("plans", planning_round, attempt)
     [plans] = await sample_plans_from(episode, proposer, [(episode.state, episode.remaining())], count, seed)
@@ -61,10 +54,6 @@ def without_no_ops(episode: Episode, plan: Plan) -> Plan:
 def require_read(episode: Episode, plans: Sequence[Plan]) -> None:
     """End an episode for which plans were sampled, none of them with an action: no budget would change that.
 
-    Args:
-        episode: The episode.
-        plans: Those of its last sampling.
-
     Raises:
         EpisodeEnded: ``no_plan``.
     """
@@ -86,8 +75,7 @@ class LmProposer:
     Args:
         context: The episode's model and prompts.
         temperature: Sampling temperature.
-        distinct: Plans of one request are drawn without replacement, where the model can
-            (:attr:`tape.lm.base.Request.distinct`).
+        distinct: Plans of one request are drawn without replacement (:attr:`tape.lm.base.Request.distinct`).
     """
 
     def __init__(self, context: RoleContext, temperature: float, *, distinct: bool = False) -> None:
@@ -127,49 +115,16 @@ class LmProposer:
         return plans
 
 
-class DeclaredProposer:
-    """The plans of a domain that searches for them itself (``proposer="declared"``); no model is asked [ours].
-
-    Args:
-        planner: Finds them.
-    """
-
-    def __init__(self, planner: ExactPlanner) -> None:
-        self._planner = planner
-
-    async def propose(self, starts: Sequence[tuple[State, Mapping[str, int]]], m: int, seed: int) -> list[list[Plan]]:
-        """The ``m`` best plans from each start, or as many as there are; the seed changes nothing."""
-        del seed
-        found = [self._planner.plans(state, remaining, m) for state, remaining in starts]
-        return [[Plan(tuple(actions)) for actions in plans] for plans in found]
-
-
-def require_plans_declared(domain: Domain) -> ExactPlanner:
-    """The domain, if it finds plans itself.
-
-    Raises:
-        ConfigError: It does not; names it.
-    """
-    if domain.planner is None:
-        raise ConfigError(
-            f"proposer='declared': {type(domain).__name__} has no search for plans of its own (typed tools have one); "
-            "use proposer='lm'"
-        )
-    return domain.planner
-
-
 @dataclass(frozen=True)
 class Frontier:
     """A node to plan from.
 
     Attributes:
         node: Its key.
-        moves: Moves of the shortest way to it.
-        remaining: Counts of each capped resource left after that way.
+        remaining: Counts of each capped resource left after the shortest way to it.
     """
 
     node: str
-    moves: int
     remaining: Mapping[str, int]
 
 
@@ -179,21 +134,14 @@ def frontier(
     """Nodes worth planning from, nearest first; nodes equally near in the order of their appearance.
 
     Of several ways to a node the one with the fewest moves counts. Left out are nodes scored as goal or as
-    hopeless, nodes from which plans were sampled already, and nodes at which the cheapest edge of the graph cannot be
-    paid any more.
-
-    Args:
-        graph: The annotated graph.
-        start: Key of the current node.
-        remaining: Counts left of each capped resource.
-        planned_from: Keys of nodes from which plans were sampled.
+    hopeless, those in ``planned_from``, and nodes at which the cheapest edge of the graph cannot be paid any more.
     """
     edges = graph.usable_edges()
     cheapest = {kind: min((edge.cost[kind] or 0 for edge in edges), default=0) for kind in remaining}
     out: dict[str, list[tuple[str, Resources]]] = {}
     for edge in edges:
         out.setdefault(edge.source, []).append((edge.target, edge.cost))
-    reached = {start: Frontier(start, 0, dict(remaining))}
+    reached = {start: Frontier(start, dict(remaining))}
     queue = [start]
     for node in queue:  # grows while it is read: breadth first
         here = reached[node]
@@ -202,7 +150,7 @@ def frontier(
         for target, cost in out.get(node, ()):
             left = {kind: count - (cost[kind] or 0) for kind, count in here.remaining.items()}
             if target not in reached and min(left.values(), default=0) >= 0:
-                reached[target] = Frontier(target, here.moves + 1, left)
+                reached[target] = Frontier(target, left)
                 queue.append(target)
     return [
         found

@@ -58,13 +58,9 @@ class LmScorer:
 
 
 async def put_rewards(graph: PlanGraph, episode: Episode, scorer: Scorer, memory: Memory) -> None:
-    """Put on every node what arriving there earns, and whether it is a goal.
+    """Put on every node what arriving there earns, and whether it is a goal; edges have their costs by then.
 
-    Args:
-        graph: The plan graph; its edges have their costs.
-        episode: The episode.
-        scorer: Scores states.
-        memory: What was observed. The environment has not called these states a success, whatever the model thinks.
+    The environment has not called the states in ``memory`` a success, whatever the model thinks of them.
 
     Raises:
         GraphError: Costs are to be saved, and one of them is unknown.

@@ -83,10 +83,7 @@ class Selector(Protocol):
     async def select(
         self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
     ) -> Selection:
-        """Select a path.
-
-        With ``any_end`` a path may end anywhere but at the start.
-        """
+        """Select a path; with ``any_end`` it may end anywhere but at the start."""
 
 
 class SolverSelector:
@@ -118,7 +115,7 @@ class SolverSelector:
     async def select(
         self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
     ) -> Selection:
-        """Solve; returns the report, the path as edge ids of the graph, and the problem."""
+        """Solve, in stages (:func:`stages`)."""
         seconds = 0.0
         for confidence, problem, ids in stages(
             graph, start, remaining, horizon, self._discount, cautious=self._cautious, any_end=any_end
@@ -149,20 +146,17 @@ def stages(
     """The problems to be solved in turn until a path reaches a goal: with confident predictions only, then with all.
 
     Yields:
-        The least confidence of the predictions, the problem, and the graph's edges behind its edges.
+        The least confidence, and what :meth:`PlanGraph.path_problem` gives.
     """
     doubtful = any(edge.confidence < CONFIDENCES[0] for edge in graph.usable_edges())
     for confidence in (*CONFIDENCES, 0.0) if cautious and doubtful and not any_end else (0.0,):
-        problem, ids = graph.path_problem(
-            start,
-            remaining,
-            horizon,
-            discount,
-            objective=graph.objective,
-            any_end=any_end,
-            confidence=confidence,
+        objective = graph.objective
+        yield (
+            confidence,
+            *graph.path_problem(
+                start, remaining, horizon, discount, objective=objective, any_end=any_end, confidence=confidence
+            ),
         )
-        yield confidence, problem, ids
 
 
 def reaches_goal(graph: PlanGraph, path: Sequence[int]) -> bool:
@@ -175,12 +169,8 @@ async def select_path(
 ) -> Path | None:
     """The path that a selector picks from the current node, with what is left; None where there provably is none.
 
-    Args:
-        episode: The episode.
-        selector: Picks it.
-        graph: The annotated plan graph.
-        any_end: A path may end anywhere but at the start.
-        logged: Whether the answer is written into the trace.
+    Raises:
+        EpisodeEnded: ``solver_timeout`` or ``solver_error``.
     """
     episode.deadline.require()
     remaining = spendable(episode)
@@ -223,12 +213,7 @@ def try_unknown(
 ) -> Path | None:
     """A path of one step whose outcome is unknown, by the most sampled first action not yet tried here.
 
-    Args:
-        episode: The episode.
-        graph: The plan graph; gets the step as an edge.
-        plans: The plans sampled from the current state.
-        memory: What was tried.
-        calls: What model calls may cost.
+    The graph gets the step as an edge.
     """
     start = episode.key(episode.state)
     tried = {action for before, action, _ in memory.transitions if episode.key(before) == start} | {*episode.refused}

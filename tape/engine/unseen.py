@@ -59,11 +59,6 @@ class Likelihood:
         """Put on every node of some paths how likely what they assume up to there is.
 
         Nothing happens in a domain without assumptions. What the model cannot be asked about counts as certain.
-
-        Args:
-            graph: The plan graph.
-            start: The state from which the paths go.
-            paths: Of plans from there.
         """
         domain = self._context.domain
         unseen = domain.unseen

@@ -121,7 +121,6 @@ def test_the_frontier_is_what_the_budget_reaches_with_something_left(length: int
     assert [f.node for f in found] == [str(i) for i in range(1, length + 1) if (i + 1) * price <= budget]
     for f in found:
         assert f.remaining == {"steps": budget - int(f.node) * price}
-        assert f.moves == int(f.node)
 
 
 def test_the_frontier_leaves_out_goals_hopeless_nodes_and_what_lies_behind_a_goal() -> None:

@@ -1,4 +1,4 @@
-"""Scores without a model (``scorer="declared"``) [ours]."""
+"""Roles that go by what is declared, without a model (``proposer`` and ``scorer="declared"``) [ours]."""
 
 from __future__ import annotations
 
@@ -7,11 +7,42 @@ from collections.abc import Mapping, Sequence
 from tape.engine.context import RoleContext
 from tape.engine.graph import GOAL_SCORE
 from tape.errors import ConfigError
-from tape.protocols import Domain, Score, State
-from tape.protocols.parts import Predicates
+from tape.protocols import Domain, Plan, Score, State
+from tape.protocols.parts import ExactPlanner, Predicates
 
 _SHORT = 0.99 * GOAL_SCORE
 """The most that a state is worth of whose goal only a share is known to hold."""
+
+
+class DeclaredProposer:
+    """The plans of a domain that searches for them itself.
+
+    Args:
+        planner: Finds them.
+    """
+
+    def __init__(self, planner: ExactPlanner) -> None:
+        self._planner = planner
+
+    async def propose(self, starts: Sequence[tuple[State, Mapping[str, int]]], m: int, seed: int) -> list[list[Plan]]:
+        """The ``m`` best plans from each start, or as many as there are; the seed changes nothing."""
+        del seed
+        found = [self._planner.plans(state, remaining, m) for state, remaining in starts]
+        return [[Plan(tuple(actions)) for actions in plans] for plans in found]
+
+
+def require_plans_declared(domain: Domain) -> ExactPlanner:
+    """The domain, if it finds plans itself.
+
+    Raises:
+        ConfigError: It does not; names it.
+    """
+    if domain.planner is None:
+        raise ConfigError(
+            f"proposer='declared': {type(domain).__name__} has no search for plans of its own (typed tools have one); "
+            "use proposer='lm'"
+        )
+    return domain.planner
 
 
 class DeclaredScorer:
