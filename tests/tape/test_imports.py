@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-EXTRA = ("tape.aec", "tape.cgdp", "tape.sdp", "tape.lm.hosted", "tape.show.draw", "tape.show.plots", "matplotlib")
+EXTRA = (
+    *("tape.aec", "tape.cgdp", "tape.sdp", "tape.engine.ablations"),
+    *("tape.lm.hosted", "tape.show.draw", "tape.show.plots", "matplotlib"),
+)
 """What a plain TAPE episode of a local model has no use for."""
 HEAVY = ("torch", "transformers", "outlines", "ortools", "pulp", "matplotlib", "gym", "gymnasium", "rich", "pydantic")
 
