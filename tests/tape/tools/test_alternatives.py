@@ -115,7 +115,7 @@ def test_where_no_variant_is_possible_the_plan_is_cut_at_the_call() -> None:
     assert possible_calls(both, QUICK, SUM, END) == [QUICK]
     assert possible_calls(ToolState().with_failure(DIVIDE, "by zero"), DIVIDE, SUM, END) == [DIVIDE]
     assert possible_calls(both, call("add", a=1, b=3), EXACT, END) == [call("add", a=1, b=3), EXACT]
-    assert possible(domain(), both, []) == []
+    assert possible(domain(), both, []) == ()
 
 
 @given(plans(most=5), st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["quick", "exact"])), max_size=6))
