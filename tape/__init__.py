@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from tape.agents.open_loop import OpenLoopAgent as OpenLoopAgent
     from tape.agents.plan_and_act import PlanAndActAgent as PlanAndActAgent
     from tape.agents.plan_and_act_replan import PlanAndActReplanAgent as PlanAndActReplanAgent
+    from tape.agents.planned import Planned as Planned
     from tape.agents.react import ReactAgent as ReactAgent
     from tape.agents.tape import TapeAgent as TapeAgent
     from tape.agents.tape import TapeAllStepAgent as TapeAllStepAgent
+    from tape.approval import Approval as Approval
+    from tape.approval import ApprovalRequest as ApprovalRequest
     from tape.budget import Budget as Budget
     from tape.budget import Ledger as Ledger
     from tape.budget import Resources as Resources
@@ -36,10 +39,7 @@ if TYPE_CHECKING:
     from tape.cgdp.settings import CgdpSettings as CgdpSettings
     from tape.choice import Choice as Choice
     from tape.choice import select as select
-    from tape.engine.approval import Approval as Approval
-    from tape.engine.approval import ApprovalRequest as ApprovalRequest
     from tape.engine.graph import PlanGraph as PlanGraph
-    from tape.engine.planned import Planned as Planned
     from tape.engine.result import EpisodeResult as EpisodeResult
     from tape.engine.settings import TapeConfig as TapeConfig
     from tape.errors import BudgetExceededError as BudgetExceededError
@@ -60,8 +60,8 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "AecSettings": "tape.aec.settings",
-    "Approval": "tape.engine.approval",
-    "ApprovalRequest": "tape.engine.approval",
+    "Approval": "tape.approval",
+    "ApprovalRequest": "tape.approval",
     "BestOfNPlanAndActAgent": "tape.agents.best_of_n",
     "BestOfNReactAgent": "tape.agents.best_of_n",
     "Budget": "tape.budget",
@@ -81,7 +81,7 @@ _WHERE = {
     "PlanAndActAgent": "tape.agents.plan_and_act",
     "PlanAndActReplanAgent": "tape.agents.plan_and_act_replan",
     "PlanGraph": "tape.engine.graph",
-    "Planned": "tape.engine.planned",
+    "Planned": "tape.agents.planned",
     "ReactAgent": "tape.agents.react",
     "ReactSearchAgent": "tape.cgdp.agents.react_search",
     "Resources": "tape.budget",

@@ -1,9 +1,9 @@
 """Which differences from a prediction matter on ScienceWorld: those in what the rest of the path rests on [ours].
 
-The paper compares whole states. The test is AEC's pullback (:mod:`tape.engine.pullback`) at every interface of the rest
-of the path, begun in the state that was observed: each action's declared preconditions hold where it comes, and at the
-end holds what the path is followed for. So a difference counts wherever it comes to bear, in the next action or in the
-goal alone, and one that bears on nothing is no mismatch.
+The paper compares whole states. The test is AEC's pullback (:mod:`tape.protocols.pullback`) at every interface of the
+rest of the path, begun in the state that was observed: each action's declared preconditions hold where it comes, and at
+the end holds what the path is followed for. So a difference counts wherever it comes to bear, in the next action or in
+the goal alone, and one that bears on nothing is no mismatch.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 
-from tape.engine.progression import progress
-from tape.engine.pullback import pullback
 from tape.protocols import Action, State
 from tape.protocols.parts import MismatchTest, NoOps, Predicates, Progress
 from tape.protocols.predicates import Assignment, Effects, Predicate
+from tape.protocols.progression import progress
+from tape.protocols.pullback import pullback
 
 
 class Experiment(Predicates, NoOps, Progress):

@@ -19,9 +19,9 @@ from experiments.support.model import CUSTOMER, support_model
 from tape.agents.base import Agent
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
+from tape.approval import Approval, ApprovalRequest
 from tape.budget import Budget, in_units
 from tape.cli.view import main as view
-from tape.engine.approval import Approval, ApprovalRequest
 from tape.engine.result import EpisodeResult
 from tape.errors import TapeError
 from tape.plugins import require_extra

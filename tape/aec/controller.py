@@ -14,10 +14,11 @@ from tape.aec.settings import AecSettings
 from tape.aec.state import EpistemicState
 from tape.aec.verifier import Verdict
 from tape.budget import Resources
+from tape.engine.cost import spendable
 from tape.engine.episode import Episode, EpisodeEnded
-from tape.engine.executor import Executor, Outcome
-from tape.engine.planner import Planner
-from tape.engine.selection import SelectedPath
+from tape.engine.execute import Executor, Outcome
+from tape.engine.loop import Planner
+from tape.engine.select import Path, log_selected
 from tape.errors import ConfigError
 from tape.protocols import Action, Actor, Plan
 from tape.protocols.domain import require_predicates
@@ -62,14 +63,14 @@ class Controller:
         self._settings = AecSettings.of(episode.config)
         self._grounded_only = self._settings.commit == "grounded"
         self._state = EpistemicState(episode, episode.env.domain)
-        self._queries = Queries(episode, domain, self._state, actor, planner.memory, planner.call_cost)
+        self._queries = Queries(episode, domain, self._state, actor, planner.memory, planner.calls.of)
         self.monitor = Monitor(episode, self._state, certifies=self._grounded_only)
         self._reserve: list[tuple[Action, ...]] = []
         self._asked: set[tuple[str, Predicate]] = set()
         self._refused, self._steps = 0, 0
         self._why = ""
 
-    async def plan(self) -> SelectedPath | None:
+    async def plan(self) -> Path | None:
         """One planning round: the path that is committed to, or None where every hypothesis was refused.
 
         Raises:
@@ -93,7 +94,7 @@ class Controller:
             raise EpisodeEnded("not_certified", self._why, limit=True)
         return None
 
-    async def follow(self, executor: Executor, planned: SelectedPath) -> Outcome:
+    async def follow(self, executor: Executor, planned: Path) -> Outcome:
         """Execute a path that was committed to, and count it where the environment shows that it cannot be."""
         try:
             outcome = await executor.execute(planned)
@@ -110,7 +111,7 @@ class Controller:
         """Count a committed path that did not run to its end."""
         self._episode.result.method["infeasible_commitments"] += 1
 
-    async def _round(self) -> SelectedPath | None:
+    async def _round(self) -> Path | None:
         pool = await self._bridged(await self._planner.candidates(self._settings.hypotheses))
         while True:
             hypotheses = self._examined(pool)
@@ -134,7 +135,7 @@ class Controller:
                     self._why = f"{self._why}; {reason}" if hypotheses else self._why
                     return None
 
-    async def _bridged(self, pool: list[SelectedPath]) -> list[SelectedPath]:
+    async def _bridged(self, pool: list[Path]) -> list[Path]:
         """The paths with bridging actions beside those without, rolled out anew where there are any.
 
         Which of two is better is for the budgets and the model to say: a bridge makes a path longer, and a precondition
@@ -151,9 +152,9 @@ class Controller:
 
     # --- hypotheses -------------------------------------------------------------------------
 
-    def _examined(self, pool: Sequence[SelectedPath]) -> list[Hypothesis]:
+    def _examined(self, pool: Sequence[Path]) -> list[Hypothesis]:
         """The paths that neither facts nor want of a query speak against."""
-        remaining = self._planner.remaining()
+        remaining = spendable(self._episode)
         seen = [self._hypothesis(planned, remaining) for planned in pool]
         costs = self._query_costs(seen, remaining)
         found = []
@@ -169,7 +170,7 @@ class Controller:
                 found.append(hypothesis)
         return found
 
-    def _hypothesis(self, planned: SelectedPath, remaining: dict[str, int]) -> Hypothesis:
+    def _hypothesis(self, planned: Path, remaining: dict[str, int]) -> Hypothesis:
         actions = actions_of(planned)
         verdict = self._state.verify(actions, costs_of(planned), remaining)
         expected, missing = dict(verdict.progression.pre), verdict.missing
@@ -232,7 +233,7 @@ class Controller:
     # --- decisions --------------------------------------------------------------------------
 
     def _decide(self, hypotheses: Sequence[Hypothesis], survivors: Sequence[Hypothesis]) -> Decision:
-        beliefs, remaining = self._state.beliefs, self._planner.remaining()
+        beliefs, remaining = self._state.beliefs, spendable(self._episode)
         if survivors:
             costs = self._query_costs(survivors, remaining)
             return self._gate.next(survivors, self._state.grounded, beliefs, remaining, costs)
@@ -244,7 +245,7 @@ class Controller:
 
     async def _query(
         self, predicate: Predicate, survivors: Sequence[Hypothesis], hypotheses: Sequence[Hypothesis]
-    ) -> list[SelectedPath]:
+    ) -> list[Path]:
         """Ask, and go on from where that has led; returns the paths that are left."""
         key, before = self._episode.env.domain.key, self._episode.state
         self._asked.add((key(before), predicate))
@@ -264,7 +265,7 @@ class Controller:
         """
         return self._state.to_do(remainder(actions, done))
 
-    async def _refolded(self, plans: Sequence[tuple[Action, ...]]) -> list[SelectedPath]:
+    async def _refolded(self, plans: Sequence[tuple[Action, ...]]) -> list[Path]:
         """The rest of plans that the facts do not contradict, as paths from here."""
         live = [actions for actions in dict.fromkeys(plans) if actions and not self._ruled_out(actions)]
         if not live:
@@ -287,8 +288,7 @@ class Controller:
                 self._refuse(actions, verdict)
                 return False
             self._episode.trace.write(VerifiedEvent(actions=actions, accepted=True, witnesses=[], reason=""))
-        solution = hypothesis.planned.solution
-        self._planner.report("aec", solution, hypothesis.planned.path, partial=False, problem={})
+        log_selected(self._episode, "aec", hypothesis.planned, {})
         self._episode.result.method["commitments"] += 1
         self._episode.trace.write(
             CommittedEvent(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tape.aec.verifier import Verdict
 from tape.budget import Resources
-from tape.engine.selection import SelectedPath
+from tape.engine.select import Path
 from tape.protocols import Action
 from tape.protocols.predicates import Assignment, Predicate
 
@@ -23,7 +23,7 @@ class Hypothesis:
         missing: What of it no grounded or entailed fact says.
     """
 
-    planned: SelectedPath
+    planned: Path
     verdict: Verdict
     expected: Assignment
     missing: Mapping[Predicate, bool]
@@ -44,14 +44,14 @@ class Hypothesis:
         return sum(costs_of(self.planned), Resources())
 
 
-def actions_of(planned: SelectedPath) -> tuple[Action, ...]:
+def actions_of(planned: Path) -> tuple[Action, ...]:
     """A path's actions."""
-    return tuple(edge.action for edge in planned.path)
+    return tuple(edge.action for edge in planned.edges)
 
 
-def costs_of(planned: SelectedPath) -> tuple[Resources, ...]:
+def costs_of(planned: Path) -> tuple[Resources, ...]:
     """The worst case of each of a path's steps."""
-    return tuple(edge.cost for edge in planned.path)
+    return tuple(edge.cost for edge in planned.edges)
 
 
 def remainder(actions: Sequence[Action], done: Sequence[Action]) -> tuple[Action, ...]:

@@ -16,7 +16,7 @@ from tape.aec.overrides import Overrides
 from tape.aec.predictor import PREDICTORS, Predictor
 from tape.aec.settings import AecSettings
 from tape.engine.episode import Episode
-from tape.engine.planner import Planner
+from tape.engine.loop import Planner
 from tape.engine.settings import LM_ROLES, TapeConfig
 from tape.engine.verification import VerifyingMethod
 from tape.protocols import Domain, PlannedActor

@@ -7,7 +7,7 @@ from typing import Literal
 
 from tape.aec.state import EpistemicState
 from tape.engine.episode import Episode
-from tape.engine.graph import Edge
+from tape.engine.graph_problem import Edge
 from tape.protocols import Action, State
 
 Seen = Literal["certified", "open", "contradicted"]

@@ -8,9 +8,9 @@ from tape.aec.events import QueriedEvent
 from tape.aec.settings import AecSettings
 from tape.aec.state import EpistemicState
 from tape.budget import Resources
+from tape.engine.act import write_action
 from tape.engine.episode import ActionRefused, Episode, environment_faults
-from tape.engine.memory import Memory
-from tape.engine.steps import write_action
+from tape.engine.predict import Memory
 from tape.protocols import Action, Actor, State
 from tape.protocols.parts import Predicates
 from tape.protocols.predicates import Predicate, QueryMacro

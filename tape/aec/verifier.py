@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from tape.aec.entailment import Closure
 from tape.aec.facts import Fact, Grounded
 from tape.budget import Resources
-from tape.engine.progression import Progression, progress
-from tape.engine.pullback import Witness, affordable, pullback
 from tape.protocols import Action
 from tape.protocols.parts import Predicates
 from tape.protocols.predicates import Predicate, Rule
+from tape.protocols.progression import Progression, progress
+from tape.protocols.pullback import Witness, affordable, pullback
 
 
 @dataclass(frozen=True)

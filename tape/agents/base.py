@@ -13,33 +13,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
-from solvers.errors import SolverError
-from tape.agents.final_answer import FinalAnswer, require_answers_taken
-from tape.agents.options import Listener, Options, Play, approver, listen
+from tape.agents.final_answer import require_answers_taken
+from tape.agents.options import Listener, Options, approver, listen, require_roles, require_whole
+from tape.agents.playing import account, play_to_end
+from tape.approval import Approve, When, asked_by_caller
 from tape.budget import Budget, Ledger, Payer
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline
-from tape.engine.actor import MAX_RETRIES, LmActor
-from tape.engine.approval import Approve, When, asked_by_caller
-from tape.engine.context import RoleContext, require_roles, require_whole
-from tape.engine.episode import ActionRefused, Episode, EpisodeEnded, environment_faults
+from tape.engine.act import MAX_RETRIES, LmActor
+from tape.engine.context import RoleContext
+from tape.engine.episode import Episode, environment_faults
 from tape.engine.method import method
-from tape.engine.proposer import DeclaredProposer, LmProposer, require_plans_declared
+from tape.engine.predict import DeclaredWorldModel, LmWorldModel
 from tape.engine.result import EpisodeResult
-from tape.engine.scorer import DeclaredScorer, LmScorer, require_declared_scores
+from tape.engine.sample import LmProposer
+from tape.engine.score import LmScorer
 from tape.engine.settings import LM_ROLES, TapeConfig
 from tape.engine.verification import verifying_method
-from tape.engine.world_model import DeclaredWorldModel, LmWorldModel
-from tape.errors import (
-    BudgetExceededError,
-    ConfigError,
-    ConstraintError,
-    EnvironmentFaultError,
-    GraphError,
-    InvalidOutputError,
-    ModelError,
-    UnknownCostError,
-)
+from tape.errors import ConfigError, UnknownCostError
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import LanguageModel
 from tape.lm.price_table import missing_price
@@ -54,7 +45,7 @@ from tape.protocols import (
 )
 from tape.protocols.environment import require_environment
 from tape.seeds import derive
-from tape.trace import FinishedEvent, StartedEvent, TraceWriter
+from tape.trace import StartedEvent, TraceWriter
 from tape.waiting import run_sync
 
 
@@ -124,12 +115,15 @@ class Agent(ABC):
         verifying = verifying_method(config)
         if verifying is not None:
             verifying.require(env.domain)
-        if config.proposer == "declared":
-            require_plans_declared(env.domain)
-        elif config.proposer != "lm":
+        if config.proposer not in ("lm", "declared"):
             load(PROPOSERS, config.proposer)(env.domain)
-        if config.scorer == "declared":
-            require_declared_scores(env.domain)
+        if "declared" in (config.proposer, config.scorer):
+            from tape.engine.ablations.declared import require_declared_scores, require_plans_declared
+
+            if config.proposer == "declared":
+                require_plans_declared(env.domain)
+            if config.scorer == "declared":
+                require_declared_scores(env.domain)
 
     @classmethod
     def require_prompts(cls, config: TapeConfig, env: Environment, roles: RoleContext) -> None:
@@ -216,10 +210,10 @@ class Agent(ABC):
         with self._opened(env, options) as episode:
             episode.approver = asked
             try:
-                await self._episode(episode, derive(seed, "environment"), self._play)
+                await play_to_end(episode, derive(seed, "environment"), self._play)
                 episode.conclude()
             finally:
-                self._account(episode)
+                account(episode)
         return episode.result
 
     @contextmanager
@@ -242,6 +236,10 @@ class Agent(ABC):
         self.require_prompts(config, env, roles)
         stop_listening = listen(writer, listener)
         episode = Episode(env, config, ledger, writer, roles, derive(seed, "agent"), simulator, deadline)
+        if config.projector == "lm":
+            from tape.engine.ablations.merger import LmMerger
+
+            episode.merger = LmMerger(roles)
         with environment_faults("the task cannot be told"):
             task = str(env.domain.task_text())
         episode.result.budget = dict(caps)
@@ -252,73 +250,6 @@ class Agent(ABC):
             stop_listening()
             if not isinstance(trace, TraceWriter):
                 writer.close()
-
-    async def _episode(self, episode: Episode, env_seed: int, play: Play) -> None:
-        result = episode.result
-        result.end_state = "interrupted"
-        try:
-            async with episode.deadline.timeout() as timeout:
-                await self._until_it_ends(episode, env_seed, play)
-        except TimeoutError as error:
-            if not timeout.expired():
-                raise
-            left_behind = getattr(error.__cause__, "__notes__", ())  # what did not end when it was cancelled
-            result.end_state = f"budget:{WALL}"
-            result.detail = "; ".join((str(episode.deadline.error()), *left_behind))
-
-    async def _until_it_ends(self, episode: Episode, env_seed: int, play: Play) -> None:
-        result, answer = episode.result, None
-        try:
-            await episode.reset(env_seed)
-            episode.require_known_costs()
-            episode.end_if_solved()
-            answer = FinalAnswer.reserved(episode)
-            await play(episode)
-            result.end_state = "failure"
-        except EpisodeEnded as end:
-            result.end_state, result.detail = end.end_state, end.detail
-            if end.end_state == "infeasible" and episode.refused and not isinstance(end, ActionRefused):
-                result.detail += f"; refused: {', '.join(episode.refused)}"
-            if answer is not None and end.limit:
-                await answer.give()
-        except BudgetExceededError as error:
-            result.end_state, result.detail = f"budget:{error.kind}", str(error)
-            if answer is not None:
-                await answer.give()
-        except (ModelError, ConstraintError) as error:
-            result.end_state, result.detail = "model_error", str(error)
-        except EnvironmentFaultError as error:
-            result.end_state, result.detail = "env_error", str(error)
-        except InvalidOutputError as error:
-            # Roles and agents cope with what they ask for; this came up where nobody did, and ends this episode alone.
-            result.end_state, result.detail = "invalid_output", str(error)
-        except (SolverError, GraphError) as error:  # a problem that cannot be solved, or not even be written
-            result.end_state, result.detail = "solver_error", str(error)
-        finally:
-            if answer is not None:
-                answer.drop()
-
-    def _account(self, episode: Episode) -> None:
-        result, lm, env = episode.result, episode.roles.lm, episode.env
-        try:
-            with environment_faults("asking for the answer failed"):
-                result.answer = env.answered_value()
-            with environment_faults("measuring the episode failed"):
-                measured = env.measures()
-                result.measures = dict(sorted({**result.measures, **measured}.items()))
-        except EnvironmentFaultError as error:
-            result.detail = f"{result.detail}; {error}".removeprefix("; ")
-        result.malformed = episode.roles.malformed
-        result.lm_calls = dict(sorted(lm.calls.items()))
-        result.prompt_tokens = dict(sorted(lm.prompts.items()))
-        result.completion_tokens = dict(sorted(lm.completions.items()))
-        result.used = dict(episode.ledger.used)
-        result.paid = dict(episode.ledger.paid)
-        result.budget_violations = list(episode.ledger.overspent())
-        result.broken_declarations = dict(episode.ledger.violations)
-        result.wall_seconds = episode.deadline.elapsed()
-        result.wall_overrun_seconds = episode.deadline.overrun()
-        episode.trace.write(FinishedEvent(result=result.model_dump()))
 
     def describe(self, config: TapeConfig | None = None) -> dict[str, Any]:
         """Name, model and switches, for traces.
@@ -377,6 +308,8 @@ class LmAgent(Agent):
     def proposer(self, episode: Episode) -> Proposer:
         """SamplePlans: by the model, or by search through what the domain declares."""
         if self.config.proposer == "declared":
+            from tape.engine.ablations.declared import DeclaredProposer, require_plans_declared
+
             return DeclaredProposer(require_plans_declared(episode.env.domain))
         if self.config.proposer != "lm":
             registered: Proposer = load(PROPOSERS, self.config.proposer)(episode.env.domain)
@@ -397,7 +330,11 @@ class LmAgent(Agent):
 
     def scorer(self, episode: Episode) -> Scorer:
         """R_theta: the model's scores, or what is declared."""
-        return DeclaredScorer(episode.roles) if self.config.scorer == "declared" else LmScorer(episode.roles)
+        if self.config.scorer == "declared":
+            from tape.engine.ablations.declared import DeclaredScorer
+
+            return DeclaredScorer(episode.roles)
+        return LmScorer(episode.roles)
 
     def actor(self, episode: Episode) -> Actor:
         """pi_Act, free to choose."""

@@ -10,13 +10,17 @@ from typing import ClassVar
 from tape.agents.base import LmAgent
 from tape.agents.plan_and_act import PlanAndActAgent
 from tape.agents.react import ReactAgent
-from tape.engine.actor import LmActor
+from tape.engine.act import LmActor
 from tape.engine.context import RoleContext
 from tape.engine.episode import Episode
-from tape.engine.scorer import GoalTestScorer
+from tape.engine.graph import GOAL_SCORE
 from tape.engine.settings import TapeConfig
-from tape.protocols import Acted, Action, Actor, Scorer, State, WorldModel
+from tape.protocols import Acted, Action, Actor, Score, Scorer, State, WorldModel
+from tape.protocols.parts import GoalTest
 from tape.trace import ActionsSampledEvent
+
+_SHORT = 0.99 * GOAL_SCORE
+"""The most that a state is worth which the declared test calls short of the goal."""
 
 
 class BestOfNActor:
@@ -83,6 +87,28 @@ class BestOfNActor:
         scores = await self._scorer.score(list(outcomes.values()), remaining)
         values = [score.mean if self._expected else score.likely for score in scores]
         return dict.fromkeys(actions, -inf) | dict(zip(outcomes, values, strict=True))
+
+
+class GoalTestScorer:
+    """A scorer's scores, where what the domain declares settles which states reach the goal (``goal_test``).
+
+    Args:
+        scorer: Scores how far the other states are.
+        test: Of the goal.
+    """
+
+    def __init__(self, scorer: Scorer, test: GoalTest) -> None:
+        self._scorer, self._test = scorer, test
+
+    async def score(self, states: Sequence[State], remaining: Mapping[str, int]) -> list[Score]:
+        """1 at the goal; what the scorer says elsewhere, but never as much as a goal."""
+        short = [state for state in states if not self._test.satisfied(state)]
+        scores = iter(await self._scorer.score(short, remaining) if short else [])
+        return [Score(1.0, 1.0) if self._test.satisfied(state) else _below_goal(next(scores)) for state in states]
+
+
+def _below_goal(score: Score) -> Score:
+    return Score(min(score.likely, _SHORT), min(score.mean, _SHORT))
 
 
 class BestOfN(LmAgent):

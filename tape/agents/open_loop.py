@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tape.agents.base import LmAgent
+from tape.engine.compare import end_if_broken
 from tape.engine.episode import Episode
+from tape.engine.sample import require_read, sample_plans
 from tape.engine.settings import TapeConfig
-from tape.engine.steps import end_if_broken, require_read, sample_plans
 
 
 class OpenLoopAgent(LmAgent):

@@ -7,12 +7,14 @@ from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+from tape.approval import Approve, Approver, When
 from tape.budget import Budget, Ledger, Payer
-from tape.engine.approval import Approve, Approver, When
 from tape.engine.episode import Episode
+from tape.engine.settings import LM_ROLES, TapeConfig
 from tape.errors import ConfigError
 from tape.lm.base import LanguageModel
-from tape.protocols import Environment, WorldModel
+from tape.protocols import Domain, Environment, WorldModel
+from tape.protocols.prompt_format import PromptFormat
 from tape.trace import Event, TraceWriter
 
 Listener: TypeAlias = Callable[[Event], object]
@@ -62,3 +64,61 @@ def listen(writer: TraceWriter, listener: Listener | None) -> Callable[[], None]
             "the events from a queue: listener=queue.put_nowait"
         )
     return writer.listen(lambda _, event: listener(event))
+
+
+def require_whole(prompt_format: PromptFormat, model: str) -> None:
+    """Refuse prompts that have no requests for plans, scores, actions and answers.
+
+    Raises:
+        ConfigError: Says what can be played with them.
+    """
+    if prompt_format.instead:
+        raise ConfigError(
+            f"the prompts that {model} reads here ask for no plans and no actions: {prompt_format.instead}"
+        )
+
+
+def require_roles(config: TapeConfig, domain: Domain, prompt_format: PromptFormat, model: str) -> None:
+    """Refuse switches that ask for a role which a model's prompts do not have, or that mean nothing in a domain.
+
+    Args:
+        config: The switches.
+        domain: The task.
+        prompt_format: Its prompts for the model.
+        model: The model's name, for the message.
+
+    Raises:
+        ConfigError: Names the switch and says what to do.
+    """
+    for name, role in LM_ROLES.items():
+        if getattr(config, name) == "lm" and prompt_format.ask is None:
+            raise ConfigError(
+                f"{name}='lm': the prompts that {model} reads have no {role} role "
+                f"({type(prompt_format).__name__} has no method ask, and the model was not trained on it); use "
+                f"{name}='declared', or a general model, which reads chat prompts"
+            )
+    if config.mismatch == "needed" and domain.mismatch_test is None:
+        raise ConfigError(
+            f"mismatch='needed': {type(domain).__name__} does not say which differences from a prediction matter (its "
+            "mismatch_test is None); use mismatch='exact'"
+        )
+    if config.projector == "lm" and domain.outcomes is not None:
+        raise ConfigError(
+            f"projector='lm': {type(domain).__name__} declares what actions lead to, so there is nothing to merge that "
+            "its keys do not tell; use projector='declared'"
+        )
+
+
+def require_bounded(episode: Episode, what: str) -> None:
+    """Refuse an episode that might never end.
+
+    Raises:
+        ConfigError: There is neither a horizon nor a cap on something that every action spends; names ``what``.
+    """
+    costs = list(episode.possible_costs().values())
+    spent = any(costs and all(cost[kind] for cost in costs) for kind in episode.ledger.capped())
+    if episode.config.horizon is None and not spent:
+        raise ConfigError(
+            f"{what} needs a horizon, or a budget of something that every action spends; "
+            "else an episode might never end"
+        )

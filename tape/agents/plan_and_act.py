@@ -6,9 +6,11 @@ from itertools import count
 from typing import ClassVar
 
 from tape.agents.base import LmAgent
+from tape.agents.options import require_bounded
+from tape.agents.react import act_freely
 from tape.engine.episode import Episode
+from tape.engine.sample import sample_plans
 from tape.engine.settings import TapeConfig
-from tape.engine.steps import act_freely, require_bounded, sample_plans
 
 
 class PlanAndActAgent(LmAgent):

@@ -6,9 +6,12 @@ from itertools import count
 from typing import ClassVar
 
 from tape.agents.base import LmAgent
+from tape.agents.react import act_freely
+from tape.engine.compare import mismatched
 from tape.engine.episode import Episode
+from tape.engine.replan import start_replanning
+from tape.engine.sample import sample_plans
 from tape.engine.settings import TapeConfig
-from tape.engine.steps import act_freely, mismatched, sample_plans, start_replanning
 from tape.errors import ConfigError
 from tape.protocols import Action, Actor, WorldModel
 

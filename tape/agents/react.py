@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from tape.agents.base import LmAgent
-from tape.engine.episode import Episode
+from tape.agents.options import require_bounded
+from tape.engine.act import MAX_RETRIES, write_action
+from tape.engine.episode import ActionRefused, Episode
 from tape.engine.settings import TapeConfig
-from tape.engine.steps import act_freely, require_bounded
+from tape.protocols import Action, Actor
+
+
+async def act_freely(episode: Episode, actor: Actor, plan: Sequence[Action] = ()) -> None:
+    """Let the actor choose one action, with the rest of a plan in context if there is one, and execute it.
+
+    Where somebody refuses it, the actor chooses again.
+
+    Raises:
+        BudgetExceededError: A call or the action does not fit; where no action fits any more, no call is made.
+        EpisodeEnded: Success, ``invalid_output``, the horizon, or ``infeasible`` where all that is chosen is refused.
+    """
+    for tries in range(MAX_RETRIES + 1):
+        episode.require_affordable_action()
+        action, text = await write_action(episode, actor, None, plan, tries)
+        try:
+            await episode.step(action, text=text, planned=plan[0] if plan else None, rest=plan[1:])
+            return
+        except ActionRefused:
+            if tries == MAX_RETRIES:
+                raise
 
 
 class ReactAgent(LmAgent):

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 from tape.agents.base import LmAgent
-from tape.agents.options import Listener, Options, Play
+from tape.agents.options import Listener, Options, require_bounded, require_roles
+from tape.agents.planned import OneRound, Planned
+from tape.agents.playing import play_to_end
 from tape.budget import Budget, Ledger, Payer
-from tape.engine.actor import MAX_RETRIES, LmActor
-from tape.engine.context import RoleContext, require_roles
+from tape.engine.act import MAX_RETRIES, LmActor
+from tape.engine.context import RoleContext
+from tape.engine.cost import CostModel
 from tape.engine.episode import Episode
-from tape.engine.executor import Executor
-from tape.engine.planned import Planned, Planning
-from tape.engine.planner import Planner
-from tape.engine.selector import LmSelector, PlanSelector, Selector, SolverSelector
+from tape.engine.execute import Executor
+from tape.engine.loop import Planner, run
+from tape.engine.predict import ALWAYS, LmWorldModel
+from tape.engine.select import Selector, SolverSelector
 from tape.engine.settings import TapeConfig
-from tape.engine.steps import require_bounded, start_replanning
 from tape.engine.verification import Verification, verifying_method
-from tape.engine.world_model import LmWorldModel
 from tape.errors import ConfigError
 from tape.lm.base import LanguageModel
 from tape.protocols import Environment, PlannedActor, WorldModel
@@ -106,9 +108,9 @@ class TapeAgent(LmAgent):
             raise ConfigError(f"alternatives= is a number of paths >= 0, not {alternatives}")
         options = Options(budget, seed, trace, parent, payer, simulator, model, listener)
         with self._opened(env, options) as episode:
-            planning = Planning(episode, alternatives)
-            await self._episode(episode, derive(seed, "environment"), self._planning(planning))
-        return planning.planned()
+            one = OneRound(lambda begun: self.planner(begun, self.actor(begun)), alternatives)
+            await play_to_end(episode, derive(seed, "environment"), one.play)
+        return one.planned(episode)
 
     @classmethod
     def require_prompts(cls, config: TapeConfig, env: Environment, roles: RoleContext) -> None:
@@ -135,32 +137,18 @@ class TapeAgent(LmAgent):
                 f"{verifying.name} verifies a path by queries, which are actions; plan without {verifying.name}"
             )
 
-    def _planning(self, planning: Planning) -> Play:
-        async def play(episode: Episode) -> None:
-            await planning.run(self.planner(episode, self.actor(episode)))
-
-        return play
-
     async def _play(self, episode: Episode) -> None:
-        config, result = self.config, episode.result
-        if config.replan_every_step:
+        if self.config.replan_every_step:
             require_bounded(episode, "replan_every_step")
         actor = self.actor(episode)
         planner = self.planner(episode, actor)
         verification = self.verification(episode, planner, actor)
-        watch = verification.monitor if verification else None
-        executor = Executor(episode, actor, planner.memory, planner.reselect, watch)
-        limited = 0
-        while True:
-            planned = await (verification or planner).plan()
-            outcome = "refused"
-            if planned is not None:
-                result.partial_walk |= planned.partial
-                outcome = await (verification.follow(executor, planned) if verification else executor.execute(planned))
-            if not config.replan:
-                return
-            limited += outcome != "stepped"
-            start_replanning(episode, outcome, limited)
+        watch = None if verification is None else verification.monitor
+        executor = Executor(episode, actor, planner.memory, planner.selector, watch)
+        if verification is None:
+            await run(episode, planner.plan, executor.execute)
+        else:
+            await run(episode, verification.plan, partial(verification.follow, executor))
 
     def planner(self, episode: Episode, actor: PlannedActor) -> Planner:
         """The planning half of algorithm 1, with this agent's roles."""
@@ -170,8 +158,9 @@ class TapeAgent(LmAgent):
             world_model=self.world_model(episode),
             scorer=self.scorer(episode),
             actor=actor,
-            selector=self.selector(episode),
-            builder=None if self.config.selector == "solver" else self.solver(episode),
+            solver=self.solver(episode),
+            chooser=self.chooser(episode),
+            cost_model=self.cost_model(episode),
         )
 
     def verification(self, episode: Episode, planner: Planner, actor: PlannedActor) -> Verification | None:
@@ -180,10 +169,9 @@ class TapeAgent(LmAgent):
         return None if verifying is None else verifying.verification(episode, planner, actor)
 
     def lm_world_model(self, episode: Episode) -> WorldModel:
-        """P_theta with second thoughts (``doubt``); under verification the verifier decides what is possible."""
-        return LmWorldModel(
-            episode.roles, self.config.requery_threshold if verifying_method(self.config) is None else 1.1
-        )
+        """P_theta with ``requery_threshold``; under verification the verifier decides what is possible."""
+        threshold = self.config.requery_threshold if verifying_method(self.config) is None else ALWAYS
+        return LmWorldModel(episode.roles, threshold)
 
     def actor(self, episode: Episode) -> PlannedActor:
         """pi_Act; its worst case is part of every edge's cost."""
@@ -191,19 +179,29 @@ class TapeAgent(LmAgent):
         assert execution is not None, "settled at the start of the episode"
         return LmActor(episode.roles, execution, self.config.temperature)
 
-    def selector(self, episode: Episode) -> Selector:
-        """The solver, the LM or the best single plan (the ablations)."""
-        config = self.config
-        if config.selector == "lm":
-            return LmSelector(episode.roles, config.temperature, episode.seed_for("select"))
-        if config.selector == "best_plan":
-            return PlanSelector(config.discount, cautious=config.cautious)
-        return self.solver(episode)
-
     def solver(self, episode: Episode) -> Selector:
-        """The solver, which says also how far a graph grows on which another selects."""
+        """Selects the path, and says how far the graph grows."""
         config = self.config
         return SolverSelector(config.solver, config.discount, episode.deadline.left, cautious=config.cautious)
+
+    def chooser(self, episode: Episode) -> Selector | None:
+        """Selects in the solver's place, on the same graph: the LM, or the best single plan (ablations)."""
+        config = self.config
+        if config.selector == "solver":
+            return None
+        from tape.engine.ablations.selectors import LmSelector, PlanSelector
+
+        if config.selector == "lm":
+            return LmSelector(episode.roles, config.temperature, episode.seed_for("select"))
+        return PlanSelector(config.discount, cautious=config.cautious)
+
+    def cost_model(self, episode: Episode) -> CostModel | None:
+        """C_theta, where the model predicts costs (ablation)."""
+        if self.config.costs != "lm":
+            return None
+        from tape.engine.ablations.cost_model import LmCostModel
+
+        return LmCostModel(episode.roles)
 
 
 class TapeAllStepAgent(TapeAgent):

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import ClassVar
 
 from tape.agents.base import Agent
-from tape.engine.approval import DECISIONS, Approval, ApprovalRequest
+from tape.approval import DECISIONS, Approval, ApprovalRequest
 from tape.engine.episode import ActionRefused, Episode, EpisodeEnded
 from tape.engine.settings import TapeConfig
 from tape.errors import ModelError

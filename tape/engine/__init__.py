@@ -1,28 +1,29 @@
-"""The engine: TAPE from a state and a budget to the next action. Read it in this order.
+"""The engine: TAPE from a state and a budget to the next action.
 
-1. ``settings.py``: every switch. ``result.py``: what an episode comes to.
-2. ``episode.py``: one live episode, the only way to the environment and the ledger; ``approval.py``: who is asked
-   before it acts. ``context.py``: model and prompts.
-3. ``steps.py``: what all agents share: sample plans, write an action, compare prediction and observation.
-4. Sample: ``proposer.py`` draws M plans from the LM.
-5. Predict: ``world_model.py`` rolls them out; ``memory.py`` keeps what was observed, which goes before predictions;
-   ``likelihood.py`` weighs what a plan assumes about things that nobody has seen; ``no_ops.py`` leaves out what is
-   known to change nothing.
-6. Fold: ``graph.py`` merges the rollouts into one plan graph (``graph_file.py`` reads one from a file,
-   ``graph_problem.py`` writes it as a selection problem);
-   ``expansion.py`` says where it may still grow and adds the variants of tools.
-7. Score: ``scorer.py`` asks the LM for scores, and for costs where those are to be predicted; ``annotation.py`` puts
-   rewards on nodes and costs on edges.
-8. Select: ``selector.py`` asks the solver (or the LM, or takes the best single plan: ablations, which select from
-   what ``candidates.py`` finds in the same graph); ``selection.py`` turns its answer into a path. Where there is none,
-   ``infeasible.py`` says why, and the least caps that would do.
-9. ``planner.py`` runs steps 4 to 8; ``planned.py`` is one such round without executing anything.
-10. Execute: ``executor.py`` follows the path edge by edge; ``actor.py`` writes each action under its constraint;
-    ``projector.py`` reads what was observed, and says which states are one where the model is to merge them. Compare: a
-    mismatch ends the path; the environment may say what is one (``progression.py`` and ``pullback.py`` run plans on
-    declared predicates).
-11. Replan: ``tape/agents/tape.py`` is the loop around all this. ``verification.py`` is how it asks AEC, which it does
-    not import, whether a path may be committed to.
+Begin with ``loop.py``, algorithm 1 of the paper. What a line of it does is one file, in this order:
+
+| line | file | what it does |
+|---|---|---|
+| 2, 11 | ``episode.py`` | one live episode: the only way to environment, ledger and trace |
+| 3 | ``project.py`` | the model reads what an observation leaves open |
+| 4 | ``sample.py`` | M plans, and plans from inside the graph |
+| 5 | ``predict.py`` | where plans lead: world models, and the memory of what was observed |
+| 5 | ``fold.py``, ``graph.py`` | rollouts become one plan graph; ``graph_file.py`` is its form in files |
+| 6 | ``cost.py``, ``score.py`` | costs on edges, rewards on nodes |
+| 7 | ``select.py`` | the best path within all budgets; ``graph_problem.py`` writes the problem that is solved |
+| 7 | ``infeasible.py`` | why no path fits, and the least caps that would do |
+| 8-12 | ``execute.py``, ``act.py`` | the path is followed; each action is written under its constraint |
+| 13-14 | ``compare.py`` | what was observed against what was predicted |
+| 15 | ``replan.py`` | limits of replanning, and selecting anew on the same graph |
+
+``settings.py`` has every switch, ``result.py`` what an episode comes to, ``context.py`` the model and its prompts.
+``unseen.py`` is for domains in which plans rest on what has not been seen. ``verification.py`` is how a method such as
+AEC, which the engine does not import, says whether a path may be committed to. ``ablations/`` is loaded only where a
+setting asks for it.
+
+Two exceptions go through all of it. :class:`tape.errors.BudgetExceededError`: a call or an action does not fit, and
+nothing was spent. :class:`tape.engine.episode.EpisodeEnded`: the episode is over. Docstrings name them only where there
+is more to say.
 """
 
 from tape.plugins import check_not_shadowed

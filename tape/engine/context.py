@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 from tape.budget import Budget, Ledger
 from tape.budget.deadline import Deadline
-from tape.engine.settings import LM_ROLES, TapeConfig
-from tape.errors import ConfigError, InvalidOutputError
+from tape.errors import InvalidOutputError
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import LanguageModel, Message
 from tape.protocols import Domain, Environment, State
@@ -40,7 +39,7 @@ class RoleContext:
         self.trace.write(MalformedEvent(role=role, text=shown[:400]))
 
     def ask(self, state: State, question: str) -> tuple[Message, ...]:
-        """A question of the engine's own about a state, for the roles that :func:`require_roles` has checked."""
+        """A question of the engine's own about a state, where the prompts take any."""
         asking = self.prompt_format.ask
         assert asking is not None
         return asking(state, question)
@@ -55,46 +54,3 @@ def unplayed(env: Environment, model: LanguageModel) -> RoleContext:
     trace = TraceWriter("unplayed")
     lm = AccountedLM(model, Ledger(Budget()), trace, Deadline())
     return RoleContext(lm, env.prompt_format(lm.prompt_format), env.domain, trace)
-
-
-def require_whole(prompt_format: PromptFormat, model: str) -> None:
-    """Refuse prompts that have no requests for plans, scores, actions and answers.
-
-    Raises:
-        ConfigError: Says what can be played with them.
-    """
-    if prompt_format.instead:
-        raise ConfigError(
-            f"the prompts that {model} reads here ask for no plans and no actions: {prompt_format.instead}"
-        )
-
-
-def require_roles(config: TapeConfig, domain: Domain, prompt_format: PromptFormat, model: str) -> None:
-    """Refuse switches that ask for a role which a model's prompts do not have, or that mean nothing in a domain.
-
-    Args:
-        config: The switches.
-        domain: The task.
-        prompt_format: Its prompts for the model.
-        model: The model's name, for the message.
-
-    Raises:
-        ConfigError: Names the switch and says what to do.
-    """
-    for name, role in LM_ROLES.items():
-        if getattr(config, name) == "lm" and prompt_format.ask is None:
-            raise ConfigError(
-                f"{name}='lm': the prompts that {model} reads have no {role} role "
-                f"({type(prompt_format).__name__} has no method ask, and the model was not trained on it); use "
-                f"{name}='declared', or a general model, which reads chat prompts"
-            )
-    if config.mismatch == "needed" and domain.mismatch_test is None:
-        raise ConfigError(
-            f"mismatch='needed': {type(domain).__name__} does not say which differences from a prediction matter (its "
-            "mismatch_test is None); use mismatch='exact'"
-        )
-    if config.projector == "lm" and domain.outcomes is not None:
-        raise ConfigError(
-            f"projector='lm': {type(domain).__name__} declares what actions lead to, so there is nothing to merge that "
-            "its keys do not tell; use projector='declared'"
-        )

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NoReturn
 
+from tape.approval import DECISIONS, Approval, ApprovalRequest, Approver, amounts
 from tape.budget import Ledger, Resources, kind_of, unknown
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline, blocking
-from tape.engine.approval import DECISIONS, Approval, ApprovalRequest, Approver, amounts
 from tape.engine.context import RoleContext
 from tape.engine.method import counters
-from tape.engine.projector import LmMerger, LmProjector
+from tape.engine.project import LmProjector, Merger
 from tape.engine.result import EpisodeResult
 from tape.engine.settings import TapeConfig
 from tape.errors import BudgetExceededError, EnvironmentFaultError, UnknownCostError, told
@@ -99,27 +99,32 @@ class Episode:
     state: State = None
     taken: dict[str, list[Action]] = field(default_factory=dict)
     result: EpisodeResult = field(default_factory=lambda: EpisodeResult(end_state="failure", success=False))
-    merger: LmMerger | None = None
+    merger: Merger | None = None
     _approved: tuple[int, Action] | None = None
     """The step and the action that need not be asked about any more."""
 
     def __post_init__(self) -> None:
         self.result.method = counters(self.config)
-        if self.config.projector == "lm":
-            self.merger = LmMerger(self.roles)
 
     def key(self, state: State) -> str:
-        """The key of a state's node in plan graphs; the declared one, but for what was merged by :meth:`settle`."""
+        """The key of a state's node in plan graphs; the declared one, but for what was merged by :meth:`merge`."""
         return self.env.domain.key(state) if self.merger is None else self.merger.key(state)
 
-    async def settle(self, states: Sequence[State], expected: str | None = None) -> None:
-        """Let the model merge states, where the configuration asks for it (:meth:`LmMerger.settle`).
-
-        Raises:
-            BudgetExceededError: The calls do not fit; they were not made.
-        """
+    async def merge(self, states: Sequence[State], expected: str | None = None) -> None:
+        """Let the model merge states, where the configuration asks for it (``projector="lm"``)."""
         if self.merger is not None:
-            await self.merger.settle(states, expected)
+            await self.merger.merge(states, expected)
+
+    def is_no_op(self, action: Action) -> bool:
+        """Whether the environment knows that an action changes nothing here, so that it is neither planned nor done.
+
+        Not asked where whole states are compared (``mismatch="exact"``).
+        """
+        known = None if self.config.mismatch == "exact" else self.env.domain.no_ops
+        if known is None:
+            return False
+        with environment_faults(f"whether {action!r} would change anything cannot be worked out"):
+            return known.is_no_op(self.state, action)
 
     def remaining(self) -> dict[str, int]:
         """Counts left of every capped kind but real time, on which no prompt may depend."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import networkx as nx
 from solvers import PathProblem
 from tape.budget import Resources
 from tape.engine.graph_file import finite, node_link, read_file, read_node_link, write_file
-from tape.engine.graph_problem import Objective, ends_of, write_problem
+from tape.engine.graph_problem import Edge, Objective, ends_of, write_problem
 from tape.errors import GraphError
 from tape.protocols import Action, State
 
@@ -24,35 +23,6 @@ HOPELESS = -GOAL_SCORE
 
 UNKNOWN = "(unknown)"
 """Key of the node that stands for an outcome nobody predicts."""
-
-
-@dataclass(frozen=True)
-class Edge:
-    """An edge of the plan graph.
-
-    Attributes:
-        id: Number in order of first appearance.
-        source: Key of the state before.
-        action: The action.
-        target: Key of the predicted or observed state after.
-        votes: How many sampled plans took it.
-        confidence: Probability that the world model gives its prediction; 1 once it was observed.
-        certified: It was observed.
-        refuted: A rival was observed.
-        cost: Resources of taking it: the worst case, or what is predicted (``costs="lm"``).
-        reward: What taking it earns, with the objective "visit".
-    """
-
-    id: int
-    source: str
-    action: Action
-    target: str
-    votes: int
-    confidence: float
-    certified: bool
-    refuted: bool
-    cost: Resources
-    reward: float = 0.0
 
 
 class PlanGraph:
@@ -95,18 +65,12 @@ class PlanGraph:
     def fold(
         self, states: Sequence[State], actions: Sequence[Action], confidences: Sequence[float] | None = None
     ) -> list[str]:
-        """Fold one plan: equal states merge, so the plan stays a path of the graph.
+        """Fold one plan: equal states merge, so the plan stays a path of the graph; returns the keys of its nodes.
 
         Args:
             states: The states along the plan, one more than actions.
             actions: The actions.
             confidences: The world model's in each step; 1 by default.
-
-        Returns:
-            The keys of the path's nodes.
-
-        Raises:
-            GraphError: The lengths do not fit.
         """
         if len(states) != len(actions) + 1:
             raise GraphError(f"a plan of {len(actions)} actions needs {len(actions) + 1} states, got {len(states)}")
@@ -120,28 +84,20 @@ class PlanGraph:
         self.nx.nodes[path[-1]]["plan_end"] = True
         return path
 
+    def _found(self, source: str, action: Action, target: str) -> dict[str, Any] | None:
+        edges: Iterable[dict[str, Any]] = (data for *_, data in self.nx.out_edges(source, data=True))
+        return next((data for data in edges if (data["action"], data["target"]) == (action, target)), None)
+
     def _edge(self, source: str, action: Action, target: str) -> dict[str, Any]:
-        for _, _, data in self.nx.out_edges(source, data=True):
-            if data["action"] == action and data["target"] == target:
-                found: dict[str, Any] = data
-                return found
+        """The edge of this kind, added if it is new."""
+        found = self._found(source, action, target)
+        if found is not None:
+            return found
         number = len(self._ends)
         self._ends.append((source, target))
-        self.nx.add_edge(
-            source,
-            target,
-            key=number,
-            id=number,
-            action=action,
-            target=target,
-            votes=0,
-            confidence=1.0,
-            certified=False,
-            refuted=False,
-            cost={},
-        )
-        added: dict[str, Any] = self.nx.edges[source, target, number]
-        return added
+        data = {"id": number, "action": action, "target": target, "votes": 0, "confidence": 1.0}
+        self.nx.add_edge(source, target, key=number, **data, certified=False, refuted=False, cost={})
+        return self._data(number)
 
     def add_variant(self, before: State, action: Action, after: State) -> str:
         """Add an edge that no plan took but that does what one took does; returns the key of its target."""
@@ -152,8 +108,7 @@ class PlanGraph:
     def support(self, nodes: Iterable[str]) -> None:
         """Count one more plan as passing through nodes."""
         for node in nodes:
-            self._need(node)
-            self.nx.nodes[node]["support"] += 1
+            self._node(node)["support"] += 1
 
     def add_unknown(self, source: str, action: Action, votes: int) -> Edge:
         """Add an edge whose outcome is unknown: an action that the world model rules out, to be tried."""
@@ -174,7 +129,7 @@ class PlanGraph:
                 data["confidence"] = 1.0 if data is observed else data["confidence"]
                 data["refuted"] = data is not observed
 
-    def refute(self, before: State, action: Action, after: State) -> None:
+    def contradict(self, before: State, action: Action, after: State) -> None:
         """Record a prediction that an observation has contradicted: it is never selected again."""
         self._edge(self.add_state(before), action, self.add_state(after))["refuted"] = True
 
@@ -188,15 +143,13 @@ class PlanGraph:
             reward: A finite number.
             goal: Whether it is a goal; None if that stays as it is. A reward alone makes no goal.
         """
-        self._need(node)
-        self.nx.nodes[node]["reward"] = finite(reward, f"the reward of node {node!r}")
+        self._node(node)["reward"] = finite(reward, f"the reward of node {node!r}")
         if goal is not None:
-            self.nx.nodes[node]["goal"] = goal
+            self.set_goal(node, goal)
 
     def set_goal(self, node: str, goal: bool = True) -> None:
         """Declare that a path may end at a node, or that it is no goal after all."""
-        self._need(node)
-        self.nx.nodes[node]["goal"] = goal
+        self._node(node)["goal"] = goal
 
     def set_edge_reward(self, edge: int, reward: float) -> None:
         """Set what taking an edge earns, beside the reward of the node that it leads to."""
@@ -204,14 +157,12 @@ class PlanGraph:
 
     def set_likelihood(self, node: str, chance: float) -> None:
         """Say how likely it is that what leads to a node is so; of several ways the likeliest counts."""
-        self._need(node)
-        data = self.nx.nodes[node]
+        data = self._node(node)
         data["likelihood"] = max(chance, data.get("likelihood", 0.0))
 
     def no_end(self, node: str) -> None:
         """Take a node off the ends of plans: a path that ends there has come to nothing."""
-        self._need(node)
-        self.nx.nodes[node]["plan_end"] = False
+        self._node(node)["plan_end"] = False
 
     def depths(self, start: str) -> dict[str, int]:
         """Fewest edges from a node to every other that can be reached from it."""
@@ -243,18 +194,8 @@ class PlanGraph:
         """One edge by id."""
         data = self._data(number)
         source, target = self._ends[number]
-        return Edge(
-            number,
-            source,
-            data["action"],
-            target,
-            data["votes"],
-            data["confidence"],
-            data["certified"],
-            data["refuted"],
-            Resources(data["cost"]),
-            data.get("reward", 0.0),
-        )
+        known = (data["votes"], data["confidence"], data["certified"], data["refuted"])
+        return Edge(number, source, data["action"], target, *known, Resources(data["cost"]), data.get("reward", 0.0))
 
     def find(self, source: str, action: Action, target: str) -> int:
         """The id of the edge with this source, action and target.
@@ -263,10 +204,10 @@ class PlanGraph:
             GraphError: There is none.
         """
         self._need(source)
-        for _, _, data in self.nx.out_edges(source, data=True):
-            if data["action"] == action and data["target"] == target:
-                return int(data["id"])
-        raise GraphError(f"there is no edge {source!r} --{action}--> {target!r}")
+        found = self._found(source, action, target)
+        if found is None:
+            raise GraphError(f"there is no edge {source!r} --{action}--> {target!r}")
+        return int(found["id"])
 
     def state(self, node: str) -> State:
         """The state behind a node; the key itself in a graph read from a file."""
@@ -275,8 +216,11 @@ class PlanGraph:
 
     def attributes(self, node: str) -> Mapping[str, Any]:
         """``label, reward, goal, plan_end, support`` of a node, and ``likelihood`` where it rests on assumptions."""
+        return self._node(node)
+
+    def _node(self, node: str) -> dict[str, Any]:
         self._need(node)
-        found: Mapping[str, Any] = self.nx.nodes[node]
+        found: dict[str, Any] = self.nx.nodes[node]
         return found
 
     def _need(self, node: str) -> None:
@@ -351,20 +295,19 @@ class PlanGraph:
                 enough, as there is a circle that earns and is free.
         """
         self._need(start)
-        ends, come_back = ends_of(self, start, objective, goals, any_end=any_end)
+        nodes = dict(self.nx.nodes(data=True))
+        ends = ends_of(nodes, self.terminals(start), start, objective, goals, any_end=any_end)
         if horizon is None and objective != "visit":
             raise GraphError(f'the objective "{objective}" needs a horizon')
-        objective = "stay" if any_end and objective == "save" else objective
         return write_problem(
-            self,
+            nodes,
+            self.usable_edges(confidence),
             start,
             remaining,
             ends,
-            objective=objective,
+            objective="stay" if any_end and objective == "save" else objective,
             horizon=horizon,
             discount=discount,
-            confidence=confidence,
-            come_back=come_back,
         )
 
     # --- files ------------------------------------------------------------------------------

@@ -1,74 +1,92 @@
-"""The selection problem of a plan graph (TAPE eq. 6-11, 15-16), by either objective."""
+"""The selection problem of a plan graph (TAPE eq. 6-11, 15-16): nodes and edges in, a `solvers.PathProblem` out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
 
 import solvers
 from solvers import PathProblem
+from tape.budget import Resources
 from tape.errors import GraphError
-
-if TYPE_CHECKING:
-    from tape.engine.graph import Edge, PlanGraph
+from tape.protocols import Action
 
 Objective = Literal["visit", "stay", "save"]
+
+Nodes: TypeAlias = Mapping[str, Mapping[str, Any]]
+"""The attributes of nodes by their keys, in order of appearance."""
 
 MOST_SHOWN = 6
 """Steps of a circle in a message."""
 
 
+@dataclass(frozen=True)
+class Edge:
+    """An edge of the plan graph.
+
+    Attributes:
+        id: Number in order of first appearance.
+        source: Key of the state before.
+        action: The action.
+        target: Key of the predicted or observed state after.
+        votes: How many sampled plans took it.
+        confidence: Probability that the world model gives its prediction; 1 once it was observed.
+        certified: It was observed.
+        refuted: A rival was observed.
+        cost: Resources of taking it: the worst case, or what is predicted (``costs="lm"``).
+        reward: What taking it earns, with the objective "visit".
+    """
+
+    id: int
+    source: str
+    action: Action
+    target: str
+    votes: int
+    confidence: float
+    certified: bool
+    refuted: bool
+    cost: Resources
+    reward: float = 0.0
+
+
 def write_problem(
-    graph: PlanGraph,
+    nodes: Nodes,
+    edges: Sequence[Edge],
     start: str,
     remaining: Mapping[str, int],
-    ends: Sequence[str],
+    ends: tuple[Sequence[str], bool],
     *,
     objective: Objective,
     horizon: int | None,
     discount: float,
-    confidence: float,
-    come_back: bool,
 ) -> tuple[PathProblem, tuple[int, ...]]:
-    """What `PlanGraph.path_problem` gives, with the ends settled.
+    """What `PlanGraph.path_problem` gives, of the edges that may be selected and of what :func:`ends_of` gives.
 
-    Args:
-        graph: The graph.
-        start: Key of the node where paths begin.
-        remaining: Counts left of each capped resource.
-        ends: Keys of the nodes where a path may end.
-        objective: "visit", "stay" or "save".
-        horizon: The most moves; None, with "visit" only, for enough.
-        discount: In (0, 1].
-        confidence: Predictions made with less are left out.
-        come_back: A path may end at the start too, but only after a move: the start gets one node more for that.
+    Where a path may come back to the start to end there, one more node stands for that.
 
     Raises:
         GraphError: A cost is unknown, or no horizon is enough.
     """
-    index = {node: i for i, node in enumerate(graph.nodes)}
-    usable = [(edge, index[edge.target]) for edge in graph.usable_edges(confidence)]
-    rewards = [graph.attributes(node)["reward"] for node in index]
-    terminals = [index[node] for node in ends]
+    index = {node: i for i, node in enumerate(nodes)}
+    moves = [(edge, index[edge.target]) for edge in edges]
+    rewards = [attributes["reward"] for attributes in nodes.values()]
+    named, come_back = ends
+    terminals = [index[node] for node in named]
     if come_back:
-        usable = [
-            (edge, head)
-            for edge, target in usable
-            for head in ([target, len(index)] if edge.target == start else [target])
-        ]
+        moves = [(edge, head) for edge, i in moves for head in ([i, len(index)] if edge.target == start else [i])]
         terminals.append(len(index))
-        rewards.append(graph.attributes(start)["reward"])
-    kinds = sorted(remaining)
-    edge_rewards = [edge.reward for edge, _ in usable]
+        rewards.append(nodes[start]["reward"])
     if objective == "save":  # what is on the way earns nothing: an end is worth its score less what it took
         ended = set(terminals)
         rewards = [reward if node in ended else 0.0 for node, reward in enumerate(rewards)]
+    kinds = sorted(remaining)
+    edge_rewards = [edge.reward for edge, _ in moves]
     problem = PathProblem(
         n_nodes=len(rewards),
-        edges=[(index[edge.source], head) for edge, head in usable],
+        edges=[(index[edge.source], head) for edge, head in moves],
         rewards=rewards,
-        costs=[[_known(edge, kind) for kind in kinds] for edge, _ in usable],
+        costs=[[_known(edge, kind) for kind in kinds] for edge, _ in moves],
         budgets=[remaining[kind] for kind in kinds],
         start=index[start],
         terminals=terminals,
@@ -78,14 +96,23 @@ def write_problem(
         objective="stay" if objective == "stay" else "visit",
         edge_rewards=edge_rewards if objective != "stay" and any(edge_rewards) else (),
     )
-    ids = tuple(edge.id for edge, _ in usable)
-    return (problem if horizon is not None else replace(problem, horizon=_enough(graph, problem, ids))), ids
+    if horizon is None:
+        problem = replace(problem, horizon=_enough(problem, [edge for edge, _ in moves]))
+    return problem, tuple(edge.id for edge, _ in moves)
 
 
 def ends_of(
-    graph: PlanGraph, start: str, objective: str, goals: Iterable[str] | None, *, any_end: bool
-) -> tuple[list[str], bool]:
+    nodes: Nodes,
+    terminals: Sequence[str],
+    start: str,
+    objective: str,
+    goals: Iterable[str] | None,
+    *,
+    any_end: bool,
+) -> tuple[Sequence[str], bool]:
     """Where a path may end, and whether it may come back to the start to end there.
+
+    ``terminals`` is where a path may end that stays at its end, the rest as for `PlanGraph.path_problem`.
 
     Raises:
         GraphError: The objective is none, a goal is no node, or there is nothing to end at.
@@ -95,33 +122,39 @@ def ends_of(
     if goals is not None and (any_end or objective != "visit"):
         raise GraphError('goals= goes with the objective "visit" alone, and not with any_end; else use set_goal')
     if any_end:
-        return [node for node in graph.nodes if node != start], False
+        return [node for node in nodes if node != start], False
     if objective != "visit":
-        return graph.terminals(start), False
+        return terminals, False
     if goals is not None:
-        named = list(dict.fromkeys(goals))
-        for goal in named:
-            graph.attributes(goal)
-        if not named:
-            raise GraphError("goals= names no node; name at least one")
-        return named, False
-    declared = [node for node in graph.nodes if graph.attributes(node)["goal"]]
+        return _named(nodes, list(dict.fromkeys(goals))), False
+    declared = [node for node, attributes in nodes.items() if attributes["goal"]]
     if declared:
         return declared, False
-    ends = [node for node in graph.nodes if graph.attributes(node)["plan_end"]]
-    if not ends:
+    plan_ends = [node for node, attributes in nodes.items() if attributes["plan_end"]]
+    if not plan_ends:
         raise GraphError(
             "no path can end anywhere: the graph has neither a goal nor the end of a folded plan; declare a goal with "
             "graph.set_goal(node) or goals=[node] (a reward alone makes no goal)"
         )
-    return [node for node in ends if node != start], start in ends
+    return [node for node in plan_ends if node != start], start in plan_ends
 
 
-def _enough(graph: PlanGraph, problem: PathProblem, ids: Sequence[int]) -> int:
+def _named(nodes: Nodes, goals: list[str]) -> list[str]:
+    """Goals that are given by their keys, if they are nodes."""
+    if not goals:
+        raise GraphError("goals= names no node; name at least one")
+    for goal in goals:
+        if goal not in nodes:
+            raise GraphError(f"there is no node {goal!r}")
+    return goals
+
+
+def _enough(problem: PathProblem, moves: Sequence[Edge]) -> int:
+    """A horizon that is enough for every path that may be best."""
     try:
         return solvers.enough_moves(problem)
     except solvers.EndlessError as error:
-        edges = [graph.edge(ids[edge]) for edge in error.circle]
+        edges = [moves[edge] for edge in error.circle]
         more = "... " if len(edges) > MOST_SHOWN else ""
         steps = "".join(f"{edge.source} --{edge.action}--> " for edge in edges[:MOST_SHOWN])
         circle = f"{steps}{more}{edges[0].source}"

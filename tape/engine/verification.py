@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from tape.engine.episode import Episode
-from tape.engine.executor import Executor, Outcome, Watch
+from tape.engine.execute import Executor, Outcome, Watch
+from tape.engine.loop import Planner
 from tape.engine.method import Method, method
-from tape.engine.planner import Planner
-from tape.engine.selection import SelectedPath
+from tape.engine.select import Path
 from tape.engine.settings import TapeConfig
 from tape.protocols import Domain, PlannedActor
 
@@ -22,7 +22,7 @@ class Verification(Protocol):
     def monitor(self) -> Watch:
         """Is told every step of a path that was committed to."""
 
-    async def plan(self) -> SelectedPath | None:
+    async def plan(self) -> Path | None:
         """The next path that may be committed to; None where every candidate of this round was refused.
 
         Raises:
@@ -30,7 +30,7 @@ class Verification(Protocol):
             BudgetExceededError: A call does not fit.
         """
 
-    async def follow(self, executor: Executor, planned: SelectedPath) -> Outcome:
+    async def follow(self, executor: Executor, planned: Path) -> Outcome:
         """Execute a path that was committed to, and count what comes of it."""
 
     def contradicted(self) -> None:

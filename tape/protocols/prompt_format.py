@@ -98,8 +98,8 @@ class PromptFormat:
     """A method ``ask(state, question)`` where the model follows instructions, so that anything can be asked.
 
     It gives the rules and what is known of a state, then the question, which says how to answer. The engine words the
-    questions of two roles: what actions cost (:class:`tape.engine.scorer.LmCostModel`) and which states are one
-    (:class:`tape.engine.projector.LmMerger`). Without the method these roles are refused at the start.
+    questions of two roles: what actions cost (``tape/engine/ablations/cost_model.py``) and which states are one
+    (``tape/engine/ablations/merger.py``). Without the method these roles are refused at the start.
     """
 
     # --- plans ----------------------------------------------------------------------------------

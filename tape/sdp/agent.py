@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
+from tape.agents.options import require_roles
 from tape.agents.tape import TapeAgent
-from tape.engine.context import RoleContext, require_roles
+from tape.engine.context import RoleContext
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.settings import TapeConfig
 from tape.engine.verification import verifying_method

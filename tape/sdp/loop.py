@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Protocol
 
+from tape.engine.compare import end_if_broken
 from tape.engine.episode import ActionRefused, Episode, EpisodeEnded, environment_faults
-from tape.engine.steps import end_if_broken, start_replanning
+from tape.engine.replan import start_replanning
 from tape.errors import BudgetExceededError, ConfigError, EnvironmentFaultError
 from tape.protocols import Action
 from tape.sdp.adapter import Adapter, Caps, KnowsTruth

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tape.engine.compare import mismatched
 from tape.engine.episode import Episode, EpisodeEnded
-from tape.engine.graph import UNKNOWN, Edge
-from tape.engine.planner import Planner
-from tape.engine.selection import SelectedPath
-from tape.engine.steps import mismatched, start_replanning
+from tape.engine.graph import UNKNOWN
+from tape.engine.graph_problem import Edge
+from tape.engine.loop import Planner
+from tape.engine.replan import start_replanning
+from tape.engine.select import Path
 from tape.engine.verification import Verification
 from tape.protocols import Action, State
 from tape.sdp.adapter import Adapter
@@ -63,7 +65,7 @@ class WalkChain:
     ) -> None:
         self._episode, self._adapter = episode, adapter
         self._planner, self._verification = planner, verification
-        self._planned: SelectedPath | None = None
+        self._planned: Path | None = None
         self._mismatch = False
         self._refused = 0
 
@@ -94,7 +96,7 @@ class WalkChain:
             start_replanning(episode, "refused", episode.result.replans + 1)
         self._planned, self._mismatch, self._refused = planned, False, len(episode.refused)
         episode.result.partial_walk |= planned.partial
-        path, state = planned.path, planned.graph.state
+        path, state = planned.edges, planned.graph.state
         if any(edge.target == UNKNOWN for edge in path):
             [edge] = path
             return (probe(edge.action), self._adapter.along([episode.state], [])[-1])
@@ -105,13 +107,13 @@ class WalkChain:
     def saw(self, outcome: Outcome, verdict: Verdict, tail: Chain) -> str | None:
         """Record a step in graph and memory; with verification, say where its commitment does not hold any more."""
         assert self._planned is not None
-        graph, memory, path = self._planned.graph, self._planner.memory, self._planned.path
+        graph, memory, path = self._planned.graph, self._planner.memory, self._planned.edges
         memory.add(outcome.before, outcome.action, outcome.after)
         left = sum(target.by is not None for target in tail)
         done: Edge = path[len(path) - left - verdict.k]  # what was done, however many of the edges after it came true
         known = done.target != UNKNOWN and outcome.action == done.action
         if known and mismatched(self._episode, done.target):
-            memory.refute(outcome.before, outcome.action, graph.state(done.target))
+            memory.contradict(outcome.before, outcome.action, graph.state(done.target))
         graph.certify(outcome.before, outcome.action, outcome.after)
         if self._verification is None:
             return None

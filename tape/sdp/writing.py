@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from tape.engine.actor import MAX_RETRIES
+from tape.engine.act import MAX_RETRIES
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Constraint, Forced, Regex, Request
 from tape.protocols import Acted, Action, Actor, Domain, State

@@ -105,11 +105,12 @@ def _differences(
 
 
 SAME_GRAPH = (
-    "Without the solver the LM selects, as said above, from the same graph (`tape/engine/candidates.py`); here it is "
-    "told the steps left. The best single plan is chosen on that graph too, by scores among the plans that fit: each "
-    "plan by itself, with what was sampled from further on along it, and none recombined. So the solver against the LM "
-    "shows what selecting by scores brings at all, and the solver against the best single plan what only a solver can "
-    "do. On Sokoban every sampled plan fits the steps left, so that is to join plans, not to keep the budget."
+    "Without the solver the LM selects, as said above, from the same graph (`tape/engine/ablations/offered.py`); "
+    "here it is told the steps left. The best single plan is chosen on that graph too, by scores among the plans "
+    "that fit: each plan by itself, with what was sampled from further on along it, and none recombined. So the "
+    "solver against the LM shows what selecting by scores brings at all, and the solver against the best single "
+    "plan what only a solver can do. On Sokoban every sampled plan fits the steps left, so that is to join plans, "
+    "not to keep the budget."
 )
 EXACT = (
     "Without constrained execution the same prompt, with the rest of the path in it, is answered freely, and nothing "

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tape.agents.base import Agent, LmAgent
 from tape.agents.tape import TapeAgent
 from tape.analysis.probe.record import Probe, RoleRecord
-from tape.engine.scorer import require_declared_scores
+from tape.engine.ablations.declared import require_declared_scores
 from tape.engine.settings import TapeConfig
 from tape.engine.verification import verifying_method
 from tape.errors import ConfigError

@@ -10,8 +10,8 @@ from solvers import Status
 from solvers.errors import SolverError
 from tape.analysis.why.data import Candidate
 from tape.analysis.why.selections import Pick, Rule, Selections, Stage, stages_of
+from tape.engine.ablations.selectors import PlanSelector
 from tape.engine.graph import PlanGraph
-from tape.engine.selector import PlanSelector
 from tape.errors import GraphError, TapeError
 from tape.trace import GraphFoldedEvent, PathSelectedEvent
 

@@ -1,6 +1,6 @@
 """What an agent's own rule of selection picks on one plan graph: under its budgets, and under others.
 
-The rule is that of :mod:`tape.engine.selection`: the horizon follows from what is left, predictions of little
+The rule is that of :mod:`tape.engine.select`: the horizon follows from what is left, predictions of little
 confidence are left out as long as a goal can be reached without them, and a partial path comes last. All answers are
 proven by an exact solver; costs and budgets are integer counts, so a smallest budget is exact too.
 """
@@ -17,7 +17,7 @@ import networkx as nx
 import solvers
 from solvers import Explanation, PathProblem
 from tape.engine.graph import PlanGraph
-from tape.engine.selector import CONFIDENCES
+from tape.engine.select import CONFIDENCES
 
 _SAME = 1e-12
 """Objectives that differ by less, relative to their size, are equal."""
@@ -66,7 +66,7 @@ class Rule:
 
 
 def stages_of(graph: PlanGraph, *, cautious: bool, partial: bool) -> tuple[Stage, ...]:
-    """The stages of :class:`tape.engine.selector.SolverSelector` on a graph, and last that of partial paths.
+    """The stages of :class:`tape.engine.select.SolverSelector` on a graph, and last that of partial paths.
 
     Args:
         graph: The plan graph.
@@ -221,7 +221,7 @@ class Selections:
         return self.rule.patience * max(1, self.most_moves(left))
 
     def most_moves(self, left: Mapping[str, int]) -> int:
-        """Most moves of a simple path that can be paid, as :func:`tape.engine.selection.most_moves` has it."""
+        """Most moves of a simple path that can be paid, as :func:`tape.engine.cost.most_moves` has it."""
         paid = [count // self.cheapest[kind] for kind, count in left.items() if self.cheapest[kind] > 0]
         return min([len(self.graph.nodes), *paid])
 

@@ -8,7 +8,8 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from tape.budget import in_units
-from tape.engine.graph import Edge, PlanGraph
+from tape.engine.graph import PlanGraph
+from tape.engine.graph_problem import Edge
 from tape.show.view.geometry import measure, view
 
 MOST_SHOWN = 28

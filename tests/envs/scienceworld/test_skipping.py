@@ -13,7 +13,7 @@ from envs.scienceworld.mismatch import PathNeeds
 from envs.scienceworld.prompts.chat import ChatFormat
 from tape.budget import Ledger
 from tape.engine.context import RoleContext
-from tape.engine.world_model import LmWorldModel
+from tape.engine.predict import LmWorldModel
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM

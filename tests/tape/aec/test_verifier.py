@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tape.aec.facts import Evidence, Grounded, GroundedStore
 from tape.aec.verifier import Rulebook, Verifier
 from tape.budget import Resources
-from tape.engine.progression import progress
 from tape.protocols import Action
 from tape.protocols.predicates import Assignment, Effects, Predicate
+from tape.protocols.progression import progress
 from tests.profiles import examples
 from tests.tape.aec.test_facts import grounded
 from tests.tape.aec.toy import HOLDING, BoxDomain, Seen, gem_in, locked, open_, outcome

@@ -11,9 +11,9 @@ import pytest
 from envs.sokoban.environment import SokobanEnvironment
 from tape import Budget, Ledger, Planned, TapeAgent, TapeConfig, TraceWriter
 from tape.agents.open_loop import OpenLoopAgent
+from tape.agents.planned import PricedPath
 from tape.agents.react import ReactAgent
 from tape.budget import Resources, kind_of
-from tape.engine.planned import PlannedPath
 from tape.errors import ConfigError, ModelError
 from tape.lm.base import Price, Request
 from tape.lm.registry import open_model
@@ -110,7 +110,7 @@ def test_alternatives_are_the_next_best_paths() -> None:
     planned = agent.plan(ToolEnvironment("Find a.", [quick, good]), budget=caps)
     assert planned.path[0] == 'find.good(name="a")'
     [other] = planned.alternatives
-    assert type(other) is PlannedPath
+    assert type(other) is PricedPath
     assert (other.path, other.cost) == (
         ('find.quick(name="a")', "answer(value=#1)"), {"usd": Decimal("0.001"), "steps": 2}
     )  # fmt: skip

@@ -17,9 +17,9 @@ from envs.sokoban.environment import SokobanEnvironment
 from tape.agents.tape import TapeAgent
 from tape.analysis.by_replay import Played, replay
 from tape.analysis.from_file import from_file
+from tape.approval import Approval
 from tape.budget import Budget
 from tape.cgdp.agents.cgdp import CgdpAgent
-from tape.engine.approval import Approval
 from tape.errors import ModelError, TraceError
 from tape.lm.scripted import ScriptedLM
 from tape.sdp.agent import SdpAgent

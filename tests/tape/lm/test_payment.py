@@ -15,7 +15,7 @@ from tape.lm.batching import EpisodeBatch
 from tape.lm.cache import CachedLM
 from tape.lm.scripted import ScriptedLM
 from tape.trace import LedgerEvent
-from tests.tape.engine.test_extension import NearSighted
+from tests.tape.engine.test_loop import NearSighted
 from tests.tape.helpers import CORRIDOR, play
 
 PRICE = Price(Decimal("1e-6"), Decimal("1e-6"))

@@ -18,12 +18,12 @@ import pytest
 
 from envs.sokoban.environment import SokobanEnvironment
 from tape.budget import Budget, Ledger
-from tape.engine.actor import LmActor
+from tape.engine.act import LmActor
 from tape.engine.context import RoleContext
 from tape.engine.episode import Episode
-from tape.engine.proposer import LmProposer
+from tape.engine.predict import LmWorldModel
+from tape.engine.sample import LmProposer
 from tape.engine.settings import TapeConfig
-from tape.engine.world_model import LmWorldModel
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import LanguageModel, Request
 from tape.lm.registry import open_model

@@ -13,7 +13,7 @@ import pytest
 from envs.sokoban.environment import SokobanEnvironment
 from tape.analysis.revalidation import revalidate
 from tape.budget import Budget, Ledger
-from tape.engine.actor import MAX_RETRIES, LmActor
+from tape.engine.act import MAX_RETRIES, LmActor
 from tape.engine.context import RoleContext
 from tape.engine.settings import TapeConfig
 from tape.lm.accounting import AccountedLM

@@ -104,7 +104,7 @@ def episode(task: str = "Find out who rules Olemund.", *, success: bool = True) 
     first, second = graph(), graph("hint", without=WAYS)
     second.fold(["hint", "answer"], ["ask a person"])
     second.certify("start", "search cheap", "hint")
-    second.refute("start", "search cheap", "rumour")
+    second.contradict("start", "search cheap", "rumour")
     for edge in second.edges():
         second.set_cost(edge.id, Resources({"steps": 1, "usd": 4_000}))
     second.set_reward("answer", 0.8, goal=True)

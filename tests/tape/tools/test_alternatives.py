@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tape.engine.expansion
+import tape.engine.fold
 from tape.budget import Resources
-from tape.engine.expansion import add_variants, possible
+from tape.engine.fold import add_variants
 from tape.engine.graph import PlanGraph
-from tape.engine.selector import SolverSelector
+from tape.engine.predict import possible
+from tape.engine.select import SolverSelector
 from tape.tools import Tool, tool
 from tape.tools.calls import Call, answer, call, parse
 from tape.tools.domain import ToolDomain
@@ -81,7 +82,7 @@ def test_every_state_on_the_way_is_supported_by_the_plan_once() -> None:
 
 
 def test_past_the_limit_the_plans_own_variants_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tape.engine.expansion, "MOST_STATES", 3)
+    monkeypatch.setattr(tape.engine.fold, "MOST_STATES", 3)
     here = domain()
     calls = [*(call("multiply", "quick", a=1, b=k) for k in range(8)), answer("#8")]
     graph, actions = built(here, calls)
@@ -114,7 +115,7 @@ def test_where_no_variant_is_possible_the_plan_is_cut_at_the_call() -> None:
     assert possible_calls(both, QUICK, SUM, END) == [QUICK]
     assert possible_calls(ToolState().with_failure(DIVIDE, "by zero"), DIVIDE, SUM, END) == [DIVIDE]
     assert possible_calls(both, call("add", a=1, b=3), EXACT, END) == [call("add", a=1, b=3), EXACT]
-    assert possible(domain(), both, []) == []
+    assert possible(domain(), both, []) == ()
 
 
 @given(plans(most=5), st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["quick", "exact"])), max_size=6))

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from tape.analysis.why.selections import Rule, stages_of
 from tape.budget import Resources
-from tape.engine.graph import Edge, PlanGraph
-from tape.engine.selection import most_moves
+from tape.engine.cost import most_moves
+from tape.engine.graph import PlanGraph
+from tape.engine.graph_problem import Edge
 
 KINDS = ("steps", "usd")
 
@@ -42,7 +43,7 @@ def random_case(seed: int) -> tuple[PlanGraph, Rule]:
         graph.set_cost(edge.id, Resources(dear))
     if rng.random() < 0.3 and any(graph.edges()):
         edge = rng.choice([*graph.edges()])
-        graph.refute(edge.source, edge.action, edge.target)
+        graph.contradict(edge.source, edge.action, edge.target)
     left = {"steps": rng.randint(0, 4), "usd": rng.randint(0, 5)}
     stages = stages_of(graph, cautious=rng.random() < 0.5, partial=rng.random() < 0.4)
     patience = rng.choice([None, 1, 7] if acyclic else [None, 1])

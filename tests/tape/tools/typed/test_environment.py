@@ -12,8 +12,8 @@ from tape.agents.open_loop import OpenLoopAgent
 from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
+from tape.approval import Approval, ApprovalRequest
 from tape.budget import Budget
-from tape.engine.approval import Approval, ApprovalRequest
 from tape.errors import ConfigError, UnknownNameError
 from tape.lm.base import LanguageModel, Request
 from tape.lm.scripted import ScriptedLM

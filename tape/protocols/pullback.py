@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tape.budget import Resources, in_units
-from tape.engine.progression import Held, Interface
 from tape.protocols.predicates import Predicate
+from tape.protocols.progression import Held, Interface
 
 WitnessKind = Literal["conflict", "lost", "uncovered", "resource"]
 

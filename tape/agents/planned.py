@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from tape.approval import amounts
 from tape.budget import Resources
-from tape.engine.approval import amounts
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.graph import UNKNOWN, PlanGraph
-from tape.engine.planner import Planner
-from tape.engine.selection import SelectedPath
+from tape.engine.loop import Planner
+from tape.engine.select import Path, best_paths
 from tape.errors import BudgetExceededError
 from tape.protocols import Action
 
 
 @dataclass(frozen=True)
-class PlannedPath:
+class PricedPath:
     """A path that was planned and not executed.
 
     Attributes:
@@ -37,22 +37,22 @@ class PlannedPath:
     partial: bool = False
 
     @classmethod
-    def of(cls, selected: SelectedPath) -> PlannedPath:
+    def of(cls, path: Path) -> PricedPath:
         """A path as the selector gave it."""
-        edges = selected.path
+        edges = path.edges
         known = bool(edges) and edges[-1].target != UNKNOWN
-        value = selected.graph.attributes(edges[-1].target)["reward"] if known else None
+        value = path.graph.attributes(edges[-1].target)["reward"] if known else None
         return cls(
-            path=tuple(edge.action for edge in edges),
+            path=path.actions,
             cost=amounts(sum((edge.cost for edge in edges), Resources())),
             costs=tuple(amounts(edge.cost) for edge in edges),
             value=None if value is None else float(value),
-            partial=selected.partial,
+            partial=path.partial,
         )
 
 
 @dataclass(frozen=True)
-class Planned(PlannedPath):
+class Planned(PricedPath):
     """What one round of planning came to; false where there is no path, or nothing left to do.
 
     Attributes:
@@ -67,7 +67,7 @@ class Planned(PlannedPath):
             :attr:`tape.EpisodeResult.explanation`.
     """
 
-    alternatives: tuple[PlannedPath, ...] = ()
+    alternatives: tuple[PricedPath, ...] = ()
     graph: PlanGraph = field(default_factory=PlanGraph)
     spent: Mapping[str, Decimal | None] = field(default_factory=dict)
     left: Mapping[str, Decimal | None] = field(default_factory=dict)
@@ -79,29 +79,30 @@ class Planned(PlannedPath):
         return bool(self.path)
 
 
-class Planning:
-    """One round of planning in an episode that has begun.
+class OneRound:
+    """One round of planning in an episode, without executing anything.
 
     Args:
-        episode: The episode.
+        planner_of: Makes the episode's planner.
         alternatives: How many of the next best paths to look for.
     """
 
-    def __init__(self, episode: Episode, alternatives: int) -> None:
-        self._episode, self._most = episode, alternatives
+    def __init__(self, planner_of: Callable[[Episode], Planner], alternatives: int) -> None:
+        self._planner_of, self._most = planner_of, alternatives
         self._graph = PlanGraph()
-        self._selected: SelectedPath | None = None
-        self._others: Sequence[SelectedPath] = ()
+        self._best: Path | None = None
+        self._others: Sequence[Path] = ()
 
-    async def run(self, planner: Planner) -> None:
+    async def play(self, episode: Episode) -> None:
         """Plan.
 
         Raises:
             EpisodeEnded: There is no path; never as a limit at which a final answer is asked for.
         """
+        planner = self._planner_of(episode)
         try:
-            self._selected = await planner.plan()
-            self._others = planner.next_best(self._selected, self._most)
+            self._best = await planner.plan()
+            self._others = _next_best(episode, self._best, self._most)
         except EpisodeEnded as end:
             end.limit = False
             raise
@@ -112,22 +113,26 @@ class Planning:
         finally:
             self._graph = planner.graph
 
-    def planned(self) -> Planned:
+    def planned(self, episode: Episode) -> Planned:
         """What it came to."""
-        ledger, result = self._episode.ledger, self._episode.result
-        best = PlannedPath() if self._selected is None else PlannedPath.of(self._selected)
-        found = self._selected is not None
+        result, best = episode.result, self._best
+        path = PricedPath() if best is None else PricedPath.of(best)
         return Planned(
-            path=best.path,
-            cost=best.cost,
-            costs=best.costs,
-            value=best.value,
-            partial=best.partial,
-            alternatives=tuple(map(PlannedPath.of, self._others)),
+            **vars(path),
+            alternatives=tuple(map(PricedPath.of, self._others)),
             graph=self._graph,
-            spent=amounts(ledger.used),
-            left=amounts(self._episode.remaining()),
-            end_state="" if found else result.end_state,
-            detail="" if found else result.detail,
-            explanation=None if found else result.explanation,
+            spent=amounts(episode.ledger.used),
+            left=amounts(episode.remaining()),
+            end_state=result.end_state if best is None else "",
+            detail=result.detail if best is None else "",
+            explanation=result.explanation if best is None else None,
         )
+
+
+def _next_best(episode: Episode, best: Path, k: int) -> list[Path]:
+    """The k best paths beside the best one; fewer where there are no more, none beside a partial one."""
+    if k == 0 or best.partial:
+        return []
+    mine = [edge.id for edge in best.edges]
+    found = best_paths(episode, best.graph, k + 1)
+    return [other for other in found if [edge.id for edge in other.edges] != mine][:k]

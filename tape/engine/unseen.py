@@ -1,12 +1,15 @@
-"""How likely it is that what a plan assumes is so: a plan graph's nodes beyond an assumption are worth that much less.
+"""What plans assume about things that have not been seen yet, in partially observable domains [ours].
 
-A plan in a partially observable household may rest on where nobody has looked. Without this, the shortest path would
-be chosen however unlikely its assumption; with it, the expected number of steps left at the goal decides [ours].
+Plans are sampled under hypotheses drawn from the model's own beliefs (:func:`draw_hypotheses`). The reward of a node
+beyond an assumption is multiplied by how likely the assumption is (:class:`Likelihood`), so the solver takes the path
+with the best expected end and not the shortest one. Domains without such assumptions are not touched.
 """
 
 from __future__ import annotations
 
 import math
+import random
+from collections import Counter
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -24,11 +27,7 @@ FoldedPlan: TypeAlias = tuple[Sequence[Action], Sequence[str]]
 
 
 class Weigher:
-    """Asks the model how likely predicates are; each once per state.
-
-    Args:
-        context: The episode's model and prompts.
-    """
+    """Asks the model how likely predicates are; each once per state."""
 
     def __init__(self, context: RoleContext) -> None:
         self._context = context
@@ -50,11 +49,7 @@ class Weigher:
 
 
 class Likelihood:
-    """Puts on the nodes of a plan graph how likely what the plans assume is.
-
-    Args:
-        context: The episode's model and prompts.
-    """
+    """Puts on the nodes of a plan graph how likely what the plans assume is."""
 
     def __init__(self, context: RoleContext) -> None:
         self._context = context
@@ -64,11 +59,6 @@ class Likelihood:
         """Put on every node of some paths how likely what they assume up to there is.
 
         Nothing happens in a domain without assumptions. What the model cannot be asked about counts as certain.
-
-        Args:
-            graph: The plan graph.
-            start: The state from which the paths go.
-            paths: Of plans from there.
         """
         domain = self._context.domain
         unseen = domain.unseen
@@ -84,3 +74,43 @@ class Likelihood:
                 to_come = unseen.assumptions(graph.state(node), actions[i:])
                 so_far = [likely.get(predicate, 1.0) for predicate in predicates if predicate not in to_come]
                 graph.set_likelihood(node, certain * math.prod(so_far))
+
+
+async def draw_hypotheses(
+    context: RoleContext, weigher: Weigher, state: State, count: int, seed: int
+) -> list[State] | None:
+    """States with what each of ``count`` plans from a state is to assume.
+
+    Each thing's places are drawn without replacement, by the model's probabilities (Gumbel top-k); things of which the
+    same is known are assumed in different places. Where there are too few, they are gone through again.
+
+    Returns:
+        None where nothing has to be assumed, or the model cannot be asked.
+    """
+    source = context.domain.hypotheses
+    if source is None:
+        return None
+    groups = [group for group in source.required(state) if group]
+    if not groups:
+        return None
+    likely = await weigher.weigh(state, [p for group in groups for p in group])
+    rng = random.Random(f"suppose:{seed}")
+    alike = Counter(tuple(p for p in group if p in likely) for group in groups)
+    if () in alike:
+        return None
+    orders = {group: _order(rng, group, likely) for group in alike}
+    return [
+        source.hypothesise(state, [p for group, n in alike.items() for p in _turn(orders[group], i, n)])
+        for i in range(count)
+    ]
+
+
+def _order(rng: random.Random, group: Sequence[Predicate], likely: dict[Predicate, float]) -> list[Predicate]:
+    """A random order in which likelier ones tend to come first."""
+    keys = {p: math.log(max(likely[p], 1e-12)) - math.log(-math.log(rng.random() or 1e-12)) for p in group}
+    return sorted(group, key=lambda p: (-keys[p], p))
+
+
+def _turn(order: Sequence[Predicate], turn: int, count: int) -> list[Predicate]:
+    """The next ``count`` of an order, which begins again at its end."""
+    return [order[(turn * count + k) % len(order)] for k in range(count)]

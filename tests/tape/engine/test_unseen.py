@@ -18,8 +18,8 @@ from tape.agents.tape import TapeAgent
 from tape.budget import Ledger
 from tape.engine.context import RoleContext
 from tape.engine.graph import PlanGraph
-from tape.engine.likelihood import FoldedPlan, Likelihood
-from tape.engine.selector import SolverSelector
+from tape.engine.select import SolverSelector
+from tape.engine.unseen import FoldedPlan, Likelihood
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import Choice, Request, Usage
 from tape.lm.scripted import ScriptedLM

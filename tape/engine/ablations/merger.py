@@ -1,56 +1,21 @@
-"""The projector z where the environment's own is not enough: the LM reads what was observed, and merges states."""
+"""f_theta by the model (``projector="lm"``): which states are one node of the plan graph."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from tape.budget import Resources
 from tape.engine.context import RoleContext
-from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Request
-from tape.protocols import Action, State
+from tape.protocols import State
 
-ROLE, MERGE_ROLE = "project", "merge"
+MERGE_ROLE = "merge"
 
 _OFFERED, _LONGEST = 6, 600
 """How many known states a new one is compared with, and how many characters of each are shown."""
 
 _NONE = "none"
-
-
-class LmProjector:
-    """Asks the model what an observation leaves open, greedily; in most environments nothing is open.
-
-    Args:
-        context: The episode's model and prompts.
-    """
-
-    def __init__(self, context: RoleContext) -> None:
-        self._context = context
-
-    async def project(self, state: State) -> State:
-        """The state as it is after reading.
-
-        Raises:
-            BudgetExceededError: The call does not fit; it was not made.
-        """
-        prompt_format = self._context.prompt_format
-        request = prompt_format.project_request(state)
-        if request is None:
-            return state
-        [completion] = await self._context.lm.generate([replace(request, role=ROLE)])
-        try:
-            return prompt_format.read_project(state, completion.texts[0])
-        except InvalidOutputError as error:
-            self._context.count_malformed(ROLE, completion.texts[0], error)
-            return prompt_format.unread(state)
-
-    def worst_case(self, state: State, action: Action) -> Resources:
-        """The most that reading what an action brings can use."""
-        request = self._context.prompt_format.longest_project_request(state, action)
-        return Resources() if request is None else self._context.lm.worst_case(replace(request, role=ROLE))
 
 
 class LmMerger:
@@ -74,15 +39,12 @@ class LmMerger:
         own = self._context.domain.key(state)
         return self._node.get(own, own)
 
-    async def settle(self, states: Sequence[State], expected: str | None = None) -> None:
-        """Settle the nodes of new states, in one batch of requests.
+    async def merge(self, states: Sequence[State], expected: str | None = None) -> None:
+        """Decide which nodes new states belong to, in one batch of requests.
 
         Args:
             states: They may be known already.
             expected: Key of a node that is offered first, whatever it reads like: the one that was predicted.
-
-        Raises:
-            BudgetExceededError: The calls do not fit; they were not made.
         """
         fresh = {self._context.domain.key(state): state for state in states}
         fresh = {key: state for key, state in fresh.items() if key not in self._node}
@@ -104,7 +66,7 @@ class LmMerger:
                 self._node[key] = self._node[offered[int(answer) - 1]]
 
     def worst_case(self, state: State) -> Resources:
-        """The most that settling the node of what comes next can use, as far as this state tells."""
+        """The most that merging what comes next can use, as far as this state tells."""
         filler = "1 " * (_LONGEST // 2)
         return self._context.lm.worst_case(self._request(state, filler, [filler] * _OFFERED))
 

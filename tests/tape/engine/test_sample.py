@@ -11,7 +11,9 @@ from tape.agents.open_loop import OpenLoopAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Ledger
 from tape.engine.context import RoleContext
-from tape.engine.proposer import LmProposer
+from tape.engine.episode import EpisodeEnded
+from tape.engine.result import EpisodeResult
+from tape.engine.sample import LmProposer, require_read
 from tape.engine.settings import PAPER, TapeConfig
 from tape.lm.accounting import AccountedLM
 from tape.lm.batching import EpisodeBatch
@@ -114,3 +116,24 @@ def test_the_papers_algorithm_is_a_configuration_to_which_more_can_be_said() -> 
     assert TapeConfig.paper(extend=3, horizon=9) == TapeConfig.make(**{**PAPER, "extend": 3, "horizon": 9})
     usual, paper = dict(TapeConfig()), dict(TapeConfig.paper())
     assert {name for name in usual if usual[name] != paper[name]} == set(PAPER)
+
+
+@pytest.mark.parametrize(
+    ("plans", "said"),
+    [
+        ([Plan((), valid=False), Plan(())], "2 sampled after 0 steps 1 could not be read and 1 had no action; try"),
+        ([Plan(()), Plan(())], "of 2 sampled after 0 steps 2 had no action; try another model or more plans"),
+        ([Plan((), valid=False)], "of 1 sampled after 0 steps 1 could not be read; try"),
+    ],
+)
+def test_where_no_plan_has_an_action_it_is_said_what_they_were_and_what_to_do(plans: list[Plan], said: str) -> None:
+    class Reading:
+        result = EpisodeResult(end_state="", success=False)
+
+    with pytest.raises(EpisodeEnded) as ended:
+        require_read(Reading(), plans)  # type: ignore[arg-type]
+    assert ended.value.end_state == "no_plan"
+    assert said in ended.value.detail
+    assert "tape probe MODEL ENVIRONMENT" in ended.value.detail
+    for others in ([], [*plans, Plan(("R",))]):
+        require_read(Reading(), others)  # type: ignore[arg-type]

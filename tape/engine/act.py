@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from tape.budget import Resources
 from tape.engine.context import RoleContext
+from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.settings import Execution
 from tape.errors import InvalidOutputError
-from tape.protocols import Acted, Action, State
+from tape.protocols import Acted, Action, Actor, State
 
 MAX_RETRIES = 3
 """Most further samples of an action that could not be read."""
@@ -72,3 +73,34 @@ class LmActor:
         once = self._context.lm.worst_case(self._context.prompt_format.act_request(state, remaining, None, plan))
         calls = 1 if self._execution == "constrained" else 1 + MAX_RETRIES
         return sum([once] * calls, Resources())
+
+
+async def write_action(
+    episode: Episode, actor: Actor, planned: Action | None, plan: Sequence[Action], tries: int = 0
+) -> tuple[Action, str]:
+    """Let the actor write an action of the environment, trying again where it cannot be read.
+
+    Args:
+        episode: The episode.
+        actor: Writes it.
+        planned: The action to write, or None for a free choice.
+        plan: What the actor is shown of a plan.
+        tries: How often it was written before in this step; part of the seed.
+
+    Returns:
+        The action and the words around it.
+
+    Raises:
+        ActionRefused: The planned action was refused; no call was made for it.
+        EpisodeEnded: ``invalid_output``.
+    """
+    if planned is not None and episode.config.execution != "free":
+        await episode.approve(planned, plan[1:])  # before its writing is paid for
+    admissible = episode.env.domain.admissible(episode.state)
+    for attempt in range(MAX_RETRIES + 1):
+        seed = episode.seed_for("act", episode.result.steps, tries * (MAX_RETRIES + 1) + attempt)
+        state = episode.state if planned is not None else episode.to_choose_in()
+        acted = await actor.act(state, episode.remaining(), planned, plan, seed)
+        if acted.action is not None and (admissible is None or acted.action in admissible):
+            return acted.action, acted.text
+    raise EpisodeEnded("invalid_output", f"no action could be read in {MAX_RETRIES + 1} samples")

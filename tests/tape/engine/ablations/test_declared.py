@@ -11,8 +11,8 @@ from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.state import State
 from envs.sokoban.xsb import parse
 from tape.agents.tape import TapeAgent
+from tape.engine.ablations.declared import DeclaredScorer
 from tape.engine.graph import GOAL_SCORE
-from tape.engine.scorer import DeclaredScorer
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.lm.scripted import ScriptedLM

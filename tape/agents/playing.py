@@ -1,0 +1,90 @@
+"""One episode from its reset to its result, whatever the agent does in between."""
+
+from __future__ import annotations
+
+from solvers.errors import SolverError
+from tape.agents.final_answer import FinalAnswer
+from tape.agents.options import Play
+from tape.budget.deadline import KIND as WALL
+from tape.engine.episode import ActionRefused, Episode, EpisodeEnded, environment_faults
+from tape.errors import (
+    BudgetExceededError,
+    ConstraintError,
+    EnvironmentFaultError,
+    GraphError,
+    InvalidOutputError,
+    ModelError,
+)
+from tape.trace import FinishedEvent
+
+
+async def play_to_end(episode: Episode, env_seed: int, play: Play) -> None:
+    """Reset the environment and play; how that ends becomes the episode's end state."""
+    result = episode.result
+    result.end_state = "interrupted"
+    try:
+        async with episode.deadline.timeout() as timeout:
+            await _until_it_ends(episode, env_seed, play)
+    except TimeoutError as error:
+        if not timeout.expired():
+            raise
+        left_behind = getattr(error.__cause__, "__notes__", ())  # what did not end when it was cancelled
+        result.end_state = f"budget:{WALL}"
+        result.detail = "; ".join((str(episode.deadline.error()), *left_behind))
+
+
+async def _until_it_ends(episode: Episode, env_seed: int, play: Play) -> None:
+    result, answer = episode.result, None
+    try:
+        await episode.reset(env_seed)
+        episode.require_known_costs()
+        episode.end_if_solved()
+        answer = FinalAnswer.reserved(episode)
+        await play(episode)
+        result.end_state = "failure"
+    except EpisodeEnded as end:
+        result.end_state, result.detail = end.end_state, end.detail
+        if end.end_state == "infeasible" and episode.refused and not isinstance(end, ActionRefused):
+            result.detail += f"; refused: {', '.join(episode.refused)}"
+        if answer is not None and end.limit:
+            await answer.give()
+    except BudgetExceededError as error:
+        result.end_state, result.detail = f"budget:{error.kind}", str(error)
+        if answer is not None:
+            await answer.give()
+    except (ModelError, ConstraintError) as error:
+        result.end_state, result.detail = "model_error", str(error)
+    except EnvironmentFaultError as error:
+        result.end_state, result.detail = "env_error", str(error)
+    except InvalidOutputError as error:
+        # Roles and agents cope with what they ask for; this came up where nobody did, and ends this episode alone.
+        result.end_state, result.detail = "invalid_output", str(error)
+    except (SolverError, GraphError) as error:  # a problem that cannot be solved, or not even be written
+        result.end_state, result.detail = "solver_error", str(error)
+    finally:
+        if answer is not None:
+            answer.drop()
+
+
+def account(episode: Episode) -> None:
+    """Fill in what the episode used and measured, and log its end."""
+    result, lm, env = episode.result, episode.roles.lm, episode.env
+    try:
+        with environment_faults("asking for the answer failed"):
+            result.answer = env.answered_value()
+        with environment_faults("measuring the episode failed"):
+            measured = env.measures()
+            result.measures = dict(sorted({**result.measures, **measured}.items()))
+    except EnvironmentFaultError as error:
+        result.detail = f"{result.detail}; {error}".removeprefix("; ")
+    result.malformed = episode.roles.malformed
+    result.lm_calls = dict(sorted(lm.calls.items()))
+    result.prompt_tokens = dict(sorted(lm.prompts.items()))
+    result.completion_tokens = dict(sorted(lm.completions.items()))
+    result.used = dict(episode.ledger.used)
+    result.paid = dict(episode.ledger.paid)
+    result.budget_violations = list(episode.ledger.overspent())
+    result.broken_declarations = dict(episode.ledger.violations)
+    result.wall_seconds = episode.deadline.elapsed()
+    result.wall_overrun_seconds = episode.deadline.overrun()
+    episode.trace.write(FinishedEvent(result=result.model_dump()))

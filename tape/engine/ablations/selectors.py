@@ -1,0 +1,130 @@
+"""Selectors in the solver's place: the LM (the ablation of TAPE table 2) and the best single plan (Best-of-N)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import solvers
+from solvers import PathProblem, PathSolution, Status
+from tape.engine.ablations.offered import chains, offered, prefixes, shown
+from tape.engine.context import RoleContext
+from tape.engine.graph import PlanGraph
+from tape.engine.select import Selection, reaches_goal, stages
+from tape.lm.base import Choice
+from tape.seeds import derive
+
+
+class PlanSelector:
+    """The best single plan that keeps every budget: plans are rolled out and scored, but not recombined (Best-of-N).
+
+    Of the paths of the graph it takes only those along one sampled plan
+    (:func:`tape.engine.ablations.offered.chains`), by the objective of the solver and with the same preference for
+    confident predictions.
+
+    Args:
+        discount: In (0, 1].
+        cautious: As of :class:`tape.engine.select.SolverSelector`.
+    """
+
+    name = "best_plan"
+
+    def __init__(self, discount: float = 1.0, *, cautious: bool = False) -> None:
+        self._discount, self._cautious = discount, cautious
+
+    async def select(
+        self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
+    ) -> Selection:
+        """Compare the plans' paths; INFEASIBLE where none of them fits."""
+        plans = chains(graph, start)
+        for confidence, problem, ids in stages(
+            graph, start, remaining, horizon, self._discount, cautious=self._cautious, any_end=any_end
+        ):
+            solution = self._best(graph, plans, problem, ids, horizon)
+            found = Selection(solution, tuple(ids[e] for e in solution.edges), problem, confidence)
+            if reaches_goal(graph, found.path):
+                break
+        return found
+
+    def _best(
+        self,
+        graph: PlanGraph,
+        plans: Sequence[tuple[int, ...]],
+        problem: PathProblem,
+        ids: Sequence[int],
+        horizon: int,
+    ) -> PathSolution:
+        """The best beginning of a plan that the problem allows."""
+        index = {number: move for move, number in enumerate(ids)}
+        ends = {node for number, node in enumerate(graph.nodes) if number in problem.terminals}
+        paths = [path for path in prefixes(graph, plans, ends) if len(path) <= horizon]
+        moves = [tuple(index[number] for number in path) for path in paths if index.keys() >= {*path}]
+        fitting = [one for one in moves if _fits(problem, one)]
+        if not fitting:
+            return PathSolution(Status.INFEASIBLE, solver=self.name, message="no sampled plan fits")
+        # max() keeps the first of equals.
+        return _solution(problem, max(fitting, key=lambda one: solvers.objective_of(problem, one)), self.name)
+
+
+def _fits(problem: PathProblem, moves: Sequence[int]) -> bool:
+    used = solvers.consumption_of(problem, moves)
+    return all(count <= left for count, left in zip(used, problem.budgets, strict=True))
+
+
+def _solution(problem: PathProblem, moves: Sequence[int], name: str, message: str = "") -> PathSolution:
+    """A path that somebody has chosen; nothing is proven of it."""
+    return PathSolution(
+        Status.FEASIBLE,
+        edges=tuple(moves),
+        nodes=(problem.start, *(problem.edges[move][1] for move in moves)),
+        objective=solvers.objective_of(problem, moves),
+        consumption=solvers.consumption_of(problem, moves),
+        solver=name,
+        message=message,
+    )
+
+
+class LmSelector:
+    """The LM picks among paths of the same graph that the solver would select on; budgets are its own concern.
+
+    It is shown the paths with their scores and with what they need beside what is left, where its prompts can say so
+    (:func:`tape.protocols.prompt_format.offered_text`). Its path is reported as FEASIBLE: nothing is proven.
+
+    Args:
+        context: The episode's model and prompts.
+        temperature: Sampling temperature.
+        seed: Seed of its choices, and of which random paths it is offered in which order.
+    """
+
+    def __init__(self, context: RoleContext, temperature: float, seed: int) -> None:
+        self.name = f"lm:{context.lm.name}"
+        self._context, self._temperature, self._seed = context, temperature, seed
+        self._asked = 0
+
+    async def select(
+        self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
+    ) -> Selection:
+        """Offer paths of the graph (:func:`tape.engine.ablations.offered.offered`); take the one the model names."""
+        problem, ids = graph.path_problem(start, remaining, horizon, objective=graph.objective, any_end=any_end)
+        index = {number: move for move, number in enumerate(ids)}
+        ends = [node for number, node in enumerate(graph.nodes) if number in problem.terminals]
+        seed = derive(self._seed, self._asked) if self._asked else self._seed
+        self._asked += 1
+        kinds = sorted(remaining)
+        paths = offered(graph, start, ends, kinds, horizon, random.Random(f"offer:{seed}"))
+        if not paths:
+            none = PathSolution(Status.INFEASIBLE, solver=self.name, message="no path leads to an end")
+            return Selection(none, (), problem)
+        request = self._context.prompt_format.select_request(graph.state(start), shown(graph, paths, kinds), remaining)
+        [completion] = await self._context.lm.generate([replace(request, temperature=self._temperature, seed=seed)])
+        assert isinstance(request.constraint, Choice)
+        answer = completion.texts[0]
+        if answer in request.constraint.options:
+            path = paths[request.constraint.options.index(answer)]
+        else:
+            self._context.count_malformed("select", answer)
+            path = paths[0]
+        moves = [index[number] for number in path]
+        message = "chosen by the LM; optimality and budgets are not checked"
+        return Selection(_solution(problem, moves, self.name, message), path, problem)

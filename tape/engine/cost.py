@@ -1,0 +1,134 @@
+"""What the edges of a plan graph cost, and what is left to pay for them (TAPE section 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Protocol
+
+from tape.budget import Budget, Ledger, Resources, in_units
+from tape.engine.episode import Episode, EpisodeEnded
+from tape.engine.graph import PlanGraph
+from tape.engine.graph_problem import Edge
+from tape.engine.project import LmProjector
+from tape.lm.base import FREE
+from tape.protocols import Action, PlannedActor, State
+
+PAID = {"calls", "tokens", "usd"}
+"""The kinds that model calls use."""
+
+SPARE = "planning"
+"""The name of the ledger that holds what a path in hand leaves over."""
+
+
+class CostModel(Protocol):
+    """C_theta: predicts what actions use."""
+
+    async def predict(self, pairs: Sequence[tuple[State, Action]], kinds: Collection[str]) -> list[Resources]:
+        """What each action is predicted to use of some kinds; the declared worst case of all others."""
+
+
+class CallCosts:
+    """The worst case of the model calls that one step takes: the actor writes the action, and the result is read."""
+
+    def __init__(self, episode: Episode, actor: PlannedActor) -> None:
+        self._episode, self._actor = episode, actor
+        self._projector = LmProjector(episode.roles)
+
+    def of(self, state: State, remaining: Mapping[str, int], plan: Sequence[Action]) -> Resources:
+        """The worst case of writing the first action of a plan and of reading what it brings."""
+        return self.writing(state, remaining, plan) + (self.reading(state, plan[0]) if plan else Resources())
+
+    def writing(self, state: State, remaining: Mapping[str, int], plan: Sequence[Action]) -> Resources:
+        """The worst case of the actor's call."""
+        return self._actor.worst_case(state, remaining, plan) if self._are_paid() else Resources()
+
+    def reading(self, state: State, action: Action) -> Resources:
+        """The worst case of reading what an action brings."""
+        if not self._are_paid():
+            return Resources()
+        merger = self._episode.merger
+        merging = Resources() if merger is None else merger.worst_case(state)
+        return self._projector.worst_case(state, action) + merging
+
+    def _are_paid(self) -> bool:
+        """Whether a cap concerns model calls; else their tokens need not be counted."""
+        paid = PAID - {"usd"} if self._episode.roles.lm.price == FREE else PAID
+        return bool(paid & set(self._episode.remaining()))
+
+
+async def put_costs(graph: PlanGraph, episode: Episode, calls: CallCosts, predicted: CostModel | None) -> None:
+    """AnnotateGraph, the edges: each gets its worst case, the agent's own calls included, or what is predicted.
+
+    Raises:
+        BudgetExceededError: A prediction does not fit; every edge has its worst case by then.
+    """
+    domain, remaining = episode.env.domain, episode.remaining()
+    edges = [*graph.edges()]
+    for edge in edges:
+        graph.set_cost(edge.id, domain.cost(graph.state(edge.source), edge.action))
+    # The actor is shown the rest of the path, so its call may be as long as the longest path that can be paid.
+    longest = [max((edge.action for edge in edges), key=len, default="")] * most_moves(graph, remaining)
+    writing = {e: calls.writing(graph.state(e), remaining, longest) for e in dict.fromkeys(e.source for e in edges)}
+    taken_in = {edge.action: graph.state(edge.source) for edge in edges}
+    reading = {action: calls.reading(state, action) for action, state in taken_in.items()}
+    for edge in graph.edges():
+        graph.set_cost(edge.id, edge.cost + writing[edge.source] + reading[edge.action])
+    if predicted is not None:
+        await _predict(graph, episode, predicted)
+
+
+async def _predict(graph: PlanGraph, episode: Episode, model: CostModel) -> None:
+    """Put what actions are predicted to cost in the place of their worst case; calls keep theirs.
+
+    What does not fit in the worst case can never be executed, so it keeps that and is never selected.
+    """
+    domain, remaining = episode.env.domain, episode.remaining()
+    edges = [e for e in graph.edges() if all((e.cost[kind] or 0) <= left for kind, left in remaining.items())]
+    predicted = await model.predict([(graph.state(edge.source), edge.action) for edge in edges], remaining.keys())
+    for edge, cost in zip(edges, predicted, strict=True):
+        worst = domain.cost(graph.state(edge.source), edge.action)
+        saved = {kind: (worst[kind] or 0) - (cost[kind] or 0) for kind in remaining}
+        now = {kind: count and count - saved.get(kind, 0) for kind, count in edge.cost.items()}
+        graph.set_cost(edge.id, Resources(now))
+
+
+def most_moves(graph: PlanGraph, remaining: Mapping[str, int]) -> int:
+    """Most moves of a simple path that the remaining budget can pay."""
+    moves = len(graph.nodes)
+    edges = graph.usable_edges()
+    for kind, left in remaining.items():
+        cheapest = min((edge.cost[kind] or 0 for edge in edges), default=0)
+        if cheapest > 0:
+            moves = min(moves, left // cheapest)
+    return moves
+
+
+def spendable(episode: Episode) -> dict[str, int]:
+    """What a path may use: what is left less the reserve for planning.
+
+    Raises:
+        EpisodeEnded: Only the reserve is left.
+    """
+    reserve = episode.config.planning_reserve
+    found = {kind: left - reserve.get(kind, 0) for kind, left in episode.remaining().items()}
+    for kind, left in found.items():
+        if left < 0:
+            raise EpisodeEnded(
+                f"budget:{kind}", f"{kind}: only the planning reserve of {in_units(kind, reserve[kind])} is left"
+            )
+    return found
+
+
+@contextmanager
+def keeping(episode: Episode, path: Sequence[Edge]) -> Iterator[None]:
+    """Let model calls use no more than a path leaves over, so that it stays affordable; nothing where it needs all.
+
+    Raises:
+        BudgetExceededError: A call does not fit. Its ``ledger`` is :data:`SPARE` where the path is the reason, and
+            nothing was called.
+    """
+    needs = {kind: sum(edge.cost[kind] or 0 for edge in path) for kind in PAID}
+    left = {kind: max(0, count - needs[kind]) for kind, count in spendable(episode).items() if kind in PAID}
+    with episode.roles.lm.within(Ledger(Budget(left), episode.ledger, name=SPARE)):
+        yield

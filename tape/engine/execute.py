@@ -1,0 +1,168 @@
+"""Constrained execution (TAPE section 3.3; algorithm 1, lines 8-18): a path is followed edge by edge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from tape.engine.act import write_action
+from tape.engine.compare import end_if_broken, harmless, mismatched, skippable
+from tape.engine.episode import ActionRefused, Episode
+from tape.engine.graph import UNKNOWN
+from tape.engine.graph_problem import Edge
+from tape.engine.predict import Memory
+from tape.engine.replan import reselect
+from tape.engine.select import Path, Selector
+from tape.protocols import Action, Actor, State
+
+Outcome = Literal["ended", "mismatch", "probed", "stepped", "contradicted", "refused", "overdrawn"]
+"""Why a path is left.
+
+``ended``: at its end. ``mismatch``: the observed state is not the predicted one. ``probed``: after an action of unknown
+outcome. ``stepped``: after one step, where every step is planned anew. ``contradicted``: what watches the path has seen
+that it fails. ``refused``: an action was refused. ``overdrawn``: costs are predicted, and what is left does not pay for
+the rest as predicted, or for the next action at its declared worst.
+"""
+
+
+class Watch(Protocol):
+    """Watches the execution of a path that was verified."""
+
+    def possible(self, action: Action) -> bool:
+        """Whether the environment admits the next action."""
+
+    def saw(self, before: State, action: Action, rest: Sequence[Edge]) -> Literal["certified", "open", "contradicted"]:
+        """What a step has shown of the rest of the path."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a path that was taken.
+
+    Attributes:
+        edge: What was planned.
+        before: The state before it.
+        left: What was left of each capped resource before it.
+        written: The action that was executed.
+        after: The state that was observed.
+    """
+
+    edge: Edge
+    before: State
+    left: Mapping[str, int]
+    written: Action
+    after: State
+
+
+class Executor:
+    """Executes paths edge by edge.
+
+    Args:
+        episode: The episode.
+        actor: Writes the actions.
+        memory: Takes every observed transition.
+        selector: Is asked where a step has used less than its worst case, so that more may fit than was planned for.
+        watch: Is told every step of a verified path, which is kept as it is while it stays certified; what it says
+            goes before the comparison of keys.
+    """
+
+    def __init__(
+        self, episode: Episode, actor: Actor, memory: Memory, selector: Selector, watch: Watch | None = None
+    ) -> None:
+        self._episode, self._actor, self._memory = episode, actor, memory
+        self._selector, self._watch = selector, watch
+
+    async def execute(self, path: Path) -> Outcome:
+        """Follow a path until it ends or is to be left.
+
+        Raises:
+            EpisodeEnded: Success, ``invalid_output``, or a refused action where there is no replanning.
+        """
+        self._episode.result.partial_walk |= path.partial
+        rest = path.edges
+        while rest:
+            blocked = self._blocked(rest, begun=rest is not path.edges)
+            if blocked is not None:
+                return blocked
+            if self._watch is None and skippable(self._episode, path, rest):
+                rest = rest[1:]
+                continue
+            step = await self._step(rest)
+            if step is None:
+                return "refused"
+            rest = rest[1:]
+            outcome = await self._compared(path, step, rest)
+            if outcome is not None:
+                return outcome
+            if rest and self._has_saved(step):
+                better = await reselect(self._episode, self._selector, path)
+                if better is not None:
+                    path, rest = better, better.edges
+        return "ended"
+
+    def _blocked(self, rest: Sequence[Edge], *, begun: bool) -> Outcome | None:
+        """Why the next action is not even tried."""
+        config = self._episode.config
+        if config.costs == "lm" and config.replan and not self._fits(rest, begun=begun):
+            return "overdrawn"
+        if self._watch is not None and not self._watch.possible(rest[0].action):
+            return "contradicted"
+        return None
+
+    async def _step(self, rest: Sequence[Edge]) -> Step | None:
+        """Write the next action and execute it; None where it was refused, and planning may find another."""
+        episode, edge, actions = self._episode, rest[0], [edge.action for edge in rest]
+        before, left = episode.state, episode.remaining()
+        try:
+            written, text = await write_action(episode, self._actor, edge.action, actions)
+            after = await episode.step(written, text=text, planned=edge.action, rest=actions[1:])
+        except ActionRefused:
+            if not episode.config.replan:
+                raise
+            return None
+        self._memory.add(before, written, after)
+        return Step(edge, before, left, written, after)
+
+    async def _compared(self, path: Path, step: Step, rest: Sequence[Edge]) -> Outcome | None:
+        """Why a path is left after a step, if it is (algorithm 1, lines 13-16)."""
+        episode, edge = self._episode, step.edge
+        seen = "open" if self._watch is None else self._watch.saw(step.before, step.written, rest)
+        if seen == "contradicted":
+            return "contradicted"
+        if not episode.config.replan:
+            end_if_broken(episode, step.before)
+            return None
+        if edge.target == UNKNOWN:
+            return "probed"
+        await episode.merge([step.after], edge.target)
+        if episode.key(step.after) != edge.target:
+            if step.written == edge.action:
+                self._memory.contradict(step.before, step.written, path.graph.state(edge.target))
+            # Who watches the path knows better than the environment's test.
+            if self._watch is not None or not harmless(episode, path, step.before, edge, rest):
+                mismatched(episode, edge.target)
+                if seen != "certified":
+                    return "mismatch"
+        return "stepped" if episode.config.replan_every_step else None
+
+    def _fits(self, rest: Sequence[Edge], *, begun: bool) -> bool:
+        """Whether what is left pays for the next action at its worst and, once a path is begun, for the rest of it.
+
+        Whether a whole path fits as predicted is for the selector to say, and not all of them look.
+        """
+        left, worst = self._episode.remaining(), self._episode.env.domain.cost(self._episode.state, rest[0].action)
+        return all(
+            (worst[kind] or 0) <= count and not (begun and sum(edge.cost[kind] or 0 for edge in rest) > count)
+            for kind, count in left.items()
+        )
+
+    def _has_saved(self, step: Step) -> bool:
+        """Whether a step along the path left more of any budget than its worst case would have."""
+        config = self._episode.config
+        if self._watch is not None or not (config.replan and config.reselect):
+            return False
+        if self._episode.key(step.after) != step.edge.target:
+            return False  # beside the path the graph has no node from which to select
+        now = self._episode.remaining()
+        return any(now[kind] > count - (step.edge.cost[kind] or 0) for kind, count in step.left.items())

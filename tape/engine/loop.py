@@ -1,0 +1,227 @@
+"""TAPE, algorithm 1: sample plans, fold what they lead to into a graph, select a path, execute it, plan again.
+
+:func:`run` is the loop and :class:`Planner` its planning half; comments name the lines of the paper's algorithm. What a
+line does is one file, in this order: ``sample.py``, ``predict.py``, ``fold.py`` (with ``graph.py``), ``cost.py`` and
+``score.py``, ``select.py``, ``execute.py`` (with ``act.py`` and ``compare.py``), ``replan.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from tape.engine.cost import SPARE, CallCosts, CostModel, keeping, put_costs, spendable
+from tape.engine.episode import Episode
+from tape.engine.execute import Outcome
+from tape.engine.fold import fold, mark_observed, rule_out, shared_nodes
+from tape.engine.graph import PlanGraph
+from tape.engine.infeasible import Tried, infeasible
+from tape.engine.predict import Memory, RememberingWorldModel, roll_out
+from tape.engine.replan import start_replanning
+from tape.engine.sample import (
+    Frontier,
+    frontier,
+    require_read,
+    sample_plans,
+    sample_plans_from,
+    without_no_ops,
+)
+from tape.engine.score import put_rewards
+from tape.engine.select import Path, Selector, best_paths, select_path, try_unknown
+from tape.engine.unseen import Likelihood
+from tape.errors import BudgetExceededError
+from tape.protocols import Plan, PlannedActor, Proposer, Scorer, State, WorldModel
+from tape.protocols.domain import map_plain
+from tape.trace import GraphFoldedEvent
+
+
+async def run(
+    episode: Episode, plan: Callable[[], Awaitable[Path | None]], execute: Callable[[Path], Awaitable[Outcome]]
+) -> None:
+    """Play an episode.
+
+    Args:
+        episode: It has begun, and raises what ends it: the goal, a budget, a limit (line 2).
+        plan: One planning round; None where it refused every path.
+        execute: Follows a path until it ends or is left.
+    """
+    limited = 0
+    while True:
+        path = await plan()  # lines 3-7
+        outcome = "refused" if path is None else await execute(path)  # lines 8-18
+        if not episode.config.replan:
+            return
+        limited += outcome != "stepped"
+        start_replanning(episode, outcome, limited)
+
+
+class Planner:
+    """The planning half of algorithm 1, for one episode.
+
+    Args:
+        episode: The episode.
+        proposer: Samples plans.
+        world_model: Predicts transitions.
+        scorer: Scores nodes.
+        actor: Its worst case is part of every edge's cost.
+        solver: Picks the path, and says how far the graph grows.
+        chooser: Picks the path in the solver's place, once the graph is complete (ablations).
+        cost_model: Predicts costs in the place of the declared worst case (ablation).
+    """
+
+    def __init__(
+        self,
+        episode: Episode,
+        *,
+        proposer: Proposer,
+        world_model: WorldModel,
+        scorer: Scorer,
+        actor: PlannedActor,
+        solver: Selector,
+        chooser: Selector | None = None,
+        cost_model: CostModel | None = None,
+    ) -> None:
+        self._episode = episode
+        self._proposer, self._world_model, self._scorer = proposer, world_model, scorer
+        self._solver, self._chooser, self._cost_model = solver, chooser, cost_model
+        self.selector = chooser or solver
+        self.calls = CallCosts(episode, actor)
+        self.memory = Memory()
+        self._likelihood = Likelihood(episode.roles)
+        self._rounds = 0
+        self._plans: list[Plan] = []
+        self._sampled: list[Plan] = []
+        self._tried: list[Tried] = []
+        self.graph = PlanGraph()
+        """The last plan graph."""
+
+    async def plan(self) -> Path:
+        """Lines 4 to 7: plan from the current state; sample again while no path is feasible.
+
+        Raises:
+            EpisodeEnded: ``infeasible``, ``no_plan``, ``solver_timeout`` or ``solver_error``.
+        """
+        graph, path = await self._round()
+        if path is None and self._episode.config.on_infeasible == "partial":
+            path = await self._partial(graph)
+        return self._required(path)
+
+    async def candidates(self, k: int) -> list[Path]:
+        """Plan like :meth:`plan`, but give the k best paths, best first, and no partial one; raises as it does."""
+        graph, path = await self._round()
+        self._required(path)
+        return best_paths(self._episode, graph, k)
+
+    async def refold(self, plans: Sequence[Plan], k: int) -> list[Path]:
+        """Roll plans out from the current state into a fresh graph; its k best paths. Nothing is sampled."""
+        return best_paths(self._episode, await self._graph_of(plans), k)
+
+    async def _round(self) -> tuple[PlanGraph, Path | None]:
+        """The last graph of a planning round, and the path that was selected on it, if one fits."""
+        episode = self._episode
+        episode.require_affordable_action()
+        self._sampled, self._tried = [], []
+        for attempt in range(episode.config.resample + 1):
+            plans = await self._sample(attempt)  # line 4: SamplePlans
+            graph = await self._graph_of(plans)  # lines 5 and 6: BuildPlanGraph, AnnotateGraph
+            episode.result.shared_nodes += shared_nodes(graph)
+            graph, best = await self._extended(graph, attempt)
+            path = best if self._chooser is None else await select_path(episode, self._chooser, graph)  # line 7: Solver
+            if path is not None:
+                break
+            self._tried.append(Tried.now(episode, graph, fits=best is not None))
+        self._rounds += 1
+        return graph, path
+
+    async def _sample(self, attempt: int) -> list[Plan]:
+        """Sample plans from the current state."""
+        count = self._episode.config.num_plans
+        sampled = await sample_plans(self._episode, self._proposer, count, self._rounds, attempt)
+        self._sampled += sampled
+        self._plans = [without_no_ops(self._episode, plan) for plan in sampled]
+        return self._plans
+
+    async def _graph_of(self, plans: Sequence[Plan]) -> PlanGraph:
+        """A graph of plans from the current state."""
+        episode, state = self._episode, self._episode.state
+        await episode.merge([state])
+        graph = PlanGraph(episode.key, episode.env.domain.render)
+        graph.add_state(state)
+        await self._grow(graph, [(state, plan) for plan in plans])
+        return graph
+
+    async def _grow(self, graph: PlanGraph, items: Sequence[tuple[State, Plan]]) -> None:
+        """Predict where plans lead, fold that into a graph, and annotate it."""
+        episode, domain = self._episode, self._episode.env.domain
+        world = self._world_model
+        if domain.deterministic:
+            world = RememberingWorldModel(world, self.memory, domain.key)
+        rollouts = await roll_out(world, domain, items)
+        reached = [state for rollout in rollouts for state in rollout.states]
+        await episode.merge(map_plain(domain, [*(state for state, _ in items), *reached]))
+        for start, plans in fold(graph, domain, rollouts).values():
+            await self._likelihood.weigh(graph, start, plans)
+        if domain.deterministic:
+            mark_observed(graph, self.memory)
+        rule_out(graph, episode)
+        await put_costs(graph, episode, self.calls, self._cost_model)
+        await put_rewards(graph, episode, self._scorer, self.memory)
+        self.graph = graph
+        episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=episode.key(episode.state))))
+
+    async def _extended(self, graph: PlanGraph, attempt: int) -> tuple[PlanGraph, Path | None]:
+        """Sample further plans from inside the graph while the best path does not end at a predicted goal [ours].
+
+        The model plans on from states that the world model has worked out, so it need not keep track of them over a
+        long plan, and what it gets wrong costs tokens but no steps. What the path in hand needs is not touched.
+
+        Returns:
+            The extended graph and its best path.
+        """
+        episode, config = self._episode, self._episode.config
+        path = await self._best_so_far(graph)
+        start, left = episode.key(episode.state), config.extend
+        if episode.env.domain.outcomes is not None and any(graph.attributes(n)["goal"] for n in graph.nodes):
+            left = 0  # there are ends: if none can be paid for, plans from further on cannot either
+        planned_from = {start}
+        while left > 0 and not (path and path.at_goal):
+            nodes = frontier(graph, start, spendable(episode), planned_from)[: min(left, config.num_plans)]
+            if not nodes:
+                break
+            left -= len(nodes)
+            planned_from |= {found.node for found in nodes}
+            seed = episode.seed_for("extend", self._rounds, attempt, left)
+            try:
+                with keeping(episode, path.edges if path else ()):
+                    graph = await self._planned_on(graph.copy(), nodes, seed)
+            except BudgetExceededError as error:
+                if error.ledger != SPARE:
+                    raise  # the run's budget or the time: no reason to act on the path in hand
+                break  # the refusal is in the trace; the graph and the path are still what they were
+            path = await self._best_so_far(graph) or path
+        return graph, path
+
+    async def _planned_on(self, graph: PlanGraph, nodes: Sequence[Frontier], seed: int) -> PlanGraph:
+        """Sample one plan from each of some nodes and fold it in; returns the graph."""
+        starts = [(graph.state(found.node), found.remaining) for found in nodes]
+        sampled = await sample_plans_from(self._episode, self._proposer, starts, 1, seed)
+        await self._grow(graph, [(state, plan) for (state, _), [plan] in zip(starts, sampled, strict=True)])
+        return graph
+
+    async def _best_so_far(self, graph: PlanGraph) -> Path | None:
+        """The solver's path on a graph that may still grow; None where none fits."""
+        return await select_path(self._episode, self._solver, graph, logged=self._chooser is None)
+
+    async def _partial(self, graph: PlanGraph) -> Path | None:
+        """Where no path to an end fits: the best path to anywhere, else one step of unknown outcome."""
+        episode = self._episode
+        path = await select_path(episode, self.selector, graph, any_end=True)
+        if path is None and episode.config.probe and episode.env.domain.outcomes is None:
+            path = try_unknown(episode, graph, self._plans, self.memory, self.calls)
+        return path
+
+    def _required(self, path: Path | None) -> Path:
+        """A path, or what ends the episode for want of one."""
+        if path is None:
+            require_read(self._episode, self._sampled)
+            raise infeasible(self._episode, self._tried)
+        return path

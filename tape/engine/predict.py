@@ -1,0 +1,277 @@
+"""P_theta (TAPE section 3.1): what actions lead to; by the LM, as declared, or as it was observed before."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tape.engine.context import RoleContext
+from tape.errors import InvalidOutputError
+from tape.protocols import Action, Domain, Plan, Prediction, State, WorldModel
+from tape.protocols.parts import Outcomes
+
+ALWAYS = math.inf
+"""A ``requery_threshold`` under which every action that is called invalid is predicted again."""
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """A plan with what is predicted of it, up to its first invalid action.
+
+    Attributes:
+        start: Where it starts.
+        actions: Its actions, as far as they are valid.
+        states: The states after each of them.
+        confidences: The world model's in each.
+    """
+
+    start: State
+    actions: tuple[Action, ...]
+    states: tuple[State, ...]
+    confidences: tuple[float, ...]
+
+
+async def roll_out(model: WorldModel, domain: Domain, items: Sequence[tuple[State, Plan]]) -> list[Rollout]:
+    """Predict where plans lead, each from a state."""
+    if domain.outcomes is not None:
+        items = [(s, replace(p, actions=possible(domain.outcomes, s, p.actions))) for s, p in items]
+    predicted = await model.rollout([(state, plan.actions) for state, plan in items])
+    return [_cut(state, plan, found) for (state, plan), found in zip(items, predicted, strict=True)]
+
+
+def _cut(start: State, plan: Plan, predictions: Sequence[Prediction]) -> Rollout:
+    """A plan up to its first invalid action."""
+    # Only the last prediction of a rollout can be invalid.
+    valid = [(one.state, one.confidence) for one in predictions if one.state is not None]
+    return Rollout(start, plan.actions[: len(valid)], tuple(s for s, _ in valid), tuple(c for _, c in valid))
+
+
+def possible(declared: Outcomes, state: State, actions: Sequence[Action]) -> tuple[Action, ...]:
+    """A plan with each action that cannot be taken replaced by the first of its variants that can, as far as that goes.
+
+    Which variant a plan names is no reason to drop the plan: the call may have failed by that one alone.
+    """
+    found: list[Action] = []
+    for action in actions:
+        tried = dict.fromkeys([action, *declared.variants(state, action)])
+        options = [(option, declared.outcome(state, option).state) for option in tried]
+        option, reached = next(((option, after) for option, after in options if after is not None), (action, None))
+        found.append(option)
+        if reached is None:
+            break
+        state = reached
+    return tuple(found)
+
+
+class LmWorldModel:
+    """Predicts greedily, each (state, action) once per episode.
+
+    A whole plan is one request where the prompt format can write it, else plans advance step by step in
+    one batch.
+
+    Args:
+        context: The episode's model and prompts.
+        requery_threshold: An action called invalid with less probability is predicted again as a valid one, with the
+            confidence that was left for that. Above 0, what denies what the environment declares
+            (:meth:`tape.protocols.parts.MismatchTest.denies`) is predicted again too [ours].
+    """
+
+    def __init__(self, context: RoleContext, requery_threshold: float = 0.0) -> None:
+        self._context, self._threshold = context, requery_threshold
+        self._unseen = context.domain.unseen
+        # What a plan assumes is part of what is predicted of it, though not of a state's key.
+        self._name = self._unseen.assuming_key if self._unseen else context.domain.key
+        self._known: dict[tuple[str, Action], Prediction] = {}
+
+    async def predict(self, pairs: Sequence[tuple[State, Action]]) -> list[Prediction]:
+        """Predict the next state of each pair; equal pairs and earlier ones cost nothing."""
+        key = self._name
+        fresh = {(key(s), a): (s, a) for s, a in pairs if (key(s), a) not in self._known}
+        first = await self._ask(fresh)
+        self._known |= first
+        read = {name: one for name, one in first.items() if one.readable}
+        doubted = {n: fresh[n] for n, one in read.items() if one.state is None and one.confidence < self._threshold}
+        denied = {n: fresh[n] for n, one in read.items() if n not in doubted and self._denies(*fresh[n], one.state)}
+        # An answer that cannot be read the second time changes nothing.
+        for name, second in (await self._ask(doubted, valid=True)).items():
+            if second.state is not None:
+                self._known[name] = Prediction(second.state, (1.0 - first[name].confidence) * second.confidence)
+        for name, second in (await self._ask(denied, valid=True)).items():
+            again = first[name].state is not None and self._denies(*denied[name], second.state)
+            if second.state is not None and not again:
+                self._known[name] = second
+        return [self._known[key(s), a] for s, a in pairs]
+
+    async def _ask(
+        self, pairs: Mapping[tuple[str, Action], tuple[State, Action]], *, valid: bool = False
+    ) -> dict[tuple[str, Action], Prediction]:
+        """Predict pairs, if need be as valid ones, in one batch."""
+        prompts = self._context.prompt_format
+        requests = [prompts.next_request(state, action, valid=valid) for state, action in pairs.values()]
+        completions = await self._context.lm.generate(requests)
+        found = {}
+        for (name, (state, _)), completion in zip(pairs.items(), completions, strict=True):
+            confidence = min(1.0, math.exp(completion.logprobs[0]))
+            try:
+                found[name] = Prediction(prompts.read_next(state, completion.texts[0]), confidence)
+            except InvalidOutputError as error:
+                self._context.count_malformed("next", completion.texts[0], error)
+                found[name] = Prediction(None, confidence, readable=False)
+        return found
+
+    def _denies(self, state: State, action: Action, after: State | None) -> bool:
+        """Whether the environment declares otherwise of the action than what is predicted of it [ours]."""
+        test = self._context.domain.mismatch_test
+        return self._threshold > 0 and test is not None and test.denies(state, action, after)
+
+    def assume(self, state: State, actions: Sequence[Action]) -> State:
+        """The state under what the actions rest on, where the domain has assumptions."""
+        return self._unseen.assume(state, actions) if self._unseen else state
+
+    async def rollout(self, items: Sequence[tuple[State, Sequence[Action]]]) -> list[list[Prediction]]:
+        """Predict each plan's states; a list ends at its first invalid action."""
+        key = self._context.domain.key
+        distinct = {(key(s), tuple(actions)): (s, actions) for s, actions in items if actions}
+        requests = [self._context.prompt_format.rollout_request(state, actions) for state, actions in distinct.values()]
+        asked = [request for request in requests if request is not None]
+        if len(asked) < len(requests) or not asked:
+            return await step_by_step(self, items)
+        completions = await self._context.lm.generate(asked)
+        read: dict[tuple[str, tuple[Action, ...]], list[Prediction]] = {}
+        for (name, (state, actions)), completion in zip(distinct.items(), completions, strict=True):
+            read[name] = self._read_rollout(state, actions, completion.texts[0])
+        return [read.get((key(s), tuple(actions)), []) for s, actions in items]
+
+    def _read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[Prediction]:
+        """The readable beginning of a rollout; one that stops too early is counted as malformed."""
+        try:
+            states = self._context.prompt_format.read_rollout(state, actions, text)
+        except InvalidOutputError as error:
+            self._context.count_malformed("rollout", text, error)
+            return []
+        if len(states) < len(actions) and (not states or states[-1] is not None):
+            self._context.count_malformed("rollout", text)
+        return [Prediction(after) for after in states]
+
+
+async def step_by_step(model: LmWorldModel, items: Sequence[tuple[State, Sequence[Action]]]) -> list[list[Prediction]]:
+    """Roll plans out together, one batched prediction per depth."""
+    rollouts: list[list[Prediction]] = [[] for _ in items]
+    current: list[State | None] = [state for state, _ in items]
+    for depth in range(max((len(actions) for _, actions in items), default=0)):
+        live = [i for i, (_, actions) in enumerate(items) if depth < len(actions) and current[i] is not None]
+        if not live:
+            break
+        pairs = [(model.assume(current[i], items[i][1][depth:]), items[i][1][depth]) for i in live]
+        predictions = await model.predict(pairs)
+        for i, prediction in zip(live, predictions, strict=True):
+            rollouts[i].append(prediction)
+            current[i] = prediction.state
+    return rollouts
+
+
+class DeclaredWorldModel:
+    """Predicts what the domain declares."""
+
+    def __init__(self, declared: Outcomes) -> None:
+        self._declared = declared
+
+    async def predict(self, pairs: Sequence[tuple[State, Action]]) -> list[Prediction]:
+        """What is declared for each pair."""
+        return [self._declared.outcome(state, action) for state, action in pairs]
+
+    async def rollout(self, items: Sequence[tuple[State, Sequence[Action]]]) -> list[list[Prediction]]:
+        """The declared states along each plan, up to its first action that cannot be taken."""
+        return [self._one(state, actions) for state, actions in items]
+
+    def _one(self, state: State, actions: Sequence[Action]) -> list[Prediction]:
+        found: list[Prediction] = []
+        for action in actions:
+            found.append(self._declared.outcome(state, action))
+            if found[-1].state is None:
+                break
+            state = found[-1].state
+        return found
+
+
+@dataclass
+class Memory:
+    """What was observed in this episode; it outlives every plan graph.
+
+    In a deterministic domain an observed transition is certain: it is never predicted again, and its
+    rivals are never selected again.
+    """
+
+    transitions: list[tuple[State, Action, State]] = field(default_factory=list)
+    contradicted: list[tuple[State, Action, State]] = field(default_factory=list)
+
+    def add(self, before: State, action: Action, after: State) -> None:
+        """Record an observed transition."""
+        self.transitions.append((before, action, after))
+
+    def contradict(self, before: State, action: Action, predicted: State) -> None:
+        """Record a prediction that turned out wrong."""
+        self.contradicted.append((before, action, predicted))
+
+
+class RememberingWorldModel:
+    """Answers observed transitions from memory and asks the world model for the rest only."""
+
+    def __init__(self, model: WorldModel, memory: Memory, key: Callable[[State], str]) -> None:
+        self._model, self._key = model, key
+        self._observed: dict[tuple[str, Action], Prediction] = {}
+        for before, action, after in memory.transitions:
+            unchanged = key(before) == key(after)
+            self._observed[key(before), action] = Prediction(None if unchanged else after)
+
+    async def predict(self, pairs: Sequence[tuple[State, Action]]) -> list[Prediction]:
+        """Predict, memory first; an action that was seen to change nothing is invalid."""
+        known = [self._observed.get((self._key(state), action)) for state, action in pairs]
+        asked = [pair for pair, found in zip(pairs, known, strict=True) if found is None]
+        fresh = iter(await self._model.predict(asked) if asked else [])
+        return [next(fresh) if found is None else found for found in known]
+
+    async def rollout(self, items: Sequence[tuple[State, Sequence[Action]]]) -> list[list[Prediction]]:
+        """Follow each plan through memory wherever it can, and let the model continue in between.
+
+        Where a predicted continuation leads back to an observed transition that says otherwise, the
+        observation wins and the model is asked again from there.
+        """
+        rollouts: list[list[Prediction]] = [[] for _ in items]
+        current: list[State | None] = [state for state, _ in items]
+        while True:
+            for i, (_, actions) in enumerate(items):
+                current[i] = self._follow(current[i], actions, rollouts[i])
+            live = [i for i, (_, actions) in enumerate(items) if current[i] is not None and rest(actions, rollouts[i])]
+            if not live:
+                return rollouts
+            tails = await self._model.rollout([(current[i], rest(items[i][1], rollouts[i])) for i in live])
+            for i, tail in zip(live, tails, strict=True):
+                current[i] = self._take(tail, items[i][1], rollouts[i])
+
+    def _follow(self, state: State | None, actions: Sequence[Action], rollout: list[Prediction]) -> State | None:
+        """Append what memory knows; returns the state reached, None after an invalid action."""
+        while state is not None and (left := rest(actions, rollout)):
+            found = self._observed.get((self._key(state), left[0]))
+            if found is None:
+                break
+            rollout.append(found)
+            state = found.state
+        return state
+
+    def _take(self, tail: Sequence[Prediction], actions: Sequence[Action], rollout: list[Prediction]) -> State | None:
+        """Append a predicted tail up to where memory knows the next transition; None where the plan ends."""
+        for prediction in tail:
+            rollout.append(prediction)
+            left = rest(actions, rollout)
+            if prediction.state is None or not left:
+                return None
+            if (self._key(prediction.state), left[0]) in self._observed:
+                return prediction.state
+        return None
+
+
+def rest(actions: Sequence[Action], rollout: Sequence[Prediction]) -> Sequence[Action]:
+    """The actions of a plan that are not rolled out yet."""
+    return actions[len(rollout) :]

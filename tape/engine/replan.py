@@ -1,0 +1,53 @@
+"""Replanning: when a path is left, how often, and from where it goes on."""
+
+from __future__ import annotations
+
+from tape.engine.cost import SPARE, keeping
+from tape.engine.episode import Episode, EpisodeEnded
+from tape.engine.select import Path, Selector, select_path
+from tape.errors import BudgetExceededError
+from tape.trace import ReplannedEvent
+
+
+def start_replanning(episode: Episode, reason: str, limited: int) -> None:
+    """Count and log a replanning round.
+
+    Args:
+        episode: The episode.
+        reason: Why.
+        limited: Rounds that count against ``max_replans``, this one included.
+
+    Raises:
+        EpisodeEnded: ``replan_limit``.
+    """
+    most = episode.config.max_replans
+    if limited > most:
+        raise EpisodeEnded("replan_limit", f"{most} replanning rounds were not enough")
+    episode.result.replans += 1
+    episode.trace.write(ReplannedEvent(reason=reason, count=episode.result.replans))
+
+
+async def reselect(episode: Episode, selector: Selector, path: Path) -> Path | None:
+    """The best path from the current node of a path's graph, with what is left now; nothing is sampled.
+
+    Returns:
+        None where the path in hand is kept: it is a single plan that is not mixed with others, what is left is reserved
+        for planning or does not pay for asking a model, there is no path any more, or only one without a goal where
+        there was one with.
+    """
+    left, reserve = episode.remaining(), episode.config.planning_reserve
+    short = any(left.get(kind, count) < count for kind, count in reserve.items())
+    if episode.config.selector == "best_plan" or short:
+        return None
+    here = episode.key(episode.state)
+    done = next((moves for moves, edge in enumerate(path.edges, 1) if edge.target == here), 0)
+    try:
+        with keeping(episode, path.edges[done:]):  # the solver asks no model
+            found = await select_path(episode, selector, path.graph)
+    except BudgetExceededError as error:
+        if error.ledger != SPARE:
+            raise
+        return None
+    except EpisodeEnded:
+        return None  # the solver gave up, as the trace says; the path in hand is still feasible
+    return None if found is None or (path.at_goal and not found.at_goal) else found

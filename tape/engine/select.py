@@ -1,0 +1,269 @@
+"""Selection (TAPE section 3.2; algorithm 1, line 7): from an annotated plan graph to the path that is followed.
+
+A :class:`Selector` picks a path; the solver is the usual one, ``ablations/selectors.py`` has the others.
+:func:`select_path` asks it with what is left, and logs what it answers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
+
+import solvers
+from solvers import PathProblem, PathSolution, Status
+from tape.engine.cost import CallCosts, most_moves, spendable
+from tape.engine.episode import Episode, EpisodeEnded
+from tape.engine.graph import PlanGraph
+from tape.engine.graph_problem import Edge
+from tape.engine.predict import Memory
+from tape.errors import BudgetExceededError
+from tape.protocols import Action, Plan
+from tape.trace import GraphFoldedEvent, PathSelectedEvent
+
+CONFIDENCES = (0.9, 0.5)
+"""Least confidence of the predictions on a path, tried in turn before any prediction will do."""
+
+_LOOK = 8
+"""How many paths are looked at for each that is asked for."""
+
+_PATIENCE = 100
+"""How many times the most moves the horizon is where only the end of a path counts."""
+
+
+@dataclass(frozen=True)
+class Path:
+    """A selected path.
+
+    Attributes:
+        graph: The plan graph.
+        edges: Its edges, in order.
+        solution: The solver's report.
+        partial: The path does not end at a terminal node.
+    """
+
+    graph: PlanGraph
+    edges: tuple[Edge, ...]
+    solution: PathSolution
+    partial: bool = False
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """What its edges do."""
+        return tuple(edge.action for edge in self.edges)
+
+    @property
+    def at_goal(self) -> bool:
+        """Whether the path ends at a node scored as a goal."""
+        return bool(self.edges) and bool(self.graph.attributes(self.edges[-1].target)["goal"])
+
+
+class Selection(NamedTuple):
+    """What a selector answers.
+
+    Attributes:
+        solution: The solver's report.
+        path: The path as edge ids of the graph.
+        problem: The problem that was solved.
+        confidence: Edges of less confidence were left out of it.
+    """
+
+    solution: PathSolution
+    path: tuple[int, ...]
+    problem: PathProblem
+    confidence: float = 0.0
+
+
+class Selector(Protocol):
+    """Chooses a path on the plan graph."""
+
+    name: str
+
+    async def select(
+        self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
+    ) -> Selection:
+        """Select a path; with ``any_end`` it may end anywhere but at the start."""
+
+
+class SolverSelector:
+    """The best path that keeps every budget, proven by an exact solver.
+
+    The default solver keeps its bounds from one selection to the next (`solvers.Session`): after a replan most of the
+    graph is as it was.
+
+    Args:
+        solver: Its name.
+        discount: In (0, 1].
+        time_limit: Says how many seconds a solve may take, or None; asked anew for each.
+        cautious: Prefer a path to a goal on which every prediction is confident. A wrong prediction costs steps, and
+            the world model's doubts tell where it is wrong more often than not.
+    """
+
+    def __init__(
+        self,
+        solver: str,
+        discount: float = 1.0,
+        time_limit: Callable[[], float | None] = lambda: None,
+        *,
+        cautious: bool = False,
+    ) -> None:
+        self.name, self._discount, self._time_limit = solver, discount, time_limit
+        self._cautious = cautious
+        self._session = solvers.Session() if solver == solvers.Session.solver else None
+
+    async def select(
+        self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
+    ) -> Selection:
+        """Solve, in stages (:func:`stages`)."""
+        seconds = 0.0
+        for confidence, problem, ids in stages(
+            graph, start, remaining, horizon, self._discount, cautious=self._cautious, any_end=any_end
+        ):
+            solution = self._solve(problem)
+            seconds += solution.seconds
+            found = Selection(solution, tuple(ids[e] for e in solution.edges), problem, confidence)
+            if reaches_goal(graph, found.path):
+                break
+        return found._replace(solution=replace(solution, seconds=seconds))
+
+    def _solve(self, problem: PathProblem) -> PathSolution:
+        if self._session is not None:
+            return self._session.solve(problem, self._time_limit())
+        return solvers.solve(problem, self.name, self._time_limit())
+
+
+def stages(
+    graph: PlanGraph,
+    start: str,
+    remaining: Mapping[str, int],
+    horizon: int,
+    discount: float,
+    *,
+    cautious: bool,
+    any_end: bool,
+) -> Iterator[tuple[float, PathProblem, tuple[int, ...]]]:
+    """The problems to be solved in turn until a path reaches a goal: with confident predictions only, then with all.
+
+    Yields:
+        The least confidence, and what :meth:`PlanGraph.path_problem` gives.
+    """
+    doubtful = any(edge.confidence < CONFIDENCES[0] for edge in graph.usable_edges())
+    for confidence in (*CONFIDENCES, 0.0) if cautious and doubtful and not any_end else (0.0,):
+        objective = graph.objective
+        yield (
+            confidence,
+            *graph.path_problem(
+                start, remaining, horizon, discount, objective=objective, any_end=any_end, confidence=confidence
+            ),
+        )
+
+
+def reaches_goal(graph: PlanGraph, path: Sequence[int]) -> bool:
+    """Whether a path of edge ids ends at a node scored as a goal."""
+    return bool(path) and bool(graph.attributes(graph.edge(path[-1]).target)["goal"])
+
+
+async def select_path(
+    episode: Episode, selector: Selector, graph: PlanGraph, *, any_end: bool = False, logged: bool = True
+) -> Path | None:
+    """The path that a selector picks from the current node, with what is left; None where there provably is none.
+
+    Raises:
+        EpisodeEnded: ``solver_timeout`` or ``solver_error``.
+    """
+    episode.deadline.require()
+    remaining = spendable(episode)
+    horizon = _horizon(episode, graph, remaining)
+    found = await selector.select(graph, episode.key(episode.state), remaining, horizon, any_end=any_end)
+    solution, problem = found.solution, found.problem
+    path = Path(graph, tuple(graph.edge(number) for number in found.path), solution, any_end)
+    episode.result.solver_seconds += solution.seconds
+    if logged:
+        size = {"nodes": problem.n_nodes, "edges": len(problem.edges), "horizon": problem.horizon, "budget": remaining}
+        log_selected(episode, selector.name, path, size | {"confidence": found.confidence})
+    if solution.has_walk:
+        return path
+    if solution.status is Status.INFEASIBLE:
+        return None
+    raise _given_up(episode, solution.status, solution.message)
+
+
+def best_paths(episode: Episode, graph: PlanGraph, k: int) -> list[Path]:
+    """The k best paths with a step and without a circle, best first.
+
+    A path that comes back to where it was needs no less than the same path without that. No more than `_LOOK` * k paths
+    are looked at, so there may be fewer than there are.
+    """
+    episode.deadline.require()
+    remaining, discount = spendable(episode), episode.config.discount
+    horizon = _horizon(episode, graph, remaining)
+    start = episode.key(episode.state)
+    problem, ids = graph.path_problem(start, remaining, horizon, discount, objective=graph.objective)
+    found = solvers.k_best(problem, _LOOK * k, episode.config.solver, episode.deadline.left())
+    episode.result.solver_seconds += found.seconds
+    if not found.solutions and found.status is not Status.INFEASIBLE:
+        raise _given_up(episode, found.status, found.message)
+    straight = [one for one in found if one.edges and len(set(one.nodes)) == len(one.nodes)]
+    return [Path(graph, tuple(graph.edge(ids[e]) for e in one.edges), one) for one in straight[:k]]
+
+
+def try_unknown(
+    episode: Episode, graph: PlanGraph, plans: Sequence[Plan], memory: Memory, calls: CallCosts
+) -> Path | None:
+    """A path of one step whose outcome is unknown, by the most sampled first action not yet tried here.
+
+    The graph gets the step as an edge.
+    """
+    start = episode.key(episode.state)
+    tried = {action for before, action, _ in memory.transitions if episode.key(before) == start} | {*episode.refused}
+    votes = Counter(plan.actions[0] for plan in plans if plan.actions and plan.actions[0] not in tried)
+    if not votes:
+        return None
+    [(action, count)] = votes.most_common(1)
+    remaining = spendable(episode)
+    cost = episode.env.domain.cost(episode.state, action) + calls.of(episode.state, remaining, [action])
+    if any((cost[kind] or 0) > left for kind, left in remaining.items()):
+        return None
+    edge = graph.add_unknown(start, action, count)
+    graph.set_cost(edge.id, cost)
+    episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=start)))
+    solution = PathSolution(Status.FEASIBLE, solver="probe", message="predicted to be invalid; tried all the same")
+    path = Path(graph, (edge,), solution, partial=True)
+    log_selected(episode, "probe", path, {})
+    return path
+
+
+def log_selected(episode: Episode, selector: str, path: Path, problem: Mapping[str, Any]) -> None:
+    """Log what was selected; a path without edges where there is none."""
+    start, solution = episode.key(episode.state), path.solution
+    found = solution.has_walk or bool(path.edges)
+    episode.trace.write(
+        PathSelectedEvent(
+            selector=selector,
+            status=str(solution.status.value),
+            partial=path.partial,
+            actions=[*path.actions],
+            nodes=[start, *(edge.target for edge in path.edges)] if found else [],
+            objective=solution.objective,
+            bound=solution.bound,
+            consumption=dict(zip(sorted(episode.remaining()), solution.consumption, strict=False)),
+            problem=dict(problem),
+            seconds=solution.seconds,
+        )
+    )
+
+
+def _horizon(episode: Episode, graph: PlanGraph, remaining: Mapping[str, int]) -> int:
+    """L: what is left of the configured horizon, else enough moves for any simple path that can be paid."""
+    if episode.config.horizon is not None:
+        return episode.config.horizon - episode.result.steps
+    # A path stays at its end until L: with a long L one move more costs next to nothing of what an end is worth.
+    return max(1, most_moves(graph, remaining)) * (_PATIENCE if episode.env.domain.outcomes else 1)
+
+
+def _given_up(episode: Episode, status: Status, message: str) -> EpisodeEnded | BudgetExceededError:
+    """What ends the episode where the solver has neither a path nor a proof."""
+    if status is Status.TIMEOUT and episode.deadline.is_set:  # the only limit on a solver's time
+        return episode.deadline.error()
+    return EpisodeEnded("solver_timeout" if status is Status.TIMEOUT else "solver_error", message)

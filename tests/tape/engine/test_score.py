@@ -1,0 +1,203 @@
+"""Rewards of nodes: who says which are goals; what is saved where ends are of equal worth."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import solvers
+from tape.agents.best_of_n import BestOfNReactAgent, GoalTestScorer
+from tape.agents.tape import TapeAgent
+from tape.budget import Budget, Resources
+from tape.engine.graph import PlanGraph
+from tape.engine.score import Place, by_goal, by_score, save, value_of
+from tape.errors import GraphError
+from tape.lm.base import Request
+from tape.protocols import Score, State
+from tape.protocols.parts import GoalTest, Progress
+from tape.testing.line import Line, LineDomain, LineModel
+
+CENTS = 10_000
+
+
+def graph_of(paths: list[list[int]], ends: list[float]) -> PlanGraph:
+    """A graph of parallel paths, one a list of prices in cents, each to an end of its own."""
+    graph = PlanGraph()
+    for number, prices in enumerate(paths):
+        states = ["start", *(f"{number}.{step}" for step in range(1, len(prices))), f"end {number}"]
+        graph.fold(states, [f"{number}:{step}" for step in range(len(prices))])
+    for edge in graph.edges():
+        number, step = map(int, edge.action.split(":"))
+        graph.set_cost(edge.id, Resources({"usd": paths[number][step] * CENTS, "steps": 1}))
+    for node in graph.nodes:
+        if node.startswith("end"):
+            graph.set_reward(node, ends[int(node[4:])], goal=True)
+        else:
+            graph.no_end(node)
+            depth = 0 if node == "start" else int(node.split(".")[1])
+            graph.set_reward(node, 1e-7 * depth, goal=False)
+    save(graph, "usd")
+    return graph
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 300), min_size=1, max_size=8), min_size=1, max_size=5),
+    st.integers(0, 1000),
+)
+def test_of_equal_ends_the_cheapest_that_fits_is_selected(paths: list[list[int]], cap: int) -> None:
+    graph = graph_of(paths, [1.0] * len(paths))
+    problem, ids = graph.path_problem("start", {"usd": cap * CENTS}, 50, 0.9, objective=graph.objective)
+    solution = solvers.solve(problem)
+    fitting = [sum(prices) for prices in paths if sum(prices) <= cap]
+    assert solution.has_walk is bool(fitting)
+    if fitting:
+        assert sum(graph.edge(ids[e]).cost["usd"] or 0 for e in solution.edges) == min(fitting) * CENTS
+
+
+def test_a_better_end_goes_before_a_cheaper_one() -> None:
+    graph = graph_of([[1], [300, 300]], [0.5, 1.0])
+    problem, ids = graph.path_problem("start", {"usd": 600 * CENTS}, 50, objective=graph.objective)
+    assert [graph.edge(ids[e]).action for e in solvers.solve(problem).edges] == ["1:0", "1:1"]
+
+
+def test_a_partial_path_goes_as_far_as_it_can() -> None:
+    graph = graph_of([[1, 1, 500]], [1.0])
+    problem, _ = graph.path_problem("start", {"usd": 10 * CENTS}, 50, objective=graph.objective, any_end=True)
+    assert len(solvers.solve(problem).edges) == 2
+
+
+def test_an_unknown_price_is_refused_and_the_objective_needs_a_horizon() -> None:
+    graph = graph_of([[1]], [1.0])
+    with pytest.raises(GraphError, match='"save" needs a horizon'):
+        graph.path_problem("start", {}, objective="save")
+    graph.set_cost(0, Resources({"usd": None}))
+    with pytest.raises(GraphError, match="0:0: what it costs in usd is not known"):
+        save(graph, "usd")
+    assert graph.copy().objective == "save"
+
+
+class Scored:
+    def __init__(self, score: Score) -> None:
+        self.asked: list[State] = []
+        self._score = score
+
+    async def score(self, states: Sequence[State], remaining: Mapping[str, int]) -> list[Score]:
+        del remaining
+        self.asked += states
+        return [self._score for _ in states]
+
+
+class Knows:
+    def satisfied(self, state: State) -> bool:
+        return state == "goal"
+
+
+@given(st.floats(-1, 1), st.floats(-1, 1))
+def test_the_declared_test_goes_before_the_score(likely: float, mean: float) -> None:
+    scorer = Scored(Score(likely, mean))
+    found = asyncio.run(GoalTestScorer(scorer, Knows()).score(["a", "goal", "b"], {}))  # type: ignore[arg-type]
+    assert scorer.asked == ["a", "b"]
+    assert found[1] == Score(1.0, 1.0)
+    assert found[0] == found[2]
+    assert found[0].likely < 0.5 > found[0].mean
+    assert found[0].likely == likely or likely > 0.49
+
+
+class KnownLine(Line):
+    """A line whose domain knows its goal."""
+
+    def __init__(self, last: int = 3) -> None:
+        super().__init__(last, steps=2 * last)
+
+        class Knowing(LineDomain, GoalTest):
+            @property
+            def goal_test(self) -> GoalTest:
+                return self
+
+            def satisfied(self, state: State) -> bool:
+                return state == self.last
+
+        self.domain = Knowing(last)
+
+
+@pytest.mark.parametrize(
+    ("goal_test", "wrong", "goals"),
+    [
+        ("declared", {("score", 3): "far", ("score", 1): "solved"}, {"3"}),
+        ("lm", {("score", 3): "far", ("score", 1): "solved"}, {"1"}),
+        ("lm", {}, {"3"}),
+    ],
+)
+def test_who_says_which_nodes_are_goals(goal_test: str, wrong: dict[tuple[str, int], str], goals: set[str]) -> None:
+    agent = TapeAgent(LineModel(wrong), goal_test=goal_test, extend=0, num_plans=1)
+    planned = agent.plan(KnownLine())
+    assert {node for node in planned.graph.nodes if planned.graph.attributes(node)["goal"]} == goals
+    assert len(planned.path) == int(min(goals))
+
+
+@pytest.mark.parametrize(("goal_test", "chosen"), [("declared", "right"), ("lm", "left")])
+def test_best_of_n_keeps_to_the_same_goal_test(goal_test: str, chosen: str) -> None:
+    class Torn(LineModel):
+        def _reply(self, request: Request, sample: int) -> str:
+            if request.role == "act" and sample > 0:
+                return "left"
+            return super()._reply(request, sample)
+
+    model = Torn({("score", 1): "far", ("score", 0): "far"})
+    result = BestOfNReactAgent(model, goal_test=goal_test, num_plans=3).run(KnownLine(1), budget=Budget({"steps": 1}))
+    assert result.actions == [chosen]  # two of three samples go left, which leads nowhere
+    assert result.success is (goal_test == "declared")
+
+
+SCORES = st.builds(Score, st.floats(-1, 1), st.floats(-1, 1))
+MODES = st.sampled_from(["ends", "argmax", "expected"])
+
+
+def place(**known: Any) -> Place:
+    usual: dict[str, Any] = {"end": True, "visited": False, "likelihood": 1.0, "depth": 1.0}
+    return Place("key", "state", **{**usual, **known})
+
+
+@given(SCORES, MODES, st.booleans())
+def test_what_was_seen_is_no_goal_and_an_open_end_is_worth_less_than_any_goal(
+    score: Score, mode: Any, end: bool
+) -> None:
+    assert value_of(place(visited=True), score, mode) <= 0
+    assert by_score(place(visited=True), score, mode)[1] is False
+    reward, goal = by_score(place(end=end), score, mode)
+    if mode == "ends" and end and -0.5 < score.likely < 0.5:
+        assert 0 <= reward <= 1e-4
+    else:
+        assert reward == (score.mean if mode == "expected" else score.likely)
+    assert goal == (reward >= 0.5)
+
+
+class Half(GoalTest, Progress):
+    """Half of the task is done, whatever the state."""
+
+    def satisfied(self, state: State) -> bool:
+        return False
+
+    def worth(self, state: State) -> float:
+        return 0.5
+
+
+@given(SCORES, MODES, st.floats(0, 1), st.floats(0, 1))
+def test_short_of_the_goal_only_ends_are_worth_anything(
+    score: Score, mode: Any, likelihood: float, depth: float
+) -> None:
+    likely = place(likelihood=likelihood, depth=depth)
+    for progress in (None, Half()):
+        reward, goal = by_goal(likely, score, mode, Half(), progress)
+        assert not goal
+        assert reward <= 1e-4 * likelihood
+        assert by_goal(place(end=False), score, mode, Half(), progress)[0] <= 0
+    assert by_goal(likely, Score(1.0, 1.0), mode, None, None) == (likelihood, True)
+    assert not by_goal(place(visited=True), Score(1.0, 1.0), mode, None, None)[1]
+    further = by_goal(place(depth=1.0), Score(0.0, 0.0), mode, Half(), Half())
+    assert further[0] > by_goal(place(depth=0.5), Score(0.0, 0.0), mode, Half(), Half())[0] > 0
