@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from envs.alfworld.game.kinds import TREATMENTS, kind_of
@@ -62,3 +63,8 @@ def read_command(text: str) -> Command | None:
             parts = found.groupdict()
             return Command(verb, parts.get("place") or "", parts.get("thing") or "")
     return None
+
+
+def commands_of(actions: Sequence[str]) -> list[Command]:
+    """The commands among actions."""
+    return [command for command in map(read_command, actions) if command is not None]

@@ -6,33 +6,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from envs.alfworld import rules
-from envs.alfworld.assumptions import assume, assumed_by, needed, plain, suppose
-from envs.alfworld.commands import Command, read_command
+from envs.alfworld.assumptions import plain
+from envs.alfworld.commands import Command, commands_of
 from envs.alfworld.game.kinds import TREATMENTS, kind_of
-from envs.alfworld.predicates import HouseholdPredicates, inside
-from envs.alfworld.state import NEW, Knowledge, Layout
+from envs.alfworld.hypotheses import HouseholdHypotheses
+from envs.alfworld.predicates import HouseholdPredicates
+from envs.alfworld.state import NEW, Layout, as_state
 from tape.budget import Resources
 from tape.protocols import Action, Observation, State
 from tape.protocols.domain import Domain
 from tape.protocols.parts import Choices, Contexts, ExclusiveGroups, GoalTest, Hypotheses, Predicates, Unseen
-from tape.protocols.predicates import Predicate
 
 STEP = Resources({"steps": 1})
 PROMPT_FORMATS = ("household", "chat")
 
 
-def as_state(state: State) -> Knowledge:
-    """The state as this environment knows it.
-
-    Raises:
-        TypeError: It is of another environment.
-    """
-    if not isinstance(state, Knowledge):
-        raise TypeError(f"expected what is known of a household, got {type(state).__name__}")
-    return state
-
-
-class HouseholdDomain(HouseholdPredicates, Domain, GoalTest, Unseen, Hypotheses, Choices):
+class HouseholdDomain(HouseholdPredicates, HouseholdHypotheses, Domain, GoalTest, Choices):
     """What a household game declares.
 
     Args:
@@ -147,27 +136,6 @@ class HouseholdDomain(HouseholdPredicates, Domain, GoalTest, Unseen, Hypotheses,
         del state, action
         return STEP
 
-    def assume(self, state: State, actions: Sequence[Action]) -> State:
-        """The state with what the actions rest on without its having been seen."""
-        return assume(as_state(state), commands_of(actions))
-
-    def assumptions(self, state: State, actions: Sequence[Action]) -> Sequence[Predicate]:
-        """The same as predicates."""
-        pairs = assumed_by(as_state(state), commands_of(actions))
-        return list(dict.fromkeys(inside(kind_of(thing), place) for thing, place in pairs))
-
-    def required(self, state: State) -> Sequence[Sequence[Predicate]]:
-        """The places of every object that the goal needs and nobody has seen."""
-        return [[inside(kind, place) for kind, place in pairs] for pairs in needed(as_state(state))]
-
-    def hypothesise(self, state: State, predicates: Sequence[Predicate]) -> State:
-        """The state in which objects are assumed in places."""
-        return suppose(as_state(state), [(p.args[0], p.args[1]) for p in predicates])
-
-    def plain(self, state: State) -> State:
-        """The state without assumptions."""
-        return plain(as_state(state))
-
     def assuming_key(self, state: State) -> str:
         """The identity of a state together with what is assumed in it."""
         assumed = sorted(as_state(state).assumed)
@@ -181,8 +149,3 @@ class HouseholdDomain(HouseholdPredicates, Domain, GoalTest, Unseen, Hypotheses,
     def satisfied(self, state: State) -> bool:
         """Whether what is known says that the goal is reached."""
         return rules.satisfied(as_state(state))
-
-
-def commands_of(actions: Sequence[Action]) -> list[Command]:
-    """The commands among actions."""
-    return [command for command in map(read_command, actions) if command is not None]

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from envs.alfworld import rules
 from envs.alfworld.commands import read_command
-from envs.alfworld.domain import HouseholdDomain, as_state
+from envs.alfworld.domain import HouseholdDomain
+from envs.alfworld.state import as_state
 from tape.protocols import Action, Prediction, State
 
 

@@ -10,6 +10,7 @@ from itertools import count
 
 from envs.alfworld.game.goal import Goal
 from envs.alfworld.game.kinds import kind_of
+from tape.protocols import State
 
 NEW, SHUT, KEPT, OPEN, BARE = "new", "shut", "kept", "open", "bare"
 """Of a receptacle: never looked at; closed, contents unknown; closed, contents known; open; cannot be closed."""
@@ -129,3 +130,14 @@ class Knowledge:
         there = self.inside | self.assumed
         found = [(kind_of(t), r, self.marks_of(t)) for t, r in there if kind_of(t) in wanted]
         return sorted(found, key=lambda pair: (number[pair[1]], pair[0], pair[2]))
+
+
+def as_state(state: State) -> Knowledge:
+    """The state as this environment knows it.
+
+    Raises:
+        TypeError: It is of another environment.
+    """
+    if not isinstance(state, Knowledge):
+        raise TypeError(f"expected what is known of a household, got {type(state).__name__}")
+    return state

@@ -46,11 +46,7 @@ class RoleContext:
 
 
 def unplayed(env: Environment, model: LanguageModel) -> RoleContext:
-    """What the roles of an episode would share, of which nothing is played: for checks beforehand.
-
-    Raises:
-        UnknownNameError: The environment has no prompts that the model reads.
-    """
+    """What the roles of an episode would share, of which nothing is played: for checks beforehand."""
     trace = TraceWriter("unplayed")
     lm = AccountedLM(model, Ledger(Budget()), trace, Deadline())
     return RoleContext(lm, env.prompt_format(lm.prompt_format), env.domain, trace)

@@ -135,10 +135,6 @@ class Episode:
         """End the episode by its budget if not even the cheapest known action fits any more.
 
         Agents ask this before they ask a model: nothing is planned where nothing can be done.
-
-        Raises:
-            BudgetExceededError: No admissible action fits.
-            EpisodeEnded: The horizon is reached.
         """
         self._require_horizon()
         refused: list[tuple[Action, BudgetExceededError]] = []
@@ -158,22 +154,13 @@ class Episode:
         return derive(self.seed, *names)
 
     async def reset(self, seed: int) -> State:
-        """Begin; observe.
-
-        Raises:
-            EnvironmentFaultError: The environment failed.
-        """
+        """Begin; observe."""
         with environment_faults("reset failed"):
             observation = await blocking(lambda: self.env.reset(seed), "environment reset")
         return await self.observe(observation)
 
     async def observe(self, observation: Observation) -> State:
-        """Project an observation, remember it as the current state and log it.
-
-        Raises:
-            EnvironmentFaultError: The environment cannot project its own observation.
-            BudgetExceededError: The model has a part in the projector, and its call does not fit.
-        """
+        """Project an observation, remember it as the current state and log it."""
         self.observation = observation
         with environment_faults("the observation cannot be projected"):
             self.state = self.env.domain.project(observation)
@@ -201,16 +188,12 @@ class Episode:
     async def approve(self, action: Action, rest: Sequence[Action] = ()) -> None:
         """Ask whether an action may be executed now, where somebody is to be asked; once in each step.
 
-        :meth:`step` does it too. Whoever pays for writing an action that is already known asks before.
-
-        Args:
-            action: The action.
-            rest: The rest of the path, for the one who is asked.
+        :meth:`step` does it too. Whoever pays for writing an action that is already known asks before. The rest of the
+        path is for the one who is asked.
 
         Raises:
             ActionRefused: It was refused, now or before in this episode.
             EpisodeEnded: ``stopped``.
-            BudgetExceededError: It does not fit, so nobody was asked.
             ApprovalError: Nothing that is understood was answered.
         """
         here = (self.result.steps, action)
@@ -308,10 +291,7 @@ class Episode:
         return state
 
     def to_choose_in(self) -> State:
-        """The current state as a free choice of an action sees it.
-
-        Without what was refused, and under ``no_repeat`` without what was done in it.
-        """
+        """The current state for a free choice: without what was refused, under ``no_repeat`` without what was done."""
         domain = self.env.domain
         left_out = [*self.refused, *(self.taken.get(domain.key(self.state), ()) if self.config.no_repeat else ())]
         if domain.choices is not None and (left_out or self.config.no_repeat):

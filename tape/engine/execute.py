@@ -38,15 +38,7 @@ class Watch(Protocol):
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a path that was taken.
-
-    Attributes:
-        edge: What was planned.
-        before: The state before it.
-        left: What was left of each capped resource before it.
-        written: The action that was executed.
-        after: The state that was observed.
-    """
+    """A step of a path that was taken: what was planned, the state and the budget before it, and what came of it."""
 
     edge: Edge
     before: State

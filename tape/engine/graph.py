@@ -67,10 +67,7 @@ class PlanGraph:
     ) -> list[str]:
         """Fold one plan: equal states merge, so the plan stays a path of the graph; returns the keys of its nodes.
 
-        Args:
-            states: The states along the plan, one more than actions.
-            actions: The actions.
-            confidences: The world model's in each step; 1 by default.
+        There is one state more than actions. ``confidences`` are the world model's in each step, 1 by default.
         """
         if len(states) != len(actions) + 1:
             raise GraphError(f"a plan of {len(actions)} actions needs {len(actions) + 1} states, got {len(states)}")
@@ -136,13 +133,7 @@ class PlanGraph:
     # --- annotating -------------------------------------------------------------------------
 
     def set_reward(self, node: str, reward: float, *, goal: bool | None = None) -> None:
-        """Set what arriving at a node earns.
-
-        Args:
-            node: Its key.
-            reward: A finite number.
-            goal: Whether it is a goal; None if that stays as it is. A reward alone makes no goal.
-        """
+        """Set what arriving at a node earns, and whether it is a goal: a reward alone makes none."""
         self._node(node)["reward"] = finite(reward, f"the reward of node {node!r}")
         if goal is not None:
             self.set_goal(node, goal)
@@ -198,11 +189,7 @@ class PlanGraph:
         return Edge(number, source, data["action"], target, *known, Resources(data["cost"]), data.get("reward", 0.0))
 
     def find(self, source: str, action: Action, target: str) -> int:
-        """The id of the edge with this source, action and target.
-
-        Raises:
-            GraphError: There is none.
-        """
+        """The id of the edge with this source, action and target."""
         self._need(source)
         found = self._found(source, action, target)
         if found is None:
@@ -318,11 +305,7 @@ class PlanGraph:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> PlanGraph:
-        """Read :meth:`to_dict`.
-
-        Raises:
-            GraphError: Says what is wrong.
-        """
+        """Read :meth:`to_dict`."""
         return cls._of(read_node_link(data, "graph"))
 
     def save(self, path: Path, **extra: Any) -> None:
@@ -331,11 +314,7 @@ class PlanGraph:
 
     @classmethod
     def load(cls, path: Path) -> PlanGraph:
-        """Read JSON.
-
-        Raises:
-            GraphError: Names the file and what is wrong.
-        """
+        """Read JSON; what is wrong in it is named with the file, as a :class:`tape.errors.GraphError`."""
         return cls._of(read_file(path))
 
     @classmethod

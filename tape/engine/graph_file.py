@@ -24,11 +24,7 @@ _EDGE: dict[str, Any] = {"votes": 1, "confidence": 1.0, "certified": False, "ref
 
 
 def finite(value: Any, what: str) -> float:
-    """A number that is finite.
-
-    Raises:
-        GraphError: It is not; says what it was to be.
-    """
+    """A number that is finite; else an error says what it was to be."""
     try:
         number = math.nan if isinstance(value, bool | str) else float(value)
     except (TypeError, ValueError, OverflowError):
@@ -50,11 +46,7 @@ def write_file(path: Path, data: Mapping[str, Any]) -> None:
 
 
 def read_file(path: Path) -> tuple[Any, list[tuple[str, str]]]:
-    """Read what :func:`write_file` has written, as :func:`read_node_link` does.
-
-    Raises:
-        GraphError: Names the file and what is wrong.
-    """
+    """Read what :func:`write_file` has written, as :func:`read_node_link` does."""
     # What models wrote stands in actions and labels as they wrote it.
     return read_node_link(read_json(path, surrogates=True, error=_no_graph), str(path))
 

@@ -17,14 +17,7 @@ ALWAYS = math.inf
 
 @dataclass(frozen=True)
 class Rollout:
-    """A plan with what is predicted of it, up to its first invalid action.
-
-    Attributes:
-        start: Where it starts.
-        actions: Its actions, as far as they are valid.
-        states: The states after each of them.
-        confidences: The world model's in each.
-    """
+    """A plan up to its first invalid action, with the predicted state after each action and the confidence in it."""
 
     start: State
     actions: tuple[Action, ...]
@@ -199,8 +192,7 @@ class DeclaredWorldModel:
 class Memory:
     """What was observed in this episode; it outlives every plan graph.
 
-    In a deterministic domain an observed transition is certain: it is never predicted again, and its
-    rivals are never selected again.
+    In a deterministic domain an observed transition is certain: it is never predicted again, its rivals never selected.
     """
 
     transitions: list[tuple[State, Action, State]] = field(default_factory=list)

@@ -10,7 +10,7 @@ from tape.budget import Resources
 from tape.engine.context import RoleContext
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.graph import HOPELESS, PlanGraph
-from tape.engine.unseen import Weigher, draw_hypotheses
+from tape.engine.unseen import Weigher
 from tape.lm.base import Completion, Request
 from tape.protocols import Plan, Proposer, State
 from tape.seeds import derive
@@ -80,7 +80,7 @@ class LmProposer:
 
     def __init__(self, context: RoleContext, temperature: float, *, distinct: bool = False) -> None:
         self._context, self._temperature, self._distinct = context, temperature, distinct
-        self._weigher = Weigher(context)
+        self._hypotheses, self._weigher = context.domain.hypotheses, Weigher(context)
 
     async def propose(self, starts: Sequence[tuple[State, Mapping[str, int]]], m: int, seed: int) -> list[list[Plan]]:
         """Sample ``m`` plans from each start, one request a start, or one a plan where plans assume different things.
@@ -91,7 +91,8 @@ class LmProposer:
         owners: list[tuple[int, State]] = []
         for i, (state, remaining) in enumerate(starts):
             own = seed if i == 0 else derive(seed, i)
-            assumed = await draw_hypotheses(self._context, self._weigher, state, m, own)
+            source = self._hypotheses
+            assumed = None if source is None else await source.draw(self._weigher.weigh, state, m, own)
             for k, each in enumerate(assumed or [state]):
                 request = self._context.prompt_format.plan_request(each, remaining)
                 count, drawn = (1, derive(own, "supposed", k)) if assumed else (m, own)

@@ -78,15 +78,10 @@ async def put_rewards(graph: PlanGraph, episode: Episode, scorer: Scorer, memory
 
 @dataclass(frozen=True)
 class Place:
-    """What a node's reward depends on beside its score.
+    """A node as its reward depends on it.
 
-    Attributes:
-        key: Of the node.
-        state: Its state.
-        end: A plan ends there.
-        visited: It was observed in this episode.
-        likelihood: Of what leads to it.
-        depth: How far it is from the current node, as a share of the furthest; None where no path leads there.
+    A plan may end there, it may have been visited, and what leads to it is more or less likely. ``depth`` is its
+    distance from the current node as a share of the largest; None where no path leads there.
     """
 
     key: str
@@ -138,14 +133,8 @@ def by_goal(
 ) -> tuple[float, bool]:
     """A node at the goal is worth 1, and short of it only the end of a plan is worth anything.
 
-    A model's steps left would else reward going round.
-
-    Args:
-        node: The node.
-        score: Its score.
-        mode: ``TapeConfig.score``.
-        test: Says which states reach the goal; None: the score does.
-        progress: Says what the end of a plan is worth.
+    A model's steps left would else reward going round. Without a ``test`` the score says what is a goal; ``progress``
+    says what the end of a plan is worth.
     """
     reward = value_of(node, score, mode)
     if not node.visited and (test.satisfied(node.state) if test else reward >= GOAL_SCORE):

@@ -193,7 +193,7 @@ def best_paths(episode: Episode, graph: PlanGraph, k: int) -> list[Path]:
     """The k best paths with a step and without a circle, best first.
 
     A path that comes back to where it was needs no less than the same path without that. No more than `_LOOK` * k paths
-    are looked at, so there may be fewer than there are.
+    are looked at, so some may be missed.
     """
     episode.deadline.require()
     remaining, discount = spendable(episode), episode.config.discount

@@ -7,9 +7,9 @@ declares nothing of the kind. Often the domain is its own part: it implements th
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, cast, get_args, get_type_hints
+from typing import Any, TypeAlias, cast, get_args, get_type_hints
 
 from tape.errors import ConfigError
 from tape.protocols.predicates import Assignment, Effects, Feature, Predicate, QueryMacro, Rule
@@ -184,11 +184,16 @@ class Contexts(Part):
         """The context of a predicate, in any order; the same in all tasks of the environment."""
 
 
+Beliefs: TypeAlias = Callable[[State, Sequence[Predicate]], Awaitable[Mapping[Predicate, float]]]
+"""Asks the model how likely predicates are in a state; what it cannot be asked about is left out of the answer."""
+
+
 class Unseen(Part):
-    """What a plan may rest on without anybody's having seen it, where the state is observed in part only.
+    """What a plan may rest on that has not been seen, where the state is observed in part only.
 
     A plan is rolled out under its own assumptions. They are not part of a state's key until the plan has looked, so
-    plans that assume different things share the way to where they look.
+    plans that assume different things share the way to where they look. The reward of a state is multiplied by how
+    likely the assumptions on the way to it are [ours].
     """
 
     @abstractmethod
@@ -196,8 +201,16 @@ class Unseen(Part):
         """The state with what the actions rest on without its having been seen, and nothing else assumed."""
 
     @abstractmethod
-    def assumptions(self, state: State, actions: Sequence[Action]) -> Sequence[Predicate]:
-        """The same as predicates, in the order in which the actions come upon them."""
+    async def likelihood(
+        self, ask: Beliefs, state: State, plans: Sequence[tuple[Sequence[Action], Sequence[State]]]
+    ) -> Sequence[Sequence[float]]:
+        """How likely it is what plans from a state assume, up to each of the states after their actions.
+
+        Args:
+            ask: Asks the model.
+            state: Where the plans start.
+            plans: The actions of each, and the state after each action.
+        """
 
     @abstractmethod
     def plain(self, state: State) -> State:
@@ -209,19 +222,15 @@ class Unseen(Part):
 
 
 class Hypotheses(Part):
-    """Knows what a plan from a state has to assume.
-
-    Plans are then sampled under assumptions that are drawn from the model's own beliefs, each plan under others, so
-    that none rests on what was seen not to be so [ours].
-    """
+    """Says what plans are to assume, so that none rests on what was seen not to be so [ours]."""
 
     @abstractmethod
-    def required(self, state: State) -> Sequence[Sequence[Predicate]]:
-        """For each thing that the goal needs and nobody has seen: the predicates of which one has to be true."""
+    async def draw(self, ask: Beliefs, state: State, count: int, seed: int) -> Sequence[State] | None:
+        """States with what each of ``count`` plans from a state is to assume, each plan other things.
 
-    @abstractmethod
-    def hypothesise(self, state: State, predicates: Sequence[Predicate]) -> State:
-        """The state with predicates assumed."""
+        Returns:
+            None where nothing has to be assumed, or the model cannot be asked.
+        """
 
 
 class MismatchTest(Part):

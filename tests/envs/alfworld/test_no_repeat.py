@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from envs.alfworld.domain import as_state
+from envs.alfworld.state import as_state
 from tape.agents.react import ReactAgent
 from tape.engine.result import EpisodeResult
 from tape.lm.base import Choice, JsonSchema, Request
