@@ -42,8 +42,8 @@ def committed(count: int, gate: str) -> Counter[str]:
 
 @pytest.mark.parametrize("gate", ["thresholds", "joint"])
 def test_committed_plans_execute(gate):
-    totals = committed(12, gate)
-    assert totals["commitments"] >= 8
+    totals = committed(6, gate)
+    assert totals["commitments"] >= 3
     assert (totals["infeasible"], totals["over"], totals["contradictions"]) == (0, 0, 0)
 
 

@@ -90,7 +90,7 @@ def play_all(games, mode):
 @pytest.mark.slow
 @pytest.mark.parametrize(("mode", "first"), [("partial", 0), ("full", 1)])
 def test_what_is_known_is_so_in_many_games(mode, first):
-    play_all(all_games()[first::6], mode)
+    play_all(all_games()[first::24], mode)
 
 
 @pytest.mark.soak

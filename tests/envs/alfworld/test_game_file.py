@@ -20,7 +20,7 @@ from envs.alfworld.game.goal import TASK_TYPES, Goal
 from envs.alfworld.game.house import House
 from envs.alfworld.game.oracle import shortest
 from tests.envs.alfworld.helpers import all_games, busy, needs_engine, needs_given, started
-from tests.profiles import examples
+from tests.profiles import examples, parts
 
 
 def _drawn(seed: object, size: float = 0.3) -> House:
@@ -56,9 +56,10 @@ def test_the_engine_has_the_household_that_was_written(seed: int) -> None:
 
 @needs_engine
 @pytest.mark.slow
-def test_the_engine_has_many_households_that_were_written() -> None:
+@parts(12)
+def test_the_engine_has_many_households_that_were_written(part: slice) -> None:
     """And shortest plans of more than sixty win."""
-    for seed in range(66):
+    for seed in range(66)[part]:
         house = _drawn(f"many:{seed}", 0.1 + 0.002 * seed)
         text = game_text(house)
         _is_what_the_engine_holds(text, house)
@@ -71,7 +72,7 @@ def test_the_engine_has_many_households_that_were_written() -> None:
 @needs_engine
 @pytest.mark.slow
 def test_official_games_are_read_as_the_engine_shows_them() -> None:
-    for game in all_games()[:36:12]:
+    for game in all_games()[:36:18]:
         with started(game) as engine:
             view, facts = engine.reset(), engine.facts()
         assert {f[1:] for f in facts if f[0] == "in"} == set(game.house.inside)

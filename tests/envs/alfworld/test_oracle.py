@@ -15,7 +15,7 @@ from envs.alfworld.game.kinds import TREATMENTS, kind_of
 from envs.alfworld.game.oracle import optimal_length, shortest
 from tests.envs.alfworld import reference
 from tests.envs.alfworld.helpers import all_games, needs_engine, needs_given, started
-from tests.profiles import examples
+from tests.profiles import examples, parts
 
 _GOALS = [
     Goal(SIMPLE, "mug", "cabinet"),
@@ -124,7 +124,7 @@ def test_plans_win_on_the_engine() -> None:
 @pytest.mark.slow
 @needs_engine
 def test_plans_of_more_games_win_on_the_engine() -> None:
-    _win_exactly([*all_games()[::5]])
+    _win_exactly([*all_games()[::15]])
 
 
 @pytest.mark.soak
@@ -136,9 +136,10 @@ def test_plans_of_all_games_win_on_the_engine() -> None:
 @needs_given
 @pytest.mark.slow
 @needs_engine
-def test_the_reference_has_the_engines_commands() -> None:
+@parts(4)
+def test_the_reference_has_the_engines_commands(part: slice) -> None:
     """So a shortest plan of the reference is one of the game, official games included."""
-    for game in all_games()[:12]:
+    for game in all_games()[:12][part]:
         rng = random.Random(game.name)
         world = reference.start(game.house)
         with started(game) as engine:

