@@ -16,7 +16,7 @@ from tape.protocols.search import LONGEST_TEXT, Passage, SearchOption, SearchTas
 from tape.reading import short
 
 if TYPE_CHECKING:
-    from envs.search.retrieval import Index
+    from envs.search.index import Index
 
 STEP = Resources({"steps": 1})
 

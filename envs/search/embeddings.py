@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from envs.search.encoder import Encoder, open_encoder
 from envs.search.errors import SearchError
-from envs.search.retrieval import Index
+from envs.search.index import Index
 from tape.files import cache_folder, replace_file
 from tape.protocols.search import Passage
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from envs.search.domain import LONGEST, STEP, Answer, PassageSearchDomain, SearchObservation, SearchState
 from envs.search.errors import SearchError
+from envs.search.index import Index
 from envs.search.metrics import exact_match, f1, rouge1
-from envs.search.retrieval import Index
 from tape.budget import Budget, Resources
 from tape.protocols import Action, Environment
 from tape.protocols.search import UNANSWERABLE, Passage, SearchOption, is_abstention

@@ -13,7 +13,8 @@ from typing import Any
 from envs.search.encoder import MINILM
 from envs.search.environment import DEPTHS
 from envs.search.errors import SearchError
-from envs.search.retrieval import Index, bm25, dense, hybrid
+from envs.search.index import Index
+from envs.search.retrieval import bm25, dense, hybrid
 from tape.protocols.search import Passage
 from tape.reading import short
 

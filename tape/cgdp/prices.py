@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from tape.budget import Resources
 from tape.cgdp.context import SMALL, PassageSizes
+from tape.cgdp.remembered import Remembered
 from tape.cgdp.worth import Prospects
 from tape.errors import ConfigError
 from tape.lm.base import Request, cost_of, most_completion_tokens
 from tape.protocols.search import SearchOption
-
-if TYPE_CHECKING:
-    from tape.cgdp.search import Search
 
 
 class Prices:
     """Prices searches in one episode.
 
     Args:
-        search: The search.
+        search: What the search remembers.
     """
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: Remembered) -> None:
         self._search = search
         lm, belief = search.episode.roles.lm, search.belief
         form = None if belief is None else belief.form

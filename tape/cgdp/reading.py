@@ -8,29 +8,26 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from tape.cgdp.belief import Update, updated
 from tape.cgdp.curation import curated, needs_curation, worths
 from tape.cgdp.events import BeliefEvent, Declined, Held
 from tape.cgdp.prompts.format import Extracted
+from tape.cgdp.remembered import Remembered
 from tape.cgdp.view import Belief, View
 from tape.errors import BudgetExceededError
 from tape.lm.base import Request, window_of, worst_case
 from tape.protocols.search import Passage
-
-if TYPE_CHECKING:
-    from tape.cgdp.search import Search
 
 
 class Reading:
     """Reads for one search.
 
     Args:
-        search: The search.
+        search: What the search remembers.
     """
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: Remembered) -> None:
         self._search = search
 
     async def take_in(self, passages: tuple[Passage, ...]) -> int:

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from tape.cgdp.context import SMALL
 from tape.cgdp.curation import curated, worths
+from tape.cgdp.prices import Prices
 from tape.cgdp.prompts.format import MoveKind
+from tape.cgdp.remembered import Remembered
 from tape.cgdp.stopping import style_of
 from tape.cgdp.view import Belief, Fact, Round
 from tape.errors import ConfigError
 from tape.lm.base import Request, window_of
-
-if TYPE_CHECKING:
-    from tape.cgdp.search import Search
 
 
 class Room:
     """Decides it before the first round of a search.
 
     Args:
-        search: The search.
+        search: What the search remembers.
+        prices: What a search brings and is worth.
     """
 
-    def __init__(self, search: Search) -> None:
-        self._search = search
+    def __init__(self, search: Remembered, prices: Prices) -> None:
+        self._search, self._prices = search, prices
 
     def least(self, moves: Sequence[MoveKind]) -> int:
         """The least window that would do, in tokens; the model's own is taken into account from here on.
@@ -42,7 +41,7 @@ class Room:
         search.window.keep_within(window_of(search.episode.roles.lm), max(request.max_tokens for request in bare))
         search.rules = max(map(search.window.count, bare))
         # A belief holds at least one fact as long as the longest passage.
-        return search.rules + search.prices.brings(1) * (1 if search.belief is None else 2)
+        return search.rules + self._prices.brings(1) * (1 if search.belief is None else 2)
 
     def make(self) -> None:
         """Decide how long a belief may be, in a window that does, and cut the first one to it.
@@ -53,11 +52,11 @@ class Room:
         search = self._search
         limit = search.window.limit
         if limit is not None and search.caps.tokens is None and search.belief is not None:
-            left = limit - search.rules - (passage := search.prices.brings(1))
+            left = limit - search.rules - (passage := self._prices.brings(1))
             first = search.belief_tokens(search.belief)
             search.caps = replace(search.caps, tokens=max(left // 2, min(left, passage + first)))
         if search.settings.select == "solver":
-            search.prices.require_one()
+            self._prices.require_one()
         if search.belief is not None:
             self._require(search.belief)
             asked = len(search.belief.questions)
@@ -83,7 +82,7 @@ class Room:
         limit, rules = search.window.limit, search.rules
         if search.belief is not None and search.caps.tokens is not None and "note" not in moves:
             return rules + search.caps.tokens if limit is None else min(limit, rules + search.caps.tokens)
-        return rules + search.prices.brings(search.options[0].depth) if limit is None else limit
+        return rules + self._prices.brings(search.options[0].depth) if limit is None else limit
 
     def _bare_requests(self, moves: Sequence[MoveKind]) -> list[Request]:
         """Every role's request with nothing remembered and a small passage."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 from tape.cgdp.events import GateEvent
 from tape.cgdp.gates import CONFIGURATIONS, Signalling, Signals, StagnationGate, fixed_rounds
+from tape.cgdp.prices import Prices
+from tape.cgdp.remembered import Remembered
 from tape.protocols.search import Passage
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tape.cgdp.search import Search
 
 _SHOWN = 3
 """Rounds that a model is shown which judges the search."""
@@ -21,11 +19,12 @@ class Stopping:
     """The gate of one search.
 
     Args:
-        search: The search.
+        search: What the search remembers.
+        prices: What a search brings and is worth.
     """
 
-    def __init__(self, search: Search) -> None:
-        self._search, self._name = search, search.settings.gate
+    def __init__(self, search: Remembered, prices: Prices) -> None:
+        self._search, self._prices, self._name = search, prices, search.settings.gate
         self._signalling = Signalling(search.settings.jaccard_window)
         configuration = CONFIGURATIONS.get(self._name)
         self._gate = None if configuration is None else StagnationGate(configuration)
@@ -69,9 +68,9 @@ class Stopping:
     def _priced(self) -> tuple[str, bool]:
         """Whether a further search is worth its price; of those that the agent can make."""
         search = self._search
-        able = [option for option in search.options if search.prices.fits(option)]
+        able = [option for option in search.options if self._prices.fits(option)]
         options = able if search.settings.select == "solver" else search.options[:1]
-        best = max(search.prices.worth("", option) for option in options)
+        best = max(self._prices.worth("", option) for option in options)
         return f"the best further search is worth {best:.0f} tokens", best <= 0
 
     async def _asked(self) -> str:

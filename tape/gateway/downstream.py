@@ -9,6 +9,7 @@ from typing import Any
 
 from tape.errors import ConfigError, told
 from tape.gateway.config import GatewayConfig, ServerSettings
+from tape.gateway.errors import NO_ANSWER
 from tape.redaction import hide, redacted
 from tape.tools.errors import ToolFailedError
 from tape.tools.mcp import entries_of
@@ -18,9 +19,6 @@ from tape.tools.mcp_session import Channel, RefusedError, Session
 
 MOST_STARTS = 5
 """Times that a server is started; one that ends again and again is left alone."""
-
-NO_ANSWER = "no answer over HTTP"
-"""In the place of the number of an error: it is the channel's, and what the server has done is unknown."""
 
 _TAIL = 600
 _LAST_SECONDS = 0.1

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from tape.errors import ConfigError, TapeError
 
+NO_ANSWER = "no answer over HTTP"
+"""In the place of the number of an error: it is the channel's, and what the server has done is unknown."""
+
 
 class FieldError(ConfigError):
     """A field of the configuration is wrong; whoever knows the file adds where it stands.

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 
 from tape.errors import DataError
-from tape.gateway.downstream import NO_ANSWER
+from tape.gateway.errors import NO_ANSWER
 from tape.reading import parse_json
 from tape.tools.mcp_process import MOST_BYTES
 

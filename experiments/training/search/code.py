@@ -7,7 +7,8 @@ from functools import cache, lru_cache
 
 from envs.repo_qa.index import read_package
 from envs.repo_qa.questions import RepoQuestion, questions
-from envs.search.retrieval import Index, bm25
+from envs.search.index import Index
+from envs.search.retrieval import bm25
 from experiments.training.search.task import Hop, Task, distinct, keywords
 from tape.cgdp.prompts.lexicon import sentences
 from tape.protocols.search import UNANSWERABLE, Passage

@@ -8,7 +8,8 @@ from functools import lru_cache
 
 from envs.locomo.dialogue import Dialogue, Question
 from envs.locomo.generator import dialogue
-from envs.search.retrieval import Index, bm25
+from envs.search.index import Index
+from envs.search.retrieval import bm25
 from experiments.training.search.task import Hop, Task, distinct, keywords
 from tape.cgdp.prompts.lexicon import sentences, vocabulary
 from tape.protocols.search import UNANSWERABLE

@@ -14,7 +14,8 @@ from envs.musique.asking import Asked, ask, draw_chain
 from envs.musique.corpus import is_held_out
 from envs.musique.wordings import ENTITY_TYPES, OF_TYPE, RELATIONS
 from envs.musique.world import MOST_SENTENCES, World, make_world
-from envs.search.retrieval import Index, bm25
+from envs.search.index import Index
+from envs.search.retrieval import bm25
 from experiments.training.search.task import Hop, Task, distinct, keywords
 from tape.protocols.search import UNANSWERABLE, Passage
 

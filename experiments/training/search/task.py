@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from envs.search.retrieval import Index
+from envs.search.index import Index
 
 _PLAIN = """
 a an the of to in on at by for from with and or is are was were be been being it its that this which who whom whose

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from envs.search.retrieval import Bm25, Hybrid, Index
+from envs.search.index import Index
+from envs.search.retrieval import Bm25, Hybrid
 from tape.protocols.search import Passage
 
 PASSAGES = (

@@ -1,0 +1,137 @@
+"""What a search remembers, and how a model is asked about it: what all parts of a search work on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from tape.budget import Reservation
+from tape.cgdp.context import Window
+from tape.cgdp.curation import Caps
+from tape.cgdp.events import ContextEvent
+from tape.cgdp.prompts.format import SearchFormat
+from tape.cgdp.settings import CgdpSettings
+from tape.cgdp.view import Belief, Form, Round, View
+from tape.engine.episode import Episode
+from tape.errors import InvalidOutputError
+from tape.lm.base import Request
+from tape.protocols.search import SearchOption, SearchTask
+
+T = TypeVar("T")
+
+_RESOLVED = 3
+"""Predicates that are resolved, as prompts show them at most."""
+
+
+class Remembered:
+    """The memory of one search.
+
+    Args:
+        episode: The episode that it is played in.
+        settings: How it remembers, stops and selects; ``memory`` is decided.
+        domain: The task.
+        prompts: Builds what is asked and reads the answers.
+
+    Attributes:
+        rounds: What was searched, oldest first; all of it, whatever prompts show.
+        belief: The belief state; None with a transcript.
+        notes: What the model wrote into a memory of its own.
+        gave_up: Whether curation has dropped an open question.
+        rules: Tokens of the longest prompt of any role with nothing remembered.
+    """
+
+    def __init__(self, episode: Episode, settings: CgdpSettings, domain: SearchTask, prompts: SearchFormat) -> None:
+        self.episode, self.settings, self.domain, self.prompts = episode, settings, domain, prompts
+        self.options: tuple[SearchOption, ...] = tuple(domain.options())
+        self.window = Window(episode.roles.lm, settings.context_tokens)
+        self.rounds: list[Round] = []
+        self.notes: list[str] = []
+        self.belief: Belief | None = self._first_belief()
+        self.gave_up = False
+        self.caps = Caps(settings.k_trigger, settings.k_target, settings.belief_tokens)
+        self.rules = 0
+        self._shown_from = 0
+
+    def _first_belief(self) -> Belief | None:
+        memory = self.settings.memory
+        if memory not in ("structured", "freeform"):
+            return None
+        form: Form = memory
+        questions = self.domain.sub_questions or ((self.domain.question,) if form == "structured" else ())
+        return Belief(form, questions=tuple(questions))
+
+    def view(self, target: str = "") -> View:
+        """What a role is shown now."""
+        memory = self.settings.memory
+        if self.belief is not None:
+            return View(self.domain.question, belief=self.shown(self.belief), notes=tuple(self.notes), target=target)
+        if memory == "lobotomized":
+            newest = tuple(Round(1, "", one.passages) for one in self.rounds[-1:])
+            return View(self.domain.question, rounds=newest)
+        return View(
+            self.domain.question, rounds=tuple(self.rounds[self._shown_from :]), notes=tuple(self.notes), target=target
+        )
+
+    def belief_tokens(self, belief: Belief) -> int:
+        """Tokens of a belief in a prompt."""
+        return self._tokens(self.shown(belief))
+
+    def shown(self, belief: Belief) -> Belief:
+        """A belief as prompts have it: of what is resolved the newest, as far as the cap has room beside the rest."""
+        most = self.caps.tokens
+        for count in range(min(_RESOLVED, len(belief.resolved)), 0, -1):
+            found = replace(belief, resolved=belief.resolved[-count:])
+            if most is None or self._tokens(found) <= most:
+                return found
+        return replace(belief, resolved=())
+
+    def _tokens(self, belief: Belief) -> int:
+        bare = View(self.domain.question, belief=Belief(belief.form))
+        whole = self.window.count(self.prompts.answer_request(replace(bare, belief=belief)))
+        return whole - self.window.count(self.prompts.answer_request(bare))
+
+    def bare(self) -> View:
+        """A view of nothing but the question."""
+        return View(self.domain.question, belief=None if self.belief is None else Belief(self.belief.form))
+
+    def forget(self) -> None:
+        """Leave all rounds but the newest out of prompts from here on (Iter-RetGen)."""
+        self._shown_from = max(0, len(self.rounds) - 1)
+
+    async def ask(
+        self,
+        build: Callable[[View], Request],
+        view: View,
+        read: Callable[[View, str], T],
+        kept_back: Reservation | None = None,
+    ) -> T | None:
+        """Ask the model; what it shows is made to fit. None where the answer cannot be read, which is counted.
+
+        An answer is read by what was shown: formats that point, and name words by their place, need that.
+
+        Raises:
+            BudgetExceededError: The call does not fit; it was not made.
+        """
+        fitted = self.window.fit(build, view)
+        request, roles = fitted.request, self.episode.roles
+        if fitted.dropped:
+            self.log_dropped(request.role, fitted.dropped)
+        [completion] = await roles.lm.generate([request], kept_back)
+        try:
+            return read(fitted.view, completion.texts[0])
+        except InvalidOutputError as error:
+            roles.count_malformed(request.role, completion.texts[0], error)
+            return None
+
+    def log_dropped(self, role: str, dropped: Sequence[str], most: int | None = None) -> None:
+        """Record what a prompt had no room for.
+
+        Args:
+            role: Whose prompt.
+            dropped: What was left out.
+            most: The tokens that it was to have; else the window, or what is left of the budget.
+        """
+        left = (most, self.window.limit, self.episode.remaining().get("tokens"))
+        tokens = min(tokens for tokens in left if tokens is not None)
+        self.episode.trace.write(ContextEvent(role=role, tokens=tokens, dropped=list(dropped)))

@@ -1,0 +1,55 @@
+"""No two files need each other, for types alone neither, so that each can be read after those that it imports."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+from tests.places import ROOT
+
+PACKAGES = ("solvers", "tape", "envs", "experiments")
+
+
+def modules() -> dict[str, Path]:
+    """Every file by the name that it is imported as."""
+    found = {}
+    for package in PACKAGES:
+        for file in sorted((ROOT / package).rglob("*.py")):
+            parts = file.relative_to(ROOT).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return found
+
+
+def imported(name: str, file: Path, known: dict[str, Path]) -> Iterator[str]:
+    """The files that a file imports anywhere in it."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            yield from (full if (full := f"{base}.{alias.name}") in known else base for alias in node.names)
+
+
+def circle(graph: dict[str, set[str]]) -> list[str]:
+    """Files that import each other in a circle; empty where none do."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_files_import_each_other() -> None:
+    known = modules()
+    assert len(known) > 500
+    graph = {name: {*imported(name, file, known)} & {*known} - {name} for name, file in known.items()}
+    assert circle(graph) == []
+
+
+def test_a_circle_is_found() -> None:
+    assert set(circle({"a": {"b"}, "b": {"c"}, "c": {"a"}})) == {"a", "b", "c"}
+    assert circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
