@@ -32,14 +32,14 @@ from envs.musique.words import parse_query
 from envs.search.metrics import exact_match, f1, normalise
 from tape.budget import Budget, Resources
 from tape.lm.base import Request
-from tape.protocols import Action, Environment, Observation, State
+from tape.protocols import Action, AnswersAtLimit, Environment, Observation, State
 from tape.protocols.search import Passage
 from tape.sdp.target import Target
 
 READERS = ("lm", "scripted")
 
 
-class HotpotEnvironment(Environment):
+class HotpotEnvironment(Environment, AnswersAtLimit):
     """One question.
 
     An answer stands until another takes its place; it is judged once, when the agent stops or says ``finish``. So a
@@ -144,6 +144,11 @@ class HotpotEnvironment(Environment):
     def sdp(self) -> HopAdapter:
         """Predicate chains for :mod:`tape.sdp`; stateless."""
         return HopAdapter(self.domain.setting)
+
+    @property
+    def answers_at_limit(self) -> AnswersAtLimit:
+        """The environment takes them."""
+        return self
 
     def longest_answer_request(self, prompt_format: str) -> Request:
         """As long as a request for a final answer may be."""
