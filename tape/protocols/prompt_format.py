@@ -242,7 +242,8 @@ class PromptFormat:
         return None
 
     def _lacks(self, method: str) -> ConfigError:
-        return ConfigError(f"{type(self).__name__} has no method {method}: its prompts do not have this role")
+        instead = self.instead and f"; {self.instead}"
+        return ConfigError(f"{type(self).__name__} has no method {method}: its prompts do not have this role{instead}")
 
 
 def states_along(start: S, items: Iterable[Item], after: Callable[[S, Item], S | None]) -> list[S | None]:
