@@ -259,11 +259,6 @@ class ChatFormat(PromptFormat):
             raise InvalidOutputError(f"{command.text!r} was tried in this very state, to no use")
         return answer.thought, command.text
 
-    def read_intention(self, thought: str) -> Action | None:
-        """None: what a thought about a household intends is not read."""
-        del thought
-        return None
-
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best plan."""
         listed = offered_text(paths, remaining)

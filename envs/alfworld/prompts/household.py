@@ -193,11 +193,6 @@ class HouseholdFormat(PromptFormat):
             raise InvalidOutputError(f"expected one command, got {text[:80]!r}")
         return "", with_place(here, commands[0], here.at).text
 
-    def read_intention(self, thought: str) -> Action | None:
-        """None: this model writes no thoughts."""
-        del thought
-        return None
-
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """The plan query again, with the paths as the only admissible answers.
 

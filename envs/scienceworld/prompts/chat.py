@@ -175,11 +175,6 @@ class ChatFormat(PromptFormat):
         answer = _read(chat_schema.ActAnswer, text)
         return answer.thought, answer.action
 
-    def read_intention(self, thought: str) -> Action | None:
-        """None: what a thought about an experiment intends is not read."""
-        del thought
-        return None
-
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best plan."""
         listed = offered_text(paths, remaining)
