@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import envs.gsm_hard.templates as gsm_hard
+import envs.musique.wordings as musique
+import envs.repo_qa.wordings as code
 from envs.alfworld.game.kinds import read_kinds
 from envs.alfworld.game.rooms import read_rooms
 from envs.data_files import DataFileError, Entry, read_toml
+from envs.locomo import relations
+from envs.locomo.talk import read_talk
+from envs.locomo.words import read_words
 from envs.travelplanner.words import read_names
 
 ENVS = Path(__file__).parents[2] / "envs"
@@ -79,28 +86,188 @@ def test_a_file_that_is_none(tmp_path: Path, content: bytes | None, message: str
     assert (caught.value.file, caught.value.place, caught.value.field) == (str(tmp_path / "f.toml"), "", "")
 
 
-@pytest.mark.parametrize(
-    ("environment", "name", "read", "old", "new", "message"),
-    [
-        ("alfworld", "kinds.toml", read_kinds, 'openable = "cabinet', 'openable = "cupboard', "no kind 'cupboard'"),
-        ("alfworld", "kinds.toml", read_kinds, '"fridge microwave safe"', '"bed"', "always_openable.*no kind 'bed'"),
-        ("alfworld", "kinds.toml", read_kinds, '"microwave"\n', '"oven"\n', "treatments.heat.*receptacle.*'oven'"),
-        ("alfworld", "kinds.toml", read_kinds, "[treatments.cool]", "[treatments.chill]", "'treatments'.*'chill'"),
-        ("alfworld", "rooms.toml", read_rooms, "[3, 16]", "[16, 3]", "rooms.kitchen.furniture.*'cabinet'.*fewest"),
-        ("alfworld", "rooms.toml", read_rooms, "cabinet = [3", "cupboard = [3", "no kind 'cupboard'"),
-        ("alfworld", "rooms.toml", read_rooms, "keychain knife ladle pen", "egg knife pen", "'egg' has another liking"),
-        ("alfworld", "rooms.toml", read_rooms, "cabinet = 0.25", "cabinet = 1.5", "sometimes_open.*from 0 to 1"),
-        ("travelplanner", "names.toml", read_names, "[stays]", "[hotels]", "field 'hotels'.*unknown"),
-        ("travelplanner", "names.toml", read_names, '"Loft"', '"Flat"', "'stays'.*'second'.*'Flat' twice"),
+GROWTH = """
+[doubling]
+numbers = { a = "mid", b = "deck" }
+program = ["power(2, b)", "multiply(a, #1)"]
+wordings = [
+    "There are {a} cells. [Their number|It] doubles each hour. How many are there after {b} hours?",
+    "{name} has ${a}, and {x} {item2}. Each year {his} money doubles. How much is it after {b} years?",
+]
+"""
+PEOPLE = """
+[friend]
+subjects = ["person"]
+answer = "person"
+symmetric = true
+sentences = ["{s} is a friend of {o}.", "{o} likes {s}."]
+phrases = ["the friend of {x}", "the one whom {x} likes"]
+questions = ["who likes {x}?", "whom does {x} like?"]
+"""
+PET = """[pet]
+key = "kin"
+value = "pet"
+said = ["My {key} has {value}.", "The pet of my {key} is {value}.", "{value} belongs to my {key}."]
+asked = ["What has {who}'s {key}?", "Which pet has {who}'s {key}?", "What pet belongs to {who}'s {key}?"]
+"""
+FILES: dict[str, tuple[str, str, Callable[[Path], object], str]] = {
+    "kinds": ("alfworld", "kinds.toml", read_kinds, ""),
+    "rooms": ("alfworld", "rooms.toml", read_rooms, ""),
+    "trips": ("travelplanner", "names.toml", read_names, ""),
+    "templates": (
+        "gsm_hard",
+        "growth.toml",
+        lambda folder: gsm_hard.read_templates(folder, gsm_hard.WORD_LISTS),
+        GROWTH,
+    ),
+    "words": ("gsm_hard", "words.toml", gsm_hard.read_words, ""),
+    "relations": (
+        "musique",
+        "people.toml",
+        lambda folder: musique.read_relations(folder, musique.ENTITY_TYPES),
+        PEOPLE,
+    ),
+    "entities": ("musique", "entities.toml", musique.read_entity_types, ""),
+    "frames": ("musique", "words.toml", musique.read_frames_and_syllables, ""),
+    "talk relations": ("locomo", relations.FILES[0], relations.read_relations, PET),
+    "talk words": ("locomo", "words.toml", read_words, ""),
+    "talk": ("locomo", "talk.toml", read_talk, ""),
+    "code": ("repo_qa", code.FILE, code.read_wordings, ""),
+}
+"""Data files of environments: the folder, the name, what reads it, and what stands in it in the place of its own."""
+
+
+CASES: dict[str, list[tuple[str, str, str, str]]] = {
+    "kinds": [
+        ('openable = "cabinet', 'openable = "cupboard', "", "no kind 'cupboard'"),
+        ('"fridge microwave safe"', '"bed"', "", "always_openable.*no kind 'bed'"),
+        ('"microwave"\n', '"oven"\n', "", "treatments.heat.*receptacle.*'oven'"),
+        ("[treatments.cool]", "[treatments.chill]", "", "'treatments'.*'chill'"),
     ],
+    "rooms": [
+        ("[3, 16]", "[16, 3]", "", "rooms.kitchen.furniture.*'cabinet'.*fewest"),
+        ("cabinet = [3", "cupboard = [3", "", "no kind 'cupboard'"),
+        ("keychain knife ladle pen", "egg knife pen", "", "'egg' has another liking"),
+        ("cabinet = 0.25", "cabinet = 1.5", "", "sometimes_open.*from 0 to 1"),
+    ],
+    "trips": [
+        ("[stays]", "[hotels]", "", "field 'hotels'.*unknown"),
+        ('"Loft"', '"Flat"', "", "'stays'.*'second'.*'Flat' twice"),
+    ],
+    "templates": [
+        ("numbers =", "number =", "number", "is unknown"),
+        ("numbers = { a", "numbers = { ab", "numbers", "'ab' cannot be a number"),
+        ("numbers = { a", "numbers = { x", "numbers", "'x' cannot be a number"),
+        ('"mid"', '"medium"', "numbers", "no range 'medium'; there is: big"),
+        ("power(2, b)", "power 2 b", "program", "'power 2 b' is no call"),
+        ("power(2, b)", "root(2, b)", "program", "no 'root' with 2 arguments; there is: add with 2"),
+        ("power(2, b)", "power(b)", "program", "no 'power' with 1 arguments"),
+        ("power(2, b)", "power(5, b)", "program", "'5' is none of the numbers"),
+        ("power(2, b)", "power(#1, b)", "program", "'#1' is none of the numbers"),
+        ("multiply(a, #1)", "multiply(a, b)", "program", "does not use #1"),
+        ("multiply(a, #1)", "multiply(2, #1)", "program", "does not use a"),
+        ('["power(2, b)", "multiply(a, #1)"]', "[]", "program", "list of calls"),
+        ("wordings = [", "wordings = []\nrest = [", "rest", "is unknown"),
+        ("There are {a} cells", "There are cells", "wordings", "a of the program is not told"),
+        ("{item2}", "{thing}", "wordings", r"nothing is known to put for \{thing\}"),
+        ("{x}", "{c}", "wordings", r"nothing is known to put for \{c\}"),
+        ("[Their", "Their", "wordings", "outside of brackets"),
+        ("|It]", "|It", "wordings", "an open bracket"),
+        ("program =", "held_out = 1\nprogram =", "held_out", "true or false"),
+    ],
+    "words": [
+        ("Ada Bella", "Ada Adam", "", "names.men.*'Adam' is in another group"),
+        ('him = "him"', 'it = "it"', "", "names.men.*'it'.*unknown"),
+        ("{animal9}", "{beast}", "", "'asides'.*{beast}"),
+        ("hens goats", "hens hens", "", "lists.*'animal'.*'hens' twice"),
+    ],
+    "relations": [
+        ('subjects = ["person"]', 'subjects = ["robot"]', "subjects", "no type 'robot'; there is: person"),
+        ('answer = "person"', 'answer = "robot"', "answer", "no type 'robot'"),
+        ('answer = "person"', 'answer = "town"', "symmetric", "of one type"),
+        ("{o} likes {s}.", "{s} is liked.", "sentences", r"must have \{o\} and \{s\}"),
+        ("{o} likes {s}.", "{o} likes {s} and {town}.", "sentences", r"must have \{o\} and \{s\}"),
+        ("the friend of {x}", "the friend of {x", "phrases", r"must have \{x\}"),
+        ('"who likes {x}?", ', "", "questions", "give 2 or more"),
+        ("questions", "asked", "asked", "is unknown"),
+        ("[friend]", "[best-friend]", "", "one lower-case word"),
+    ],
+    "entities": [
+        ("alone = 0.15", "alone = 2", "", "'person'.*'alone'.*from 0 to 1"),
+        ("alone = 0.15\n", "", "", "'person'.*'alone'.*is missing"),
+        ("in {town}", "in {city}", "", "'beside'.*must have {s}, and may have .*{town}"),
+    ],
+    "frames": [
+        ("find {p}.", "find it.", "", "'frames'.*'all'.*must have {p}"),
+        ("Al Bel", "Al Al", "", "'names'.*'starts'.*'Al' twice"),
+        ("middles", "centres", "", "'centres'.*is unknown"),
+    ],
+    "talk relations": [
+        ('key = "kin"', 'key = "planet"', "key", "is 'planet'; there is: town"),
+        ('value = "pet"', "", "value", "is missing"),
+        ('value = "pet"', 'value = "pet"\nvalues = "x"', "values", "is unknown"),
+        (', "{value} belongs to my {key}."', "", "said", "give 3 or more"),
+        ("My {key} has {value}.", "My aunt has {value}.", "said", r"needs \{key\}, \{value\}, and may have none"),
+        ("What has {who}'s {key}?", "What has the {key}?", "asked", r"needs \{key\}, \{who\}"),
+        ("What has {who}'s {key}?", "What has {who}'s {key}, {value}?", "asked", r"may have \{he\}"),
+        ("[pet]", "[[pet]]", "", "field 'pet': .*table"),
+        ("[pet]", "[pet", "", "no TOML"),
+    ],
+    "talk words": [
+        ('day = "Monday|Tuesday|', 'day = "Tuesday|Tuesday|', "day", ""),
+        ('room = "kitchen|bedroom|hallway|bathroom|study|', 'room = "', "room", ""),
+        ("[titles]\nfirsts", "[titles]\nothers", "others", ""),
+    ],
+    "talk": [
+        ("farewells = [", "goodbyes = [", "goodbyes", ""),
+    ],
+    "code": [
+        ("{x} inherit?", "{y} inherit?", "", "each of these gaps"),
+        ("parameter {p} of {x}", "parameter of {x}", "", r"\{p\}, \{x\}"),
+        ('subjects = ["method"]', 'subjects = ["thing"]', "", "class, function, method"),
+        ("[raises]", "[throws]", "", "throws"),
+        ('class = "the class {name}"', 'class = "the class"', "", r"\{name\}"),
+    ],
+}
+"""What is changed of each, into what, and the field and the problem that are named."""
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "field", "problem"), [(file, *case) for file, cases in CASES.items() for case in cases]
 )
 def test_the_files_of_an_environment_are_checked(
-    environment: str, name: str, read: Callable[[Path], object], old: str, new: str, message: str, tmp_path: Path
+    file: str, old: str, new: str, field: str, problem: str, tmp_path: Path
 ) -> None:
-    text = (ENVS / environment / "data" / name).read_text(encoding="utf-8")
+    environment, name, read, given = FILES[file]
+    folder = shutil.copytree(ENVS / environment / "data", tmp_path / "data")
+    text = given or (folder / name).read_text(encoding="utf-8")
     assert old in text
-    (tmp_path / name).write_text(text, encoding="utf-8")
-    read(tmp_path)
-    (tmp_path / name).write_text(text.replace(old, new, 1), encoding="utf-8")
+    (folder / name).write_text(text, encoding="utf-8")
+    for other in relations.FILES[1:] if file == "talk relations" else ():
+        (folder / other).write_text("", encoding="utf-8")
+    assert read(folder)
+    (folder / name).write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(DataFileError, match=problem or None) as caught:
+        read(folder)
+    assert caught.value.file == str(folder / name)
+    if field:
+        assert caught.value.field == field
+    if field and given:
+        assert caught.value.place == f"entry {given.split(']')[0].strip()[1:]!r}"
+
+
+@pytest.mark.parametrize(
+    ("file", "other", "message"),
+    [
+        ("templates", "money.toml", "money.toml: entry 'doubling': is in another file"),
+        ("relations", "things.toml", "things.toml: entry 'friend': is in another file"),
+        ("talk relations", relations.FILES[1], "entry 'pet': came before"),
+    ],
+)
+def test_an_entry_stands_in_one_file_only(file: str, other: str, message: str, tmp_path: Path) -> None:
+    environment, name, read, text = FILES[file]
+    folder = shutil.copytree(ENVS / environment / "data", tmp_path / "data")
+    for one in (name, other):
+        (folder / one).write_text(text, encoding="utf-8")
     with pytest.raises(DataFileError, match=message):
-        read(tmp_path)
+        read(folder)

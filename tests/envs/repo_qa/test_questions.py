@@ -8,14 +8,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
-from envs.data_files import DataFileError
 from envs.repo_qa import Hop, RepoQaError, RepoQuestion, Repository, questions, read_package, read_repo
 from envs.repo_qa.questions import PARTS, facts_of
-from envs.repo_qa.wordings import FILE, Wordings, read_wordings, wording
+from envs.repo_qa.wordings import wording
 from envs.search.metrics import normalise
 from tape.protocols.search import UNANSWERABLE
 from tests.envs.repo_qa.brute_force import Sources
@@ -243,19 +242,3 @@ def test_names_that_mean_several_things_are_not_asked_about(tmp_path: Path) -> N
     assert [one for one in found if one[0] == "raises"] == [("raises", "j", "", "E")]
     assert ("base", "D", "", "E") not in found
     assert not [one for one in found if one[0] == "subclass"]
-
-
-def test_wordings_are_checked(tmp_path: Path) -> None:
-    text = (ROOT / "envs" / "repo_qa" / "data" / FILE).read_text()
-    for old, new, told in [
-        ("{x} inherit?", "{y} inherit?", "each of these gaps"),
-        ("parameter {p} of {x}", "parameter of {x}", "{p}, {x}"),
-        ('subjects = ["method"]', 'subjects = ["thing"]', "class, function, method"),
-        ("[raises]", "[throws]", "throws"),
-        ('class = "the class {name}"', 'class = "the class"', "{name}"),
-    ]:
-        assert old in text
-        (tmp_path / FILE).write_text(text.replace(old, new, 1))
-        with pytest.raises(DataFileError, match=told):
-            read_wordings(tmp_path)
-    assert get_args(Wordings) == ("trained", "heldout", "all")
