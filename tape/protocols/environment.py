@@ -229,9 +229,12 @@ class EnvironmentPlugin(ABC):
 
         Raises:
             UnknownNameError: There is no such role or prompt format.
+            ConfigError: The plugin names roles, and no :attr:`cases`.
         """
         if role not in self.roles:
             raise UnknownNameError(f"role of {self.name}", role, self.roles)
+        if not self.cases:
+            raise ConfigError(f"{self.name} has roles and no cases: name the module whose role_cases makes them")
         made: list[RoleCase] = importlib.import_module(self.cases).role_cases(prompts, role, count, seed)
         return made
 

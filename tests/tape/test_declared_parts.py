@@ -130,6 +130,9 @@ def test_the_defaults_of_a_plugin_say_that_it_needs_nothing() -> None:
         plugin.simulator(Line())
     with pytest.raises(UnknownNameError, match="role of lines"):
         plugin.role_cases("chat", "plan", 1, 0)
+    plugin.roles = ("plan",)
+    with pytest.raises(ConfigError, match="lines has roles and no cases"):
+        plugin.role_cases("chat", "plan", 1, 0)
 
 
 def test_a_prompt_format_refuses_the_roles_that_it_does_not_have() -> None:
