@@ -12,7 +12,7 @@ import pytest
 
 from tape.agents.react import ReactAgent
 from tape.budget import Budget, Resources
-from tape.engine.episode import Episode
+from tape.engine.result import EpisodeResult
 from tape.protocols import Environment, EnvironmentPlugin, Observation, Task
 from tape.testing import AgentConformance, EnvironmentConformance, Line
 from tape.testing.line import LineDomain, LineFormat
@@ -121,16 +121,15 @@ def test_a_broken_environment_is_found_out(found: Callable[[], set[str]], test: 
 class Overspending(ReactAgent):
     """Uses more than it may, and ends as nobody knows."""
 
-    def _account(self, episode: Episode, *rest: Any) -> None:
-        super()._account(episode, *rest)
-        episode.result.used = {"tokens": 10**6}
-        episode.result.end_state = "asleep"
+    async def arun(self, *args: Any, **options: Any) -> EpisodeResult:
+        result = await super().arun(*args, **options)
+        return result.model_copy(update={"used": {"tokens": 10**6}, "end_state": "asleep"})
 
 
 class Moody(ReactAgent):
-    def _account(self, episode: Episode, *rest: Any) -> None:
-        episode.result.detail = str(next(NUMBERS))
-        super()._account(episode, *rest)
+    async def arun(self, *args: Any, **options: Any) -> EpisodeResult:
+        result = await super().arun(*args, **options)
+        return result.model_copy(update={"detail": str(next(NUMBERS))})
 
 
 class OverspendingSuite(AgentConformance):
