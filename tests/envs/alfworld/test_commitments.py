@@ -49,8 +49,7 @@ def test_committed_plans_execute(gate):
 
 @pytest.mark.soak
 @pytest.mark.parametrize("gate", ["thresholds", "query_all", "joint"])
-def test_hundreds_of_committed_plans_execute(gate):
-    totals = committed(260, gate)
-    print(dict(totals))
-    assert totals["commitments"] >= 200
+def test_many_committed_plans_execute(gate):
+    totals = committed(60, gate)
+    assert totals["commitments"] >= 45
     assert (totals["infeasible"], totals["over"], totals["contradictions"]) == (0, 0, 0)

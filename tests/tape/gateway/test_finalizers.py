@@ -268,8 +268,8 @@ def test_a_budget_is_not_used_amid_what_is_booked() -> None:
 
 
 @pytest.mark.soak
-def test_a_thousand_schedules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = sweep(tmp_path, range(1_000), monkeypatch) | {"hangs": 0}
+def test_five_thousand_schedules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = sweep(tmp_path, range(5_000), monkeypatch) | {"hangs": 0}
     folder = os.environ.get("TAPE_SOAK_RESULTS")
     if folder:
         Path(folder, "finalizers.json").write_text(json.dumps(found, indent=1) + "\n")
