@@ -169,6 +169,10 @@ def _without_younger(recorded: Sequence[Line], made: Sequence[Line]) -> None:
         for kind, name in _YOUNGER:
             if one["type"] == other["type"] == kind and one[name] is None:
                 other[name] = None
+        # Earlier versions wrote no counter that was 0. In lines of the environment alone there is no result.
+        if one["type"] == other["type"] == "finished" and "result" in other:
+            counted, held = other["result"]["method"], one["result"]["method"]
+            other["result"]["method"] = {name: count for name, count in counted.items() if count or name in held}
 
 
 def _until_cut(recorded: list[Line], made: list[Line]) -> tuple[list[Line], list[Line]]:
@@ -253,11 +257,9 @@ def _lines(events: Sequence[Event], own: set[str] | None, *, kept_back: bool) ->
 
 
 def _timeless(line: Line) -> Line:
-    """A line without times, and without what older versions wrote of unused methods; of a fault without its words."""
+    """A line without times, and without the settings of methods that are not in use; of a fault without its words."""
     if line["type"] == "started":
         line["config"] = {name: value for name, value in line["config"].items() if value is not None}
-    if line["type"] == "finished":
-        line["result"]["method"] = {name: value for name, value in line["result"]["method"].items() if value}
     for name in _TIMES:
         kind, *path, last = name.split(".")
         held: Any = line if kind == line["type"] else None
