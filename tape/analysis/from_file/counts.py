@@ -20,6 +20,7 @@ from tape.trace import (
 )
 
 _MODEL = "lm:"
+_LACKS = object()
 
 
 def wrong(events: Sequence[Event], started: StartedEvent, result: Mapping[str, Any]) -> Iterator[str]:
@@ -132,5 +133,5 @@ def _short(value: Any) -> str:
 
 
 def same_result(record: Mapping[str, Any], finished: Mapping[str, Any]) -> list[str]:
-    """The fields in which an episode's record and the result at the end of its trace differ."""
-    return sorted(name for name in {*record, *finished} if record.get(name) != finished.get(name))
+    """Fields in which an episode's record and the result at the end of its trace differ, or that one of them lacks."""
+    return sorted(name for name in {*record, *finished} if record.get(name, _LACKS) != finished.get(name, _LACKS))
