@@ -168,6 +168,7 @@ class _Watch:
         import select
         import threading
 
+        atexit.register(_hear_no_more)
         self._pipe = os.pipe()
         os.set_blocking(self._pipe[1], False)
         signal.set_wakeup_fd(self._pipe[1], warn_on_full_buffer=False)
@@ -272,6 +273,20 @@ def _hold(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
     while True:
         signal.pause()
+
+
+def _hear_no_more() -> None:
+    """Ignore signals from here on, as the last of the functions that are called at exit.
+
+    The interpreter gives each handler back to the system next, and a signal would end the process with a status of its
+    own although the command is done.
+    """
+    import threading
+
+    if threading.current_thread() is threading.main_thread():  # else a signal has come, and the process ends at once
+        for number in _ALL:
+            if callable(signal.getsignal(number)):
+                signal.signal(number, signal.SIG_IGN)
 
 
 def _as_ctrl_c(number: int, frame: FrameType | None) -> None:

@@ -132,6 +132,24 @@ def test_a_script_of_the_studies_says_how_to_go_on(tmp_path: Path) -> None:
     assert f"finished episodes are kept. Resume with: python -m {module} --limit 1" in ended.said
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_the_interpreters_last_moments_changes_no_status(number: signal.Signals, tmp_path: Path) -> None:
+    code = f"""
+import os
+from tape.interrupts import own_process
+
+class Late:
+    def __del__(self, kill=os.kill, me=os.getpid()):
+        kill(me, {int(number)})
+
+late = Late()
+own_process("a script", lambda: 0)
+"""
+    running = Running([sys.executable, "-c", code], tmp_path / "folder")
+    running.until(lambda: False)
+    assert (running.process.returncode, running.err) == (0, "")
+
+
 @pytest.mark.slow
 def test_an_interrupt_that_python_only_reports_is_raised_again(tmp_path: Path) -> None:
     """Also one that arrives in a finaliser, where no exception gets out."""
