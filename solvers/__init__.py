@@ -1,12 +1,12 @@
-"""Exact selection of the best walk through a plan graph under hard budgets.
+"""Exact selection of the best path through a plan graph under hard budgets.
 
     problem = PathProblem(n_nodes=3, edges=[(0, 1), (1, 2)], rewards=[0, 0, 1], costs=[[2], [3]], budgets=[5],
                           start=0, terminals=[2], horizon=4)
     solution = solve(problem)              # exact; compiled, or in NumPy where that was not built
     solution = solve(problem, "cp-sat")    # the same problem, another backend
-    walks = k_best(problem, 3)             # the three best, in order
+    paths = k_best(problem, 3)             # the three best, in order
     session = Session()                    # a sequence of related problems: bounds are kept
-    print(explain(problem))                # which limit is short where there is no walk, and what would do
+    print(explain(problem))                # which limit is short where there is no path, and what would do
 
     path = shortest_path(graph, "a", "z", {"time": 10})     # any networkx graph: the cheapest path within limits
 

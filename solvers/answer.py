@@ -1,22 +1,22 @@
-"""How backends build their answers, so that everything derived from a walk is derived in one place."""
+"""How backends build their answers, so that everything derived from a path is derived in one place."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from solvers.check import consumption_of, objective_of, walk_nodes
+from solvers.check import consumption_of, objective_of, path_nodes
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
 
 
-def with_walk(problem: PathProblem, edges: Sequence[int], status: Status, bound: float | None = None) -> PathSolution:
-    """An answer with a walk.
+def with_path(problem: PathProblem, edges: Sequence[int], status: Status, bound: float | None = None) -> PathSolution:
+    """An answer with a path.
 
     Args:
         problem: The problem.
-        edges: The walk's m moves as edge indices.
+        edges: The path's m moves as edge indices.
         status: OPTIMAL or FEASIBLE.
-        bound: No walk is better than this. It is raised to the objective where rounding left it below, and is the
+        bound: No path is better than this. It is raised to the objective where rounding left it below, and is the
             objective itself if the status is OPTIMAL and no bound is given.
     """
     objective = objective_of(problem, edges)
@@ -27,13 +27,13 @@ def with_walk(problem: PathProblem, edges: Sequence[int], status: Status, bound:
     return PathSolution(
         status=status,
         edges=tuple(edges),
-        nodes=walk_nodes(problem, edges),
+        nodes=path_nodes(problem, edges),
         objective=objective,
         bound=bound,
         consumption=consumption_of(problem, edges),
     )
 
 
-def without_walk(status: Status, bound: float | None = None, message: str = "") -> PathSolution:
-    """An answer without a walk: INFEASIBLE, TIMEOUT or ERROR."""
+def without_path(status: Status, bound: float | None = None, message: str = "") -> PathSolution:
+    """An answer without a path: INFEASIBLE, TIMEOUT or ERROR."""
     return PathSolution(status=status, bound=bound, message=message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 
-from solvers.answer import without_walk
+from solvers.answer import without_path
 from solvers.base import Solver
 from solvers.check import check
 from solvers.deadline import Deadline
@@ -26,9 +26,9 @@ def solve(
     time_limit: float | None = None,
     risk: Risk | float | None = None,
 ) -> PathSolution:
-    """Finds the best walk that keeps every budget (TAPE eq. 6-11 and 15-16), by either objective.
+    """Finds the best path that keeps every budget (TAPE eq. 6-11 and 15-16), by either objective.
 
-    A backend that raises, and an answer that `check` refuses, come back with status ERROR, no walk, and a message that
+    A backend that raises, and an answer that `check` refuses, come back with status ERROR, no path, and a message that
     says what was wrong: what cannot be re-verified is never executed. So does a problem that would take more memory
     than `solvers.memory.MEMORY_CAP`, before it is taken. What is not done by the time limit is FEASIBLE or TIMEOUT, at
     most 50 ms and a tenth of the limit later; how long it really took is in `seconds`.
@@ -102,11 +102,11 @@ def _checked(backend: Solver, problem: PathProblem, deadline: Deadline) -> PathS
             answer = asked.answer(answer)
             faults = check(problem, answer)
     except LateError as error:
-        return without_walk(Status.TIMEOUT, message=str(error))
+        return without_path(Status.TIMEOUT, message=str(error))
     except (UnsupportedProblemError, EndlessError):
         raise
     except Exception as error:  # KeyboardInterrupt and SystemExit pass through
-        return without_walk(Status.ERROR, message=f"{type(error).__name__}: {error}")
+        return without_path(Status.ERROR, message=f"{type(error).__name__}: {error}")
     if faults:
-        return without_walk(Status.ERROR, message="the answer failed its check: " + "; ".join(faults))
+        return without_path(Status.ERROR, message="the answer failed its check: " + "; ".join(faults))
     return answer

@@ -58,12 +58,12 @@ def priced_bound(network: Network, prices: IntArray, deadline: Deadline = NO_LIM
     return Bound(prices, values)
 
 
-def best_walk(network: Network, bound: Bound) -> list[int]:
-    """The slots of a walk that attains `bound.values[0, start]`, the lexicographically smallest one.
+def best_path(network: Network, bound: Bound) -> list[int]:
+    """The slots of a path that attains `bound.values[0, start]`, the lexicographically smallest one.
 
     The start must be able to reach a terminal within the horizon.
     """
-    walk: list[int] = []
+    path: list[int] = []
     node = network.start
     for step in range(network.horizon):
         first = int(network.offset[node])
@@ -75,9 +75,9 @@ def best_walk(network: Network, bound: Bound) -> list[int]:
         choice = int(through.argmax()) if len(through) else -1  # argmax: the first, so the smallest edge
         if network.is_terminal[node] and (choice < 0 or network.stay(step)[node] >= through[choice]):
             break
-        walk.append(first + choice)
+        path.append(first + choice)
         node = int(heads[choice])
-    return walk
+    return path
 
 
 def least_costs(network: Network, deadline: Deadline = NO_LIMIT) -> AnyArray:

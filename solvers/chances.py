@@ -13,7 +13,7 @@ _SURROGATE_BITS = 40
 
 @dataclass(frozen=True)
 class Chance:
-    """An exact test: the walk's mean and variance, two of the linear resources, must keep a budget at a risk.
+    """An exact test: the path's mean and variance, two of the linear resources, must keep a budget at a risk.
 
     Attributes:
         mean: The resource that counts the mean.
@@ -30,7 +30,7 @@ class Chance:
 
 @dataclass(frozen=True)
 class LinearParts:
-    """Plain budgets that every feasible walk keeps; it is feasible if and only if it passes the tests as well.
+    """Plain budgets that every feasible path keeps; it is feasible if and only if it passes the tests as well.
 
     Attributes:
         costs: E rows of K' non-negative ints.
@@ -47,7 +47,7 @@ def linear_parts(problem: PathProblem, deadline: Deadline = NEVER) -> LinearPart
     """Gives each resource with spreads three linear ones: mean, variance, and a chord that joins the two.
 
     The square root is concave: between no variance and the largest that the budget B allows, it lies above its chord.
-    Hence mean + (factor^2 / B) * variance <= B for every feasible walk, a budget that prices can work with.
+    Hence mean + (factor^2 / B) * variance <= B for every feasible path, a budget that prices can work with.
 
     Args:
         problem: A problem whose budgets are not negative.

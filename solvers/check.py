@@ -14,7 +14,7 @@ from solvers.risk import keeps
 from solvers.solution import PathSolution, Status
 
 OBJECTIVE_TOLERANCE = 1e-9
-"""Allowed error of an objective, relative to the sum of the absolute rewards along the walk."""
+"""Allowed error of an objective, relative to the sum of the absolute rewards along the path."""
 
 OPTIMALITY_TOLERANCE = 1e-6
 """Largest gap, relative to max(1, |objective|), between objective and bound of an answer called OPTIMAL."""
@@ -25,7 +25,7 @@ _FEW_STAYS = 64
 _MOST_STAYS = 10_000
 """More discounted stays are added by their closed form, whose relative error is about 1e-15."""
 
-_NEEDS_WALK = {
+_NEEDS_PATH = {
     Status.OPTIMAL: True,
     Status.FEASIBLE: True,
     Status.INFEASIBLE: False,
@@ -37,7 +37,7 @@ _NEEDS_WALK = {
 def check(problem: PathProblem, solution: PathSolution) -> list[str]:
     """Re-verifies an answer from the problem alone.
 
-    Verified: status against presence of a walk; the walk's edges, nodes, start, terminal end and length; consumption
+    Verified: status against presence of a path; the path's edges, nodes, start, terminal end and length; consumption
     and budgets in exact integers, with the problem's risk where it has one; the objective, free stays included;
     bound >= objective, and for OPTIMAL a bound that closes the gap. That INFEASIBLE or OPTIMAL is *true* is the
     solver's proof and cannot be re-verified here.
@@ -50,28 +50,28 @@ def check(problem: PathProblem, solution: PathSolution) -> list[str]:
         One sentence per violated rule; empty if the answer holds.
     """
     wrong = []
-    if solution.has_walk != _NEEDS_WALK[solution.status]:
-        wrong.append(f"status {solution.status} {'with' if solution.has_walk else 'without'} a walk")
+    if solution.has_path != _NEEDS_PATH[solution.status]:
+        wrong.append(f"status {solution.status} {'with' if solution.has_path else 'without'} a path")
     if solution.bound is not None and math.isnan(_real(solution.bound)):
         wrong.append("the bound is not a number")
-    if not solution.has_walk:
+    if not solution.has_path:
         if solution.edges or solution.objective is not None or solution.consumption:
-            wrong.append("edges, an objective or a consumption without a walk")
+            wrong.append("edges, an objective or a consumption without a path")
         return wrong
-    faults = _check_walk(problem, solution)
+    faults = _check_path(problem, solution)
     if faults:
         return wrong + faults
     return wrong + _check_budgets(problem, solution) + _check_objective(problem, solution)
 
 
-def walk_nodes(problem: PathProblem, edges: Sequence[int]) -> tuple[int, ...]:
+def path_nodes(problem: PathProblem, edges: Sequence[int]) -> tuple[int, ...]:
     """The m + 1 nodes that `edges` visit from the start; the edges must connect."""
     ends = problem.edges
     return (problem.start, *[ends[e][1] for e in edges])
 
 
 def consumption_of(problem: PathProblem, edges: Sequence[int]) -> tuple[int, ...]:
-    """What a walk uses: K exact integer sums over `edges` (m edge indices)."""
+    """What a path uses: K exact integer sums over `edges` (m edge indices)."""
     if not edges:
         return (0,) * len(problem.budgets)
     costs = problem.costs
@@ -79,16 +79,16 @@ def consumption_of(problem: PathProblem, edges: Sequence[int]) -> tuple[int, ...
 
 
 def variance_of(problem: PathProblem, edges: Sequence[int]) -> tuple[int, ...]:
-    """The variance of what a walk uses: K exact integer sums of squared spreads over `edges` (m edge indices)."""
+    """The variance of what a path uses: K exact integer sums of squared spreads over `edges` (m edge indices)."""
     if not problem.spreads:
         return (0,) * len(problem.budgets)
     return tuple(sum(problem.spreads[e][k] ** 2 for e in edges) for k in range(len(problem.budgets)))
 
 
 def objective_of(problem: PathProblem, edges: Sequence[int]) -> float:
-    """The objective of a walk, as `PathProblem.objective` defines it; with "stay" the free stays are included.
+    """The objective of a path, as `PathProblem.objective` defines it; with "stay" the free stays are included.
 
-    The sum is correctly rounded, so that it depends on nothing but the walk (with a discount and more than 10,000
+    The sum is correctly rounded, so that it depends on nothing but the path (with a discount and more than 10,000
     stays, these are one term of it).
 
     Args:
@@ -99,7 +99,7 @@ def objective_of(problem: PathProblem, edges: Sequence[int]) -> float:
 
 
 def _terms(problem: PathProblem, edges: Sequence[int]) -> list[float]:
-    nodes = walk_nodes(problem, edges)
+    nodes = path_nodes(problem, edges)
     if problem.objective == "visit":
         earned = [(step, problem.rewards[node]) for step, node in enumerate(nodes[1:])]
         if problem.edge_rewards:
@@ -139,17 +139,17 @@ def _real(value: float) -> float:
         return math.nan
 
 
-def _check_walk(problem: PathProblem, solution: PathSolution) -> list[str]:
+def _check_path(problem: PathProblem, solution: PathSolution) -> list[str]:
     edges, nodes = solution.edges, solution.nodes
     wrong = []
     if nodes[0] != problem.start:
-        wrong.append(f"the walk begins at node {nodes[0]}, not at the start {problem.start}")
+        wrong.append(f"the path begins at node {nodes[0]}, not at the start {problem.start}")
     if len(nodes) != len(edges) + 1:
         wrong.append(f"{len(edges)} moves need {len(edges) + 1} nodes, not {len(nodes)}")
     if problem.horizon is not None and len(edges) > problem.horizon:
         wrong.append(f"{len(edges)} moves exceed the horizon {problem.horizon}")
     if nodes[-1] not in problem.terminals:
-        wrong.append(f"the walk ends at node {nodes[-1]}, which is not a terminal")
+        wrong.append(f"the path ends at node {nodes[-1]}, which is not a terminal")
     if not wrong and set(map(type, edges)) <= {int}:
         known, least, most = problem.edges, min(edges, default=0), max(edges, default=-1)
         if least >= 0 and most < len(known) and [known[edge] for edge in edges] == list(pairwise(nodes)):
@@ -169,7 +169,7 @@ def _check_budgets(problem: PathProblem, solution: PathSolution) -> list[str]:
         wrong.append(f"consumption {solution.consumption} is reported, {used} is true")
     for name, amount, budget in zip(problem.resources, used, problem.budgets, strict=True):
         if amount > budget:
-            wrong.append(f"the walk uses {amount} of {name}, of which there are {budget}")
+            wrong.append(f"the path uses {amount} of {name}, of which there are {budget}")
     return wrong + _check_risk(problem, solution, used)
 
 
@@ -184,7 +184,7 @@ def _check_risk(problem: PathProblem, solution: PathSolution, means: Sequence[in
         if mean <= budget and not keeps(mean, variance, budget, risk.square):
             deviation = Decimal(variance).sqrt().normalize()  # a float may be too small for the variance
             wrong.append(
-                f"the walk stays within {budget} of {name} with too small a probability: mean {mean}, standard "
+                f"the path stays within {budget} of {name} with too small a probability: mean {mean}, standard "
                 f"deviation {deviation:.4g}, and {risk.factor:.4g} of those must fit above the mean for a "
                 f"risk of {risk.probability:g} ({risk.assumption})"
             )

@@ -12,7 +12,7 @@ _Edge = tuple[int, int]
 
 
 def between(problem: PathProblem, edges: Iterable[int], deadline: Deadline = NEVER) -> tuple[list[int], int]:
-    """Those of some edges that are on a walk of them from the start to a terminal, and how many nodes they meet."""
+    """Those of some edges that are on a path of them from the start to a terminal, and how many nodes they meet."""
     part = list(edges)
     ends = [problem.edges[edge] for edge in deadline.each(part)]
     forth = spread(ends, [problem.start], deadline)

@@ -48,8 +48,8 @@ class Found:
 
     Attributes:
         ending: How it ended.
-        walks: Edges of the best walks, best first.
-        bound: No walk has a greater objective.
+        paths: Edges of the best paths, best first.
+        bound: No path has a greater objective.
         ordered: Whether ties are settled by the smallest edges; False only if the time ran out over that.
         seconds: Of the search.
         arcs: Of the time-expanded graph.
@@ -60,7 +60,7 @@ class Found:
     """
 
     ending: Ending
-    walks: list[tuple[int, ...]]
+    paths: list[tuple[int, ...]]
     bound: float
     ordered: bool
     seconds: float
@@ -86,7 +86,7 @@ def new_memory() -> object:
 def search(
     problem: PathProblem, parts: LinearParts, wanted: int, deadline: Deadline = NEVER, memory: object = None
 ) -> Found:
-    """Finds the `wanted` best walks.
+    """Finds the `wanted` best paths.
 
     Args:
         problem: A problem whose budgets are not negative.
@@ -94,7 +94,7 @@ def search(
         wanted: How many.
         deadline: When to come back with what there is.
         memory: From `new_memory`, for a problem without discount and risk: bounds are taken from it and left in it,
-            but where the horizon is longer than any walk of interest.
+            but where the horizon is longer than any path of interest.
 
     Raises:
         LateError: If the deadline passes before the search begins.
@@ -103,7 +103,7 @@ def search(
     grid = score_grid(problem, wanted, deadline)
     limits.require_memory(4 * grid.moves, f"a time-expanded graph of {grid.moves:,} steps")
     left = deadline.left()
-    ending, walks, bound, ordered, seconds, arcs, labels, rounds, needed = _solve(
+    ending, paths, bound, ordered, seconds, arcs, labels, rounds, needed = _solve(
         problem.edges,  # type: ignore[arg-type]
         problem.rewards,  # type: ignore[arg-type]
         parts.costs,
@@ -123,7 +123,7 @@ def search(
     most = most_objective(problem)
     return Found(
         ending=Ending(ending),
-        walks=walks,
+        paths=paths,
         bound=most if bound is None else min(most, grid.bound(bound)),
         ordered=ordered,
         seconds=seconds,

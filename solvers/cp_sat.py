@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import ClassVar
 
-from solvers.answer import with_walk, without_walk
+from solvers.answer import with_path, without_path
 from solvers.base import missing_package
 from solvers.check import OPTIMALITY_TOLERANCE
 from solvers.deadline import Deadline
@@ -65,7 +65,7 @@ class CpSatSolver(WorkerSolver):
         deadline = Deadline(time_limit)
         graph = expand(problem, deadline)
         if not graph.arcs:
-            return without_walk(Status.INFEASIBLE, message="no terminal can be reached within horizon and budgets")
+            return without_path(Status.INFEASIBLE, message="no terminal can be reached within horizon and budgets")
         from ortools.sat.python import cp_model
 
         scale = decimal_scale(sum(abs(arc.gain) for arc in graph.arcs), _LARGEST_SUM)
@@ -91,7 +91,7 @@ class CpSatSolver(WorkerSolver):
         status = _STATUS[solver.status_name(solver.solve(model))]
         seconds = time.perf_counter() - began
         if status in (Status.INFEASIBLE, Status.TIMEOUT):
-            answer = without_walk(status, graph.bound if status is Status.TIMEOUT else None)
+            answer = without_path(status, graph.bound if status is Status.TIMEOUT else None)
             return replace(answer, solve_seconds=seconds)
         if status is Status.ERROR:
             raise BackendError(f"CP-SAT finds the model invalid: {model.validate()[:200]}")
@@ -101,10 +101,10 @@ class CpSatSolver(WorkerSolver):
 
 
 def _answer(problem: PathProblem, graph: TimeExpanded, edges: list[int], status: Status, bound: float) -> PathSolution:
-    """The walk, called OPTIMAL only if the bound on the gains proves that it is, in the real gains."""
+    """The path, called OPTIMAL only if the bound on the gains proves that it is, in the real gains."""
     gain = graph.gain_of(edges)
     if min(bound, graph.bound - graph.beyond) - gain > OPTIMALITY_TOLERANCE * max(1.0, abs(gain)):
         status = Status.FEASIBLE
     if status is Status.OPTIMAL and graph.beyond:  # the gains of other ends than the richest may be cut short
-        return with_walk(problem, edges, status)
-    return with_walk(problem, edges, status, min(bound + graph.beyond, graph.bound))
+        return with_path(problem, edges, status)
+    return with_path(problem, edges, status, min(bound + graph.beyond, graph.bound))

@@ -56,7 +56,7 @@ class FileFormatError(ProblemError):
 
 
 class EndlessError(SolverError):
-    """There is no best walk, or no horizon is enough: going round in a circle gains for ever, or for very long.
+    """There is no best path, or no horizon is enough: going round in a circle gains for ever, or for very long.
 
     Attributes:
         circle: Its edges, in order.

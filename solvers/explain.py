@@ -1,6 +1,6 @@
-"""`explain`: why no walk is feasible, and the minimal relaxations of the limits that would make one feasible.
+"""`explain`: why no path is feasible, and the minimal relaxations of the limits that would make one feasible.
 
-What is feasible is monotone in the horizon and in each budget (`solvers.relaxations`). And a walk without its cycles
+What is feasible is monotone in the horizon and in each budget (`solvers.relaxations`). And a path without its cycles
 goes to the same terminal, with fewer moves and no more of any resource (nor of variance), so that no horizon beyond
 n - 1 needs looking at.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from solvers.answer import with_walk
+from solvers.answer import with_path
 from solvers.api import checked_time_limit, solve
 from solvers.base import Solver
 from solvers.check import check, consumption_of, variance_of
@@ -29,13 +29,13 @@ def explain(
     time_limit: float | None = None,
     solver: str | Solver = "labelling",
 ) -> Explanation:
-    """Why no walk is feasible, and what would have to change, as data; `str()` puts it into sentences.
+    """Why no path is feasible, and what would have to change, as data; `str()` puts it into sentences.
 
-    It says, as far as they apply: that no terminal is declared, or none can be reached; the moves of the shortest walk
+    It says, as far as they apply: that no terminal is declared, or none can be reached; the moves of the shortest path
     to a terminal, if the horizon is shorter; for the horizon and for each budget, the least value that would do with
-    everything else unchanged; and one way to relax all the budgets together. Each comes with a walk that `check`
+    everything else unchanged; and one way to relax all the budgets together. Each comes with a path that `check`
     accepts under the changed limits, and that one less would not do is proven: by the solver, or by a pass that
-    finds the least any walk needs of that one limit. The rewards play no part, nor which of the two objectives they are
+    finds the least any path needs of that one limit. The rewards play no part, nor which of the two objectives they are
     for.
 
     Takes at most about log2 of its range in feasibility problems for each limit; each is solved with all rewards zero.
@@ -49,12 +49,12 @@ def explain(
 
     Raises:
         ProblemError: If the time limit is not a positive number.
-        BackendError: If a walk of the solver does not survive its check with the true rewards.
+        BackendError: If a path of the solver does not survive its check with the true rewards.
         UnknownSolverError, SolverUnavailableError, RiskUnsupportedError: As `solve` does.
     """
     deadline = Deadline(checked_time_limit(time_limit))
     limited = problem.horizon is not None
-    if not limited:  # a walk without circles has no more moves than this
+    if not limited:  # a path without circles has no more moves than this
         problem = problem.with_valid(horizon=max(1, problem.n_nodes - 1))
     if not problem.terminals:
         return Explanation(problem, Status.INFEASIBLE, (Cause.NO_TERMINAL,))
@@ -69,9 +69,9 @@ def explain(
         return replace(found, causes=(Cause.UNREACHABLE,))
     found, search = replace(found, nearest=nearest, barred=barred), _Search(problem, solver, deadline)
     if not found.too_short:
-        status, walk = search.first()
+        status, path = search.first()
         if status is not Status.INFEASIBLE:
-            return replace(found, status=status, walk=walk, faults=tuple(search.faults))
+            return replace(found, status=status, path=path, faults=tuple(search.faults))
     return _relaxed(found, nearest, search, limited=limited)
 
 
@@ -93,7 +93,7 @@ def _relaxed(found: Explanation, nearest: int, search: _Search, *, limited: bool
 
 
 class _Search:
-    """Asks a solver whether a problem has a walk under other limits; rewards play no part.
+    """Asks a solver whether a problem has a path under other limits; rewards play no part.
 
     Attributes:
         faults: What the solver reported where it ended in ERROR, each once.
@@ -105,16 +105,16 @@ class _Search:
             rewards=(0.0,) * problem.n_nodes, discount=1.0, objective="stay", edge_rewards=()
         )
         self._square = problem.risk.square if problem.risk is not None else 0
-        # A walk without cycles has no more moves than this.
+        # A path without cycles has no more moves than this.
         self._longest = max(1, problem.n_nodes - 1)
         self.faults: list[str] = []
 
     def first(self) -> tuple[Status, PathSolution | None]:
-        """Whether the problem itself has a walk: FEASIBLE with it, INFEASIBLE if proven that there is none."""
+        """Whether the problem itself has a path: FEASIBLE with it, INFEASIBLE if proven that there is none."""
         answer = self._solved(self._problem.steps, self._problem.budgets)
-        if answer is None or not answer.has_walk:
+        if answer is None or not answer.has_path:
             return Status.TIMEOUT if answer is None else answer.status, None
-        return Status.FEASIBLE, self._walk(self._problem.steps, self._problem.budgets, answer.edges)
+        return Status.FEASIBLE, self._path(self._problem.steps, self._problem.budgets, answer.edges)
 
     def budget(self, k: int) -> Need:
         """What resource k alone would have to be."""
@@ -128,15 +128,15 @@ class _Search:
         found = least(
             low, high, lambda value: self._ask(problem.steps, changed(value)), lambda one: self._needs(one)[k]
         )
-        walk = self._walk(problem.steps, changed(found.value or 0), found.answer)
-        return _need(problem.resources[k], problem.budgets[k], found, walk)
+        path = self._path(problem.steps, changed(found.value or 0), found.answer)
+        return _need(problem.resources[k], problem.budgets[k], found, path)
 
     def horizon(self, nearest: int) -> Need:
         """What the horizon alone would have to be; the nearest terminal is so many moves away."""
         problem = self._problem
         low = max(problem.steps + 1, nearest)
         found = least(low, problem.n_nodes - 1, lambda steps: self._ask(steps, problem.budgets), len)
-        return _need("horizon", problem.steps, found, self._walk(found.value or 0, problem.budgets, found.answer))
+        return _need("horizon", problem.steps, found, self._path(found.value or 0, problem.budgets, found.answer))
 
     def joint(self, steps: int) -> Joint | None:
         """All budgets raised together."""
@@ -148,11 +148,11 @@ class _Search:
             lambda budgets: self._ask(steps, budgets),
             self._needs,
         )
-        walk = None if found is None else self._walk(steps, found.limits, found.answer)
-        return None if found is None or walk is None else Joint(steps, found.limits, walk, found.percent, found.proven)
+        path = None if found is None else self._path(steps, found.limits, found.answer)
+        return None if found is None or path is None else Joint(steps, found.limits, path, found.percent, found.proven)
 
     def _solved(self, steps: int, budgets: Sequence[int]) -> PathSolution | None:
-        """Any walk within these limits; None if the time is up."""
+        """Any path within these limits; None if the time is up."""
         left = self._deadline.left()
         if left == 0.0:
             return None
@@ -163,14 +163,14 @@ class _Search:
         return answer
 
     def _ask(self, steps: int, budgets: Sequence[int]) -> tuple[int, ...] | None:
-        """The edges of any walk within these limits; None if proven that there is none."""
+        """The edges of any path within these limits; None if proven that there is none."""
         answer = self._solved(steps, budgets)
-        if answer is None or not (answer.has_walk or answer.status is Status.INFEASIBLE):
-            raise OpenError("whether there is a walk was not settled")
-        return answer.edges if answer.has_walk else None
+        if answer is None or not (answer.has_path or answer.status is Status.INFEASIBLE):
+            raise OpenError("whether there is a path was not settled")
+        return answer.edges if answer.has_path else None
 
-    def _walk(self, steps: int, budgets: Sequence[int], edges: tuple[int, ...] | None) -> PathSolution | None:
-        """A walk as an answer to the problem with these limits and its true rewards.
+    def _path(self, steps: int, budgets: Sequence[int], edges: tuple[int, ...] | None) -> PathSolution | None:
+        """A path as an answer to the problem with these limits and its true rewards.
 
         Raises:
             BackendError: If it does not survive its check.
@@ -178,30 +178,30 @@ class _Search:
         if edges is None:
             return None
         relaxed = self._problem.with_valid(horizon=steps, budgets=tuple(budgets))
-        walk = with_walk(relaxed, edges, Status.FEASIBLE)
-        if faults := check(relaxed, walk):
-            raise BackendError(f"a walk found for the explanation fails its check: {'; '.join(faults)}")
-        return walk
+        path = with_path(relaxed, edges, Status.FEASIBLE)
+        if faults := check(relaxed, path):
+            raise BackendError(f"a path found for the explanation fails its check: {'; '.join(faults)}")
+        return path
 
     def _needs(self, edges: Sequence[int]) -> tuple[int, ...]:
-        """The K least budgets that a walk keeps, at the problem's risk."""
+        """The K least budgets that a path keeps, at the problem's risk."""
         used = zip(consumption_of(self._problem, edges), variance_of(self._problem, edges), strict=True)
         return tuple(least_budget(mean, variance, self._square) for mean, variance in used)
 
     def _floor(self, k: int) -> int:
-        """What every walk uses of resource k; 0, which is true as well, where the time is up before more is known."""
+        """What every path uses of resource k; 0, which is true as well, where the time is up before more is known."""
         try:
             return least_uses(self._problem, k, self._deadline)
         except LateError:
             return 0
 
     def _ample(self, k: int, steps: int) -> int:
-        """A budget of resource k that every walk without cycles keeps."""
+        """A budget of resource k that every path without cycles keeps."""
         dearest = max((row[k] for row in self._problem.costs), default=0)
         widest = max((row[k] for row in self._problem.spreads), default=0)
         moves = min(steps, self._longest)
         return least_budget(moves * dearest, moves * widest**2, self._square)
 
 
-def _need(limit: str, given: int, found: Least[tuple[int, ...]], walk: PathSolution | None) -> Need:
-    return Need(limit, given, found.value, found.at_least, walk, found.proven)
+def _need(limit: str, given: int, found: Least[tuple[int, ...]], path: PathSolution | None) -> Need:
+    return Need(limit, given, found.value, found.at_least, path, found.proven)

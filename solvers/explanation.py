@@ -1,4 +1,4 @@
-"""`Explanation`: why a problem has no walk, and the minimal relaxations that give it one, as data and in words."""
+"""`Explanation`: why a problem has no path, and the minimal relaxations that give it one, as data and in words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LISTED = 5
 
 
 class Cause(StrEnum):
-    """What stands in the way of every walk.
+    """What stands in the way of every path.
 
     NO_TERMINAL: the problem declares no terminal.
     UNREACHABLE: no terminal can be reached from the start, whatever the horizon and the budgets.
@@ -42,7 +42,7 @@ class Need:
             in time.
         at_least: Every smaller value is proven not to do. Equal to `least` where that is proven the least; without
             meaning where no value would do.
-        walk: A walk that `least` makes feasible; None without `least`.
+        path: A path that `least` makes feasible; None without `least`.
         proven: Whether the answer is final: `least` is the least, or no value would do.
     """
 
@@ -50,7 +50,7 @@ class Need:
     given: int
     least: int | None
     at_least: int
-    walk: PathSolution | None
+    path: PathSolution | None
     proven: bool
 
 
@@ -59,19 +59,19 @@ class Joint:
     """One way to relax all the budgets together, as evenly as whole percentages allow.
 
     Attributes:
-        horizon: The horizon with which it does: the given one, or the least one of any walk to a terminal.
+        horizon: The horizon with which it does: the given one, or the least one of any path to a terminal.
         budgets: K ints, none below what is given. If `proven`, none that was raised could be raised less, with the
             others as here (it is Pareto-minimal).
-        walk: A walk that keeps them.
-        percent: The least whole percentage by which all budgets can be raised together to make a walk feasible;
+        path: A path that keeps them.
+        percent: The least whole percentage by which all budgets can be raised together to make a path feasible;
             `budgets` rise by no more. It is relative to the budget, or, where that is not positive, to the least that
-            any walk uses of the resource (1 if that is 0). None where the time limit came before its proof.
+            any path uses of the resource (1 if that is 0). None where the time limit came before its proof.
         proven: Whether the budgets are proven minimal.
     """
 
     horizon: int
     budgets: tuple[int, ...]
-    walk: PathSolution
+    path: PathSolution
     percent: int | None
     proven: bool
 
@@ -82,17 +82,17 @@ class Explanation:
 
     Attributes:
         problem: The problem explained.
-        status: FEASIBLE: there is a walk after all, `walk`. INFEASIBLE: proven that there is none. TIMEOUT: neither.
+        status: FEASIBLE: there is a path after all, `path`. INFEASIBLE: proven that there is none. TIMEOUT: neither.
             ERROR: the solver failed before either was settled.
         causes: What is proven to stand in the way, if INFEASIBLE.
-        walk: A walk, if FEASIBLE; some walk, not the best.
+        path: A path, if FEASIBLE; some path, not the best.
         reached: The nodes that can be reached from the start, whatever the horizon and the budgets.
         leading: The nodes from which a terminal can be reached, whatever the horizon and the budgets.
-        nearest: Moves of the shortest walk to a terminal, whatever the budgets; None if there is none.
-        barred: Edges one of which every walk must take although each alone exceeds a budget; empty if that is not so.
+        nearest: Moves of the shortest path to a terminal, whatever the budgets; None if there is none.
+        barred: Edges one of which every path must take although each alone exceeds a budget; empty if that is not so.
         horizon: The least horizon that would do under the given budgets; None if that was not looked for.
         budgets: For each resource, the least budget that would do alone; empty if that was not looked for.
-        joint: One way to relax all budgets together, with the horizon if it is too short for any walk; None where that
+        joint: One way to relax all budgets together, with the horizon if it is too short for any path; None where that
             does not apply (`joint_applies`), or none was found in time.
         faults: What the solver reported where it failed; the parts it failed on count as not proven.
     """
@@ -100,7 +100,7 @@ class Explanation:
     problem: PathProblem
     status: Status
     causes: tuple[Cause, ...] = ()
-    walk: PathSolution | None = None
+    path: PathSolution | None = None
     reached: tuple[int, ...] = ()
     leading: tuple[int, ...] = ()
     nearest: int | None = None
@@ -121,7 +121,7 @@ class Explanation:
 
     @property
     def too_short(self) -> bool:
-        """Whether no walk reaches a terminal within the horizon, whatever the budgets, although a longer one does."""
+        """Whether no path reaches a terminal within the horizon, whatever the budgets, although a longer one does."""
         return self.nearest is not None and self.nearest > self.problem.steps
 
     @property
@@ -163,7 +163,7 @@ class Explanation:
         return self.text()
 
     def to_dict(self, amount: Callable[[str, int], Any] | None = None) -> dict[str, Any]:
-        """The explanation as JSON values, without the problem; of a walk edges, nodes and consumption.
+        """The explanation as JSON values, without the problem; of a path edges, nodes and consumption.
 
         Budgets of `joint` and consumptions are objects by resource.
 
@@ -175,10 +175,10 @@ class Explanation:
         def named(counts: Sequence[int]) -> dict[str, Any]:
             return {name: stated(name, count) for name, count in self.problem.named(counts).items()}
 
-        def of_walk(walk: PathSolution | None) -> dict[str, Any] | None:
-            if walk is None:
+        def of_path(path: PathSolution | None) -> dict[str, Any] | None:
+            if path is None:
                 return None
-            return {"edges": list(walk.edges), "nodes": list(walk.nodes), "consumption": named(walk.consumption)}
+            return {"edges": list(path.edges), "nodes": list(path.nodes), "consumption": named(path.consumption)}
 
         def of_need(need: Need | None) -> dict[str, Any] | None:
             if need is None:
@@ -186,20 +186,27 @@ class Explanation:
             counts = {name: getattr(need, name) for name in ("given", "least", "at_least")}
             if need.limit != "horizon":
                 counts = {name: None if one is None else stated(need.limit, one) for name, one in counts.items()}
-            return {"limit": need.limit, **counts, "walk": of_walk(need.walk), "proven": need.proven}
+            return {"limit": need.limit, **counts, "walk": of_path(need.path), "proven": need.proven}
 
         joint = self.joint
         return {
             "status": self.status.value,
             "causes": [cause.value for cause in self.causes],
-            "walk": of_walk(self.walk),
+            "walk": of_path(self.path),
             "reached": list(self.reached),
             "leading": list(self.leading),
             "nearest": self.nearest,
             "barred": list(self.barred),
             "horizon": of_need(self.horizon),
             "budgets": [of_need(need) for need in self.budgets],
-            "joint": joint and vars(joint) | {"budgets": named(joint.budgets), "walk": of_walk(joint.walk)},
+            "joint": joint
+            and {
+                "horizon": joint.horizon,
+                "budgets": named(joint.budgets),
+                "walk": of_path(joint.path),
+                "percent": joint.percent,
+                "proven": joint.proven,
+            },
             "faults": list(self.faults),
             "proven": self.proven,
             "text": self.text(),
@@ -218,9 +225,9 @@ class _Words:
     def sentences(self) -> Iterator[str]:
         found, problem = self.found, self.found.problem
         start, steps = self.node(problem.start), problem.steps
-        if found.status is Status.FEASIBLE and found.walk is not None:
-            end = self.node(found.walk.nodes[-1])
-            yield f"The problem is feasible: a path of {_moves(len(found.walk.edges))} from {start} to {end} does."
+        if found.status is Status.FEASIBLE and found.path is not None:
+            end = self.node(found.path.nodes[-1])
+            yield f"The problem is feasible: a path of {_moves(len(found.path.edges))} from {start} to {end} does."
         elif found.status is not Status.INFEASIBLE:
             yield "Whether there is a path was not settled."
         elif Cause.NO_TERMINAL in found.causes:
@@ -268,8 +275,8 @@ class _Words:
 
     def _budget(self, k: int, need: Need) -> Iterator[str]:
         name = need.limit
-        if need.least is not None and need.walk is not None:
-            does, more = self.amount(name, need.least), self._more(k, need.least, need.walk)
+        if need.least is not None and need.path is not None:
+            does, more = self.amount(name, need.least), self._more(k, need.least, need.path)
             given = f"{self.amount(name, need.given)} given"
             yield f"{name} is short: {given}, {does} would do ({more}), everything else unchanged."
             if not need.proven:
@@ -308,7 +315,7 @@ class _Words:
             parts = [_moves(joint.horizon)] if joint.horizon > problem.steps else []
             for k, name in enumerate(problem.resources):
                 if name in raised:
-                    more = self._more(k, raised[name], joint.walk)
+                    more = self._more(k, raised[name], joint.path)
                     parts.append(f"{name} at {self.amount(name, raised[name])} ({more})")
             least = "; none of these can be less while the others stay" if joint.proven else ""
             yield f"Together {', '.join(parts[:-1])}{' and ' if parts[1:] else ''}{parts[-1]} would do{least}."
@@ -317,13 +324,13 @@ class _Words:
         if not joint.proven or joint.percent is None:
             yield "Whether smaller rises would do together is open."
 
-    def _more(self, k: int, budget: int, walk: PathSolution) -> str:
-        """How much more of a resource, and, where a risk makes that more than the walk uses on average, its mean."""
+    def _more(self, k: int, budget: int, path: PathSolution) -> str:
+        """How much more of a resource, and, where a risk makes that more than the path uses on average, its mean."""
         problem, name = self.found.problem, self.found.problem.resources[k]
         more = f"{self.amount(name, budget - problem.budgets[k])} more"
         if not problem.is_risky:
             return more
-        return f"{more}; mean {self.amount(name, walk.consumption[k])}{self._deviation(walk.edges, k)}"
+        return f"{more}; mean {self.amount(name, path.consumption[k])}{self._deviation(path.edges, k)}"
 
     def _deviation(self, edges: Sequence[int], k: int) -> str:
         problem = self.found.problem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from solvers.answer import with_walk, without_walk
+from solvers.answer import with_path, without_path
 from solvers.errors import BackendError
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
@@ -47,15 +47,15 @@ def answer(
         problem: The problem.
         graph: Its arcs.
         status: OPTIMAL, FEASIBLE, INFEASIBLE or TIMEOUT.
-        values: Of the variables, one for each arc; not looked at where the status has no walk.
-        bound: No walk is better, in the problem's rewards; infinity if the solver tells none.
+        values: Of the variables, one for each arc; not looked at where the status has no path.
+        bound: No path is better, in the problem's rewards; infinity if the solver tells none.
         seconds: What its search took, or None.
     """
     if status is Status.INFEASIBLE:
-        return replace(without_walk(status), solve_seconds=seconds)
+        return replace(without_path(status), solve_seconds=seconds)
     bound = min(bound, graph.bound)
     if status is Status.TIMEOUT:
-        return replace(without_walk(status, bound), solve_seconds=seconds)
+        return replace(without_path(status, bound), solve_seconds=seconds)
     edges = graph.edges_of([index for index, value in enumerate(values) if value > 0.5])
-    found = with_walk(problem, edges, status, None if status is Status.OPTIMAL else bound)
+    found = with_path(problem, edges, status, None if status is Status.OPTIMAL else bound)
     return replace(found, solve_seconds=seconds)

@@ -1,9 +1,9 @@
 """The exact grid on which objectives are compared: rewards, times their discount, rounded once to a decimal.
 
-A walk of m moves is worth its moves' rewards, and the rest of the horizon at its end. Where the best walks make at most
-M moves (`solvers.horizon`), every walk of interest stays from step M on: all that its end decides there is one number,
+A path of m moves is worth its moves' rewards, and the rest of the horizon at its end. Where the best paths make at most
+M moves (`solvers.horizon`), every path of interest stays from step M on: all that its end decides there is one number,
 its *rest*. Only differences between rests matter; so the richest end gets 0, and a difference that no M moves could
-make up for is cut to just that. The order of the walks stays what it was, and long horizons take no digits away from
+make up for is cut to just that. The order of the paths stays what it was, and long horizons take no digits away from
 the rewards on the way.
 """
 
@@ -25,7 +25,7 @@ _LARGEST_SCORE = 2.0**58
 
 @dataclass(frozen=True)
 class Grid:
-    """How walks of at most so many moves are compared.
+    """How paths of at most so many moves are compared.
 
     Attributes:
         moves: M, at most the horizon.
@@ -33,7 +33,7 @@ class Grid:
         scale: Units of the exact objective per objective, a power of ten.
         rests: For each node the units of staying there after M steps; empty where M is the horizon. 0 for nodes that
             are no terminals.
-        beyond: What the richest end earns after M steps: the objective of a walk is at most this more than its units.
+        beyond: What the richest end earns after M steps: the objective of a path is at most this more than its units.
     """
 
     moves: int
@@ -47,7 +47,7 @@ class Grid:
         return self.weights[step] if self.weights else 1.0
 
     def bound(self, units: int) -> float:
-        """The greatest objective that a walk of at most so many units can have, rounding included."""
+        """The greatest objective that a path of at most so many units can have, rounding included."""
         return (units + (self.moves + 1) / 2) / self.scale + self.beyond
 
     def rest(self, node: int) -> float:
@@ -56,7 +56,7 @@ class Grid:
 
 
 def score_grid(problem: PathProblem, wanted: int = 1, deadline: Deadline = NEVER) -> Grid:
-    """The grid for the `wanted` best walks of a problem.
+    """The grid for the `wanted` best paths of a problem.
 
     Raises:
         LateError: If the deadline passes.
@@ -115,7 +115,7 @@ def tail_weight(discount: float, first: int, horizon: int) -> float:
 
 
 def most_objective(problem: PathProblem) -> float:
-    """No walk has a greater objective: what the richest node earns at every step, a little rounding allowed for."""
+    """No path has a greater objective: what the richest node earns at every step, a little rounding allowed for."""
     most = max(problem.rewards) * tail_weight(problem.discount, 0, problem.steps)
     return most + 1e-9 * abs(most)
 

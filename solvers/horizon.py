@@ -1,21 +1,21 @@
-"""How many moves the best walks make at most, however long the horizon: beyond that, steps need not be looked at.
+"""How many moves the best paths make at most, however long the horizon: beyond that, steps need not be looked at.
 
-A walk that ends at a terminal of reward c may lose a circle and stay longer instead. That is never worse where the
-circle earns no more than c a move; the walk is then shorter, and by the order of ties better. So circles matter only
-where they *pay*: where they earn more than the poorest terminal that they lead to. This gives, for the k best walks:
+A path that ends at a terminal of reward c may lose a circle and stay longer instead. That is never worse where the
+circle earns no more than c a move; the path is then shorter, and by the order of ties better. So circles matter only
+where they *pay*: where they earn more than the poorest terminal that they lead to. This gives, for the k best paths:
 
-1. Without circles, no walk has more moves than the longest path.
-2. Where no circle pays, k * n - 1 moves are enough on n nodes: a longer walk has k circles to lose one by one, and k
-   walks are better than it.
+1. No path without circles has more moves than the longest simple path.
+2. Where no circle pays, k * n - 1 moves are enough on n nodes: a longer path has k circles to lose one by one, and k
+   paths are better than it.
 3. A budget of which every edge takes something allows only so many moves; several budgets of which every edge takes
    from one, their sum. Edges that take nothing count between those, as in 1 and 2.
 4. With a discount there is a step from which on nothing is worth a unit of the grid on which objectives are compared
    (`solvers.grid`); after it every circle is lost.
 
-For the best walk alone (k = 1) two more things are known. A walk is not worse where it ends at a terminal that earns as
+For the best path alone (k = 1) two more things are known. A path is not worse where it ends at a terminal that earns as
 much as all that can be reached from there; so nothing leaves such a terminal. And where a terminal of reward c can be
-reached by a walk that keeps the budgets, and the horizon is so long that it makes up for the way there, poorer
-terminals than the circles are no ends of a best walk, so that those circles do not pay.
+reached by a path that keeps the budgets, and the horizon is so long that it makes up for the way there, poorer
+terminals than the circles are no ends of a best path, so that those circles do not pay.
 
 The objective is "stay" here; `solvers.visit` writes the other one in its terms.
 """
@@ -44,7 +44,7 @@ _NEGLIGIBLE = 2.0**-54
 
 
 def useful_moves(problem: PathProblem, wanted: int = 1, deadline: Deadline = NEVER) -> int:
-    """The most moves of the `wanted` best walks, or more; never more than the horizon.
+    """The most moves of the `wanted` best paths, or more; never more than the horizon.
 
     Args:
         problem: A problem with the objective "stay".
@@ -207,9 +207,9 @@ def _pays(problem: PathProblem, rounds: Sequence[int], known: _Ends, deadline: D
 
 
 def _worth_the_way(problem: PathProblem, rounds: Sequence[int], deadline: Deadline) -> bool:
-    """Whether the best terminal, by the fewest moves, beats every walk to a terminal that is poorer than the circles.
+    """Whether the best terminal, by the fewest moves, beats every path to a terminal that is poorer than the circles.
 
-    Such a walk earns at most `richest` a move on its circles and stays, and `most` on the way, which is a path. The
+    Such a path earns at most `richest` a move on its circles and stays, and `most` on the way, which is a path. The
     factor of two leaves room for all rounding, here and on the grid.
     """
     if problem.discount < 1.0:

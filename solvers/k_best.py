@@ -1,4 +1,4 @@
-"""`k_best`: not only the best walk but the k best, in order."""
+"""`k_best`: not only the best path but the k best, in order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, overload
 
-from solvers.answer import with_walk
+from solvers.answer import with_path
 from solvers.api import checked_time_limit, posed
 from solvers.base import Solver
 from solvers.check import check
@@ -26,23 +26,23 @@ if TYPE_CHECKING:  # these need NumPy, which `import solvers` does not load
     from solvers.partition import Ranked
 
 _MOST = 2**31
-"""More walks than this are the same as all: they would not fit into memory."""
+"""More paths than this are the same as all: they would not fit into memory."""
 
 
 _MANY, _SEARCH = 100, 0.5
-"""With a limit, the share of it that the search for more walks than this gets: the rest is for checking them."""
+"""With a limit, the share of it that the search for more paths than this gets: the rest is for checking them."""
 
 
 @dataclass(frozen=True)
 class KBest(Sequence[PathSolution]):
-    """The best walks of a problem, best first; a sequence of its `solutions`.
+    """The best paths of a problem, best first; a sequence of its `solutions`.
 
     Attributes:
-        status: OPTIMAL: these are the k best, or all there are. FEASIBLE: walks, but the search was cut short.
-            INFEASIBLE: proved that there is no walk. TIMEOUT: no walk and no proof. ERROR: `message` says what failed;
-            walks that were found before that are still there.
-        solutions: At most k walks, all distinct (no two have the same `edges`), each verified by `check`. Status
-            OPTIMAL means that it is proved to be the best but for those before it; else it is FEASIBLE, and no walk but
+        status: OPTIMAL: these are the k best, or all there are. FEASIBLE: paths, but the search was cut short.
+            INFEASIBLE: proved that there is no path. TIMEOUT: no path and no proof. ERROR: `message` says what failed;
+            paths that were found before that are still there.
+        solutions: At most k paths, all distinct (no two have the same `edges`), each verified by `check`. Status
+            OPTIMAL means that it is proved to be the best but for those before it; else it is FEASIBLE, and no path but
             those before it is better than its `bound`.
         seconds: Wall time of the whole call; that of each solution, too.
         message: Details, above all for ERROR.
@@ -76,22 +76,22 @@ def k_best(
     *,
     skip: Callable[[tuple[int, ...]], bool] | None = None,
 ) -> KBest:
-    """Finds the k best walks, in order: greater objective, then fewer moves, then lexicographically smallest `edges`.
+    """Finds the k best paths, in order: greater objective, then fewer moves, then lexicographically smallest `edges`.
 
     The compiled path of `labelling` finds all of them in one search. Everything else goes by Lawler's partition
-    (`solvers.partition`), which asks the solver once for the first walk and then up to `horizon` + 1 times for each
-    walk that it hands out. With `labelling` the order is exact in both. Other solvers find the same objectives as far
-    as they are exact, but walks of equal objective may come in another order.
+    (`solvers.partition`), which asks the solver once for the first path and then up to `horizon` + 1 times for each
+    path that it hands out. With `labelling` the order is exact in both. Other solvers find the same objectives as far
+    as they are exact, but paths of equal objective may come in another order.
 
-    As in `solve`, a backend that raises and a walk that `check` refuses end in status ERROR.
+    As in `solve`, a backend that raises and a path that `check` refuses end in status ERROR.
 
     Args:
         problem: The problem. One without a horizon has that of `enough_moves` here.
-        k: How many walks, at least 1.
+        k: How many paths, at least 1.
         solver: As for `solve`.
-        time_limit: Positive seconds of wall time for all walks together, or None for no limit.
+        time_limit: Positive seconds of wall time for all paths together, or None for no limit.
         risk: As for `solve`.
-        skip: Says of the first edges of a walk, in order, whether walks that begin with them are left out; what is true
+        skip: Says of the first edges of a path, in order, whether paths that begin with them are left out; what is true
             of a beginning has to be true of all that begin so. Such a search goes by Lawler's partition, whatever the
             solver.
 
@@ -153,23 +153,23 @@ def _found(
 
 
 def _searched(problem: PathProblem, parts: LinearParts, k: int, deadline: Deadline) -> KBest:
-    """All walks by one search of the compiled path."""
+    """All paths by one search of the compiled path."""
     from solvers.compiled import Ending, search
     from solvers.labelling import answer_of
 
     left = deadline.left()
     found = search(problem, parts, k, Deadline(left * _SEARCH) if left is not None and k > _MANY else deadline)
     first = answer_of(problem, found)
-    if not first.has_walk:
+    if not first.has_path:
         return KBest(first.status, message=first.message)
-    bound = None if found.ending is Ending.PROVED else first.bound  # above all walks, so above those of each rank
+    bound = None if found.ending is Ending.PROVED else first.bound  # above all paths, so above those of each rank
     solutions: list[PathSolution] = []
     status = first.status
     try:
-        for rank, edges in enumerate(found.walks):
+        for rank, edges in enumerate(found.paths):
             if rank % _MANY == _MANY - 1:
                 deadline.check()
-            solutions.append(with_walk(problem, edges, first.status, bound))
+            solutions.append(with_path(problem, edges, first.status, bound))
             if faults := check(problem, solutions[-1]):
                 return _refused(solutions[:-1], rank, faults)
     except LateError:
@@ -201,12 +201,12 @@ def _partitioned(
 
 def _solution(problem: PathProblem, ranked: Ranked) -> PathSolution:
     if ranked.proved:
-        return with_walk(problem, ranked.edges, Status.OPTIMAL)
-    return with_walk(problem, ranked.edges, Status.FEASIBLE, None if math.isinf(ranked.bound) else ranked.bound)
+        return with_path(problem, ranked.edges, Status.OPTIMAL)
+    return with_path(problem, ranked.edges, Status.FEASIBLE, None if math.isinf(ranked.bound) else ranked.bound)
 
 
 def _verified(problem: PathProblem, found: KBest) -> KBest:
-    """As found, up to the first walk that `check` refuses."""
+    """As found, up to the first path that `check` refuses."""
     for rank, solution in enumerate(found):
         if faults := check(problem, solution):
             return _refused(found[:rank], rank, faults)
@@ -214,4 +214,4 @@ def _verified(problem: PathProblem, found: KBest) -> KBest:
 
 
 def _refused(before: Sequence[PathSolution], rank: int, faults: Sequence[str]) -> KBest:
-    return KBest(Status.ERROR, tuple(before), message=f"walk {rank} failed its check: {'; '.join(faults)}")
+    return KBest(Status.ERROR, tuple(before), message=f"path {rank} failed its check: {'; '.join(faults)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from solvers.answer import with_walk, without_walk
+from solvers.answer import with_path, without_path
 from solvers.base import Solver
 from solvers.chances import linear_parts
 from solvers.compiled import Ending, Found, can_solve, search
@@ -15,31 +15,31 @@ from solvers.solution import PathSolution, Status
 
 _WHY_INFEASIBLE = {
     Ending.NO_TERMINAL: "no terminal can be reached within the horizon",
-    Ending.BUDGET_ALONE: "every walk exceeds a budget",
-    Ending.BUDGETS_TOGETHER: "no walk keeps all budgets at once",
+    Ending.BUDGET_ALONE: "every path exceeds a budget",
+    Ending.BUDGETS_TOGETHER: "no path keeps all budgets at once",
 }
 
 
 class LabellingSolver(Solver):
-    """Exact walk selection without an external solver (TAPE eq. 6-11 and 15-16).
+    """Exact path selection without an external solver (TAPE eq. 6-11 and 15-16).
 
     The compiled path (`solvers/native/`, one header per idea) goes, until there is a proof:
 
-    1. `passes`: the unbudgeted dynamic programme. If its best walk keeps the budgets, it is the answer.
-    2. `windows`: arcs of which even the thriftiest walk breaks a budget go.
-    3. `dual`: prices that make the bound tight; dives along the bound give early walks.
+    1. `passes`: the unbudgeted dynamic programme. If its best path keeps the budgets, it is the answer.
+    2. `windows`: arcs of which even the thriftiest path breaks a budget go.
+    3. `dual`: prices that make the bound tight; dives along the bound give early paths.
     4. `fixing`: arcs through which the bound stays below the incumbent go.
     5. `table`: one resource kept exact over its window, the others priced. For one resource this is the proof.
     6. `sweep`: label setting in layers, with dominance and a beam that widens until nothing was dropped that could
        win. Between sweeps, bounds are made that are tight where the most promising labels are.
-    7. `smallest`: of all optimal walks, the one with the smallest edges.
+    7. `smallest`: of all optimal paths, the one with the smallest edges.
 
     Equal objectives: fewer moves, then the lexicographically smallest `edges`. Which objectives are equal is exact;
     `solvers.grid` says how. The answer does not depend on the time limit, unless the limit ends it: then it is
     FEASIBLE or TIMEOUT, with the best bound so far (OPTIMAL, with a message, if only the last step was cut short).
 
     Without the compiled path, and for budgets or risks beyond 64-bit integers, `solve_numpy` gives the same answers,
-    more slowly. Steps that no best walk needs are not looked at (`solvers.horizon`).
+    more slowly. Steps that no best path needs are not looked at (`solvers.horizon`).
     """
 
     name: ClassVar[str] = "labelling"
@@ -49,7 +49,7 @@ class LabellingSolver(Solver):
     def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
         deadline = Deadline(time_limit)
         if any(budget < 0 for budget in problem.budgets):
-            return without_walk(Status.INFEASIBLE, message="a budget is negative")
+            return without_path(Status.INFEASIBLE, message="a budget is negative")
         parts = linear_parts(problem, deadline)
         if not can_solve(parts):
             from solvers.numpy_labelling import solve_numpy  # loads NumPy, which the compiled path does not need
@@ -63,19 +63,19 @@ def answer_of(problem: PathProblem, found: Found) -> PathSolution:
     """The answer that the compiled search found.
 
     Raises:
-        TooLargeError: If it stopped at the memory cap, and found no walk before.
+        TooLargeError: If it stopped at the memory cap, and found no path before.
     """
     if found.ending in _WHY_INFEASIBLE:
-        return without_walk(Status.INFEASIBLE, message=_WHY_INFEASIBLE[found.ending])
+        return without_path(Status.INFEASIBLE, message=_WHY_INFEASIBLE[found.ending])
     if found.ending is Ending.PROVED:
-        answer = with_walk(problem, found.walks[0], Status.OPTIMAL)
+        answer = with_path(problem, found.paths[0], Status.OPTIMAL)
         late = "optimal, but the time was up before ties were settled by the smallest edges"
         return answer if found.ordered else answer.but(message=late)
     if found.ending is Ending.TOO_LARGE:
         refusal = too_large(found.bytes, f"the search of {len(problem.edges):,} edges at {found.steps:,} steps")
-        if not found.walks:
+        if not found.paths:
             raise refusal
-        return with_walk(problem, found.walks[0], Status.FEASIBLE, found.bound).but(message=str(refusal))
-    if not found.walks:
-        return without_walk(Status.TIMEOUT, found.bound)
-    return with_walk(problem, found.walks[0], Status.FEASIBLE, found.bound)
+        return with_path(problem, found.paths[0], Status.FEASIBLE, found.bound).but(message=str(refusal))
+    if not found.paths:
+        return without_path(Status.TIMEOUT, found.bound)
+    return with_path(problem, found.paths[0], Status.FEASIBLE, found.bound)

@@ -7,7 +7,7 @@ import math
 from abc import abstractmethod
 from typing import Any, ClassVar
 
-from solvers.answer import without_walk
+from solvers.answer import without_path
 from solvers.base import missing_package
 from solvers.deadline import Deadline
 from solvers.errors import BackendError
@@ -31,7 +31,7 @@ _STATUS = {
 }
 
 # Up to a few times this, SCIP and HiGHS agreed with enumeration on problems whose budgets are missed or met by one unit
-# (255 for each power of ten). From 1e10 on they returned walks over budget, or missed the best one.
+# (255 for each power of ten). From 1e10 on they returned paths over budget, or missed the best one.
 _LARGEST_AMOUNT = 10**9
 
 
@@ -63,7 +63,7 @@ class MathOptSolver(WorkerSolver):
         deadline = Deadline(time_limit)
         graph = expand(problem, deadline)
         if not graph.arcs:
-            return without_walk(Status.INFEASIBLE, message="no terminal can be reached within horizon and budgets")
+            return without_path(Status.INFEASIBLE, message="no terminal can be reached within horizon and budgets")
         from ortools.math_opt.python import mathopt
 
         deadline.check()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from solvers.errors import TooLargeError
 
 MEMORY_CAP = 2 * 2**30
-"""Bytes. Tables of nodes by steps, arcs, and partial walks are counted; what Python itself needs is not."""
+"""Bytes. Tables of nodes by steps, arcs, and partial paths are counted; what Python itself needs is not."""
 
 
 def require_memory(needed: float, what: str) -> None:

@@ -1,15 +1,15 @@
 """How many moves are enough where nobody has set a horizon, with the objective "visit".
 
-Let a walk be *straight* if no part of it that comes back to its beginning could be cut out without losing reward. A
-best walk with the fewest moves is straight, so the longest straight walk that keeps the budgets is horizon enough:
+Let a path be *straight* if no part of it that comes back to its beginning could be cut out without losing reward. A
+best path with the fewest moves is straight, so the longest straight path that keeps the budgets is horizon enough:
 
-1. Without circles, no walk has more moves than the longest path.
-2. Where no circle earns anything in all, a straight walk meets no node twice: n - 1 moves are enough. (With a discount
+1. No path without circles has more moves than the longest simple path.
+2. Where no circle earns anything in all, a straight path meets no node twice: n - 1 moves are enough. (With a discount
    this does not hold, since a circle puts off what comes after it; then every circle counts as one that earns.)
 3. Else let a component be a maximal set of nodes that edges free of all capped costs lead to and fro between. If a
-   free circle earns, there is no best walk, and its edges are reported. If none does, a straight walk meets no node
+   free circle earns, there is no best path, and its edges are reported. If none does, a straight path meets no node
    twice between two edges that cost something, so it makes at most s - 1 moves while it stays in a component of s
-   nodes. With the components drawn together every circle costs something, so walks within the budgets are finitely
+   nodes. With the components drawn together every circle costs something, so paths within the budgets are finitely
    many; one pass per move counts the moves of the longest one (`_most_moves`), and the moves inside components, which
    are none where no circle is free, are added.
 
@@ -32,17 +32,17 @@ from solvers.problem import PathProblem
 from solvers.reach import affordable
 
 MOST_MOVES = 10_000
-"""Longer walks are not looked for; whoever wants them says so by a horizon."""
+"""Longer paths are not looked for; whoever wants them says so by a horizon."""
 
 _WORTH = 500_000
-"""Where counting the moves of the longest walk takes more steps than this, what the budgets allow at most will do."""
+"""Where counting the moves of the longest path takes more steps than this, what the budgets allow at most will do."""
 
 _MOST_STEPS = 2_000_000
 """Most steps to count them in, some two seconds."""
 
 
 def enough_moves(problem: PathProblem, deadline: Deadline = NEVER) -> int:
-    """A horizon with which the best walk is as good as with any longer one, and so are the k best straight walks.
+    """A horizon with which the best path is as good as with any longer one, and so are the k best straight paths.
 
     Args:
         problem: A problem with the objective "visit"; its own horizon plays no part.
@@ -86,8 +86,8 @@ def _goes_on(problem: PathProblem, edges: Sequence[int], circle: Sequence[int]) 
     on = problem.edges[circle[0]][0]
     there = _shortest(problem, edges, problem.start, {on})
     back = _shortest(problem, edges, on, set(problem.terminals))
-    walk = [*there, *back, *list(circle) * (MOST_MOVES // len(circle) + 1)]
-    return all(sum(problem.costs[edge][k] for edge in walk) <= budget for k, budget in enumerate(problem.budgets))
+    path = [*there, *back, *list(circle) * (MOST_MOVES // len(circle) + 1)]
+    return all(sum(problem.costs[edge][k] for edge in path) <= budget for k, budget in enumerate(problem.budgets))
 
 
 def _shortest(problem: PathProblem, edges: Sequence[int], source: int, ends: set[int]) -> list[int]:
@@ -122,7 +122,7 @@ def _gains(problem: PathProblem, edges: Sequence[int]) -> dict[int, int]:
 
 
 def _bounded(problem: PathProblem, edges: Sequence[int], circle: tuple[int, ...], deadline: Deadline) -> int:
-    """The moves of the longest straight walk to a terminal, where no circle is free that earns.
+    """The moves of the longest straight path to a terminal, where no circle is free that earns.
 
     Raises:
         EndlessError: Counting them takes too long; names the circle.
@@ -153,11 +153,11 @@ def _most_moves(
     ends: set[int],
     deadline: Deadline,
 ) -> int | None:
-    """The most moves for which no resource, nor the sum of their shares of the budgets, rules out a walk to an end.
+    """The most moves for which no resource, nor the sum of their shares of the budgets, rules out a path to an end.
 
     None where that takes more than `_MOST_STEPS` to count.
 
-    Layer by layer: the least that a walk of so many moves to a node takes, of each resource for itself and of all
+    Layer by layer: the least that a path of so many moves to a node takes, of each resource for itself and of all
     together, as shares of the budgets. A node stays while each of these leaves enough for the way from there to an end.
     The sum of shares grows along every circle, since every circle costs something; so the layers come to an end.
     """

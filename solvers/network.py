@@ -25,7 +25,7 @@ NEVER = -(2**61)
 """The value of what cannot be completed; sums with it stay inside an int64."""
 
 REACHABLE = -(2**60)
-"""Any value above this is the value of a real walk."""
+"""Any value above this is the value of a real path."""
 
 _LARGEST_INT64_AMOUNT = 2**62
 
@@ -59,8 +59,8 @@ class Network:
         ends: int64[T], the terminals.
         stays: int64[L + 1, T], with a discount: score of staying at each of them from step l to the end.
         grid: The units.
-        most: No walk has a greater objective.
-        chances: Tests that a walk must pass beside its budgets.
+        most: No path has a greater objective.
+        chances: Tests that a path must pass beside its budgets.
     """
 
     horizon: int
@@ -82,7 +82,7 @@ class Network:
     chances: tuple[Chance, ...] = ()
 
     def objective_bound(self, score: int) -> float:
-        """The greatest objective that a walk of at most this score can have."""
+        """The greatest objective that a path of at most this score can have."""
         return min(self.most, self.grid.bound((score + self.horizon) // (self.horizon + 1)))
 
     def move(self, step: int) -> IntArray:
@@ -116,14 +116,14 @@ class Network:
 
 
 def build_network(problem: PathProblem, deadline: Deadline = NO_LIMIT) -> Network:
-    """Reduces a problem to its usable edges and binding resources, without changing its feasible walks.
+    """Reduces a problem to its usable edges and binding resources, without changing its feasible paths.
 
     Left out are edges that cost more than a whole budget, resources of which even L times the dearest edge keeps the
-    budget, and steps that no best walk needs. Costs and budgets are divided by the costs' greatest common divisor.
+    budget, and steps that no best path needs. Costs and budgets are divided by the costs' greatest common divisor.
 
     Rewards, times their discount, are rounded once to a decimal grid on which every sum is an exact integer. Equality
     of objectives is therefore exact, transitive and independent of the order of summation, and 0.1 + 0.2 equals 0.3 as
-    a reader expects. Up to 1000 steps the grid is finer than 1e-13 of the largest possible objective. Walks whose
+    a reader expects. Up to 1000 steps the grid is finer than 1e-13 of the largest possible objective. Paths whose
     objectives differ by less than L + 1 units may count as equal, also where OPTIMAL is claimed.
 
     Args:
@@ -147,7 +147,7 @@ def build_network(problem: PathProblem, deadline: Deadline = NO_LIMIT) -> Networ
     all_tails = ends[order, 0]
     tails, first_slot = np.unique(all_tails, return_index=True)
     degree = np.bincount(all_tails, minlength=n)
-    ends_of_walks = np.array(problem.terminals, dtype=np.int64)
+    ends_of_paths = np.array(problem.terminals, dtype=np.int64)
     rewards = np.array(problem.rewards)
     is_terminal = np.zeros(n, dtype=np.bool_)
     is_terminal[list(problem.terminals)] = True
@@ -164,8 +164,8 @@ def build_network(problem: PathProblem, deadline: Deadline = NO_LIMIT) -> Networ
         offset=np.cumsum(degree) - degree,
         degree=degree,
         rewards=rewards,
-        ends=ends_of_walks,
-        stays=_stays(grid, rewards, ends_of_walks) if grid.weights else None,
+        ends=ends_of_paths,
+        stays=_stays(grid, rewards, ends_of_paths) if grid.weights else None,
         grid=grid,
         most=most_objective(problem),
         chances=chances,
@@ -181,7 +181,7 @@ def _binding(
     except OverflowError:
         costs = np.array(parts.costs, dtype=object)
     costs = costs.reshape(len(problem.edges), len(parts.budgets))
-    if any(budget * horizon >= _LARGEST_INT64_AMOUNT for budget in parts.budgets):  # what a walk uses must fit as well
+    if any(budget * horizon >= _LARGEST_INT64_AMOUNT for budget in parts.budgets):  # what a path uses must fit as well
         costs = costs.astype(object)
     limits: AnyArray = np.array(parts.budgets, dtype=object)
     usable = np.flatnonzero((costs <= limits).all(axis=1))

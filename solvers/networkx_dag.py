@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import ClassVar
 
-from solvers.answer import with_walk, without_walk
+from solvers.answer import with_path, without_path
 from solvers.base import missing_package
 from solvers.deadline import Deadline
 from solvers.errors import UnsupportedProblemError
@@ -49,12 +49,12 @@ class NetworkxSolver(WorkerSolver):
     def _search(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
         graph = expand(problem, Deadline(time_limit))  # the search itself has no limit: it is killed
         if not graph.arcs:
-            return without_walk(Status.INFEASIBLE, message="no terminal can be reached within the horizon")
+            return without_path(Status.INFEASIBLE, message="no terminal can be reached within the horizon")
         import networkx
 
         scale = decimal_scale(sum(abs(arc.gain) for arc in graph.arcs), _LARGEST_SUM)
         # networkx lets a path begin and end wherever more of it would not pay. With the same amount added for each
-        # step, so the same in total for all walks, every gain is positive, and the best path goes all the way.
+        # step, so the same in total for all paths, every gain is positive, and the best path goes all the way.
         raised = 1 + max(0, -min(round(arc.gain * scale) for arc in graph.arcs))
         last = graph.arcs[-1].step
         expanded = networkx.DiGraph()
@@ -69,4 +69,4 @@ class NetworkxSolver(WorkerSolver):
         path = networkx.dag_longest_path(expanded)
         seconds = time.perf_counter() - began
         chosen = [expanded.edges[edge]["arc"] for edge in networkx.utils.pairwise(path)]
-        return replace(with_walk(problem, graph.edges_of(chosen), Status.OPTIMAL), solve_seconds=seconds)
+        return replace(with_path(problem, graph.edges_of(chosen), Status.OPTIMAL), solve_seconds=seconds)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solvers.bounds import Bound, best_walk, priced_bound
+from solvers.bounds import Bound, best_path, priced_bound
 from solvers.deadline import Deadline
 from solvers.errors import LateError
 from solvers.network import REACHABLE, Network
@@ -19,12 +19,12 @@ _KEPT = 3
 
 @dataclass(frozen=True)
 class _Evaluation:
-    """One pass: its bound, the dual value, the budgets' slopes `budget - used` at its walk, and that walk."""
+    """One pass: its bound, the dual value, the budgets' slopes `budget - used` at its path, and that path."""
 
     bound: Bound
     value: int
     slopes: tuple[int, ...]
-    walk: tuple[int, ...]
+    path: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class Priced:
 
     Attributes:
         bounds: The tightest bounds, best first.
-        value: The least upper bound on the score of any walk.
-        walks: Walks (as slots) that keep the budgets, seen on the way.
+        value: The least upper bound on the score of any path.
+        paths: Paths (as slots) that keep the budgets, seen on the way.
     """
 
     bounds: list[Bound]
     value: int
-    walks: list[tuple[int, ...]]
+    paths: list[tuple[int, ...]]
 
 
 def search_prices(network: Network, free: Bound, deadline: Deadline) -> Priced:
@@ -57,7 +57,7 @@ def search_prices(network: Network, free: Bound, deadline: Deadline) -> Priced:
     """
     best = _evaluate(network, free)
     tightest = [best]
-    walks = [best.walk] if min(best.slopes) >= 0 else []
+    paths = [best.path] if min(best.slopes) >= 0 else []
     count = len(network.budgets)
     caps = (
         [0] * count
@@ -72,12 +72,12 @@ def search_prices(network: Network, free: Bound, deadline: Deadline) -> Priced:
                     tightest = sorted([*tightest, found], key=lambda evaluation: evaluation.value)[:_KEPT]
                     best = tightest[0]
                     if min(found.slopes) >= 0:
-                        walks.append(found.walk)
+                        paths.append(found.path)
             if best.value >= before or deadline.passed():
                 break
     except LateError:
         pass  # with the prices so far
-    return Priced(bounds=[evaluation.bound for evaluation in tightest], value=best.value, walks=walks)
+    return Priced(bounds=[evaluation.bound for evaluation in tightest], value=best.value, paths=paths)
 
 
 def _along(network: Network, base: _Evaluation, k: int, cap: int, deadline: Deadline) -> Iterator[_Evaluation]:
@@ -114,8 +114,8 @@ def _along(network: Network, base: _Evaluation, k: int, cap: int, deadline: Dead
 def _evaluate(network: Network, bound: Bound) -> _Evaluation:
     best = int(bound.values[0, network.start])
     value = best + sum(int(p) * int(b) for p, b in zip(bound.prices, network.budgets, strict=True))
-    if best <= REACHABLE:  # no walk is worth its price: there is none to read slopes from
+    if best <= REACHABLE:  # no path is worth its price: there is none to read slopes from
         return _Evaluation(bound, value, (-1,) * len(network.budgets), ())
-    walk = tuple(best_walk(network, bound))
-    used = network.costs[list(walk)].sum(axis=0) if walk else np.zeros_like(network.budgets)
-    return _Evaluation(bound, value, tuple(int(slope) for slope in network.budgets - used), walk)
+    path = tuple(best_path(network, bound))
+    used = network.costs[list(path)].sum(axis=0) if path else np.zeros_like(network.budgets)
+    return _Evaluation(bound, value, tuple(int(slope) for slope in network.budgets - used), path)

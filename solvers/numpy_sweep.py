@@ -23,7 +23,7 @@ _AT_ONCE = 1 << 16
 
 @dataclass(frozen=True)
 class Incumbent:
-    """The best walk so far: its score and its slots (slots of one node are in the order of their edge indices)."""
+    """The best path so far: its score and its slots (slots of one node are in the order of their edge indices)."""
 
     score: int
     slots: tuple[int, ...]
@@ -36,7 +36,7 @@ class Completions:
     Attributes:
         bounds: Bounds on the score of completions; the least one counts.
         least_costs: [L + 1, n, K'], the least of each resource that a completion uses.
-        limit: No walk scores more.
+        limit: No path scores more.
     """
 
     bounds: Sequence[Bound]
@@ -49,7 +49,7 @@ class SweepResult:
     """How a sweep ended.
 
     Attributes:
-        incumbent: The best walk, or None.
+        incumbent: The best path, or None.
         dropped: The greatest bound of a label that the beam dropped; `NEVER` if it dropped none.
         finished: Whether it came to the horizon in time.
     """
@@ -113,7 +113,7 @@ class _Part:
 
 
 def better(network: Network, one: Incumbent | None, other: Incumbent | None) -> Incumbent | None:
-    """The better of two walks: greater score, then the lexicographically smallest edges."""
+    """The better of two paths: greater score, then the lexicographically smallest edges."""
     if one is None or other is None:
         return one or other
     if one.score != other.score:
@@ -130,7 +130,7 @@ def sweep(network: Network, known: Completions, width: int, first: Incumbent | N
         network: The network.
         known: Completion bounds.
         width: The beam's width.
-        first: A walk to beat.
+        first: A path to beat.
         deadline: Looked at before each step.
     """
     zero, none = np.zeros(1, dtype=np.int64), np.zeros_like(network.budgets)[None, :]
@@ -151,7 +151,7 @@ def sweep(network: Network, known: Completions, width: int, first: Incumbent | N
 
 
 def _finished(network: Network, layers: list[_Layer]) -> Incumbent | None:
-    """The best walk that stops at the last layer's step."""
+    """The best path that stops at the last layer's step."""
     layer = layers[-1]
     at_terminal = np.flatnonzero(network.is_terminal[layer.nodes] & network.passes(layer.used))
     if not len(at_terminal):
@@ -186,7 +186,7 @@ def _next_layer(
         count += len(parts[-1][1])
         require_memory(
             3.0 * size * count + 16.0 * len(layer.nodes) * layer.step,
-            f"{count:,} partial walks of {layer.step + 1:,} moves",
+            f"{count:,} partial paths of {layer.step + 1:,} moves",
         )
     grown, reach = _Layer.joined([made for made, _ in parts]), np.concatenate([reach for _, reach in parts])
     kept = undominated(grown.nodes, grown.scores, grown.used, deadline)
@@ -211,7 +211,7 @@ def _parts(network: Network, layer: _Layer) -> Iterator[_Part]:
 def _hopeful(
     network: Network, known: Completions, part: _Part, rivals: tuple[Incumbent | None, Incumbent | None]
 ) -> tuple[_Layer, IntArray]:
-    """The labels after one more move that may still become the best walk, and their bounds."""
+    """The labels after one more move that may still become the best path, and their bounds."""
     first, incumbent = rivals
     grown = _extend(network, part.labels, first)
     grown = replace(grown, parents=grown.parents + part.begin)

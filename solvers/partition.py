@@ -1,9 +1,9 @@
-"""The walks of a problem, best first, with any solver: Lawler's partition.
+"""The paths of a problem, best first, with any solver: Lawler's partition.
 
-Once the best walk of a set is known, the rest of the set is split by where a walk first departs from it: at some
-position it takes another edge, or stops, or goes on where the best walk stopped (Lawler 1972, "A procedure for
+Once the best path of a set is known, the rest of the set is split by where a path first departs from it: at some
+position it takes another edge, or stops, or goes on where the best path stopped (Lawler 1972, "A procedure for
 computing the k best solutions to discrete optimization problems"; Murty 1968). Each part is a `PathProblem` again, so
-that its best walk is found by the same solver; the best of all parts comes next.
+that its best path is found by the same solver; the best of all parts comes next.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from solvers.answer import without_walk
+from solvers.answer import without_path
 from solvers.api import solve
 from solvers.base import Solver
-from solvers.check import objective_of, walk_nodes
+from solvers.check import objective_of, path_nodes
 from solvers.deadline import Deadline
 from solvers.errors import BackendError, LateError
 from solvers.grid import decimal_scale, tail_weight
@@ -31,12 +31,12 @@ _STEPS = 10_000
 
 @dataclass(frozen=True)
 class Part:
-    """The walks that begin with `prefix` and then do nothing of what is excluded.
+    """The paths that begin with `prefix` and then do nothing of what is excluded.
 
     Attributes:
         prefix: Edge indices of the problem.
         excluded: Edges that do not come next.
-        may_stop: Whether the walk may end after the prefix.
+        may_stop: Whether the path may end after the prefix.
     """
 
     prefix: tuple[int, ...] = ()
@@ -44,7 +44,7 @@ class Part:
     may_stop: bool = True
 
     def without(self, edges: tuple[int, ...]) -> Iterator[Part]:
-        """Parts that are disjoint and have all the walks of this one but `edges`."""
+        """Parts that are disjoint and have all the paths of this one but `edges`."""
         for position in range(len(self.prefix), len(edges) + 1):
             here = replace(self, prefix=edges[:position]) if position == len(self.prefix) else Part(edges[:position])
             if position < len(edges):
@@ -55,12 +55,12 @@ class Part:
 
 @dataclass(frozen=True)
 class Ranked:
-    """The next walk.
+    """The next path.
 
     Attributes:
         edges: Its edges.
         proved: Whether it is the best but for those before it.
-        bound: No walk but those before it has a greater objective; infinite where no bound is known.
+        bound: No path but those before it has a greater objective; infinite where no bound is known.
     """
 
     edges: tuple[int, ...]
@@ -70,7 +70,7 @@ class Ranked:
 
 @dataclass(order=True)
 class _Candidate:
-    """The best walk that is known of a part; the first in order is the best of all."""
+    """The best path that is known of a part; the first in order is the best of all."""
 
     loss: int
     edges: tuple[int, ...]
@@ -78,13 +78,13 @@ class _Candidate:
 
 
 class Partition:
-    """Hands out the walks of a problem, best first, and says what is left when it ends.
+    """Hands out the paths of a problem, best first, and says what is left when it ends.
 
     Args:
         problem: The problem.
         backend: What solves the parts.
-        deadline: Parts that are not solved by then stay closed; walks that are known already are still handed out.
-        skip: Says of some first edges that no walk is wanted that begins with them.
+        deadline: Parts that are not solved by then stay closed; paths that are known already are still handed out.
+        skip: Says of some first edges that no path is wanted that begins with them.
     """
 
     def __init__(
@@ -107,10 +107,10 @@ class Partition:
         for edge, (tail, _) in enumerate(problem.edges):
             self._out.setdefault(tail, []).append(edge)
         self.lost = -math.inf
-        """No walk is better that is in a part of which no walk is known; minus infinity if all walks are known of."""
+        """No path is better that is in a part of which no path is known; minus infinity if all paths are known of."""
 
     def __iter__(self) -> Iterator[Ranked]:
-        """The walks, as they are found.
+        """The paths, as they are found.
 
         Raises:
             BackendError: If the solver fails on a part.
@@ -130,7 +130,7 @@ class Partition:
                 self._explore(part, own)
 
     def _explore(self, part: Part, bound: float) -> None:
-        """Adds the part's best walk to the candidates; none of its walks is better than `bound`."""
+        """Adds the part's best path to the candidates; none of its paths is better than `bound`."""
         try:
             self._deadline.check()
             restricted = self._restricted(part)
@@ -146,7 +146,7 @@ class Partition:
             return
         if answer.bound is not None:
             bound = min(bound, answer.bound)
-        if not answer.has_walk:
+        if not answer.has_path:
             self.lost = max(self.lost, bound)
             return
         edges = restricted.original(answer.edges)
@@ -156,11 +156,11 @@ class Partition:
 
     def _solved(self, restricted: _Restricted) -> PathSolution:
         left = self._deadline.left()
-        return without_walk(Status.TIMEOUT) if left == 0 else solve(restricted.problem, self._backend, left)
+        return without_path(Status.TIMEOUT) if left == 0 else solve(restricted.problem, self._backend, left)
 
     def _score(self, edges: Sequence[int]) -> int:
         """The exact score as `solvers.network.Network` defines it, of the whole horizon, in integers of any size."""
-        nodes = walk_nodes(self._problem, edges)
+        nodes = path_nodes(self._problem, edges)
         units = sum(self._units(step, node) for step, node in enumerate(nodes[1:])) + self._staying(nodes[-1])
         units -= sum(self._units(step, nodes[-1]) for step in range(len(edges)))
         return units * (self._problem.steps + 1) - len(edges)
@@ -181,14 +181,14 @@ class Partition:
         return self._stays[node]
 
     def _restricted(self, part: Part) -> _Restricted | None:
-        """The part as a problem; None if it has no walk for want of an edge.
+        """The part as a problem; None if it has no path for want of an edge.
 
         The prefix is a chain of copied nodes, each with the one edge that comes next, so that all that is spent, risked
         and earned on the way is counted as ever. At its end is a copy that has the edges that are not excluded. Copies
         of edges are in the order of the originals, so that ties are broken alike.
         """
         problem, n = self._problem, self._problem.n_nodes
-        nodes = walk_nodes(problem, part.prefix)
+        nodes = path_nodes(problem, part.prefix)
         stops = part.may_stop and nodes[-1] in problem.terminals
         onwards = [edge for edge in self._out.get(nodes[-1], ()) if edge not in part.excluded]
         if len(part.prefix) == problem.steps:

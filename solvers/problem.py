@@ -1,4 +1,4 @@
-"""`PathProblem`: the resource-constrained walk selection problem, as data."""
+"""`PathProblem`: the resource-constrained path selection problem, as data."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ LARGEST_AMOUNT = 10**1000
 
 @dataclass(frozen=True)
 class PathProblem:
-    """Find the walk of greatest reward that keeps every budget (TAPE eq. 6-11 and 15-16, generalised).
+    """Find the path of greatest reward that keeps every budget (TAPE eq. 6-11 and 15-16, generalised).
 
-    A solution is a walk from `start` of m <= `horizon` moves, each along an edge, that ends at a terminal. A terminal
-    may also be passed through, and a start that is terminal makes the empty walk valid. What a walk is worth says
+    A solution is a path from `start` of m <= `horizon` moves, each along an edge, that ends at a terminal. A terminal
+    may also be passed through, and a start that is terminal makes the empty path valid. What a path is worth says
     `objective`:
 
     - `"visit"`: the sum over moves l = 1..m of `discount**(l-1) * (rewards[node arrived at] + edge_rewards[edge])`.
-      Each node's and each edge's reward is earned once per visit; the start's own is not, unless a walk comes back.
-    - `"stay"`, the objective of TAPE: after its moves the walk stays at the terminal where it is, and every stay is
+      Each node's and each edge's reward is earned once per visit; the start's own is not, unless a path comes back.
+    - `"stay"`, the objective of TAPE: after its moves the path stays at the terminal where it is, and every stay is
       free and earns the node's reward again: the sum over steps l = 1..`horizon` of
       `discount**(l-1) * rewards[node at step l]`.
 
@@ -53,16 +53,16 @@ class PathProblem:
         edges: E pairs (tail, head); parallel edges and self-loops are allowed.
         rewards: n finite floats, earned on arriving at a node and, with `objective="stay"`, on staying there.
         costs: E rows of K non-negative ints, in the units of `budgets`. With K = 0 it may be left empty.
-        budgets: K ints. A budget may be what is left of a larger one, so it may be negative; then no walk is feasible,
+        budgets: K ints. A budget may be what is left of a larger one, so it may be negative; then no path is feasible,
             not even the empty one (0 exceeds it).
         start: The node at step 0; it earns nothing at step 0.
         terminals: The terminal nodes, stored sorted and without repeats. None at all is legal, and infeasible.
-        horizon: L, the number of steps, 1 to 10**18. Steps that no best walk needs cost nothing. With "visit" it may be
-            left out: then there is no limit on moves (`enough_moves` says how many the best walk needs at most).
+        horizon: L, the number of steps, 1 to 10**18. Steps that no best path needs cost nothing. With "visit" it may be
+            left out: then there is no limit on moves (`enough_moves` says how many the best path needs at most).
         discount: In (0, 1].
         resources: K distinct names, for messages; r0, r1, ... by default.
         spreads: E rows of K non-negative ints, the standard deviations of `costs` in the same units; empty for none.
-            A walk's variance is the sum of their squares, once for each time an edge is taken.
+            A path's variance is the sum of their squares, once for each time an edge is taken.
         risk: The allowed probability of exceeding each budget; None for plain budgets on the costs as they are.
         objective: `"stay"` or `"visit"`, as above.
         edge_rewards: E finite floats, earned by a move along an edge, with `objective="visit"` only; empty for none.

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from solvers.answer import without_walk
+from solvers.answer import without_path
 from solvers.base import missing_package
 from solvers.deadline import Deadline
 from solvers.errors import BackendError
@@ -103,7 +103,7 @@ class PulpSolver(WorkerSolver):
         deadline = Deadline(time_limit)
         graph = expand(problem, deadline)
         if not graph.arcs:
-            return without_walk(Status.INFEASIBLE, message="no terminal can be reached within horizon and budgets")
+            return without_path(Status.INFEASIBLE, message="no terminal can be reached within horizon and budgets")
         gains, _ = scaled_gains(graph, self.largest_amount)
         model, arcs = _model(problem, graph, gains)
         left = deadline.left()

@@ -21,7 +21,7 @@ def leading_nodes(problem: PathProblem, deadline: Deadline = NEVER) -> tuple[int
 
 
 def barred_edges(problem: PathProblem, deadline: Deadline = NEVER) -> tuple[int, ...]:
-    """Edges that alone exceed a budget, and one of which every walk to a terminal must take; ascending.
+    """Edges that alone exceed a budget, and one of which every path to a terminal must take; ascending.
 
     They are those that leave the nodes reached by the other edges, if no terminal is among these. Empty where a
     terminal is, or where a budget is negative, so that nothing is affordable.
@@ -41,7 +41,7 @@ def barred_edges(problem: PathProblem, deadline: Deadline = NEVER) -> tuple[int,
 
 
 def least_uses(problem: PathProblem, resource: int, deadline: Deadline = NEVER) -> int:
-    """The least mean of one resource that a walk to a terminal uses, whatever the horizon, by Dijkstra's algorithm.
+    """The least mean of one resource that a path to a terminal uses, whatever the horizon, by Dijkstra's algorithm.
 
     Some terminal must be within reach.
 
@@ -69,7 +69,7 @@ def least_uses(problem: PathProblem, resource: int, deadline: Deadline = NEVER) 
 
 
 def fewest_moves(problem: PathProblem, deadline: Deadline = NEVER) -> tuple[int, ...] | None:
-    """The edges of a shortest walk to a terminal of the greatest reward there is among those that can be reached."""
+    """The edges of a shortest path to a terminal of the greatest reward there is among those that can be reached."""
     moves = distances(problem, deadline)
     ends = [terminal for terminal in problem.terminals if terminal in moves]
     if not ends:

@@ -1,7 +1,7 @@
-"""Uncertain costs: how likely a budget may be exceeded, and the exact test of whether a walk keeps it.
+"""Uncertain costs: how likely a budget may be exceeded, and the exact test of whether a path keeps it.
 
-Edge costs have means (`PathProblem.costs`) and standard deviations (`PathProblem.spreads`). Along a walk the means add,
-and so do the variances; an edge taken twice is drawn twice. A walk keeps a budget B at a risk p if
+Edge costs have means (`PathProblem.costs`) and standard deviations (`PathProblem.spreads`). Along a path the means add,
+and so do the variances; an edge taken twice is drawn twice. A path keeps a budget B at a risk p if
 
     mean + factor * sqrt(variance) <= B,
 
@@ -137,7 +137,7 @@ def keeps(mean: int, variance: int, budget: int, square: int) -> bool:
 def variance_limit(least_mean: int, budget: int, square: int) -> int:
     """The largest variance for which `keeps(least_mean, variance, budget, square)`; -1 if the mean alone exceeds it.
 
-    No walk of at least this mean that keeps the budget has a larger variance.
+    No path of at least this mean that keeps the budget has a larger variance.
 
     Args:
         least_mean: The least mean there can be, in units of the resource.

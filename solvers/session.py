@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import ClassVar
 
-from solvers.answer import without_walk
+from solvers.answer import without_path
 from solvers.api import checked_time_limit, solve
 from solvers.chances import linear_parts
 from solvers.check import check
@@ -21,8 +21,8 @@ class Session:
     """Solves with `labelling`, as `solve` does, and keeps bounds from one problem to the next.
 
     After a replan most of a plan graph is as it was: some edges were added, refuted or re-priced, the start has moved
-    along the walk, horizon and budgets are what is left. A session finds out by itself what changed. Bounds by steps to
-    go are repaired where the change reaches; they give a first walk, good prices, and the few arcs that still matter.
+    along the path, horizon and budgets are what is left. A session finds out by itself what changed. Bounds by steps to
+    go are repaired where the change reaches; they give a first path, good prices, and the few arcs that still matter.
     The answers are those of `solve`.
 
     Nodes must keep their numbers from problem to problem, and new ones come last; edges may be renumbered at will. A
@@ -46,7 +46,7 @@ class Session:
         self._memory = new_memory() if AVAILABLE else None
 
     def solve(self, problem: PathProblem, time_limit: float | None = None) -> PathSolution:
-        """Finds the best walk that keeps every budget.
+        """Finds the best path that keeps every budget.
 
         Args:
             problem: The next problem.
@@ -66,11 +66,11 @@ class Session:
             found = search(problem, parts, 1, Deadline(time_limit), self._memory)
             answer = answer_of(problem, found).but(solve_seconds=found.seconds)
         except LateError as error:
-            answer = without_walk(Status.TIMEOUT, message=str(error))
+            answer = without_path(Status.TIMEOUT, message=str(error))
         except BackendError as error:
-            answer = without_walk(Status.ERROR, message=f"{type(error).__name__}: {error}")
+            answer = without_path(Status.ERROR, message=f"{type(error).__name__}: {error}")
         answer = answer.but(solver=self.solver)
         faults = check(problem, answer)
         if faults:
-            answer = without_walk(Status.ERROR, message="the answer failed its check: " + "; ".join(faults))
+            answer = without_path(Status.ERROR, message="the answer failed its check: " + "; ".join(faults))
         return answer.but(seconds=time.perf_counter() - began)

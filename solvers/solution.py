@@ -1,4 +1,4 @@
-"""`PathSolution`: what a solver answers; how it ended and whether there is a walk are separate facts."""
+"""`PathSolution`: what a solver answers; how it ended and whether there is a path are separate facts."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 class Status(StrEnum):
     """How a solver ended.
 
-    OPTIMAL: a walk, proved best.
-    FEASIBLE: a walk that keeps the budgets, not proved best.
-    INFEASIBLE: proved that there is no walk.
-    TIMEOUT: stopped by the time limit with nothing: neither a walk nor a proof.
+    OPTIMAL: a path, proved best.
+    FEASIBLE: a path that keeps the budgets, not proved best.
+    INFEASIBLE: proved that there is no path.
+    TIMEOUT: stopped by the time limit with nothing: neither a path nor a proof.
     ERROR: the solver failed, or its answer did not survive `check`; `message` says which.
     """
 
@@ -31,10 +31,10 @@ class PathSolution:
     Attributes:
         status: How the solver ended.
         edges: The m moves as edge indices, in order; the final stays are not listed.
-        nodes: The m + 1 nodes visited, from the start to the final terminal; empty where there is no walk.
-        objective: The walk's objective, the final stays included; None where there is no walk.
-        bound: No walk has a greater objective; None where the solver knows no bound.
-        consumption: K ints, what the walk uses of each resource; empty where there is no walk.
+        nodes: The m + 1 nodes visited, from the start to the final terminal; empty where there is no path.
+        objective: The path's objective, the final stays included; None where there is no path.
+        bound: No path has a greater objective; None where the solver knows no bound.
+        consumption: K ints, what the path uses of each resource; empty where there is no path.
         seconds: Wall time of the solve.
         solver: The name of the solver that answered.
         message: Details, above all for ERROR.
@@ -60,6 +60,6 @@ class PathSolution:
         return changed
 
     @property
-    def has_walk(self) -> bool:
-        """Whether there is a walk to execute (the empty walk, of one node, is one)."""
+    def has_path(self) -> bool:
+        """Whether there is a path to execute (the empty path, of one node, is one)."""
         return bool(self.nodes)

@@ -29,10 +29,10 @@ class Arc:
     Attributes:
         step: The step at which it leaves, from 0.
         tail: The node that it leaves.
-        head: The node that a move enters; None for the arc that ends the walk here.
-        edge: The edge index of a move; None for the arc that ends the walk here.
+        head: The node that a move enters; None for the arc that ends the path here.
+        edge: The edge index of a move; None for the arc that ends the path here.
         gain: What it adds to the objective: the discounted reward of `head`, or of all the stays to the horizon, less
-            what all walks earn alike (`TimeExpanded.beyond`).
+            what all paths earn alike (`TimeExpanded.beyond`).
         costs: K' amounts, of the resources that can bind.
     """
 
@@ -46,17 +46,17 @@ class Arc:
 
 @dataclass(frozen=True)
 class TimeExpanded:
-    """The arcs from which exactly the walks of a problem can be made.
+    """The arcs from which exactly the paths of a problem can be made.
 
-    A walk is a path of moves from (step 0, start) that finishes with one ending arc at a terminal. As an ending arc
+    A path takes moves from (step 0, start) and finishes with one ending arc at a terminal. As an ending arc
     stands for all the stays up to the horizon, nothing can move after a stay: that staying is final needs no further
     constraint.
 
     Attributes:
         arcs: Those that lie on some way from the start to a terminal which keeps each budget by itself, by step.
         budgets: K' ints, of the resources that can bind, in the units of `Arc.costs`.
-        bound: No walk has a greater objective (the unbudgeted optimum); minus infinity if there are no arcs.
-        beyond: A walk's objective is at most this more than the sum of its arcs' gains. Exactly so much more where it
+        bound: No path has a greater objective (the unbudgeted optimum); minus infinity if there are no arcs.
+        beyond: A path's objective is at most this more than the sum of its arcs' gains. Exactly so much more where it
             ends at the richest terminal, and wherever the steps are as many as the horizon: then it is 0.
     """
 
@@ -66,12 +66,12 @@ class TimeExpanded:
     beyond: float = 0.0
 
     def gain_of(self, edges: Sequence[int]) -> float:
-        """The sum of the gains of a walk, by its edges: what solvers compare."""
+        """The sum of the gains of a path, by its edges: what solvers compare."""
         ways = {(arc.step, arc.edge): arc for arc in self.arcs if arc.edge is not None}
-        walk = [ways[step, edge] for step, edge in enumerate(edges)]
-        last = walk[-1].head if walk else self.arcs[0].tail
-        end = next(arc for arc in self.arcs if arc.edge is None and (arc.step, arc.tail) == (len(walk), last))
-        return math.fsum(arc.gain for arc in [*walk, end])
+        path = [ways[step, edge] for step, edge in enumerate(edges)]
+        last = path[-1].head if path else self.arcs[0].tail
+        end = next(arc for arc in self.arcs if arc.edge is None and (arc.step, arc.tail) == (len(path), last))
+        return math.fsum(arc.gain for arc in [*path, end])
 
     def flow(self) -> Mapping[tuple[int, int], tuple[list[int], list[int]]]:
         """For each (step, node): the indices of the arcs that enter, and of those that leave."""
@@ -83,7 +83,7 @@ class TimeExpanded:
         return rows
 
     def edges_of(self, chosen: Sequence[int]) -> list[int]:
-        """The edges of the walk that the chosen arcs (ascending indices) form.
+        """The edges of the path that the chosen arcs (ascending indices) form.
 
         Raises:
             BackendError: If they do not form one.
@@ -91,12 +91,12 @@ class TimeExpanded:
         arcs = [self.arcs[index] for index in chosen]
         edges = [arc.edge for arc in arcs if arc.edge is not None]
         if [arc.step for arc in arcs] != list(range(len(arcs))) or len(edges) != len(arcs) - 1:
-            raise BackendError(f"the {len(arcs)} arcs chosen by the solver do not form a walk")
+            raise BackendError(f"the {len(arcs)} arcs chosen by the solver do not form a path")
         return edges
 
 
 def expand(problem: PathProblem, deadline: Deadline = NO_LIMIT) -> TimeExpanded:
-    """Enumerates the arcs; none at all if that already shows that no walk is feasible.
+    """Enumerates the arcs; none at all if that already shows that no path is feasible.
 
     Raises:
         LateError: If the deadline passes.
@@ -112,7 +112,7 @@ def expand(problem: PathProblem, deadline: Deadline = NO_LIMIT) -> TimeExpanded:
     grid = network.grid
     weights = [grid.weight(step) for step in range(network.horizon)]
     left = [*np.cumsum(weights[::-1])[::-1].tolist(), 0.0]  # left[step]: the weights of all the stays from there on
-    layers: list[tuple[list[int], IntArray]] = []  # by step: where a walk may end, and the slots by which it may go on
+    layers: list[tuple[list[int], IntArray]] = []  # by step: where a path may end, and the slots by which it may go on
     count = 0
     for step in range(network.horizon + 1):
         deadline.check()

@@ -2,13 +2,13 @@
 
 A *place* is a node together with what a move may bring there: the node's reward and that of the edge taken. The
 compiled problem has a node for each place. From every place of a terminal a free edge leads to a sink, the only
-terminal, where staying earns nothing. What leaves a node leaves each of its places; so a walk makes as many moves as
+terminal, where staying earns nothing. What leaves a node leaves each of its places; so a path makes as many moves as
 before (and one to the sink) and earns in each what it earned before, discounted or not.
 
 Where that makes too many edges, and nothing is discounted, every move becomes two instead: to the place, and free of
 charge from there to the node, which earns nothing itself.
 
-What no walk to a terminal uses is left out. Edges are numbered in the order of the originals and what is added comes
+What no path to a terminal uses is left out. Edges are numbered in the order of the originals and what is added comes
 last, so that ties are broken alike.
 """
 
@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from solvers.answer import with_walk, without_walk
+from solvers.answer import with_path, without_path
 from solvers.deadline import NEVER, Deadline
 from solvers.moves import enough_moves
 from solvers.problem import LONGEST_HORIZON, PathProblem
@@ -43,7 +43,7 @@ class Compiled:
     originals: tuple[int, ...] | None = None
 
     def edges(self, edges: Iterable[int]) -> tuple[int, ...]:
-        """The original's edges of a walk."""
+        """The original's edges of a path."""
         if self.originals is None:
             return tuple(edges)
         return tuple(self.originals[edge] for edge in edges if edge < len(self.originals))
@@ -52,10 +52,10 @@ class Compiled:
         """A verified answer to `problem` as one to the original."""
         if self.originals is None:
             return solution
-        if solution.has_walk:
-            stated = with_walk(self.original, self.edges(solution.edges), solution.status, solution.bound)
+        if solution.has_path:
+            stated = with_path(self.original, self.edges(solution.edges), solution.status, solution.bound)
         else:
-            stated = without_walk(solution.status, solution.bound)
+            stated = without_path(solution.status, solution.bound)
         return replace(
             stated,
             seconds=solution.seconds,
@@ -145,7 +145,7 @@ def _posed(
         spreads=(*spreads, *[nothing] * len(last)) if problem.spreads else (),
         start=start,
         terminals=(len(rewards) - 1,),
-        horizon=min(horizon, LONGEST_HORIZON),  # no walk that anybody could write down is cut short by this
+        horizon=min(horizon, LONGEST_HORIZON),  # no path that anybody could write down is cut short by this
         objective="stay",
         edge_rewards=(),
     )

@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from solvers.answer import without_walk
+from solvers.answer import without_path
 from solvers.base import Solver
 from solvers.deadline import Deadline
 from solvers.errors import BackendError, LateError
@@ -71,12 +71,12 @@ class WorkerSolver(Solver):
         try:
             with _workers.borrow(json.dumps({"target": target, "options": options})) as worker:
                 if not worker.wait_until_ready(deadline):  # it goes on starting, for the next solve
-                    return without_walk(Status.TIMEOUT, message="the time was up before the solver had been loaded")
+                    return without_path(Status.TIMEOUT, message="the time was up before the solver had been loaded")
                 reply = worker.ask(problem, deadline)
         except LateError as error:
-            return without_walk(Status.TIMEOUT, message=str(error))
+            return without_path(Status.TIMEOUT, message=str(error))
         except OverrunError:
-            return without_walk(Status.TIMEOUT, message="killed: it did not stop at its time limit")
+            return without_path(Status.TIMEOUT, message="killed: it did not stop at its time limit")
         if "error" in reply:
             raise BackendError(str(reply["error"]))
         return unpack(reply.get("answer"))

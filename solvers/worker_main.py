@@ -18,7 +18,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
-from solvers.answer import without_walk
+from solvers.answer import without_path
 from solvers.errors import LateError, SolverError
 from solvers.problem import PathProblem
 from solvers.solution import Status
@@ -96,7 +96,7 @@ def _reply(solver: WorkerSolver, problem: bytes, began: float, limit: float | No
                 raise LateError("the time was up when the worker process had read the problem")
         return {"answer": pack(solver._search(asked, limit))}
     except LateError as error:
-        return {"answer": pack(without_walk(Status.TIMEOUT, message=str(error)))}
+        return {"answer": pack(without_path(Status.TIMEOUT, message=str(error)))}
     except Exception as error:  # the parent raises it again
         return {"error": _told(error)}
 

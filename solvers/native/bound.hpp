@@ -1,4 +1,4 @@
-// A bound on completions, from a pass in which resources are paid for at a price, and the walks that it suggests.
+// A bound on completions, from a pass in which resources are paid for at a price, and the paths that it suggests.
 #pragma once
 
 #include "incumbent.hpp"
@@ -6,7 +6,7 @@
 
 namespace tape {
 
-// For a walk that is at state s and has `slack` left to spend, no completion that keeps the budgets brings its score
+// For a path that is at state s and has `slack` left to spend, no completion that keeps the budgets brings its score
 // above  score before s + value[s] + prices @ slack  (weak duality).
 struct Bound {
     Scores prices;     // [resources] score per unit
@@ -28,7 +28,7 @@ struct Bound {
 struct Viewpoint {
     int state = 0;
     Amounts slack;
-    Walk before = {0, {}};  // its score includes the gain of arriving at the state
+    Path before = {0, {}};  // its score includes the gain of arriving at the state
 };
 
 inline Bound make_bound(const Network &network, const Expanded &graph, Scores prices, Clock &clock) {
@@ -41,7 +41,7 @@ inline Bound make_bound(const Network &network, const Expanded &graph, Scores pr
 }
 
 struct Dive {
-    Walk walk;  // the whole of it, from the start
+    Path path;  // the whole of it, from the start
     Amounts used;
     bool ended = false;  // at a terminal
     bool keeps = false;  // every budget
@@ -56,7 +56,7 @@ inline Dive dive(const Network &network, const Expanded &graph, const Bound &bou
     found.used.resize(K);
     for (int k = 0; k < K; ++k) found.used[k] = network.budgets[k] - from.slack[k];
     Amounts used(K), rest(K);
-    found.walk = from.before;
+    found.path = from.before;
     Score score = from.before.score;
     for (int s = from.state;;) {
         int choice = -1;
@@ -85,11 +85,11 @@ inline Dive dive(const Network &network, const Expanded &graph, const Bound &bou
         }
         const Amount *cost = network.cost(graph.slot[choice]);
         for (int k = 0; k < K; ++k) found.used[k] = std::min(found.used[k] + cost[k], BEYOND);  // many whole budgets
-        found.walk.slots.push_back(graph.slot[choice]);
+        found.path.slots.push_back(graph.slot[choice]);
         s = graph.head[choice];
         score += graph.gain[s];
     }
-    found.walk.score = score;
+    found.path.score = score;
     found.keeps = found.ended && keeps_chances(network, found.used.data(), nullptr);
     for (int k = 0; k < K; ++k) found.keeps &= found.used[k] <= network.budgets[k];
     return found;

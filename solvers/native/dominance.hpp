@@ -51,7 +51,7 @@ class Staircase {
 
 class Dominance {
   public:
-    // `copies`: how many walks are wanted; a label goes only if that many others dominate it.
+    // `copies`: how many paths are wanted; a label goes only if that many others dominate it.
     // `ordered`: equal scores are told apart by their edges, so that only a label of smaller index dominates at an
     // equal score (labels are in the lexicographic order of their edges).
     Dominance(std::size_t copies, bool ordered, Clock &clock) : copies_(copies), ordered_(ordered), clock_(clock) {}

@@ -8,7 +8,7 @@ namespace tape {
 
 constexpr std::size_t POOL = 6, VIEWS = 40;
 
-// The most that a whole budget may be priced at, in best walks: enough to show that budgets cannot be kept together.
+// The most that a whole budget may be priced at, in best paths: enough to show that budgets cannot be kept together.
 constexpr double CAP = 1e5;
 
 // Good bounds, the tightest at the start first, then those that are tight at some other viewpoint. Labels are held
@@ -64,7 +64,7 @@ struct Ground {
     Score gain(int state) const { return graph.gain[state]; }
 };
 
-// Kelley's cutting planes for one viewpoint: walks seen become columns of the master, whose prices are tried next.
+// Kelley's cutting planes for one viewpoint: paths seen become columns of the master, whose prices are tried next.
 template <class Where> class Dual {
   public:
     Dual(const Where &ground, Viewpoint from)
@@ -74,13 +74,13 @@ template <class Where> class Dual {
         for (int k = 0; k < K_; ++k) most_[k] = LARGEST_PAYMENT / K_ / (network.budgets[k] + 1);
     }
 
-    // Takes in a bound; false if it suggests no walk (it never looks better than not to end). Walks that keep the budgets
+    // Takes in a bound; false if it suggests no path (it never looks better than not to end). Paths that keep the budgets
     // go to `incumbents`.
     bool take(const Bound &bound, Incumbents &incumbents, Clock &clock) {
         const Score limit = bound.ahead(from_.state, from_.slack.data());
         const Dive seen = ground_.dive(bound, from_, false, clock);
-        if (seen.keeps) incumbents.offer(seen.walk);
-        else if (Dive other = ground_.dive(bound, from_, true, clock); other.keeps) incumbents.offer(other.walk);
+        if (seen.keeps) incumbents.offer(seen.path);
+        else if (Dive other = ground_.dive(bound, from_, true, clock); other.keeps) incumbents.offer(other.path);
         if (scale_ == 0) {
             scale_ = std::max(1.0, std::abs(double(limit)));
             std::vector<double> caps(K_);
@@ -93,7 +93,7 @@ template <class Where> class Dual {
         if (!seen.ended) return false;
         for (int k = 0; k < K_; ++k)
             slack_[k] = double(network_.budgets[k] - seen.used[k]) / double(std::max<Amount>(1, from_.slack[k]));
-        const Score ahead = seen.walk.score - from_.before.score + ground_.gain(from_.state);
+        const Score ahead = seen.path.score - from_.before.score + ground_.gain(from_.state);
         master_.add(double(ahead) / scale_, slack_);
         improved_ = limit < limit_;
         if (improved_) {
@@ -156,7 +156,7 @@ void lower_dual(const Where &ground, Pool &pool, Incumbents &incumbents, int pas
 }
 
 // Adds to the pool the bound that is tightest at another viewpoint, if it is much tighter there than those in the pool.
-// The walks that are seen on the way go to `incumbents`.
+// The paths that are seen on the way go to `incumbents`.
 inline void look_from(const Network &network, const Expanded &graph, const Windows &windows, Pool &pool,
                       const Viewpoint &from, Incumbents &incumbents, double gap, int passes, Clock &clock) {
     const Ground ground{network, graph, windows};

@@ -1,4 +1,4 @@
-// The whole way from a network to proved walks.
+// The whole way from a network to proved paths.
 #pragma once
 
 #include "fixing.hpp"
@@ -12,9 +12,9 @@ enum class Ending { Proved, OutOfTime, NoTerminal, BudgetAlone, BudgetsTogether,
 
 struct Answer {
     Ending ending = Ending::Proved;
-    std::vector<Walk> walks;   // best first
-    Score bound = UNBOUNDED;   // no walk scores more
-    bool ordered = true;       // the walks are those of smallest edges
+    std::vector<Path> paths;   // best first
+    Score bound = UNBOUNDED;   // no path scores more
+    bool ordered = true;       // the paths are those of smallest edges
     std::size_t arcs = 0;      // of the time-expanded graph, before any were removed
     std::size_t labels = 0;    // extended
     int rounds = 0;            // sweeps
@@ -44,7 +44,7 @@ template <int Fixed> class Engine {
                 const Reversed reversed(network_);
                 const Indices to_go = moves_to_go(network_, reversed, clock_);
                 if (begin(reversed, to_go, answer)) {
-                    answer.walks = incumbents_.walks();
+                    answer.paths = incumbents_.paths();
                     return answer;
                 }
             }
@@ -62,9 +62,9 @@ template <int Fixed> class Engine {
         }
         for (const Bound &bound : pool_.bounds())
             if (answer.prices.size() < 2) answer.prices.push_back(bound.prices);
-        answer.walks = incumbents_.walks();
-        if (!answer.walks.empty() && (answer.ending == Ending::OutOfTime || answer.ending == Ending::TooLarge))
-            answer.bound = std::max(answer.bound, answer.walks.front().score);
+        answer.paths = incumbents_.paths();
+        if (!answer.paths.empty() && (answer.ending == Ending::OutOfTime || answer.ending == Ending::TooLarge))
+            answer.bound = std::max(answer.bound, answer.paths.front().score);
         return answer;
     }
 
@@ -106,7 +106,7 @@ template <int Fixed> class Engine {
     bool unbudgeted(const Steps &steps, const Bound &free, Answer &answer) {
         answer.bound = free.limit();
         const Dive first = steps.dive(free, {0, network_.budgets, {0, {}}}, false, clock_);
-        if (first.keeps) incumbents_.offer(first.walk);
+        if (first.keeps) incumbents_.offer(first.path);
         return first.keeps;
     }
 
@@ -118,7 +118,7 @@ template <int Fixed> class Engine {
             Bound free = make_bound(network_, graph_, Scores(K, 0), clock_);
             answer.bound = free.limit();
             const Dive first = dive(network_, graph_, free, {0, network_.budgets, {0, {}}}, nullptr, clock_);
-            if (first.keeps) incumbents_.offer(first.walk);  // the smallest edges of all optimal walks
+            if (first.keeps) incumbents_.offer(first.path);  // the smallest edges of all optimal paths
             if (first.keeps && incumbents_.wanted() == 1) return Ending::Proved;
             pool_.add(std::move(free));
         }
@@ -126,7 +126,7 @@ template <int Fixed> class Engine {
             for (Scores &prices : resumed->prices()) pool_.add(make_bound(network_, graph_, std::move(prices), clock_));
         tighten(network_, graph_, windows_, pool_.values(), clock_);
         if (!alive()) return Ending::BudgetAlone;
-        incumbents_.set_worst(worst_walk(graph_, clock_));
+        incumbents_.set_worst(worst_path(graph_, clock_));
         if (K) {
             lower_dual(Ground{network_, graph_, windows_}, pool_, incumbents_, 6 + 4 * K, clock_);
             spent_ += 16.0 * double(graph_.arcs());
@@ -151,7 +151,7 @@ template <int Fixed> class Engine {
             }
             width *= GROWTH;
         }
-        if (incumbents_.walks().empty()) return Ending::BudgetsTogether;
+        if (incumbents_.paths().empty()) return Ending::BudgetsTogether;
         if (incumbents_.wanted() == 1 && !ordered_) order(answer);
         return Ending::Proved;
     }
@@ -214,9 +214,9 @@ template <int Fixed> class Engine {
         }
     }
 
-    // Looks for the smallest edges among the walks of the optimal score.
+    // Looks for the smallest edges among the paths of the optimal score.
     void order(Answer &answer) {
-        const Score best = incumbents_.walks().front().score;
+        const Score best = incumbents_.paths().front().score;
         const std::size_t patience = 20000 + last_;  // a sweep that keeps ties takes about as long as the last one
         if (const auto slots = smallest_edges<Fixed>(knowledge(), best, patience, clock_)) {
             incumbents_.offer({best, *slots});
@@ -235,7 +235,7 @@ template <int Fixed> class Engine {
     std::size_t last_ = 0;  // labels of the last sweep
     double spent_ = 0;      // basic steps, roughly
     double looked_ = 0;     // the same, for bounds from other viewpoints
-    bool ordered_ = false;  // an exact table has given the walk of smallest edges
+    bool ordered_ = false;  // an exact table has given the path of smallest edges
 };
 
 inline Answer solve(const Network &network, std::size_t wanted, Clock &clock, const Resumed *resumed) {
@@ -258,7 +258,7 @@ inline Answer solve_next(Problem &problem, Network &network, Memory &memory, std
     } else {
         answer = solve(network, wanted, clock, nullptr);
     }
-    if (!answer.walks.empty()) memory.remember(problem, network, answer.walks.front());
+    if (!answer.paths.empty()) memory.remember(problem, network, answer.paths.front());
     const bool ended = answer.ending != Ending::OutOfTime && answer.ending != Ending::TooLarge;
     if (ended && memory.wants(answer.arcs, clock.cap())) {
         std::vector<Scores> prices;

@@ -152,7 +152,7 @@ inline Expanded expand(const Network &network, const std::vector<Amounts> &need,
     return graph;
 }
 
-// Drops arcs, and the states that no walk passes any more. keep: [arcs]. Returns the old index of each new state.
+// Drops arcs, and the states that no path passes any more. keep: [arcs]. Returns the old index of each new state.
 inline Indices compact(Expanded &graph, const std::vector<std::uint8_t> &keep, Clock &clock) {
     const int states = graph.states();
     std::vector<std::uint8_t> useful(states, 0), live(states, 0);

@@ -1,11 +1,11 @@
-// Arc fixing: an arc through which even the bound stays below the incumbent is on no walk worth finding.
+// Arc fixing: an arc through which even the bound stays below the incumbent is on no path worth finding.
 #pragma once
 
 #include "dual.hpp"
 
 namespace tape {
 
-// Removes such arcs with the tightest bound of the pool; walks as good as the last incumbent stay, for the tie-break.
+// Removes such arcs with the tightest bound of the pool; paths as good as the last incumbent stay, for the tie-break.
 // Returns the share of arcs that went.
 inline double fix_arcs(const Network &network, Expanded &graph, Windows &windows, Pool &pool,
                        const Incumbents &incumbents, Clock &clock) {

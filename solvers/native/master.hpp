@@ -1,4 +1,4 @@
-// The master problem of the Lagrangian dual: the prices at which the walks seen so far look least attractive.
+// The master problem of the Lagrangian dual: the prices at which the paths seen so far look least attractive.
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,7 @@ class Master {
   public:
     Master(int resources, std::vector<double> caps) : K_(resources), caps_(std::move(caps)) {}
 
-    // A walk: its value, and for each resource the budget less what it uses, both scaled.
+    // A path: its value, and for each resource the budget less what it uses, both scaled.
     void add(double value, const std::vector<double> &slack) {
         values_.push_back(value);
         slacks_.insert(slacks_.end(), slack.begin(), slack.end());
@@ -61,7 +61,7 @@ class Master {
     }
 
   private:
-    // Columns 0..K-1: paying a cap for one unit more of a resource. K..2K-1: leaving a unit unused. Then the walks.
+    // Columns 0..K-1: paying a cap for one unit more of a resource. K..2K-1: leaving a unit unused. Then the paths.
     // Row k: sum of slack_ik * weight_i + bought_k - unused_k = 0. The last row: weights sum to 1.
     double gain_of(int c) const { return c < K_ ? -caps_[c] : c < 2 * K_ ? 0 : values_[c - 2 * K_]; }
 

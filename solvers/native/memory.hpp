@@ -62,22 +62,22 @@ class Memory {
         whole_ = true;
     }
 
-    // A move of the last walk: where it led, and what it cost.
+    // A move of the last path: where it led, and what it cost.
     struct Move {
         int tail, head;
         Amounts cost;
     };
 
-    void remember(const Problem &problem, const Network &network, const Walk &walk) {
-        walk_.clear();
-        for (const auto slot : walk.slots) {
+    void remember(const Problem &problem, const Network &network, const Path &path) {
+        path_.clear();
+        for (const auto slot : path.slots) {
             const auto e = std::size_t(network.edge_ids[slot]);
             const auto cost = problem.costs.begin() + std::ptrdiff_t(e) * resources_;
-            walk_.push_back({problem.tails[e], problem.heads[e], Amounts(cost, cost + resources_)});
+            path_.push_back({problem.tails[e], problem.heads[e], Amounts(cost, cost + resources_)});
         }
     }
 
-    const std::vector<Move> &walk() const { return walk_; }
+    const std::vector<Move> &path() const { return path_; }
 
     struct Priced {
         Scores prices;              // per unit of the problem's own resources
@@ -102,7 +102,7 @@ class Memory {
     void forget(const Problem &problem) {
         tables_.clear();
         least_.clear();
-        walk_.clear();
+        path_.clear();
         useless_ = false;
         horizon_ = problem.horizon;
         factor_ = problem.horizon + 1;
@@ -220,7 +220,7 @@ class Memory {
         Scores paid(heads_.size(), 0);
         for (std::size_t slot = 0; slot < paid.size(); ++slot)
             for (int k = 0; k < K; ++k)
-                if (table.prices[k]) {  // an edge dearer than any budget is on no walk: what it pays need not be exact
+                if (table.prices[k]) {  // an edge dearer than any budget is on no path: what it pays need not be exact
                     const Amount cost = costs_[slot * K + k];
                     paid[slot] += cost > LARGEST_PAYMENT / (table.prices[k] * K) ? LARGEST_PAYMENT / K : cost * table.prices[k];
                 }
@@ -250,7 +250,7 @@ class Memory {
     double scale_ = 0;
     Score factor_ = 0;
     int resources_ = 0, horizon_ = 0;
-    std::vector<Move> walk_;
+    std::vector<Move> path_;
     bool whole_ = false;  // not if an exception cut `follow` or `learn` short: what is there then may be wrong
     bool useless_ = false;
     int age_ = 0;  // problems since the tables were made

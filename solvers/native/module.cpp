@@ -93,7 +93,7 @@ Problem read(const Arguments &given, Clock &clock) {
     problem.horizon = given.moves;
     problem.scale = given.scale;
     problem.factor = problem.horizon + 1;
-    require(given.wanted > 0 && problem.horizon > 0 && problem.horizon < INT32_MAX - 2, "expected at least one walk and one step");
+    require(given.wanted > 0 && problem.horizon > 0 && problem.horizon < INT32_MAX - 2, "expected at least one path and one step");
     require(problem.start >= 0 && problem.start < problem.nodes, "the start is out of range");
     require(problem.resources <= MOST_RESOURCES, "too many resources");
     const Py_ssize_t edges = size(given.edges);
@@ -135,26 +135,26 @@ Problem read(const Arguments &given, Clock &clock) {
     return problem;
 }
 
-// The most units that a walk of at most this score can earn.
+// The most units that a path of at most this score can earn.
 long long units(const Network &network, Score score) {
     const Score sum = score + network.horizon;
     return sum >= 0 ? sum / network.factor : -((-sum + network.factor - 1) / network.factor);
 }
 
 PyObject *answered(const Network &network, const Answer &answer, double seconds) {
-    PyObject *walks = PyList_New(0);
-    if (!walks) throw PythonError{};
-    for (const Walk &walk : answer.walks) {
-        PyObject *edges = PyTuple_New(Py_ssize_t(walk.slots.size()));
+    PyObject *paths = PyList_New(0);
+    if (!paths) throw PythonError{};
+    for (const Path &path : answer.paths) {
+        PyObject *edges = PyTuple_New(Py_ssize_t(path.slots.size()));
         if (!edges) throw PythonError{};
-        for (std::size_t i = 0; i < walk.slots.size(); ++i)
-            PyTuple_SetItem(edges, Py_ssize_t(i), PyLong_FromLong(network.edge_ids[walk.slots[i]]));
-        if (PyList_Append(walks, edges) < 0) throw PythonError{};
+        for (std::size_t i = 0; i < path.slots.size(); ++i)
+            PyTuple_SetItem(edges, Py_ssize_t(i), PyLong_FromLong(network.edge_ids[path.slots[i]]));
+        if (PyList_Append(paths, edges) < 0) throw PythonError{};
         Py_DECREF(edges);
     }
     PyObject *bound = answer.bound < LARGEST_SCORE * 2 ? PyLong_FromLongLong(units(network, answer.bound)) : Py_None;
     if (bound == Py_None) Py_INCREF(Py_None);
-    return Py_BuildValue("(iNNOdnnid)", int(answer.ending), walks, bound, answer.ordered ? Py_True : Py_False, seconds,
+    return Py_BuildValue("(iNNOdnnid)", int(answer.ending), paths, bound, answer.ordered ? Py_True : Py_False, seconds,
                          Py_ssize_t(answer.arcs), Py_ssize_t(answer.labels), answer.rounds, answer.bytes);
 }
 
@@ -256,7 +256,7 @@ rcsp::Problem read(const Asked &asked, Clock &clock) {
     const int n = asked.nodes, m = asked.arcs, K = asked.resources;
     require(n > 0 && m >= 0 && K >= 0 && K <= rcsp::MOST_STATIC_RESOURCES, "a size is out of range");
     require(asked.source >= 0 && asked.source < n && asked.target >= 0 && asked.target < n, "an end is out of range");
-    require(asked.wanted > 0 && asked.threads > 0, "expected at least one walk and one thread");
+    require(asked.wanted > 0 && asked.threads > 0, "expected at least one path and one thread");
     clock.require(double(m) * (96 + 32.0 * K) + 128.0 * n);
     const Array<std::int32_t> tails(asked.tails, std::size_t(m)), heads(asked.heads, std::size_t(m));
     const Array<std::int64_t> cost(asked.cost, std::size_t(m)), use(asked.use, std::size_t(m) * K);
@@ -305,19 +305,19 @@ rcsp::Problem read(const Asked &asked, Clock &clock) {
 }
 
 PyObject *stated(const rcsp::Answer &answer, double seconds) {
-    PyObject *walks = PyList_New(0);
-    if (!walks) throw PythonError{};
-    for (const rcsp::Walk &walk : answer.walks) {
-        PyObject *edges = PyTuple_New(Py_ssize_t(walk.ids.size()));
+    PyObject *paths = PyList_New(0);
+    if (!paths) throw PythonError{};
+    for (const rcsp::Path &path : answer.paths) {
+        PyObject *edges = PyTuple_New(Py_ssize_t(path.ids.size()));
         if (!edges) throw PythonError{};
-        for (std::size_t i = 0; i < walk.ids.size(); ++i)
-            PyTuple_SetItem(edges, Py_ssize_t(i), PyLong_FromLong(walk.ids[i]));
-        if (PyList_Append(walks, edges) < 0) throw PythonError{};
+        for (std::size_t i = 0; i < path.ids.size(); ++i)
+            PyTuple_SetItem(edges, Py_ssize_t(i), PyLong_FromLong(path.ids[i]));
+        if (PyList_Append(paths, edges) < 0) throw PythonError{};
         Py_DECREF(edges);
     }
     PyObject *bound = std::abs(answer.bound) < LARGEST_SCORE * 2 ? PyLong_FromLongLong(answer.bound) : Py_None;
     if (bound == Py_None) Py_INCREF(Py_None);
-    return Py_BuildValue("(iNNndnd)", int(answer.ending), walks, bound, Py_ssize_t(answer.labels), seconds,
+    return Py_BuildValue("(iNNndnd)", int(answer.ending), paths, bound, Py_ssize_t(answer.labels), seconds,
                          Py_ssize_t(answer.arcs), answer.bytes);
 }
 

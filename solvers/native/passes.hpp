@@ -46,8 +46,8 @@ inline void forward(const Expanded &graph, const Scores &paid, Scores &value, Cl
     }
 }
 
-// The least that any walk scores, whatever it costs.
-inline Score worst_walk(const Expanded &graph, Clock &clock) {
+// The least that any path scores, whatever it costs.
+inline Score worst_path(const Expanded &graph, Clock &clock) {
     Scores value(graph.states());
     for (int s = graph.states(); s-- > 0;) {
         clock.tick(1 + graph.first[s + 1] - graph.first[s]);

@@ -10,13 +10,13 @@ constexpr int MOST_STATIC_RESOURCES = 60;
 // Labels that may be made before anything is pruned.
 constexpr std::size_t FEW_LABELS = 1024;
 
-// Labels that may be made in the search for any walk at all.
+// Labels that may be made in the search for any path at all.
 constexpr std::size_t MOST_LABELS = 200'000;
 
 struct Answer {
     Ending ending = Ending::OutOfTime;
-    std::vector<Walk> walks;  // best first; with Unbounded the arcs of a circle
-    Score bound = -FAR;       // no walk that is not among these is cheaper
+    std::vector<Path> paths;  // best first; with Unbounded the arcs of a circle
+    Score bound = -FAR;       // no path that is not among these is cheaper
     std::size_t labels = 0;
     int arcs = 0;             // that pruning left
     double bytes = 0;
@@ -55,7 +55,7 @@ inline bool useful(const Problem &problem, bool within, bool simple, std::vector
     return there[graph.target] != 0;
 }
 
-// The ends and the cost of each arc by its id, for what is asked of walks.
+// The ends and the cost of each arc by its id, for what is asked of paths.
 class Ends {
   public:
     explicit Ends(const Graph &graph)
@@ -67,20 +67,20 @@ class Ends {
         }
     }
 
-    // Nodes that a walk visits again.
-    void repeats(const Walk &walk, Indices &nodes) const {
+    // Nodes that a path visits again.
+    void repeats(const Path &path, Indices &nodes) const {
         Indices seen;
-        for (const int id : walk.ids) seen.push_back(tail[id]);
-        if (!walk.ids.empty()) seen.push_back(head[walk.ids.back()]);
+        for (const int id : path.ids) seen.push_back(tail[id]);
+        if (!path.ids.empty()) seen.push_back(head[path.ids.back()]);
         std::sort(seen.begin(), seen.end());
         for (std::size_t i = 1; i < seen.size(); ++i)
             if (seen[i] == seen[i - 1]) nodes.push_back(seen[i]);
     }
 
-    // Leaves the circles out of a walk.
-    void straighten(Walk &walk) const {
+    // Leaves the circles out of a path.
+    void straighten(Path &path) const {
         Indices at(std::size_t(nodes_), -1), straight;  // at: how many arcs lead to a node
-        for (const int id : walk.ids) {
+        for (const int id : path.ids) {
             if (straight.empty()) at[tail[id]] = 0;
             straight.push_back(id);
             int &place = at[head[id]];
@@ -91,9 +91,9 @@ class Ends {
             for (std::size_t i = std::size_t(place); i + 1 < straight.size(); ++i) at[head[straight[i]]] = -1;
             straight.resize(std::size_t(place));
         }
-        walk.ids = std::move(straight);
-        walk.cost = 0;
-        for (const int id : walk.ids) walk.cost += cost[id];
+        path.ids = std::move(straight);
+        path.cost = 0;
+        for (const int id : path.ids) path.cost += cost[id];
     }
 
   private:
@@ -102,7 +102,7 @@ class Ends {
     std::vector<Score> cost;
 };
 
-// Whether the best walks may turn in circles, so that a walk without any has to be asked for.
+// Whether the best paths may turn in circles, so that a path without any has to be asked for.
 inline bool may_turn(const Problem &problem) {
     const std::vector<Score> &cost = problem.graph.cost;
     return problem.graph.order.empty() &&
@@ -134,17 +134,17 @@ class Solve {
         if (!pruner_ || answer_.ending == Ending::Unbounded) return std::move(answer_);
         answer_.arcs = problem_.graph.arcs();
         answer_.bound = std::min(std::max(answer_.bound, pruner_->bound()), pruner_->ceiling());
-        answer_.walks = pruner_->found();
-        if (answer_.ending == Ending::Proved) answer_.bound = answer_.walks.back().cost;
+        answer_.paths = pruner_->found();
+        if (answer_.ending == Ending::Proved) answer_.bound = answer_.paths.back().cost;
         if (simple_ && !problem_.simple)
-            for (Walk &walk : answer_.walks) ends_.straighten(walk);
+            for (Path &path : answer_.paths) ends_.straighten(path);
         return std::move(answer_);
     }
 
   private:
     Ending search() {
         std::vector<char> keep;
-        Walk circle;
+        Path circle;
         if (!useful(problem_, false, simple_, keep)) return Ending::Unreachable;
         if (!useful(problem_, true, simple_, keep)) return Ending::Infeasible;
         Indices origin;
@@ -166,11 +166,11 @@ class Solve {
                 ending = passes(node);
                 if (ending == Ending::Proved) {
                     for (const int a : pruner_->circle()) circle.ids.push_back(graph.id[a]);
-                    answer_.walks.push_back(std::move(circle));
+                    answer_.paths.push_back(std::move(circle));
                     return Ending::Unbounded;
                 }
                 if (ending != Ending::Infeasible) return ending;
-                std::vector<char> gone(graph.nodes, 0);  // a walk that came to one of them could turn the whole circle
+                std::vector<char> gone(graph.nodes, 0);  // a path that came to one of them could turn the whole circle
                 for (const int a : pruner_->circle()) gone[graph.tail[a]] = 1;
                 if (gone[graph.source] || gone[graph.target]) return Ending::Infeasible;
                 keep.assign(graph.tail.size(), 1);
@@ -190,13 +190,13 @@ class Solve {
         if (ending != Ending::OutOfTime) return ending;
         if (problem_.wanted == 1 && !problem_.any_lower() && !pruner_->circles_pay()) problem_.simple = false;
         if (problem_.wanted == 1 && !problem_.simple && !problem_.any_lower() && pruner_->found().empty()) {
-            if (first_walk() == Ending::Infeasible) return Ending::Infeasible;
+            if (first_path() == Ending::Infeasible) return Ending::Infeasible;
             if (!pruner_->found().empty() && (ending = pruner_->prune()) != Ending::OutOfTime) return ending;
         }
         return set_labels();
     }
 
-    // Whether a walk that keeps the limits visits a node: Proved, Infeasible, or nothing is known. A walk changes over at
+    // Whether a path that keeps the limits visits a node: Proved, Infeasible, or nothing is known. A path changes over at
     // the node from one copy of the graph to another, where the target is.
     Ending passes(int node) {
         const Graph &graph = problem_.graph;
@@ -232,12 +232,12 @@ class Solve {
         twice.threads = problem_.threads;
         twice.enough = 0;
         const Answer answer = Solve(std::move(twice), clock_).run();
-        return answer.walks.empty() ? answer.ending : Ending::Proved;
+        return answer.paths.empty() ? answer.ending : Ending::Proved;
     }
 
-    // Looks for any walk at all: one that uses least of a resource, within the other limits. That is an easier problem
+    // Looks for any path at all: one that uses least of a resource, within the other limits. That is an easier problem
     // of the same kind. OutOfTime: nothing is known.
-    Ending first_walk() {
+    Ending first_path() {
         const Graph &graph = problem_.graph;
         int scarce = -1;
         double least = 2;
@@ -270,30 +270,30 @@ class Solve {
         for (int a = 0; a < graph.arcs(); ++a) easier.graph.id[a] = a;
         Answer answer = Solve(std::move(easier), clock_).run();
         answer_.labels += answer.labels;
-        if (answer.ending == Ending::Infeasible || answer.walks.empty()) return answer.ending;
-        Walk walk;
-        for (const int a : answer.walks.front().ids) {
-            walk.cost += graph.cost[a];
-            walk.ids.push_back(graph.id[a]);
+        if (answer.ending == Ending::Infeasible || answer.paths.empty()) return answer.ending;
+        Path path;
+        for (const int a : answer.paths.front().ids) {
+            path.cost += graph.cost[a];
+            path.ids.push_back(graph.id[a]);
         }
-        pruner_->offer(std::move(walk));
+        pruner_->offer(std::move(path));
         return Ending::OutOfTime;
     }
 
-    // Sets labels; where walks turn in circles that must not, again with the nodes remembered that they come back to.
+    // Sets labels; where paths turn in circles that must not, again with the nodes remembered that they come back to.
     Ending set_labels() {
-        const std::vector<Walk> before = pruner_->found();
+        const std::vector<Path> before = pruner_->found();
         Indices critical;
         for (;;) {
             const Ending ending = labelled(critical, false, problem_.most_labels);
             if (!problem_.simple) return ending;
             const std::size_t known = critical.size();
-            for (const Walk &walk : pruner_->found()) ends_.repeats(walk, critical);
+            for (const Path &path : pruner_->found()) ends_.repeats(path, critical);
             std::sort(critical.begin(), critical.end());
             critical.erase(std::unique(critical.begin(), critical.end()), critical.end());
             if (critical.size() == known) return ending;
             pruner_->forget();
-            for (const Walk &walk : before) pruner_->offer(walk);
+            for (const Path &path : before) pruner_->offer(path);
             if (ending != Ending::Proved && ending != Ending::Infeasible) return ending;
         }
     }

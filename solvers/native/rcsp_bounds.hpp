@@ -19,13 +19,13 @@ struct Prices {
     Score payment = 0;  // for all limits
 };
 
-// Finds walks early, prices that bound well, and arcs that no walk of interest uses.
+// Finds paths early, prices that bound well, and arcs that no path of interest uses.
 class Pruner {
   public:
     Pruner(Problem &problem, Clock &clock) : problem_(problem), clock_(clock), K_(problem.graph.resources) {}
 
     Graph &graph() { return problem_.graph; }
-    std::vector<Walk> &found() { return found_; }
+    std::vector<Path> &found() { return found_; }
     const std::vector<Score> &potential() const { return potential_; }
     const Amounts &base() const { return base_; }
     const Amounts &best() const { return best_; }
@@ -33,14 +33,14 @@ class Pruner {
     Score bound() const { return bound_; }
     const Indices &circle() const { return circle_; }
 
-    // A walk of this cost or more is of no interest; FAR where any is of interest.
+    // A path of this cost or more is of no interest; FAR where any is of interest.
     Score ceiling() const { return found_.size() < problem_.wanted ? problem_.ceiling : found_.back().cost; }
 
-    // Takes a walk in where it is among the best; walks come in once each.
-    void offer(Walk walk) {
-        if (walk.cost >= ceiling()) return;
-        const auto place = std::find_if(found_.begin(), found_.end(), [&](const Walk &other) { return walk.cost < other.cost; });
-        found_.insert(place, std::move(walk));
+    // Takes a path in where it is among the best; paths come in once each.
+    void offer(Path path) {
+        if (path.cost >= ceiling()) return;
+        const auto place = std::find_if(found_.begin(), found_.end(), [&](const Path &other) { return path.cost < other.cost; });
+        found_.insert(place, std::move(path));
         if (found_.size() > problem_.wanted) found_.pop_back();
     }
     void forget() { found_.clear(); }
@@ -80,7 +80,7 @@ class Pruner {
         return prices;
     }
 
-    // How much of its limit a resource leaves to the thriftiest walk.
+    // How much of its limit a resource leaves to the thriftiest path.
     double leeway(int k) const {
         return leeway_.empty() || problem_.upper[k] == 0 ? 1 : double(leeway_[k]) / double(problem_.upper[k]);
     }
@@ -96,10 +96,10 @@ class Pruner {
         return price;
     }
 
-    // What the potentials add to the weight of every walk.
+    // What the potentials add to the weight of every path.
     Score offset() const { return potential_.empty() ? 0 : potential_[graph_().source] - potential_[graph_().target]; }
 
-    // The greatest weight of a walk of interest at these prices; FAR while anything is.
+    // The greatest weight of a path of interest at these prices; FAR while anything is.
     Score limit(const Prices &prices) const {
         const Score most = ceiling();
         return most == FAR ? FAR : unit_ * (most - 1) + prices.payment + offset();
@@ -240,7 +240,7 @@ class Pruner {
         return found_.size() == problem_.wanted && (bound_ >= ceiling() || ceiling() <= problem_.enough);
     }
 
-    // A bound on the cost of all walks but those found, from the way back at these prices.
+    // A bound on the cost of all paths but those found, from the way back at these prices.
     void raise(const Prices &prices, const Tree &back) {
         const Score over = back.far[graph_().source] - offset() - prices.payment;
         const Score least = over >= 0 ? (over + unit_ - 1) / unit_ : -(-over / unit_);
@@ -250,26 +250,26 @@ class Pruner {
         }
     }
 
-    // Whether the bound is above what any walk without circles costs, where circles are of no use.
+    // Whether the bound is above what any path without circles costs, where circles are of no use.
     bool beyond_all() const { return !circles_pay() && !problem_.any_lower() && found_.empty() && bound_ > largest_; }
 
     // Offers the path from the source along a tree of the way back.
     void try_path(const Tree &back) {
-        if (problem_.wanted > 1) return;  // labels find each walk once
+        if (problem_.wanted > 1) return;  // labels find each path once
         const Graph &graph = problem_.graph;
-        Walk walk;
+        Path path;
         Amounts used(K_, 0);
         for (int v = graph.source; v != graph.target;) {
             const int a = back.arc[v];
             if (a < 0) return;
-            walk.cost += graph.cost[a];
+            path.cost += graph.cost[a];
             for (int k = 0; k < K_; ++k) used[k] += graph.used(k)[a];
-            walk.ids.push_back(graph.id[a]);
+            path.ids.push_back(graph.id[a]);
             v = graph.head[a];
         }
         for (int k = 0; k < K_; ++k)
             if (used[k] > problem_.upper[k] || used[k] < problem_.lower[k]) return;
-        offer(std::move(walk));
+        offer(std::move(path));
     }
 
     // Takes the arcs away that are not kept.
@@ -304,7 +304,7 @@ class Pruner {
         }
     }
 
-    // Offers the best of the walks there by one tree, along an arc, and back by another.
+    // Offers the best of the paths there by one tree, along an arc, and back by another.
     void try_arcs(const Tree &there, const Tree &back) {
         if (problem_.wanted > 1 || problem_.simple) return;
         const Graph &graph = problem_.graph;
@@ -328,13 +328,13 @@ class Pruner {
             chosen = a;
         }
         if (chosen < 0) return;
-        Walk walk;
-        walk.cost = least;
-        for (int v = graph.tail[chosen]; there.arc[v] >= 0; v = graph.tail[there.arc[v]]) walk.ids.push_back(graph.id[there.arc[v]]);
-        std::reverse(walk.ids.begin(), walk.ids.end());
-        walk.ids.push_back(graph.id[chosen]);
-        for (int v = graph.head[chosen]; back.arc[v] >= 0; v = graph.head[back.arc[v]]) walk.ids.push_back(graph.id[back.arc[v]]);
-        offer(std::move(walk));
+        Path path;
+        path.cost = least;
+        for (int v = graph.tail[chosen]; there.arc[v] >= 0; v = graph.tail[there.arc[v]]) path.ids.push_back(graph.id[there.arc[v]]);
+        std::reverse(path.ids.begin(), path.ids.end());
+        path.ids.push_back(graph.id[chosen]);
+        for (int v = graph.head[chosen]; back.arc[v] >= 0; v = graph.head[back.arc[v]]) path.ids.push_back(graph.id[back.arc[v]]);
+        offer(std::move(path));
     }
 
     // Cutting planes for the best prices; each better bound takes arcs away.
@@ -431,7 +431,7 @@ class Pruner {
     Indices limited_, circle_;
     Amounts base_, best_, most_, leeway_;
     std::vector<Score> potential_;
-    std::vector<Walk> found_;
+    std::vector<Path> found_;
     std::vector<Score> cost_there_, cost_back_;
     Amounts used_there_, used_back_;
 };

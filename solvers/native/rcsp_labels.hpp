@@ -11,7 +11,7 @@ namespace tape::rcsp {
 
 template <class Use> class Labels {
   public:
-    // critical: names, sorted, of nodes that no walk may visit twice. quick: with no bound but the cheapest way on, which
+    // critical: names, sorted, of nodes that no path may visit twice. quick: with no bound but the cheapest way on, which
     // is soon made and enough where few paths are of interest.
     Labels(const Problem &problem, Pruner &pruner, const Indices &critical, bool quick, std::size_t most, Clock &clock)
         : problem_(problem), graph_(problem.graph), pruner_(pruner), clock_(clock), K_(problem.graph.resources),
@@ -29,9 +29,9 @@ template <class Use> class Labels {
 
     std::size_t made() const { return node_.size(); }
     bool too_wide() const { return wide_; }
-    Score bound() const { return bound_; }  // no other walk is cheaper, where the time ran out
+    Score bound() const { return bound_; }  // no other path is cheaper, where the time ran out
 
-    // Walks go to the pruner; false if the time ran out.
+    // Paths go to the pruner; false if the time ran out.
     bool run() {
         if (graph_.arcs() == 0 && graph_.source != graph_.target) return true;
         push(graph_.source, -1, -1, 0, nullptr);
@@ -64,18 +64,18 @@ template <class Use> class Labels {
         return true;
     }
 
-    // Writes out the walks that were found, best first; to be called however `run` ended. Walks in circles may be too
+    // Writes out the paths that were found, best first; to be called however `run` ended. Paths in circles may be too
     // long to write down: false if some were left out.
     bool write_out() {
-        std::vector<Walk> &found = pruner_.found();
+        std::vector<Path> &found = pruner_.found();
         std::size_t written = 0;
         for (std::size_t i = 0; i < found.size(); ++i) {
-            Walk &walk = found[i];
-            if (walk.claim >= 0) write_out(walk);
-            written += walk.ids.size();
+            Path &path = found[i];
+            if (path.claim >= 0) write_out(path);
+            written += path.ids.size();
             clock_.passed();  // Ctrl-C ends this, too
             if (written <= MOST_WRITTEN) continue;
-            bound_ = std::max(bound_, walk.cost);
+            bound_ = std::max(bound_, path.cost);
             found.resize(i);
             return false;
         }
@@ -84,7 +84,7 @@ template <class Use> class Labels {
 
   private:
     static constexpr std::size_t FIRST_LOOK = 256;
-    static constexpr std::size_t MOST_WRITTEN = std::size_t{1} << 22;  // arcs of all walks together
+    static constexpr std::size_t MOST_WRITTEN = std::size_t{1} << 22;  // arcs of all paths together
     static constexpr Score MOST_KEY = FAR / 2;  // the share of a cost in a key
     static constexpr int LOOK_PASSES = 24;
     static constexpr std::size_t MOST_VIEWS = 60;
@@ -177,11 +177,11 @@ template <class Use> class Labels {
         }
     }
 
-    // A walk was found: less is of interest now.
+    // A path was found: less is of interest now.
     void narrow() { most_cost_ = pruner_.ceiling(); }
 
     // Looks for prices that bound better from a label on: cutting planes as in `Pruner::dual`, seen from there. Without
-    // any walk in hand what matters is whether the limits can be kept at all. Returns whether there is a new view.
+    // any path in hand what matters is whether the limits can be kept at all. Returns whether there is a new view.
     bool look_from(int label) {
         const int v = node_[label], L = int(limited_.size());
         if (L == 0 || v == graph_.target) return false;
@@ -323,7 +323,7 @@ template <class Use> class Labels {
 
     double bytes() const {
         return double(node_.capacity()) * (12 + 8 + 16 + double(K_) * sizeof(Use) + 8.0 * words_) + shelved_ +
-               double(claims_.capacity()) * (sizeof(Claim) + sizeof(Walk)) + 8.0 * double(graph_.nodes) * double(views_.size()) +
+               double(claims_.capacity()) * (sizeof(Claim) + sizeof(Path)) + 8.0 * double(graph_.nodes) * double(views_.size()) +
                double(graph_.nodes) * K_ * 24 + double(graph_.arcs()) * K_ * sizeof(Use);
     }
 
@@ -356,30 +356,30 @@ template <class Use> class Labels {
         if (cost_[label] < pruner_.ceiling()) claim({graph_.target, parent_[label], arc_[label], nullptr}, cost_[label]);
     }
 
-    // A walk of this cost: to a label, on along an arc to a node, and from there along a tree. Many may be found, each
+    // A path of this cost: to a label, on along an arc to a node, and from there along a tree. Many may be found, each
     // better than the one before, so only those that stay are written out.
     struct Claim {
         int node, label, arc;
         const Tree *tree;
     };
 
-    void write_out(Walk &walk) {
-        const Claim &one = claims_[walk.claim];
-        walk.claim = -1;
-        if (one.arc >= 0) walk.ids.push_back(graph_.id[one.arc]);
-        for (int label = one.label; label >= 0 && arc_[label] >= 0 && walk.ids.size() <= MOST_WRITTEN; label = parent_[label])
-            walk.ids.push_back(graph_.id[arc_[label]]);
-        std::reverse(walk.ids.begin(), walk.ids.end());
+    void write_out(Path &path) {
+        const Claim &one = claims_[path.claim];
+        path.claim = -1;
+        if (one.arc >= 0) path.ids.push_back(graph_.id[one.arc]);
+        for (int label = one.label; label >= 0 && arc_[label] >= 0 && path.ids.size() <= MOST_WRITTEN; label = parent_[label])
+            path.ids.push_back(graph_.id[arc_[label]]);
+        std::reverse(path.ids.begin(), path.ids.end());
         for (int v = one.node; one.tree && one.tree->arc[v] >= 0; v = graph_.head[one.tree->arc[v]])
-            walk.ids.push_back(graph_.id[one.tree->arc[v]]);
+            path.ids.push_back(graph_.id[one.tree->arc[v]]);
     }
 
     void claim(const Claim &one, Score cost) {
         claims_.push_back(one);
-        Walk walk;
-        walk.cost = cost;
-        walk.claim = int(claims_.size()) - 1;
-        pruner_.offer(std::move(walk));
+        Path path;
+        path.cost = cost;
+        path.claim = int(claims_.size()) - 1;
+        pruner_.offer(std::move(path));
         narrow();
     }
 

@@ -1,4 +1,4 @@
-// Potentials: what makes negative costs non-negative without changing which walks are cheap (Bellman and Ford).
+// Potentials: what makes negative costs non-negative without changing which paths are cheap (Bellman and Ford).
 #pragma once
 
 #include "rcsp_graph.hpp"

@@ -1,4 +1,4 @@
-// What is asked of a search for resource-constrained walks, and how it may end.
+// What is asked of a search for resource-constrained paths, and how it may end.
 #pragma once
 
 #include "rcsp_graph.hpp"
@@ -8,7 +8,7 @@ namespace tape::rcsp {
 // TooLarge: for the memory; TooWide: numbers, for their integers.
 enum class Ending { Proved, OutOfTime, Unreachable, Infeasible, Unbounded, TooLarge, TooWide };
 
-struct Walk {
+struct Path {
     Score cost = 0;
     Indices ids;     // of the arcs, in order
     int claim = -1;  // where it is still to be written out: for `Labels`
@@ -20,8 +20,8 @@ struct Problem {
     std::size_t wanted = 1;
     bool simple = false;  // no node twice, though circles may pay
     int threads = 1;
-    Score enough = -FAR;   // a walk of at most this cost ends the search
-    Score ceiling = FAR;   // walks of this cost or more are of no interest
+    Score enough = -FAR;   // a path of at most this cost ends the search
+    Score ceiling = FAR;   // paths of this cost or more are of no interest
     std::size_t most_labels = std::size_t(-1);
 
     bool limits(int k) const { return upper[k] < NO_LIMIT; }

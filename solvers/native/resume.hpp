@@ -1,4 +1,4 @@
-// A search that begins with what a `Memory` knows: walks, prices, and only those arcs that could still matter.
+// A search that begins with what a `Memory` knows: paths, prices, and only those arcs that could still matter.
 #pragma once
 
 #include "memory.hpp"
@@ -33,9 +33,9 @@ class Resumed {
         return all;
     }
 
-    // Walks that keep the budgets: dives along each table, from the start and from as far as the last walk still goes.
+    // Paths that keep the budgets: dives along each table, from the start and from as far as the last path still goes.
     void dive_into(Incumbents &incumbents, Clock &clock) const {
-        const Indices rest = rest_of_last_walk();
+        const Indices rest = rest_of_last_path();
         for (const View &view : views_) {
             dive(view, {}, incumbents, clock);
             if (!rest.empty()) dive(view, rest, incumbents, clock);
@@ -100,14 +100,14 @@ class Resumed {
         Score budget;  // the price of all budgets together
     };
 
-    // The slots of the last walk from where it passed the start, until one is no longer there.
-    Indices rest_of_last_walk() const {
+    // The slots of the last path from where it passed the start, until one is no longer there.
+    Indices rest_of_last_path() const {
         Indices rest;
-        const auto &walk = memory_.walk();
+        const auto &path = memory_.path();
         std::size_t next = 0;
-        while (next < walk.size() && walk[next].tail != network_.start) ++next;
-        for (int v = network_.start; next < walk.size(); ++next) {
-            const Memory::Move &move = walk[next];
+        while (next < path.size() && path[next].tail != network_.start) ++next;
+        for (int v = network_.start; next < path.size(); ++next) {
+            const Memory::Move &move = path[next];
             int slot = network_.offset[v];
             for (; slot < network_.offset[v + 1]; ++slot) {
                 const auto cost = problem_.costs.begin() + std::ptrdiff_t(network_.edge_ids[slot]) * problem_.resources;
@@ -123,19 +123,19 @@ class Resumed {
     // Takes the `forced` moves until one does not fit, then the best looking ones: after another move the rest of the
     // forced ones would start elsewhere.
     void dive(const View &view, const Indices &forced, Incumbents &incumbents, Clock &clock) const {
-        Walk walk;
+        Path path;
         Amounts left = network_.budgets;
         int v = network_.start;
-        walk.score = 0;
+        path.score = 0;
         bool on = true;
         for (int to_go = network_.horizon;; --to_go) {
             clock.tick(1 + network_.offset[v + 1] - network_.offset[v]);
             const Score finish = network_.terminal[v] ? stay(v, to_go) : NEVER;
             Score best = finish;
             int choice = -1;
-            on = on && walk.slots.size() < forced.size() && to_go &&
-                 fits(forced[walk.slots.size()], to_go - 1, left.data());
-            if (on) choice = forced[walk.slots.size()];
+            on = on && path.slots.size() < forced.size() && to_go &&
+                 fits(forced[path.slots.size()], to_go - 1, left.data());
+            if (on) choice = forced[path.slots.size()];
             for (int slot = network_.offset[v]; !on && to_go && slot < network_.offset[v + 1]; ++slot) {
                 const int w = network_.heads[slot];
                 const Score through = view.table->value[to_go - 1][w] + move(w) - view.paid[slot];
@@ -146,14 +146,14 @@ class Resumed {
             }
             if (choice < 0) {
                 if (!network_.terminal[v]) return;
-                walk.score += finish;
-                incumbents.offer(walk);
+                path.score += finish;
+                incumbents.offer(path);
                 return;
             }
             for (int k = 0; k < K_; ++k) left[k] -= network_.cost(choice)[k];
             v = network_.heads[choice];
-            walk.score += move(v);
-            walk.slots.push_back(choice);
+            path.score += move(v);
+            path.slots.push_back(choice);
         }
     }
 

@@ -1,4 +1,4 @@
-// The tie-break: of all walks with the optimal score, the one with the lexicographically smallest edges.
+// The tie-break: of all paths with the optimal score, the one with the lexicographically smallest edges.
 #pragma once
 
 #include <optional>

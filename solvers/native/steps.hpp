@@ -1,4 +1,4 @@
-// Passes over the network itself, step by step: bounds and first walks before anything is expanded.
+// Passes over the network itself, step by step: bounds and first paths before anything is expanded.
 #pragma once
 
 #include "dual.hpp"
@@ -8,15 +8,15 @@ namespace tape {
 // No more than this share of the memory cap is taken for the table of one pass.
 constexpr double STEPS_SHARE = 1.0 / 32;
 
-// The least share of all pairs of a step and a node that some walk can pass: below, the expanded graph is small. One pass
+// The least share of all pairs of a step and a node that some path can pass: below, the expanded graph is small. One pass
 // instead of the expansion pays sooner than all that the dual takes.
 constexpr double FILLED_FOR_ONE = 0.3, FILLED_FOR_ALL = 0.42;
 
 // So few pairs of a step and a slot are expanded sooner than anything is found out about them.
 constexpr double FEW_STEPS = 1000;
 
-// Budgets of at least this share of what walks of so many moves use on average leave room for the unbudgeted optimum; one
-// below so many times the thriftiest use leaves so few walks that the expanded graph is small.
+// Budgets of at least this share of what paths of so many moves use on average leave room for the unbudgeted optimum; one
+// below so many times the thriftiest use leaves so few paths that the expanded graph is small.
 constexpr double ROOMY = 0.9, TIGHT = 1.1;
 
 // here[i] = max(here[i], next[head[i]] - paid[i])
@@ -169,7 +169,7 @@ class Steps {
         const int K = network.resources;
         Dive found;
         found.used.assign(K, 0);
-        found.walk.score = 0;
+        found.path.score = 0;
         Amounts used(K), rest(K);
         for (int step = 0, v = network.start;; ++step) {
             Score best = network.terminal[v] ? network.stay(step, v) : NEVER - 1;
@@ -194,14 +194,14 @@ class Steps {
                 });
             if (choice < 0) {
                 found.ended = network.terminal[v];
-                if (found.ended) found.walk.score += network.stay(step, v);
+                if (found.ended) found.path.score += network.stay(step, v);
                 break;
             }
             const Amount *cost = network.cost(choice);
             for (int k = 0; k < K; ++k) found.used[k] = std::min(found.used[k] + cost[k], BEYOND);
-            found.walk.slots.push_back(choice);
+            found.path.slots.push_back(choice);
             v = network.heads[choice];
-            found.walk.score += network.move(step, v);
+            found.path.score += network.move(step, v);
         }
         found.keeps = found.ended && keeps_chances(network, found.used.data(), nullptr);
         for (int k = 0; k < K; ++k) found.keeps &= found.used[k] <= network.budgets[k];
@@ -220,7 +220,7 @@ class Steps {
 
   private:
     Indices nodes_;  // by falling number of slots
-    Indices rank_;   // [nodes] the place of each in `nodes_`; -1 where no walk passes
+    Indices rank_;   // [nodes] the place of each in `nodes_`; -1 where no path passes
     Indices begin_;  // row r, the r-th slots of the nodes that have so many, is begin_[r] .. begin_[r + 1]
     Indices head_, slot_;
     Indices ends_;   // ranks of terminals
@@ -229,7 +229,7 @@ class Steps {
     const std::vector<Amounts> *need_ = nullptr;
 };
 
-// The share of all pairs of a step and a node that some walk can pass, as far as numbers of moves tell; 0 where there are
+// The share of all pairs of a step and a node that some path can pass, as far as numbers of moves tell; 0 where there are
 // few of them, or a table of them would be too large.
 inline double filled(const Network &network, const Indices &from, const Indices &to_go, const Clock &clock) {
     double pairs = 0, nodes = 0;
@@ -254,7 +254,7 @@ inline bool roomy(const Network &network) {
     return true;
 }
 
-// The slots that some walk may take which keeps each budget by itself.
+// The slots that some path may take which keeps each budget by itself.
 inline std::vector<std::uint8_t> slots_within(const Network &network, const std::vector<Amounts> &need, Clock &clock) {
     std::vector<std::uint8_t> use(network.heads.size(), 1);
     for (int k = 0; k < network.resources; ++k) {

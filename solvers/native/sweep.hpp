@@ -23,7 +23,7 @@ struct Knowledge {
     }
 };
 
-// The tightest bound on the score of a walk that reaches h by a slot, and has `score` before that move and `slack`
+// The tightest bound on the score of a path that reaches h by a slot, and has `score` before that move and `slack`
 // after it; testing stops once the bound is below `enough`.
 template <int Fixed>
 Score bound_at(const Knowledge &known, int h, Score score, const Amount *slack, Score enough, std::size_t from) {
@@ -58,7 +58,7 @@ struct SweepResult {
 
 template <int Fixed> class Sweep {
   public:
-    // `ordered`: find the walk of smallest edges too: labels that can only equal the incumbent stay.
+    // `ordered`: find the path of smallest edges too: labels that can only equal the incumbent stay.
     Sweep(const Knowledge &known, Incumbents &incumbents, Clock &clock, bool ordered)
         : known_(known), network_(known.network), graph_(known.graph), incumbents_(incumbents), clock_(clock),
           beyond_(!ordered), K_(Fixed ? Fixed : known.network.resources),
@@ -240,7 +240,7 @@ template <int Fixed> class Sweep {
     }
 
     void note(int step, std::int32_t i, SweepResult &result) const {
-        const Walk before{grown_.score[i], way(step, grown_.parent[i], grown_.slot[i])};
+        const Path before{grown_.score[i], way(step, grown_.parent[i], grown_.slot[i])};
         Promise label{{grown_.state[i], network_.budgets, before}, grown_.bound[i]};
         for (int k = 0; k < K_; ++k) label.from.slack[k] -= grown_.used[std::size_t(i) * K_ + k];
         result.promising.push_back(std::move(label));

@@ -71,7 +71,7 @@ class Table {
         return sum;
     }
 
-    // An upper bound on the score of any walk.
+    // An upper bound on the score of any path.
     Score limit(const Network &network) const { return ahead(0, network.budgets.data(), network.resources); }
 
     bool exact(int K) const { return K == 1 && grain_ == 1; }

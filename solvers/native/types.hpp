@@ -27,7 +27,7 @@ using Amount = std::int64_t;
 // cannot overflow.
 constexpr Score NEVER = -(Score{1} << 61);
 
-// Any score above this is that of a real walk.
+// Any score above this is that of a real path.
 constexpr Score REACHABLE = -(Score{1} << 60);
 
 // More than any budget; sums of three stay within an int64.
@@ -36,7 +36,7 @@ constexpr Amount BEYOND = Amount{1} << 60;
 // A bound that says nothing.
 constexpr Score UNBOUNDED = Score{1} << 61;
 
-// No price may ask more than this for a whole budget, all resources together: paid walks stay above NEVER.
+// No price may ask more than this for a whole budget, all resources together: paid paths stay above NEVER.
 constexpr Score LARGEST_PAYMENT = Score{1} << 57;
 
 constexpr int MOST_RESOURCES = 16;

@@ -1,4 +1,4 @@
-// Resource windows: an arc of which even the thriftiest walk breaks a budget is on no feasible walk.
+// Resource windows: an arc of which even the thriftiest path breaks a budget is on no feasible path.
 #pragma once
 
 #include "chance.hpp"

@@ -32,14 +32,14 @@ def _fits(folded: Folded) -> bool:
 
 
 def search(folded: Folded, wanted: int, elementary: bool, threads: int, deadline: Deadline) -> Found:
-    """Finds the `wanted` cheapest walks from the source to the target that keep all limits.
+    """Finds the `wanted` cheapest paths from the source to the target that keep all limits.
 
     Numbers that are too large for it are left to `solvers.rcsp.plain`.
 
     Args:
         folded: The problem.
         wanted: How many.
-        elementary: Whether no walk may visit a node twice.
+        elementary: Whether no path may visit a node twice.
         threads: How many may be used; the answer does not depend on it.
         deadline: When to come back with what there is.
 
@@ -57,7 +57,7 @@ def search(folded: Folded, wanted: int, elementary: bool, threads: int, deadline
 def _searched(folded: Folded, wanted: int, elementary: bool, threads: int, deadline: Deadline) -> Found | None:
     """What the compiled search finds; None where its integers prove too narrow."""
     left = deadline.left()
-    ending, walks, bound, labels, seconds, _, needed = _shortest_path(
+    ending, paths, bound, labels, seconds, _, needed = _shortest_path(
         folded.n,
         len(folded.tails),
         len(folded.upper),
@@ -77,4 +77,4 @@ def _searched(folded: Folded, wanted: int, elementary: bool, threads: int, deadl
     )
     if ending == _TOO_WIDE:
         return None
-    return Found(Ending(ending), walks, bound, labels, seconds, needed)
+    return Found(Ending(ending), paths, bound, labels, seconds, needed)

@@ -160,7 +160,7 @@ def _extreme(
         return None, True
     if found.status is not Status.OPTIMAL:
         return None, found.status is Status.INFEASIBLE
-    return stated(found.walks[0].cost, found.places[0]), True
+    return stated(found.paths[0].cost, found.places[0]), True
 
 
 def _together(question: Question, raised: Sequence[str], deadline: Deadline) -> dict[str, Amount] | None:
@@ -178,9 +178,9 @@ def _together(question: Question, raised: Sequence[str], deadline: Deadline) -> 
         upper=tuple(None if k in capped else upper for k, upper in enumerate(problem.upper)),
     )
     found = _solved(question, shared, deadline)
-    if not found.walks:
+    if not found.paths:
         return None
-    used = found.walks[0].use
+    used = found.paths[0].use
     over = {k: used[k] for k, upper in zip(capped, given, strict=True) if used[k] > upper}
     return {problem.resources[k]: stated(amount, found.places[1][k]) for k, amount in over.items()} or None
 

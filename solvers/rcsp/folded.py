@@ -5,7 +5,7 @@ are decimals of at most 12 places, they are counted in units of the last place, 
 floats, and decimals that are too long for sums of as many as there are nodes, are counted on a grid. Costs are rounded
 to the nearest point of it; in a graph of 1,000 nodes each is known to 13 digits of the greatest. Amounts are rounded
 so that no limit is broken by it: up for an upper limit (and the limit down), down for a lower limit (and the limit up).
-The unit is 2**-47 of the limit for 1,000 nodes; a walk that keeps it by less than that for each edge may be missed.
+The unit is 2**-47 of the limit for 1,000 nodes; a path that keeps it by less than that for each edge may be missed.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Folded:
         cost_unit: So many units of `cost` are 1 of the problem's.
         cost_places: Decimal places by which costs are counted exactly; None if they were rounded.
         use_places: The same for each of the problem's K resources.
-        hopeless: A resource of the problem of which no walk can keep the limits, not even the empty one; None if there
+        hopeless: A resource of the problem of which no path can keep the limits, not even the empty one; None if there
             is none. Then nothing is to be searched.
     """
 

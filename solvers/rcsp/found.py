@@ -1,4 +1,4 @@
-"""What a search for resource-constrained walks hands back."""
+"""What a search for resource-constrained paths hands back."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ class Ending(IntEnum):
     """How a search ended. The compiled search answers with the same numbers."""
 
     PROVED = 0
-    """The walks handed out are the best ones, and if fewer than asked for, there are no more."""
+    """The paths handed out are the best ones, and if fewer than asked for, there are no more."""
     OUT_OF_TIME = 1
-    """The deadline passed; the walks handed out are feasible, but better ones may exist."""
+    """The deadline passed; the paths handed out are feasible, but better ones may exist."""
     UNREACHABLE = 2
-    """No walk leads from the source to the target, whatever the limits."""
+    """No path leads from the source to the target, whatever the limits."""
     INFEASIBLE = 3
-    """Walks lead to the target, but none keeps all limits."""
+    """Paths lead to the target, but none keeps all limits."""
     UNBOUNDED = 4
-    """A circle of negative cost lies on a walk to the target and uses nothing that is limited."""
+    """A circle of negative cost lies on a path to the target and uses nothing that is limited."""
     TOO_LARGE = 5
-    """The search would take more memory than it may; the walks handed out are feasible."""
+    """The search would take more memory than it may; the paths handed out are feasible."""
 
 
 @dataclass
@@ -29,15 +29,15 @@ class Found:
 
     Attributes:
         ending: How it ended.
-        walks: The walks found as edge ids in order of travel, best first. With UNBOUNDED the one entry is the circle.
-        bound: No walk that was not handed out is cheaper than this, in the units of the folded costs; None if unknown.
+        paths: The paths found as edge ids in order of travel, best first. With UNBOUNDED the one entry is the circle.
+        bound: No path that was not handed out is cheaper than this, in the units of the folded costs; None if unknown.
         labels: Labels made, for reports.
         seconds: Wall-clock time of the search.
         bytes: The most memory that labels took, if measured.
     """
 
     ending: Ending
-    walks: list[tuple[int, ...]]
+    paths: list[tuple[int, ...]]
     bound: int | None
     labels: int
     seconds: float

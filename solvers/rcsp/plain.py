@@ -1,10 +1,10 @@
-"""The search for resource-constrained shortest walks without the compiled extension: slower, and as exact.
+"""The search for resource-constrained shortest paths without the compiled extension: slower, and as exact.
 
-1. The arcs that no walk within the limits takes are dropped, one resource at a time (`plain_bounds.pruned`).
-2. Circles of negative cost that use nothing limited: if a walk within the limits meets one, there is no best walk.
-3. Prices on limited resources: at those where no circle is negative, what a walk costs at least can be told from each
-   node (a Lagrangian relaxation). Walks found on the way bound the cost from above, and drop arcs again.
-4. Labels, i.e. beginnings of walks, in order of the least that a walk which begins so costs. As many labels as walks
+1. The arcs that no path within the limits takes are dropped, one resource at a time (`plain_bounds.pruned`).
+2. Circles of negative cost that use nothing limited: if a path within the limits meets one, there is no best path.
+3. Prices on limited resources: at those where no circle is negative, what a path costs at least can be told from each
+   node (a Lagrangian relaxation). Paths found on the way bound the cost from above, and drop arcs again.
+4. Labels, i.e. beginnings of paths, in order of the least that a path which begins so costs. As many labels as paths
    are wanted must dominate another one before it is dropped.
 """
 
@@ -26,15 +26,15 @@ from solvers.rcsp.plain_labels import Labels
 
 
 def search(folded: Folded, wanted: int, elementary: bool, threads: int, deadline: Deadline) -> Found:
-    """Finds the walks of least cost from the source to the target within the limits.
+    """Finds the paths of least cost from the source to the target within the limits.
 
-    The costs and the ending are those of `solvers.rcsp.compiled.search`; among walks of equal cost it may choose
+    The costs and the ending are those of `solvers.rcsp.compiled.search`; among paths of equal cost it may choose
     others.
 
     Args:
         folded: The problem.
-        wanted: How many walks, at least 1.
-        elementary: No walk meets a node twice.
+        wanted: How many paths, at least 1.
+        elementary: No path meets a node twice.
         threads: Of no effect here.
         deadline: When to come back with what there is.
     """
@@ -47,7 +47,7 @@ def search(folded: Folded, wanted: int, elementary: bool, threads: int, deadline
         run.ending = Ending.OUT_OF_TIME
     return Found(
         ending=run.ending,
-        walks=[walk for _, walk in run.walks],
+        paths=[path for _, path in run.paths],
         bound=run.least(),
         labels=run.labels,
         seconds=time.perf_counter() - began,
@@ -60,10 +60,10 @@ class _Run:
     """What one search has found so far.
 
     Attributes:
-        wanted: How many walks.
+        wanted: How many paths.
         deadline: When to come back.
-        walks: Costs and arcs, best first; never more than wanted.
-        bound: No walk that is not among them is cheaper; None if unknown.
+        paths: Costs and arcs, best first; never more than wanted.
+        bound: No path that is not among them is cheaper; None if unknown.
         labels: How many were made.
         bytes: The most memory that they took, about.
         ending: How it ended.
@@ -71,20 +71,20 @@ class _Run:
 
     wanted: int
     deadline: Deadline
-    walks: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
+    paths: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
     bound: int | None = None
     labels: int = 0
     bytes: float = 0.0
     ending: Ending = Ending.OUT_OF_TIME
 
     def raise_bound(self, bound: int) -> None:
-        """Takes note that no walk is cheaper, but for those handed out."""
+        """Takes note that no path is cheaper, but for those handed out."""
         self.bound = bound if self.bound is None else max(self.bound, bound)
 
-    def keep(self, net: Net, walks: Iterable[Sequence[int]]) -> None:
-        """Takes note of walks within the limits, given by their arcs in a net."""
-        named = [(sum(net.cost[list(arcs)].tolist()), tuple(net.ids[list(arcs)].tolist())) for arcs in walks]
-        self.walks = sorted({*self.walks, *named})[: self.wanted]
+    def keep(self, net: Net, paths: Iterable[Sequence[int]]) -> None:
+        """Takes note of paths within the limits, given by their arcs in a net."""
+        named = [(sum(net.cost[list(arcs)].tolist()), tuple(net.ids[list(arcs)].tolist())) for arcs in paths]
+        self.paths = sorted({*self.paths, *named})[: self.wanted]
 
     def set(self, labels: Labels) -> Ending:
         """Sets labels until the end, or the deadline."""
@@ -94,13 +94,13 @@ class _Run:
         return ending
 
     def limit(self) -> int | None:
-        """Walks are of interest only if they are cheaper than this."""
-        return self.walks[-1][0] if len(self.walks) == self.wanted else None
+        """Paths are of interest only if they are cheaper than this."""
+        return self.paths[-1][0] if len(self.paths) == self.wanted else None
 
     def least(self) -> int | None:
         """The bound to hand out."""
         if self.ending is Ending.PROVED:
-            return self.walks[-1][0]
+            return self.paths[-1][0]
         if self.ending not in {Ending.OUT_OF_TIME, Ending.TOO_LARGE}:
             return None
         known = [one for one in (self.bound, self.limit()) if one is not None]
@@ -132,7 +132,7 @@ def _searched(run: _Run, net: Net, elementary: bool) -> Ending:
             break
         ending = _can_meet(run, net, circle)
         if ending is Ending.PROVED:
-            run.walks = [(0, tuple(net.ids[list(circle)].tolist()))]
+            run.paths = [(0, tuple(net.ids[list(circle)].tolist()))]
             return Ending.UNBOUNDED
         if ending is not Ending.INFEASIBLE:
             return ending
@@ -141,7 +141,7 @@ def _searched(run: _Run, net: Net, elementary: bool) -> Ending:
     if not len(net.tails) and net.source != net.target:
         return Ending.INFEASIBLE
     best = _relaxed(run, net)
-    if run.wanted == 1 and run.walks:
+    if run.wanted == 1 and run.paths:
         net = _without_dear(run, net, best)
         if not len(net.tails) and net.source != net.target:
             return Ending.PROVED
@@ -150,29 +150,29 @@ def _searched(run: _Run, net: Net, elementary: bool) -> Ending:
 
 
 def _labelled(run: _Run, net: Net, best: Priced, elementary: bool) -> Ending:
-    """Sets labels; where walks are to be elementary, again and again until those found are.
+    """Sets labels; where paths are to be elementary, again and again until those found are.
 
     After Righini and Salani's decremental state-space relaxation: labels remember only critical nodes, and a node
-    becomes critical when a walk that was found meets it twice.
+    becomes critical when a path that was found meets it twice.
     """
     critical: dict[int, int] = {}
     while True:
         labels = Labels(net, best, run.wanted, run.limit(), critical)
         ending = run.set(labels)
-        walks = labels.walks()
-        repeated = [_repeated(net, arcs) if elementary else set[int]() for _, arcs in walks]
-        run.keep(net, [arcs for (_, arcs), nodes in zip(walks, repeated, strict=True) if not nodes])
+        paths = labels.paths()
+        repeated = [_repeated(net, arcs) if elementary else set[int]() for _, arcs in paths]
+        run.keep(net, [arcs for (_, arcs), nodes in zip(paths, repeated, strict=True) if not nodes])
         run.raise_bound(-(-labels.least // SCALE))
         if ending is not Ending.PROVED:
             return ending
         if not any(repeated):
-            return Ending.PROVED if run.walks else Ending.INFEASIBLE
+            return Ending.PROVED if run.paths else Ending.INFEASIBLE
         for node in sorted(set().union(*repeated)):
             critical[node] = 1 << len(critical)
 
 
 def _with_moves(net: Net) -> Net:
-    """With the number of moves as a resource: a walk that meets no node twice has n - 1 at most."""
+    """With the number of moves as a resource: a path that meets no node twice has n - 1 at most."""
     return replace(
         net,
         use=np.column_stack([net.use, np.ones(len(net.tails), dtype=np.int64)]),
@@ -183,9 +183,9 @@ def _with_moves(net: Net) -> Net:
 
 
 def _can_meet(run: _Run, net: Net, circle: Sequence[int]) -> Ending:
-    """PROVED if a walk within the limits meets a circle, INFEASIBLE if none does, else why that is not known.
+    """PROVED if a path within the limits meets a circle, INFEASIBLE if none does, else why that is not known.
 
-    Walks go through two copies of the net. What meets the circle changes to the second one, which alone has the target.
+    Paths go through two copies of the net. What meets the circle changes to the second one, which alone has the target.
     """
     on = np.isin(np.arange(net.n), net.tails[list(circle)])
     doubled = Net(
@@ -217,32 +217,32 @@ def _at(net: Net, prices: Sequence[int], deadline: Deadline) -> Priced:
 
 
 def _relaxed(run: _Run, net: Net) -> Priced:
-    """The relaxation of the greatest value that was found; the run takes note of bounds and of walks on the way."""
+    """The relaxation of the greatest value that was found; the run takes note of bounds and of paths on the way."""
     best: Priced | None = None
     for one in relaxations(net, run.deadline):
         if best is None or one.value > best.value:
             best = one
             run.raise_bound(-(-one.value // SCALE))
-        arcs = list(one.walk)
+        arcs = list(one.path)
         used = [sum(column) for column in zip(*net.use[arcs].tolist(), strict=True)] or [0] * len(net.upper)
         within = zip(net.lower.tolist(), used, net.upper.tolist(), strict=True)
         if run.wanted == 1 and all(low <= amount <= high or high == NO_LIMIT <= amount for low, amount, high in within):
             run.keep(net, [arcs])
-        if run.walks and run.bound is not None and run.bound >= run.walks[0][0]:
+        if run.paths and run.bound is not None and run.bound >= run.paths[0][0]:
             break
     assert best is not None
     return best
 
 
 def _without_dear(run: _Run, net: Net, best: Priced) -> Net:
-    """Without the arcs on no walk that is cheaper than the best one known."""
+    """Without the arcs on no path that is cheaper than the best one known."""
     ahead = distances(net.n, net.tails, net.heads, best.weights, [net.source], run.deadline).least
     rebate = int(best.behind.least[net.source]) - best.value
     least = wide(ahead, 4)[net.tails] + wide(best.weights, 4) + wide(best.behind.least, 4)[net.heads]
-    return pruned(net.only(np.asarray(least < SCALE * run.walks[0][0] + rebate, dtype=np.bool_)), run.deadline)
+    return pruned(net.only(np.asarray(least < SCALE * run.paths[0][0] + rebate, dtype=np.bool_)), run.deadline)
 
 
 def _repeated(net: Net, arcs: Sequence[int]) -> set[int]:
-    """The nodes that a walk meets more than once."""
+    """The nodes that a path meets more than once."""
     nodes = [net.source, *net.heads[list(arcs)].tolist()]
     return {node for node, times in Counter(nodes).items() if times > 1}

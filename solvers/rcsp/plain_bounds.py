@@ -39,7 +39,7 @@ class Net:
         use: (m, K).
         lower: (K,); 0 for none.
         upper: (K,); NO_LIMIT for none.
-        source: Where walks begin.
+        source: Where paths begin.
         target: Where they end.
         ids: (m,) What the arcs are called outside.
         behind: (n, K) At least this much is used from a node to the target; meaningless for nodes that no arc touches.
@@ -162,7 +162,7 @@ def way(tails: Integers, last: Integers, node: int) -> tuple[int, ...]:
 
 
 def pruned(net: Net, deadline: Deadline) -> Net:
-    """Drops the arcs that no walk within the upper limits takes, as far as one resource at a time shows it.
+    """Drops the arcs that no path within the upper limits takes, as far as one resource at a time shows it.
 
     The least use on the way to an arc, its own, and the least use behind it must keep the limit. What one resource
     drops may make the least uses of the others greater: on, until a round over all resources drops nothing.
@@ -184,7 +184,7 @@ def pruned(net: Net, deadline: Deadline) -> Net:
 
 
 def _on_the_way(net: Net, weights: Integers, most: int, deadline: Deadline) -> tuple[npt.NDArray[np.bool_], Integers]:
-    """(m,) Which arcs lie on a walk from the source to the target of at most that weight, and (n,) the least behind."""
+    """(m,) Which arcs lie on a path from the source to the target of at most that weight, and (n,) the least behind."""
     ahead = distances(net.n, net.tails, net.heads, weights, [net.source], deadline)
     behind = distances(net.n, net.heads, net.tails, weights, [net.target], deadline)
     kept = ahead.reached[net.tails] & behind.reached[net.heads]
@@ -201,15 +201,15 @@ class Priced(NamedTuple):
         prices: (K,) Of one unit, in 1 / SCALE.
         weights: (m,) Priced costs of the arcs, in 1 / SCALE.
         behind: Least priced costs to the target; `last` is the next arc.
-        value: No walk that keeps the limits is cheaper than this many 1 / SCALE.
-        walk: Arcs of the walk of least priced cost.
+        value: No path that keeps the limits is cheaper than this many 1 / SCALE.
+        path: Arcs of the path of least priced cost.
     """
 
     prices: tuple[int, ...]
     weights: Integers
     behind: Distances
     value: int
-    walk: tuple[int, ...]
+    path: tuple[int, ...]
 
 
 def priced(net: Net, prices: Sequence[int], deadline: Deadline) -> Priced | tuple[int, ...]:
@@ -226,11 +226,11 @@ def priced(net: Net, prices: Sequence[int], deadline: Deadline) -> Priced | tupl
     if behind.circle:
         return behind.circle[::-1]
     rebate = sum(price * int(limit) for price, limit in zip(prices, net.upper, strict=True))
-    walk, at = [], net.source
+    path, at = [], net.source
     while at != net.target:
-        walk.append(int(behind.last[at]))
-        at = int(net.heads[walk[-1]])
-    return Priced(tuple(prices), weights, behind, int(behind.least[net.source]) - rebate, tuple(walk))
+        path.append(int(behind.last[at]))
+        at = int(net.heads[path[-1]])
+    return Priced(tuple(prices), weights, behind, int(behind.least[net.source]) - rebate, tuple(path))
 
 
 def free_circle(net: Net, deadline: Deadline) -> tuple[int, ...]:
@@ -247,7 +247,7 @@ def free_circle(net: Net, deadline: Deadline) -> tuple[int, ...]:
 
 
 def relaxations(net: Net, deadline: Deadline) -> Iterator[Priced]:
-    """Relaxations at ever other prices, for the greatest of their values and for their walks.
+    """Relaxations at ever other prices, for the greatest of their values and for their paths.
 
     The first is at the least prices, in proportion to 1 / limit, at which no circle is negative: 0 where none is. Each
     circle that is negative at some prices says how many times dearer they must be for it (Newton's method for the
@@ -269,8 +269,8 @@ def relaxations(net: Net, deadline: Deadline) -> Iterator[Priced]:
     yield best
     step = 1.0
     for _ in range(_ROUNDS if any(limits) else 0):
-        walk = list(best.walk)
-        over = [sum(net.use[walk, k].tolist()) / limit - 1 if limit else 0.0 for k, limit in enumerate(limits)]
+        path = list(best.path)
+        over = [sum(net.use[path, k].tolist()) / limit - 1 if limit else 0.0 for k, limit in enumerate(limits)]
         over = [0.0 if one < 0 and not price else one for one, price in zip(over, best.prices, strict=True)]
         if (square := sum(one**2 for one in over)) == 0:
             return

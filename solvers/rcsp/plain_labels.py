@@ -1,4 +1,4 @@
-"""Label setting in plain Python: labels are beginnings of walks, taken in order of what such a walk costs at least."""
+"""Label setting in plain Python: labels are beginnings of paths, taken in order of what such a path costs at least."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from solvers.rcsp.folded import NO_LIMIT
 from solvers.rcsp.found import Ending
 from solvers.rcsp.plain_bounds import SCALE, Net, Priced, wide
 
-Walk = tuple[int, tuple[int, ...]]
+Path = tuple[int, tuple[int, ...]]
 """Its cost and its arcs."""
 
 _NARROW = 2**40
@@ -29,9 +29,9 @@ _NARROW = 2**40
 class Labels:
     """One run of label setting.
 
-    Labels are taken in order of the least that a walk within the upper limits costs which begins so. By then all labels
+    Labels are taken in order of the least that a path within the upper limits costs which begins so. By then all labels
     have been taken that could dominate it: for another beginning at the same node that costs no more and uses no more,
-    this least is no greater. A label goes only if as many others dominate it as walks are wanted: each of those takes
+    this least is no greater. A label goes only if as many others dominate it as paths are wanted: each of those takes
     every way on that this one could take.
 
     With a lower limit, a label dominates others only if it has used no less, or so much that what must be used behind
@@ -40,13 +40,13 @@ class Labels:
     Args:
         net: What `pruned` leaves.
         best: Prices at which no circle is negative.
-        wanted: How many walks.
-        limit: Walks must be cheaper; None for no limit.
-        critical: Nodes that no walk may meet twice, each with a bit of its own.
+        wanted: How many paths.
+        limit: Paths must be cheaper; None for no limit.
+        critical: Nodes that no path may meet twice, each with a bit of its own.
 
     Attributes:
-        found: Costs and labels of the cheapest walks, cheapest first.
-        least: All other walks that are cheaper than the limit, and those found, cost at least this many 1 / SCALE.
+        found: Costs and labels of the cheapest paths, cheapest first.
+        least: All other paths that are cheaper than the limit, and those found, cost at least this many 1 / SCALE.
     """
 
     def __init__(self, net: Net, best: Priced, wanted: int, limit: int | None, critical: Mapping[int, int]) -> None:
@@ -83,7 +83,7 @@ class Labels:
         return len(self) * (700.0 + 64.0 * len(self._lower))
 
     def run(self, deadline: Deadline) -> Ending:
-        """Goes on until no walk that is left is of interest; PROVED also if there is no walk."""
+        """Goes on until no path that is left is of interest; PROVED also if there is no path."""
         for turn in itertools.count():
             if not self._heap or not self._of_interest(self._heap[0][0]):
                 return Ending.PROVED
@@ -96,8 +96,8 @@ class Labels:
                 self._extend(label, used)
         raise AssertionError("unreachable")
 
-    def walks(self) -> list[Walk]:
-        """The walks found, cheapest first."""
+    def paths(self) -> list[Path]:
+        """The paths found, cheapest first."""
         return [(cost, self._arcs(label)) for cost, label in self.found]
 
     def _arcs(self, label: int) -> tuple[int, ...]:
@@ -141,7 +141,7 @@ class Labels:
             self._met.append(self._met[label] | bit)
 
     def _take_note(self, cost: int, label: int) -> None:
-        """Of a walk within the limits."""
+        """Of a path within the limits."""
         if self._limit is None or cost < self._limit:
             insort(self.found, (cost, label))
             del self.found[self._wanted :]
@@ -150,7 +150,7 @@ class Labels:
 
 
 def _out(net: Net, best: Priced) -> list[list[tuple[int, int, int, int, tuple[int, ...]]]]:
-    """Of each node the arcs that leave it: arc, head, how much dearer at least walks through it are, cost, use."""
+    """Of each node the arcs that leave it: arc, head, how much dearer at least paths through it are, cost, use."""
     out: list[list[tuple[int, int, int, int, tuple[int, ...]]]] = [[] for _ in range(net.n)]
     behind = wide(best.behind.least, 4)
     dearer = wide(best.weights, 4) + behind[net.heads] - behind[net.tails]

@@ -21,7 +21,7 @@ MOST = 2**31 - 2
 """Most nodes, and most edges."""
 
 _FEWEST = 1024
-"""Sums of this many of the greatest cost have to fit, however few nodes there are: a walk may go round in circles."""
+"""Sums of this many of the greatest cost have to fit, however few nodes there are: a path may go round in circles."""
 
 Numbers = npt.NDArray[Any]  # of int64 or float64
 Indices = npt.NDArray[np.int32]
@@ -30,10 +30,10 @@ Amount = int | float
 
 @dataclass(frozen=True, eq=False)
 class RcspProblem:
-    """Find the walk of least cost from `source` to `target` whose use of each resource is within its limits.
+    """Find the path of least cost from `source` to `target` whose use of each resource is within its limits.
 
-    What a walk costs and uses is the sum over its edges and over its nodes, source and target included, each as often
-    as it is visited. Where source and target are the same node, the walk without edges counts. Parallel edges and loops
+    What a path costs and uses is the sum over its edges and over its nodes, source and target included, each as often
+    as it is visited. Where source and target are the same node, the path without edges counts. Parallel edges and loops
     are allowed, and so are costs below zero; amounts are never below zero.
 
     Costs and amounts are integers, or decimals as floats (`solvers.rcsp.folded` says how those are counted). Arrays
@@ -48,8 +48,8 @@ class RcspProblem:
         node_cost: n costs of visiting a node; None for none.
         node_use: n x K amounts that a visit uses; None for none.
         lower: K lower limits; None for none. One at or below 0 is none.
-        upper: K upper limits; None for none, as is one that is None or infinite. One below 0 leaves no walk.
-        source: The node where walks begin.
+        upper: K upper limits; None for none, as is one that is None or infinite. One below 0 leaves no path.
+        source: The node where paths begin.
         target: The node where they end; -1 for the last one.
         resources: K distinct names, for messages and answers; r0, r1, ... by default.
 

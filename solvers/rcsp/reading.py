@@ -96,7 +96,7 @@ def read_dimacs(
         cost: The file with the costs (lines `p sp NODES ARCS`, `a TAIL HEAD WEIGHT`, and `c` for comments); packed, if
             its name ends with `.gz`.
         others: K files with what the arcs use of each resource.
-        source: Where walks begin, as the files number the nodes: from 1.
+        source: Where paths begin, as the files number the nodes: from 1.
         target: Where they end; None for the last node.
         upper: K upper limits; None for none.
         lower: K lower limits; None for none.

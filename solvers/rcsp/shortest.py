@@ -208,7 +208,7 @@ def _paths(
     deadline = Deadline(limit)
     question = Question(asked(graph, source, target, limits, cost), elementary, _threads(threads), limit)
     found = solved(question, wanted, deadline, maximise=maximise)
-    paths = [_path(question, found, walk, maximise) for walk in found.walks]
+    paths = [_path(question, found, path, maximise) for path in found.paths]
     seconds = time.perf_counter() - began
     return ShortestPaths(
         found.status,
@@ -220,21 +220,21 @@ def _paths(
     )
 
 
-def _path(question: Question, found: Solved, walk: Counted, maximise: bool) -> ShortestPath:
-    """A walk in terms of the graph."""
+def _path(question: Question, found: Solved, path: Counted, maximise: bool) -> ShortestPath:
+    """A path in terms of the graph."""
     graph, (cost_places, use_places) = question.asked, found.places
     best = found.status is Status.OPTIMAL
     if found.bound is not None:
-        best = best or (walk.cost >= found.bound if maximise else walk.cost <= found.bound)
-    bound = walk.cost if best else found.bound
+        best = best or (path.cost >= found.bound if maximise else path.cost <= found.bound)
+    bound = path.cost if best else found.bound
     return ShortestPath(
         status=Status.OPTIMAL if best else Status.FEASIBLE,
-        nodes=tuple(map(graph.node, walk.nodes)),
-        edges=tuple(map(graph.edge, walk.edges)),
-        cost=stated(walk.cost, cost_places),
+        nodes=tuple(map(graph.node, path.nodes)),
+        edges=tuple(map(graph.edge, path.edges)),
+        cost=stated(path.cost, cost_places),
         resources={
             name: stated(amount, places)
-            for name, amount, places in zip(graph.problem.resources, walk.use, use_places, strict=True)
+            for name, amount, places in zip(graph.problem.resources, path.use, use_places, strict=True)
         },
         bound=None if bound is None else stated(bound, cost_places),
         solve_seconds=found.seconds,

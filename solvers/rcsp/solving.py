@@ -1,4 +1,4 @@
-"""One problem solved by one search, and every walk counted again before anybody sees it."""
+"""One problem solved by one search, and every path counted again before anybody sees it."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class Solved:
     """What came out.
 
     Attributes:
-        status: How it ended, for all walks together.
-        walks: The walks, best first.
-        bound: No walk but these is better than this; None if that is not known.
+        status: How it ended, for all paths together.
+        paths: The paths, best first.
+        bound: No path but these is better than this; None if that is not known.
         seconds: Of the search.
         message: Details.
         unreachable: No edges lead from the source to the target.
@@ -50,7 +50,7 @@ class Solved:
     """
 
     status: Status
-    walks: tuple[Counted, ...] = ()
+    paths: tuple[Counted, ...] = ()
     bound: int | Fraction | None = None
     seconds: float = 0.0
     message: str = ""
@@ -70,7 +70,7 @@ def search() -> Search:
 
 
 def solved(question: Question, wanted: int, deadline: Deadline, *, maximise: bool = False) -> Solved:
-    """The best walks of a problem.
+    """The best paths of a problem.
 
     Raises:
         EndlessError: If a circle gains for ever.
@@ -85,12 +85,12 @@ def solved(question: Question, wanted: int, deadline: Deadline, *, maximise: boo
     sign = -1 if maximise else 1
     if found.ending is Ending.UNBOUNDED:
         return _endless(question.asked, folded, found, sign)
-    walks = tuple(counted(problem, folded, edges, elementary=question.elementary) for edges in found.walks)
-    costs = [sign * walk.cost for walk in walks]
-    faults = [f"path {rank}: {fault}" for rank, walk in enumerate(walks) for fault in walk.faults]
+    paths = tuple(counted(problem, folded, edges, elementary=question.elementary) for edges in found.paths)
+    costs = [sign * path.cost for path in paths]
+    faults = [f"path {rank}: {fault}" for rank, path in enumerate(paths) for fault in path.faults]
     if folded.cost_places is not None and costs != sorted(costs):
         faults.append("the paths are not in order of their costs")
-    if len({walk.edges for walk in walks}) < len(walks) or len(walks) > wanted:
+    if len({path.edges for path in paths}) < len(paths) or len(paths) > wanted:
         faults.append("a path came twice, or there are more than were asked for")
     if faults:
         return Solved(Status.ERROR, message="the answer failed its check: " + "; ".join(faults))
@@ -100,11 +100,11 @@ def solved(question: Question, wanted: int, deadline: Deadline, *, maximise: boo
         bound = sign * (found.bound / folded.cost_unit) + at_source
     status, message = _status(found, wanted)
     places = (folded.cost_places, folded.use_places)
-    return Solved(status, walks, bound, found.seconds, message, found.ending is Ending.UNREACHABLE, places)
+    return Solved(status, paths, bound, found.seconds, message, found.ending is Ending.UNREACHABLE, places)
 
 
 def _endless(asked: Asked, folded: Folded, found: Found, sign: int) -> Solved:
-    circle = found.walks[0]
+    circle = found.paths[0]
     if not is_endless(asked.problem, folded, circle, sign):
         return Solved(Status.ERROR, message=f"the search named {circle} a circle that gains, and it is not")
     raise EndlessError(
@@ -117,11 +117,11 @@ def _endless(asked: Asked, folded: Folded, found: Found, sign: int) -> Solved:
 def _status(found: Found, wanted: int) -> tuple[Status, str]:
     if found.ending is Ending.UNREACHABLE:
         return Status.INFEASIBLE, "no edges lead from the source to the target"
-    if found.ending is Ending.INFEASIBLE or (found.ending is Ending.PROVED and not found.walks):
+    if found.ending is Ending.INFEASIBLE or (found.ending is Ending.PROVED and not found.paths):
         return Status.INFEASIBLE, "paths lead to the target, and none keeps all limits"
     if found.ending is Ending.PROVED:
-        return Status.OPTIMAL, "" if len(found.walks) == wanted else "there are no more"
+        return Status.OPTIMAL, "" if len(found.paths) == wanted else "there are no more"
     if found.ending is Ending.TOO_LARGE:
         text = "the search would take more memory than it may (solvers.memory.MEMORY_CAP); tighter limits would help"
-        return (Status.FEASIBLE if found.walks else Status.ERROR), text
-    return (Status.FEASIBLE, "the time was up") if found.walks else (Status.TIMEOUT, "the time was up")
+        return (Status.FEASIBLE if found.paths else Status.ERROR), text
+    return (Status.FEASIBLE, "the time was up") if found.paths else (Status.TIMEOUT, "the time was up")

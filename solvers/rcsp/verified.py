@@ -1,4 +1,4 @@
-"""Walks counted again from the problem alone, whoever found them."""
+"""Paths counted again from the problem alone, whoever found them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from solvers.rcsp.problem import Amount, Numbers, RcspProblem, is_nothing
 
 @dataclass(frozen=True)
 class Counted:
-    """A walk with what it costs and uses, exactly.
+    """A path with what it costs and uses, exactly.
 
     Attributes:
         edges: Its edges.
@@ -30,12 +30,12 @@ class Counted:
 
 
 def counted(problem: RcspProblem, folded: Folded, edges: Sequence[int], *, elementary: bool) -> Counted:
-    """Counts a walk again.
+    """Counts a path again.
 
     Args:
         problem: The problem.
         folded: The same, folded: it says as which decimals numbers are meant. Nothing else of it is used.
-        edges: The walk's edges.
+        edges: The path's edges.
         elementary: It may not meet a node twice.
     """
     known = [edge for edge in edges if 0 <= edge < problem.n_edges]
@@ -45,9 +45,9 @@ def counted(problem: RcspProblem, folded: Folded, edges: Sequence[int], *, eleme
     if tails != nodes[:-1]:
         faults.append("the edges do not follow upon each other from the source")
     if nodes[-1] != problem.target:
-        faults.append(f"the walk ends at node {nodes[-1]}, not at the target {problem.target}")
+        faults.append(f"the path ends at node {nodes[-1]}, not at the target {problem.target}")
     if elementary and len(set(nodes)) < len(nodes):
-        faults.append("the walk meets a node twice")
+        faults.append("the path meets a node twice")
     cost = _total(problem.cost[known], folded.cost_places)
     if not is_nothing(problem.node_cost):
         cost += _total(problem.node_cost[nodes], folded.cost_places)
@@ -56,9 +56,9 @@ def counted(problem: RcspProblem, folded: Folded, edges: Sequence[int], *, eleme
         use = [a + b for a, b in zip(use, _totals(problem.node_use[nodes], folded.use_places), strict=True)]
     for k, (amount, lower, upper) in enumerate(zip(use, problem.lower, problem.upper, strict=True)):
         if upper is not None and amount > as_written(upper):
-            faults.append(f"the walk uses {float(amount):.12g} of {problem.resources[k]}, and may use {upper}")
+            faults.append(f"the path uses {float(amount):.12g} of {problem.resources[k]}, and may use {upper}")
         if amount < as_written(lower):
-            faults.append(f"the walk uses {float(amount):.12g} of {problem.resources[k]}, and must use {lower}")
+            faults.append(f"the path uses {float(amount):.12g} of {problem.resources[k]}, and must use {lower}")
     return Counted(tuple(edges), tuple(nodes), cost, tuple(use), tuple(faults))
 
 

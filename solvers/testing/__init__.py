@@ -8,13 +8,13 @@ A test module of your own is enough; pytest collects what its class inherits:
         name = "acme:mine"  # in the registry: an entry point of the group tape.solvers
 
 The suite holds the solver against hand-made problems with known answers (`CASES`, `RISKY_CASES`) and against
-enumeration of all walks (`best`, `ranking`, `walks`) of seeded random problems (`small`, `tight`, `risky`); larger ones
+enumeration of all paths (`best`, `ranking`, `paths`) of seeded random problems (`small`, `tight`, `risky`); larger ones
 for tests of your own are `layered`, `plain`, `demanding` and `endless`. `Enumeration` is brute force as a solver.
 """
 
 import pytest
 
-from solvers.testing.brute_force import Best, best, ranking, walks
+from solvers.testing.brute_force import Best, best, paths, ranking
 from solvers.testing.enumeration import Enumeration
 from solvers.testing.instances import demanding, endless, layered, plain, risky, small, tight
 
@@ -33,10 +33,10 @@ __all__ = [
     "demanding",
     "endless",
     "layered",
+    "paths",
     "plain",
     "ranking",
     "risky",
     "small",
     "tight",
-    "walks",
 ]

@@ -1,4 +1,4 @@
-"""Enumeration of every walk of a small problem: slow, obvious, and independent of the solvers' code."""
+"""Enumeration of every path of a small problem: slow, obvious, and independent of the solvers' code."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from solvers import PathProblem
 
 @dataclass(frozen=True)
 class Best:
-    """The best walk and its exact objective, in the decimal numbers that the problem's floats are written as."""
+    """The best path and its exact objective, in the decimal numbers that the problem's floats are written as."""
 
     objective: Fraction
     edges: tuple[int, ...]
 
 
-def walks(problem: PathProblem) -> Iterator[tuple[int, ...]]:
-    """Every feasible walk, as edge indices."""
+def paths(problem: PathProblem) -> Iterator[tuple[int, ...]]:
+    """Every feasible path, as edge indices."""
     out: dict[int, list[int]] = {}
     for edge, (tail, _) in enumerate(problem.edges):
         out.setdefault(tail, []).append(edge)
@@ -43,7 +43,7 @@ def walks(problem: PathProblem) -> Iterator[tuple[int, ...]]:
 
 
 def likely_enough(problem: PathProblem, edges: tuple[int, ...]) -> bool:
-    """Whether every budget leaves the walk's mean enough standard deviations: squares compared, in fractions."""
+    """Whether every budget leaves the path's mean enough standard deviations: squares compared, in fractions."""
     if problem.risk is None or not problem.spreads:
         return True
     factor_squared = Fraction(problem.risk.square, 2**20)
@@ -56,21 +56,21 @@ def likely_enough(problem: PathProblem, edges: tuple[int, ...]) -> bool:
 
 
 def ranking(problem: PathProblem) -> list[tuple[Fraction, tuple[int, ...]]]:
-    """Every walk with its exact objective, under the full order: objective, fewer moves, then smallest edges."""
+    """Every path with its exact objective, under the full order: objective, fewer moves, then smallest edges."""
     unit, losses = _losses(problem)
     return [(Fraction(-loss, unit), edges) for loss, _, edges in sorted(losses)]
 
 
 @lru_cache(maxsize=4096)
 def best(problem: PathProblem) -> Best | None:
-    """The best walk under the full order."""
+    """The best path under the full order."""
     unit, losses = _losses(problem)
     first = min(losses, default=None)
     return None if first is None else Best(Fraction(-first[0], unit), first[2])
 
 
 def _losses(problem: PathProblem) -> tuple[int, Iterator[tuple[int, int, tuple[int, ...]]]]:
-    """Of every walk what the full order compares; the first is the negative objective, in units of 1 / the first."""
+    """Of every path what the full order compares; the first is the negative objective, in units of 1 / the first."""
     discount = Fraction(repr(problem.discount))
     weights = [discount**step for step in range(problem.steps)]
     rewards = [Fraction(repr(reward)) for reward in [*problem.rewards, *problem.edge_rewards]]
@@ -91,4 +91,4 @@ def _losses(problem: PathProblem) -> tuple[int, Iterator[tuple[int, int, tuple[i
             total -= gains[step][node]
         return total
 
-    return unit, ((loss(edges), len(edges), edges) for edges in walks(problem))
+    return unit, ((loss(edges), len(edges), edges) for edges in paths(problem))

@@ -16,7 +16,7 @@ AGREE = 1e-6
 
 @dataclass(frozen=True)
 class Case:
-    """A hand-made problem and what is true of it; `objective` None means that no walk is feasible."""
+    """A hand-made problem and what is true of it; `objective` None means that no path is feasible."""
 
     title: str
     problem: PathProblem
@@ -86,8 +86,8 @@ CASES = [
          budgets=[1, 1]),
     case("three budgets leave the middle way", 4 * 1.0, edges=[(0, 2), (0, 2), (0, 2)],
          costs=[[3, 0, 0], [1, 1, 1], [0, 0, 3]], budgets=[2, 2, 2]),
-    case("a negative budget refuses even the empty walk", None, edges=[], terminals=[0], budgets=[-1]),
-    case("a zero budget allows the empty walk", 0.0, edges=[(0, 2)], costs=[[1]], budgets=[0], terminals=[0, 2]),
+    case("a negative budget refuses even the empty path", None, edges=[], terminals=[0], budgets=[-1]),
+    case("a zero budget allows the empty path", 0.0, edges=[(0, 2)], costs=[[1]], budgets=[0], terminals=[0, 2]),
     case("large costs that differ by one", 4 * 0.25, edges=[(0, 1), (0, 2)], rewards=[0, 0.25, 1.0],
          costs=[[10**11], [10**11 + 1]], budgets=[10**11], terminals=[1, 2]),
     case("tiny rewards", 3.5e-9, rewards=[0, 0.5e-9, 1e-9]),
@@ -95,7 +95,7 @@ CASES = [
 ]  # fmt: skip
 
 
-# The mean of the walk through 1 is 5 and its spread 5; under "any" the factor is 2 at 0.2, 3 at 0.1.
+# The mean of the path through 1 is 5 and its spread 5; under "any" the factor is 2 at 0.2, 3 at 0.1.
 RISKY_CASES = [
     case("risk: the spread that just fits", 3.5, costs=[[2], [3]], budgets=[15], spreads=[[3], [4]],
          risk=Risk(0.2, "any")),
@@ -117,7 +117,7 @@ RISKY_CASES = [
     case("risk: large amounts that differ by one", 4 * 0.5, edges=[(0, 2), (0, 2), (0, 1)], terminals=[1, 2],
          costs=[[10**11], [10**11 + 1], [10**11 - 1]], budgets=[10**11 + 2 * 10**9 - 1],
          spreads=[[10**9], [10**9], [10**9]], risk=Risk(0.2, "any")),
-    case("risk: a negative budget refuses even the empty walk", None, edges=[(0, 0)], terminals=[0], costs=[[0]],
+    case("risk: a negative budget refuses even the empty path", None, edges=[(0, 0)], terminals=[0], costs=[[0]],
          budgets=[-1], spreads=[[1]], risk=Risk(0.1)),
 ]  # fmt: skip
 
@@ -144,7 +144,7 @@ class SolverConformance:
         assert check(example.problem, solution) == []
         assert solution.solver.startswith(self.name)
         if example.objective is None:
-            assert (solution.status, solution.has_walk) == (Status.INFEASIBLE, False)
+            assert (solution.status, solution.has_path) == (Status.INFEASIBLE, False)
         else:
             assert solution.status is Status.OPTIMAL, solution.message
             assert solution.objective == pytest.approx(example.objective, rel=AGREE, abs=1e-15)
@@ -167,7 +167,7 @@ class SolverConformance:
 
     @pytest.mark.parametrize("block", range(4))
     def test_brute_force_agrees_at_a_risk(self, block: int) -> None:
-        """On random problems whose budgets keep the mean of the best walk, but not always its spread."""
+        """On random problems whose budgets keep the mean of the best path, but not always its spread."""
         if not get(self.name).handles_risk:
             pytest.skip("it refuses problems with a risk")
         for seed in range(block * 10, block * 10 + 10):

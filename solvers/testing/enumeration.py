@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from solvers import PathProblem, PathSolution, Solver, Status
-from solvers.answer import with_walk, without_walk
+from solvers.answer import with_path, without_path
 from solvers.testing.brute_force import best
 
 
 class Enumeration(Solver):
-    """Tries every walk."""
+    """Tries every path."""
 
     name: ClassVar[str] = "enumeration"
     summary: ClassVar[str] = "for tests"
@@ -19,4 +19,4 @@ class Enumeration(Solver):
     def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
         del time_limit  # small problems only
         found = best(problem)
-        return without_walk(Status.INFEASIBLE) if found is None else with_walk(problem, found.edges, Status.OPTIMAL)
+        return without_path(Status.INFEASIBLE) if found is None else with_path(problem, found.edges, Status.OPTIMAL)

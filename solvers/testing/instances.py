@@ -22,7 +22,7 @@ def small(seed: int) -> PathProblem:
     dearest = rng.choice([1, 3, 10])
     grid = rng.choice([[0.0, 1.0], [-0.3, -0.1, 0.0, 0.1, 0.2, 0.3], [x / 100 for x in range(-100, 101)]])
     start = rng.randrange(n)
-    # Mostly away from the start, where the best walk would often be the empty one.
+    # Mostly away from the start, where the best path would often be the empty one.
     ends = [v for v in range(n) if v != start] if n > 1 and rng.random() < 0.8 else list(range(n))
     return PathProblem(
         n_nodes=n,
@@ -184,7 +184,7 @@ def _budgeted(
 ) -> PathProblem:
     """Each budget a share of what the unbudgeted optimum uses; sometimes a little more, with spreads and a risk."""
     free = solve(replace(problem, costs=(), budgets=(), resources=()))
-    if not free.has_walk:
+    if not free.has_path:
         return problem
     used = consumption_of(problem, free.edges)
     problem = replace(problem, budgets=[int(amount * rng.uniform(*shares)) for amount in used])

@@ -153,7 +153,7 @@ def decide(
         graph, problem, whole = one_order(market, settings.width)
         exact = complete and whole and _is_exact(market, beliefs, ordered=True)
     solution = solve(problem, settings.solver)
-    if not solution.has_walk:
+    if not solution.has_path:
         raise JointError(
             f"{settings.solver} found no policy ({solution.status}): {solution.message or 'no reason given'}"
         )

@@ -119,7 +119,7 @@ def _kept(
         edge_rewards=rewards,
     )
     answer = solvers.solve(problem)
-    if not answer.has_walk:  # to leave everything is a path too
+    if not answer.has_path:  # to leave everything is a path too
         raise BackendError(f"no items of a belief were selected ({answer.status.value}): {answer.message}")
     taken = {edge // 2 for edge in answer.edges if edge % 2 == 0}
     return replace(

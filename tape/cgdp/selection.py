@@ -73,7 +73,7 @@ def select(search: Search) -> Selected | None:
     problem, ids = graph.path_problem(start, left, rounds)
     answer = solvers.solve(problem, episode.config.solver)
     episode.result.solver_seconds += answer.seconds
-    if not answer.has_walk:  # every node is an end, so there is a path, if only that of no step
+    if not answer.has_path:  # every node is an end, so there is a path, if only that of no step
         raise BackendError(f"no search was selected ({answer.status.value}): {answer.message}")
     path = [graph.edge(ids[edge]) for edge in answer.edges]
     size: Problem = {"nodes": problem.n_nodes, "edges": len(problem.edges), "horizon": problem.horizon, "budget": left}

@@ -77,7 +77,7 @@ def _plan_graph(args: argparse.Namespace) -> int:
             print("no edge has a spread in what is capped, so --risk changes nothing")
         if explanation is not None:
             print(_told(explanation, graph, start, ids))
-        if solution.has_walk:
+        if solution.has_path:
             print(f"objective {solution.objective:.12g}")
             for kind, count in used.items():
                 print(f"{kind}: {_amount(kind, count)} of {_amount(kind, caps[kind])}")
@@ -96,7 +96,7 @@ def _plan_graph(args: argparse.Namespace) -> int:
             left=caps,
         )
         print(f"written: {args.draw}")
-    return 0 if solution.has_walk else 1
+    return 0 if solution.has_path else 1
 
 
 def _start(args: argparse.Namespace, graph: PlanGraph) -> str:

@@ -162,12 +162,12 @@ def _options(found: Explanation, one: Tried, ids: Sequence[int], steps: int) -> 
     alone = [need for need in found.budgets if need.least is not None]
     for need in alone:
         assert need.least is not None
-        assert need.walk is not None
-        yield option({need.limit: need.least}, None, need.walk, proven=need.proven)
+        assert need.path is not None
+        yield option({need.limit: need.least}, None, need.path, proven=need.proven)
     joint = found.joint
     if joint is not None and not alone and found.together:
         horizon = joint.horizon + steps if joint.horizon > found.problem.steps else None
-        yield option(found.together, horizon, joint.walk, proven=joint.proven)
+        yield option(found.together, horizon, joint.path, proven=joint.proven)
 
 
 def _of_budgets(episode: Episode, best: Sequence[_Option]) -> str:

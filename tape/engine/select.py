@@ -182,7 +182,7 @@ async def select_path(
     if logged:
         size = {"nodes": problem.n_nodes, "edges": len(problem.edges), "horizon": problem.horizon, "budget": remaining}
         log_selected(episode, selector.name, path, size | {"confidence": found.confidence})
-    if solution.has_walk:
+    if solution.has_path:
         return path
     if solution.status is Status.INFEASIBLE:
         return None
@@ -237,7 +237,7 @@ def try_unknown(
 def log_selected(episode: Episode, selector: str, path: Path, problem: Mapping[str, Any]) -> None:
     """Log what was selected; a path without edges where there is none."""
     start, solution = episode.key(episode.state), path.solution
-    found = solution.has_walk or bool(path.edges)
+    found = solution.has_path or bool(path.edges)
     episode.trace.write(
         PathSelectedEvent(
             selector=selector,

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from unittest.mock import patch
 
 from solvers import PathProblem, PathSolution, Status
-from solvers.answer import with_walk
+from solvers.answer import with_path
 from solvers.errors import BackendError
 from solvers.mathopt_highs import MathOptHighsSolver
 from solvers.worker import WorkerSolver
@@ -60,7 +60,7 @@ class Misbehaving(WorkerSolver):
             print("chatter", flush=True)
             os.write(1, b'{"answer": "of native code"}\n')
             assert sys.stdin.read() == ""
-        return with_walk(problem, [], Status.OPTIMAL)
+        return with_path(problem, [], Status.OPTIMAL)
 
 
 class Unloadable(Misbehaving):
@@ -71,7 +71,7 @@ class Unloadable(Misbehaving):
 
 
 class CutShort(MathOptHighsSolver):
-    """MathOpt's HiGHS, which says of the best walk that it had no time to prove it.
+    """MathOpt's HiGHS, which says of the best path that it had no time to prove it.
 
     In a worker, as every native search: in the process of the tests, which holds a dozen native libraries, HiGHS has
     crashed.

@@ -22,8 +22,8 @@ class Reference(Solver):
         return solve_numpy(problem, time_limit)
 
 
-def same_walk_as_brute_force(problem: PathProblem, solver: str | Solver = "labelling") -> None:
-    """The very walk that enumeration ranks first, tie-break included."""
+def same_path_as_brute_force(problem: PathProblem, solver: str | Solver = "labelling") -> None:
+    """The very path that enumeration ranks first, tie-break included."""
     solution, expected = solve(problem, solver), best(problem)
     assert check(problem, solution) == []
     if expected is None:

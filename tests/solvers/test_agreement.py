@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from solvers import PathProblem, Status, available, check, solve
 from solvers.testing import SolverConformance, layered, risky, small, tight
 from tests.profiles import examples
-from tests.solvers.reference import same_walk_as_brute_force
+from tests.solvers.reference import same_path_as_brute_force
 from tests.solvers.test_networkx import agrees_with_brute_force, without_budgets
 
 BACKENDS = ["cp-sat", "mathopt:scip", "mathopt:highs", "pulp:cbc", "pulp:highs"]
@@ -48,23 +48,23 @@ def problems(draw: Any) -> PathProblem:
 @given(problems())
 @examples(150)
 def test_labelling_agrees_with_brute_force(problem: PathProblem) -> None:
-    same_walk_as_brute_force(problem)
+    same_path_as_brute_force(problem)
 
 
-def _same_walks_at_a_risk(first: int, count: int) -> None:
+def _same_paths_at_a_risk(first: int, count: int) -> None:
     for seed in range(first, first + count):
-        same_walk_as_brute_force(risky(seed))
+        same_path_as_brute_force(risky(seed))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(8))
 def test_labelling_agrees_with_brute_force_at_a_risk(block: int) -> None:
-    _same_walks_at_a_risk(1000 + block * 25, 25)
+    _same_paths_at_a_risk(1000 + block * 25, 25)
 
 
 @pytest.mark.soak
 def test_long_sweep_at_a_risk() -> None:
-    _same_walks_at_a_risk(10_000, 500)
+    _same_paths_at_a_risk(10_000, 500)
 
 
 @given(problems())

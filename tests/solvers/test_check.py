@@ -33,12 +33,12 @@ def test_a_right_answer_passes() -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"status": Status.INFEASIBLE}, "with a walk"),
-        ({"status": Status.TIMEOUT}, "with a walk"),
-        ({"status": Status.ERROR}, "with a walk"),
-        ({"nodes": (), "edges": (), "objective": None, "consumption": ()}, "without a walk"),
-        ({"nodes": (), "status": Status.TIMEOUT}, "without a walk"),
-        ({"nodes": (), "edges": (), "consumption": (), "status": Status.TIMEOUT}, "without a walk"),
+        ({"status": Status.INFEASIBLE}, "with a path"),
+        ({"status": Status.TIMEOUT}, "with a path"),
+        ({"status": Status.ERROR}, "with a path"),
+        ({"nodes": (), "edges": (), "objective": None, "consumption": ()}, "without a path"),
+        ({"nodes": (), "status": Status.TIMEOUT}, "without a path"),
+        ({"nodes": (), "edges": (), "consumption": (), "status": Status.TIMEOUT}, "without a path"),
         ({"nodes": (1, 1, 2)}, "not at the start"),
         ({"nodes": (0, 1)}, "need 3 nodes"),
         ({"nodes": (0, 1, 2, 2)}, "need 3 nodes"),
@@ -72,10 +72,10 @@ def test_more_moves_than_the_horizon() -> None:
     assert any("exceed the horizon 1" in fault for fault in faults)
 
 
-def test_a_negative_budget_refuses_the_empty_walk() -> None:
+def test_a_negative_budget_refuses_the_empty_path() -> None:
     problem = replace(PROBLEM, terminals=[0], budgets=[-1, 1])
     faults = check(problem, PathSolution(Status.OPTIMAL, (), (0,), 0.0, 0.0, (0, 0)))
-    assert faults == ["the walk uses 0 of usd, of which there are -1"]
+    assert faults == ["the path uses 0 of usd, of which there are -1"]
 
 
 def test_budgets_are_compared_as_exact_integers() -> None:
@@ -113,9 +113,9 @@ class TestSolveTrustsNobody:
         assert replace(solution, seconds=0.0) == replace(GOOD, solver="fixed")
         assert solution.seconds >= 0
 
-    def test_a_wrong_answer_becomes_an_error_without_a_walk(self) -> None:
+    def test_a_wrong_answer_becomes_an_error_without_a_path(self) -> None:
         solution = solve(PROBLEM, _Fixed(replace(GOOD, edges=(3, 1), consumption=(12, 10))))
-        assert (solution.status, solution.has_walk, solution.objective) == (Status.ERROR, False, None)
+        assert (solution.status, solution.has_path, solution.objective) == (Status.ERROR, False, None)
         assert "12 of usd" in solution.message
 
     def test_an_exception_becomes_an_error(self) -> None:

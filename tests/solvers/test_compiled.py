@@ -1,4 +1,4 @@
-"""The compiled path agrees with the NumPy path, walk for walk, on problems that reach every stage of its search."""
+"""The compiled path agrees with the NumPy path, path for path, on problems that reach every stage of its search."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from solvers.deadline import Deadline
 from solvers.labelling import answer_of
 from solvers.testing import demanding, layered, plain, tight
 from tests.places import ROOT
-from tests.solvers.reference import Reference, same_walk_as_brute_force
+from tests.solvers.reference import Reference, same_path_as_brute_force
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="the extension was not built")
 
 
 def paths_agree(problem: PathProblem) -> None:
-    """Both give the same walk, or both none."""
+    """Both give the same path, or both none."""
     parts = linear_parts(problem)
     if not can_solve(parts):
         return
@@ -148,7 +148,7 @@ class TestWhatItTakes:
         )  # fmt: skip
         parts = linear_parts(problem)
         assert can_solve(parts)
-        assert search(problem, parts, 5).walks == [(1,)]
+        assert search(problem, parts, 5).paths == [(1,)]
         assert solve(problem).edges == (1,)
 
     @pytest.mark.parametrize("budget", [2**57, 2**58 - 1, 2**58])
@@ -162,9 +162,9 @@ class TestWhatItTakes:
                 budgets=[min(budget, amount * step + 5) for amount in problem.budgets],
             )
             assert can_solve(linear_parts(raised))
-            same_walk_as_brute_force(raised)
+            same_path_as_brute_force(raised)
 
-    def test_a_walk_of_many_whole_budgets_is_not_taken_for_free(self) -> None:
+    def test_a_path_of_many_whole_budgets_is_not_taken_for_free(self) -> None:
         # The unbudgeted optimum uses 64 * 2^58 = 2^64, which is 0 in 64 bits.
         budget = 2**58
         problem = PathProblem(

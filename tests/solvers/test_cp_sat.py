@@ -18,7 +18,7 @@ def test_what_cp_sat_says_is_not_taken_for_more(monkeypatch: pytest.MonkeyPatch,
     cp_model = pytest.importorskip("ortools.sat.python.cp_model")
     monkeypatch.setattr(cp_model.CpSolver, "status_name", lambda *_: said)
     solution = CpSatSolver()._search(CASES[0].problem, None)
-    assert (solution.status, solution.has_walk) == (status, False)
+    assert (solution.status, solution.has_path) == (status, False)
     assert solution.solve_seconds is not None
 
 

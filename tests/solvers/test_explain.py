@@ -23,12 +23,12 @@ from solvers import (
     check,
     explain,
 )
-from solvers.answer import without_walk
-from solvers.testing import Enumeration, risky, small, walks
+from solvers.answer import without_path
+from solvers.testing import Enumeration, paths, risky, small
 
 
 def feasible(problem: PathProblem, **changes: Any) -> bool:
-    return next(walks(replace(problem, **changes)), None) is not None
+    return next(paths(replace(problem, **changes)), None) is not None
 
 
 def short(seed: int, *, with_risk: bool) -> PathProblem:
@@ -42,10 +42,10 @@ def short(seed: int, *, with_risk: bool) -> PathProblem:
     )
 
 
-def simple_walks(problem: PathProblem) -> Iterator[tuple[int, ...]]:
-    """Every walk to a terminal within n - 1 moves, whatever it costs."""
+def simple_paths(problem: PathProblem) -> Iterator[tuple[int, ...]]:
+    """Every path to a terminal within n - 1 moves, whatever it costs."""
     ample = [10**9] * len(problem.budgets)
-    yield from walks(replace(problem, horizon=max(1, problem.n_nodes - 1), budgets=ample, risk=None))
+    yield from paths(replace(problem, horizon=max(1, problem.n_nodes - 1), budgets=ample, risk=None))
 
 
 def least_horizon(problem: PathProblem) -> int | None:
@@ -67,11 +67,11 @@ def agrees_with_enumeration(problem: PathProblem, found: Explanation) -> None:
     assert found.proven
     if feasible(problem):
         assert found.status is Status.FEASIBLE
-        assert found.walk is not None
-        assert check(problem, found.walk) == []
+        assert found.path is not None
+        assert check(problem, found.path) == []
         return
     assert found.status is Status.INFEASIBLE
-    lengths = [len(edges) for edges in simple_walks(problem)]
+    lengths = [len(edges) for edges in simple_paths(problem)]
     assert found.nearest == min(lengths, default=None)
     if not lengths:
         assert found.causes in [(Cause.UNREACHABLE,), (Cause.NO_TERMINAL,)]
@@ -81,9 +81,9 @@ def agrees_with_enumeration(problem: PathProblem, found: Explanation) -> None:
     assert horizon.least == least_horizon(problem)
     assert [need.least for need in found.budgets] == [least_budget(problem, k) for k in range(len(problem.budgets))]
     for need, changes in _relaxed(problem, found):
-        assert (need.walk is None) == (need.least is None)
-        if need.walk is not None:
-            assert check(replace(problem, **changes), need.walk) == []
+        assert (need.path is None) == (need.least is None)
+        if need.path is not None:
+            assert check(replace(problem, **changes), need.path) == []
     assert (Cause.HORIZON in found.causes) == (found.nearest > problem.horizon or horizon.least is not None)
     assert (Cause.BUDGET in found.causes) == (found.nearest <= problem.horizon or horizon.least is None)
     _joint_is_minimal(problem, found)
@@ -104,7 +104,7 @@ def _joint_is_minimal(problem: PathProblem, found: Explanation) -> None:
     if joint is None:
         return
     relaxed = replace(problem, horizon=joint.horizon, budgets=joint.budgets)
-    assert check(relaxed, joint.walk) == []
+    assert check(relaxed, joint.path) == []
     assert joint.horizon == (found.nearest if too_short else problem.horizon)
     assert not too_short or not feasible(problem, horizon=joint.horizon - 1, budgets=[10**9] * len(joint.budgets))
     for k, (budget, new) in enumerate(zip(problem.budgets, joint.budgets, strict=True)):
@@ -199,7 +199,7 @@ class TestText:
             "2 moves would do with the budgets as they are.",
         ]
 
-    def test_the_horizon_and_budgets_that_allow_only_a_longer_walk(self) -> None:
+    def test_the_horizon_and_budgets_that_allow_only_a_longer_path(self) -> None:
         assert said(replace(TWO_WAYS, horizon=1, budgets=[9, 6])) == [
             "No path from node 0 reaches a goal within 1 move: the nearest takes 2 (1 more).",
             "With the budgets as they are it takes 3 moves (2 more).",
@@ -286,7 +286,7 @@ class TestText:
         assert (found.horizon, found.causes, found.proven) == (None, (Cause.BUDGET,), True)
         assert "horizon" not in str(found)
 
-    def test_to_dict_holds_the_walks(self) -> None:
+    def test_to_dict_holds_the_paths(self) -> None:
         data = json.loads(json.dumps(explain(replace(TWO_WAYS, budgets=[9, 1]), solver=Enumeration()).to_dict()))
         assert (data["status"], data["causes"], data["proven"]) == ("INFEASIBLE", ["budget"], True)
         assert data["budgets"][0]["least"] == 10
@@ -335,7 +335,7 @@ def _claims_only_what_is_true(problem: PathProblem, found: Explanation) -> None:
     if found.horizon is not None:
         _no_false_need(found.horizon, least_horizon(problem))
     if found.joint is not None:
-        assert check(replace(problem, horizon=found.joint.horizon, budgets=found.joint.budgets), found.joint.walk) == []
+        assert check(replace(problem, horizon=found.joint.horizon, budgets=found.joint.budgets), found.joint.path) == []
 
 
 def _no_false_need(need: Any, true: int | None) -> None:
@@ -348,7 +348,7 @@ def _no_false_need(need: Any, true: int | None) -> None:
         assert need.at_least <= true
 
 
-@pytest.mark.parametrize("then", [without_walk(Status.TIMEOUT), RuntimeError("out of luck")], ids=["timeout", "error"])
+@pytest.mark.parametrize("then", [without_path(Status.TIMEOUT), RuntimeError("out of luck")], ids=["timeout", "error"])
 @pytest.mark.slow
 def test_what_is_cut_short_is_never_claimed(then: PathSolution | Exception) -> None:
     open_ends = 0

@@ -1,4 +1,4 @@
-"""Horizons beyond what the best walks need: the same walks as enumeration finds, at no cost, on the exact grid."""
+"""Horizons beyond what the best paths need: the same paths as enumeration finds, at no cost, on the exact grid."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from solvers.errors import TooLargeError
 from solvers.grid import score_grid, tail_weight
 from solvers.horizon import useful_moves
 from solvers.testing import risky, small, tight
-from solvers.testing.brute_force import ranking, walks
-from tests.solvers.reference import Reference, same_walk_as_brute_force
+from solvers.testing.brute_force import paths, ranking
+from tests.solvers.reference import Reference, same_path_as_brute_force
 from tests.solvers.test_agreement import needs
 
 BACKENDS = ["networkx", "cp-sat", "mathopt:scip", "mathopt:highs", "pulp:cbc", "pulp:highs"]
 ENUMERATED = 6
-"""Walks of up to so many moves are enumerated."""
+"""Paths of up to so many moves are enumerated."""
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def drawn(seed: int, *, costly: bool) -> PathProblem:
-    """A problem of at most 5 nodes with a horizon up to 10**18; with `costly` all its walks can be enumerated."""
+    """A problem of at most 5 nodes with a horizon up to 10**18; with `costly` all its paths can be enumerated."""
     rng = random.Random(f"horizon-{seed}-{costly}")
     n = rng.randint(2, 5)
     edges = [(rng.randrange(n), rng.randrange(n)) for _ in range(rng.randint(1, 6))]
@@ -82,13 +82,13 @@ def worth(problem: PathProblem, edges: tuple[int, ...]) -> Fraction:
 
 
 def ranked(problem: PathProblem) -> list[tuple[Fraction, int, tuple[int, ...]]]:
-    """All walks of up to `ENUMERATED` moves, best first: loss, moves, edges."""
-    enumerated = walks(replace(problem, horizon=min(problem.horizon, ENUMERATED)))
+    """All paths of up to `ENUMERATED` moves, best first: loss, moves, edges."""
+    enumerated = paths(replace(problem, horizon=min(problem.horizon, ENUMERATED)))
     return sorted((-worth(problem, edges), len(edges), edges) for edges in enumerated)
 
 
 def agrees(problem: PathProblem, solver: object = "labelling") -> str:
-    """The answer is the first walk of all; says how it came out."""
+    """The answer is the first path of all; says how it came out."""
     answer = solve(problem, solver)  # type: ignore[arg-type]
     assert check(problem, answer) == [], problem
     expected = ranked(problem)
@@ -110,7 +110,7 @@ def agrees(problem: PathProblem, solver: object = "labelling") -> str:
             assert -worth(problem, answer.edges) - best[0] <= Fraction(1, 10**11) * abs(best[0]), problem
         return f"complete, {'discounted' if problem.discount < 1 else 'plain'}"
     assert (-worth(problem, answer.edges), len(answer.edges)) <= expected[0][:2], problem
-    return "no shorter walk is better"
+    return "no shorter path is better"
 
 
 def sweep(first: int, count: int, solver: object = "labelling") -> Counter[str]:
@@ -123,7 +123,7 @@ def sweep(first: int, count: int, solver: object = "labelling") -> Counter[str]:
     return ends
 
 
-def test_long_horizons_give_the_walks_of_enumeration() -> None:
+def test_long_horizons_give_the_paths_of_enumeration() -> None:
     ends = sweep(0, 60)
     assert ends["complete, plain"] >= 20, ends
     assert ends["complete, discounted"] >= 8, ends
@@ -157,20 +157,20 @@ def test_so_they_do_with_every_backend(solver: str) -> None:
 
 
 @pytest.mark.usefixtures("always")
-def test_short_horizons_with_steps_left_out_give_the_same_walks() -> None:
+def test_short_horizons_with_steps_left_out_give_the_same_paths() -> None:
     short_horizons(0, 25)
 
 
 def short_horizons(first: int, count: int) -> None:
-    """The walks of enumeration, by both objectives."""
+    """The paths of enumeration, by both objectives."""
     for seed in range(first, first + count):
         for make in (small, tight, risky):
-            same_walk_as_brute_force(make(seed))
-            same_walk_as_brute_force(replace(make(seed), objective="visit"))
+            same_path_as_brute_force(make(seed))
+            same_path_as_brute_force(replace(make(seed), objective="visit"))
 
 
 @pytest.mark.usefixtures("always")
-def test_the_k_best_walks_keep_their_order() -> None:
+def test_the_k_best_paths_keep_their_order() -> None:
     for seed in range(60):
         problem = small(seed)
         expected = [edges for _, edges in ranking(problem)]

@@ -1,4 +1,4 @@
-"""The k best walks are the first k of all walks, sorted; by one search, and by Lawler's partition."""
+"""The k best paths are the first k of all paths, sorted; by one search, and by Lawler's partition."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from solvers import (
     k_best,
     solve,
 )
-from solvers.answer import with_walk, without_walk
+from solvers.answer import with_path, without_path
 from solvers.testing import Enumeration, endless, layered, ranking, risky, small, tight
 
 COUNTS = (1, 2, 5, 50)
-MANY = small(3030)  # 522 walks
+MANY = small(3030)  # 522 paths
 
 Make = Callable[[int], PathProblem]
 
@@ -37,35 +37,35 @@ def without_extension(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("solvers.compiled.AVAILABLE", False)
 
 
-def agrees_with_brute_force(problem: PathProblem, k: int, all_walks: list[tuple[int, ...]]) -> None:
-    """The very walks, in their order, and the right word on whether there are more."""
+def agrees_with_brute_force(problem: PathProblem, k: int, all_paths: list[tuple[int, ...]]) -> None:
+    """The very paths, in their order, and the right word on whether there are more."""
     found = k_best(problem, k)
-    assert [one.edges for one in found] == all_walks[:k], problem
-    assert found.status is (Status.OPTIMAL if all_walks else Status.INFEASIBLE)
+    assert [one.edges for one in found] == all_paths[:k], problem
+    assert found.status is (Status.OPTIMAL if all_paths else Status.INFEASIBLE)
     for one in found:
         assert check(problem, one) == []
         assert (one.status, one.bound) == (Status.OPTIMAL, one.objective)
 
 
-def sweep(make: Make, seeds: range, most_walks: int) -> None:
-    """Several k for each problem, up to `most_walks`; also more than there are walks."""
+def sweep(make: Make, seeds: range, most_paths: int) -> None:
+    """Several k for each problem, up to `most_paths`; also more than there are paths."""
     for seed in seeds:
         problem = make(seed)
-        all_walks = [edges for _, edges in ranking(problem)]
-        for k in (*COUNTS, len(all_walks) + 1):
-            if k <= most_walks:
-                agrees_with_brute_force(problem, k, all_walks)
+        all_paths = [edges for _, edges in ranking(problem)]
+        for k in (*COUNTS, len(all_paths) + 1):
+            if k <= most_paths:
+                agrees_with_brute_force(problem, k, all_paths)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [small, tight, risky])
-def test_one_search_finds_the_walks_that_brute_force_ranks_first(make: Make) -> None:
-    sweep(make, range(3000, 3060), most_walks=200)
+def test_one_search_finds_the_paths_that_brute_force_ranks_first(make: Make) -> None:
+    sweep(make, range(3000, 3060), most_paths=200)
 
 
 @pytest.mark.parametrize("make", [small, tight, risky])
 def test_the_partition_finds_them_with_the_reference(make: Make, without_extension: None) -> None:
-    sweep(make, range(3000, 3008), most_walks=40)
+    sweep(make, range(3000, 3008), most_paths=40)
 
 
 @pytest.mark.slow
@@ -73,9 +73,9 @@ def test_the_partition_finds_them_with_the_reference(make: Make, without_extensi
 def test_the_partition_finds_them_with_another_solver(make: Make) -> None:
     for seed in range(3100, 3106):
         problem = make(seed)
-        all_walks = [edges for _, edges in ranking(problem)][:6]
+        all_paths = [edges for _, edges in ranking(problem)][:6]
         found = k_best(problem, 6, Enumeration())
-        assert [one.edges for one in found] == all_walks
+        assert [one.edges for one in found] == all_paths
         assert {one.solver for one in found} <= {"enumeration"}
 
 
@@ -97,17 +97,17 @@ def test_the_partition_finds_their_objectives_with_cp_sat() -> None:
 @pytest.mark.soak
 def test_long_sweep_of_one_search() -> None:
     for make in (small, tight, risky):
-        sweep(make, range(30_000, 30_400), most_walks=5000)
+        sweep(make, range(30_000, 30_400), most_paths=5000)
 
 
 @pytest.mark.soak
 def test_long_sweep_of_the_partition(without_extension: None) -> None:
     for make in (small, tight, risky):
-        sweep(make, range(40_000, 40_170), most_walks=200)
+        sweep(make, range(40_000, 40_170), most_paths=200)
 
 
 def grid(seed: int, side: int = 5) -> PathProblem:
-    """A loosely directed grid, with far more walks than can be listed, and two budgets that bind."""
+    """A loosely directed grid, with far more paths than can be listed, and two budgets that bind."""
     rng = random.Random(seed)
     cells = [(x, y) for y in range(side) for x in range(side)]
     edges = [
@@ -139,7 +139,7 @@ def test_both_ways_agree_where_enumeration_cannot_follow() -> None:
         problem = grid(seed)
         one, other = k_best(problem, 12), k_best(problem, 12, Wrapped())
         assert len(one) == 12
-        assert [walk.edges for walk in one] == [walk.edges for walk in other]
+        assert [path.edges for path in one] == [path.edges for path in other]
         assert one[0].edges == solve(problem).edges
 
 
@@ -160,10 +160,10 @@ class TestKBest:
             k_best(self.problem, k)  # type: ignore[arg-type]
         assert (raised.value.field, raised.value.index, raised.value.value) == ("k", None, k)
 
-    def test_a_count_beyond_all_walks_gives_all(self) -> None:
-        all_walks = [edges for _, edges in ranking(self.problem)]
-        assert len(all_walks) > 500
-        assert [one.edges for one in k_best(self.problem, 10**30)] == all_walks
+    def test_a_count_beyond_all_paths_gives_all(self) -> None:
+        all_paths = [edges for _, edges in ranking(self.problem)]
+        assert len(all_paths) > 500
+        assert [one.edges for one in k_best(self.problem, 10**30)] == all_paths
 
     def test_bad_limits_are_refused_as_in_solve(self) -> None:
         with pytest.raises(ProblemError):
@@ -211,12 +211,12 @@ class Scripted(Solver):
 
 
 def hopeless(problem: PathProblem) -> PathSolution:
-    return without_walk(Status.TIMEOUT)
+    return without_path(Status.TIMEOUT)
 
 
 def unproved(problem: PathProblem) -> PathSolution:
     answer = Enumeration()._solve(problem, None)
-    return replace(answer, status=Status.FEASIBLE, bound=None) if answer.has_walk else hopeless(problem)
+    return replace(answer, status=Status.FEASIBLE, bound=None) if answer.has_path else hopeless(problem)
 
 
 def broken(problem: PathProblem) -> PathSolution:
@@ -227,13 +227,13 @@ class TestCutShort:
     problem = MANY
 
     def claims_are_true(self, found: KBest) -> None:
-        """What is proved has its place in the ranking; no walk but those before beats a bound."""
+        """What is proved has its place in the ranking; no path but those before beats a bound."""
         expected = [(float(objective), edges) for objective, edges in ranking(self.problem)[:40]]
         for rank, one in enumerate(found):
             assert check(self.problem, one) == []
             if one.status is Status.OPTIMAL:
-                assert [walk.edges for walk in found[: rank + 1]] == [edges for _, edges in expected[: rank + 1]]
-            before = {walk.edges for walk in found[:rank]}
+                assert [path.edges for path in found[: rank + 1]] == [edges for _, edges in expected[: rank + 1]]
+            before = {path.edges for path in found[:rank]}
             left = max(objective for objective, edges in expected if edges not in before)
             assert one.bound is None or one.bound >= left - 1e-9
 
@@ -247,7 +247,7 @@ class TestCutShort:
         proved = [one.status is Status.OPTIMAL for one in found]
         assert found.status is (Status.OPTIMAL if all(proved) and len(found) == 8 else Status.FEASIBLE)
 
-    def test_the_first_walks_stay_proved(self) -> None:
+    def test_the_first_paths_stay_proved(self) -> None:
         found = k_best(self.problem, 8, Scripted(20, hopeless))
         assert found.status is Status.FEASIBLE
         assert found[0].status is Status.OPTIMAL
@@ -263,7 +263,7 @@ class TestCutShort:
         assert len(found) >= 1
         self.claims_are_true(found)
 
-    def test_a_walk_that_fails_its_check_is_not_handed_out(self) -> None:
+    def test_a_path_that_fails_its_check_is_not_handed_out(self) -> None:
         def lying(problem: PathProblem) -> PathSolution:
             return replace(Enumeration()._solve(problem, None), objective=1e6, bound=1e6)
 
@@ -271,7 +271,7 @@ class TestCutShort:
         assert (found.status, len(found)) == (Status.ERROR, 0)
         assert "failed its check" in found.message
 
-    def test_a_time_limit_ends_the_compiled_search_with_walks_and_a_bound(self) -> None:
+    def test_a_time_limit_ends_the_compiled_search_with_paths_and_a_bound(self) -> None:
         problem = endless(1)
         found = k_best(problem, 20, time_limit=0.2)
         assert found.status in (Status.FEASIBLE, Status.TIMEOUT)
@@ -290,11 +290,11 @@ class TestCutShort:
         assert all(check(problem, one) == [] for one in found)
 
 
-def test_a_walk_of_the_full_horizon_has_no_continuation() -> None:
+def test_a_path_of_the_full_horizon_has_no_continuation() -> None:
     problem = PathProblem(1, [(0, 0), (0, 0)], [1.0], [], [], start=0, terminals=[0], horizon=2)
     expected = [(), (0,), (1,), (0, 0), (0, 1), (1, 0), (1, 1)]
     for solver in ("labelling", Enumeration()):
         found = k_best(problem, 100, solver)
         assert [one.edges for one in found] == expected
-        empty = with_walk(problem, (), Status.OPTIMAL)
+        empty = with_path(problem, (), Status.OPTIMAL)
         assert found[0] == replace(empty, seconds=found.seconds, solver=found[0].solver)

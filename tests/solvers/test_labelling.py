@@ -8,7 +8,7 @@ import pytest
 
 from solvers import PathProblem, Solver, Status, check, solve
 from solvers.testing import SolverConformance, demanding, endless, layered, risky, small, tight
-from tests.solvers.reference import Reference, same_walk_as_brute_force
+from tests.solvers.reference import Reference, same_path_as_brute_force
 
 MISSING = "solvers.compiled.AVAILABLE"
 
@@ -24,7 +24,7 @@ class TestWithoutTheExtension(SolverConformance):
     def _no_extension(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(MISSING, False)
 
-    def test_the_walks_are_those_of_the_extension(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_paths_are_those_of_the_extension(self, monkeypatch: pytest.MonkeyPatch) -> None:
         problems = [demanding(seed) for seed in range(2000, 2010)]
         without = [solve(problem) for problem in problems]
         monkeypatch.setattr(MISSING, True)
@@ -38,18 +38,18 @@ BOTH = pytest.mark.parametrize("solver", ["labelling", Reference()], ids=["label
 @pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("block", range(6))
-def test_the_walk_is_the_one_that_brute_force_ranks_first(solver: str | Solver, block: int) -> None:
+def test_the_path_is_the_one_that_brute_force_ranks_first(solver: str | Solver, block: int) -> None:
     for seed in range(1000 + block * 15, 1000 + block * 15 + 15):
         for make in (small, tight, risky):
-            same_walk_as_brute_force(make(seed), solver)
+            same_path_as_brute_force(make(seed), solver)
 
 
 @pytest.mark.soak
 @BOTH
 def test_long_sweep_against_brute_force(solver: str | Solver) -> None:
     for seed in range(10_000, 11_250):
-        same_walk_as_brute_force(small(seed), solver)
-        same_walk_as_brute_force(tight(seed), solver)
+        same_path_as_brute_force(small(seed), solver)
+        same_path_as_brute_force(tight(seed), solver)
 
 
 class TestTieBreak:
@@ -81,7 +81,7 @@ class TestTieBreak:
         assert solve(tied).edges == (0, 1, 2)
         assert solve(replace(tied, rewards=[0, 0.3, 0, 0.1, 0.2, 0])).edges == (0, 1, 2)
 
-    def test_the_smallest_edges_win_over_an_equal_walk_that_spends_less(self) -> None:
+    def test_the_smallest_edges_win_over_an_equal_path_that_spends_less(self) -> None:
         problem = PathProblem(
             n_nodes=3, edges=[(0, 1), (0, 1), (1, 2), (1, 2)], rewards=[0, 1, 1], costs=[[3], [1], [9], [1]],
             budgets=[4], start=0, terminals=[2], horizon=2,
@@ -110,7 +110,7 @@ class TestLargeNumbers:
                 costs=[[cost * factor + (cost > 0) for cost in row] for row in problem.costs],
                 budgets=[budget * factor + 5 for budget in problem.budgets],
             )
-            same_walk_as_brute_force(raised)
+            same_path_as_brute_force(raised)
 
     @pytest.mark.parametrize("factor", [1e-200, 1e-12, 1e9, 1e200])
     def test_scaled_rewards_change_nothing(self, factor: float) -> None:
@@ -147,13 +147,13 @@ def test_more_resources_than_the_extension_takes(times: int) -> None:
 @pytest.mark.parametrize("discount", [0.999, 0.7, 0.05, 1e-9])
 def test_discounts(discount: float) -> None:
     for seed in range(40):
-        same_walk_as_brute_force(replace(tight(seed), discount=discount))
+        same_path_as_brute_force(replace(tight(seed), discount=discount))
 
 
 class TestTimeLimit:
     problem = endless(0)
 
-    def test_a_hard_search_is_stopped_with_a_walk_and_a_bound(self) -> None:
+    def test_a_hard_search_is_stopped_with_a_path_and_a_bound(self) -> None:
         solution = solve(self.problem, time_limit=1.0)
         assert solution.status is Status.FEASIBLE
         assert check(self.problem, solution) == []
@@ -168,7 +168,7 @@ class TestTimeLimit:
         assert long.bound <= short.bound
         assert (long.objective or 0) >= (short.objective or 0)
 
-    def test_a_tiny_limit_is_a_timeout_or_a_walk(self) -> None:
+    def test_a_tiny_limit_is_a_timeout_or_a_path(self) -> None:
         for limit in (1e-300, 1e-6, 1e-4, 1e-3, 1e-2):
             solution = solve(self.problem, time_limit=limit)
             assert solution.status in (Status.TIMEOUT, Status.FEASIBLE)

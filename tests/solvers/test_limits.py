@@ -31,7 +31,7 @@ from solvers import (
     k_best,
     solve,
 )
-from solvers.answer import with_walk
+from solvers.answer import with_path
 from solvers.compiled import AVAILABLE
 from solvers.deadline import Deadline
 from solvers.errors import LateError, TooLargeError
@@ -117,7 +117,7 @@ class TestTime:
         finally:
             stop_workers()
 
-    def test_many_good_walks_come_back_in_time(self) -> None:
+    def test_many_good_paths_come_back_in_time(self) -> None:
         edges = [(node, node + 1) for node in range(20) for _ in range(3)]
         problem = PathProblem(21, edges, [1.0] * 21, [], [], 0, [20], 20)
         found = k_best(problem, 10**6, time_limit=LIMIT)
@@ -179,7 +179,7 @@ class TestMemory:
         monkeypatch.setattr("solvers.numpy_sweep._COLUMNS", 10**9)
         answer = solve(problem, Reference())
         assert answer.status in (Status.FEASIBLE, Status.ERROR)
-        assert "partial walks" in answer.message
+        assert "partial paths" in answer.message
 
     def test_a_model_that_would_not_fit_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("solvers.memory.MEMORY_CAP", 20 * 2**20)
@@ -242,7 +242,7 @@ class TestExtremeValues:
             terminals=[1], horizon=10**18, spreads=[[3 * size], [size]], risk=Risk(0.2, "any"),
         )  # fmt: skip
         assert solve(problem).edges == (1,)
-        faults = check(problem, with_walk(problem, (0,), Status.FEASIBLE))
+        faults = check(problem, with_path(problem, (0,), Status.FEASIBLE))
         assert "standard deviation 3e+400" in faults[0]
 
     @pytest.mark.parametrize("value", [10**400, math.nan, math.inf, -(10**400), "1", None])

@@ -31,7 +31,7 @@ def agrees_with_brute_force(problem: PathProblem) -> None:
 def test_hand_made_problem(example: Case) -> None:
     solution = solve(example.problem, "networkx")
     if example.objective is None:
-        assert (solution.status, solution.has_walk) == (Status.INFEASIBLE, False)
+        assert (solution.status, solution.has_path) == (Status.INFEASIBLE, False)
     else:
         assert solution.status is Status.OPTIMAL, solution.message
         assert solution.objective == pytest.approx(example.objective, rel=1e-9)

@@ -14,7 +14,7 @@ from tests.solvers.test_visit import CIRCLE, visiting
 FREE = replace(CIRCLE, horizon=None)
 
 
-def test_the_best_walk_is_that_of_enough_moves() -> None:
+def test_the_best_path_is_that_of_enough_moves() -> None:
     answered = 0
     for seed in range(150):
         problem = replace(visiting(seed), horizon=None)

@@ -9,15 +9,15 @@ from solvers import Status, check, solve
 from solvers.deadline import Deadline
 from solvers.numpy_dominance import undominated
 from solvers.testing import layered, tight
-from tests.solvers.reference import Reference, same_walk_as_brute_force
+from tests.solvers.reference import Reference, same_path_as_brute_force
 
 
 @pytest.mark.parametrize("block", range(4))
-def test_a_narrow_beam_comes_to_the_same_walk(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_narrow_beam_comes_to_the_same_path(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("solvers.numpy_labelling._FIRST_WIDTH", 1)
     monkeypatch.setattr("solvers.numpy_labelling._GROWTH", 2)
     for seed in range(2000 + block * 25, 2000 + block * 25 + 25):
-        same_walk_as_brute_force(tight(seed), Reference())
+        same_path_as_brute_force(tight(seed), Reference())
 
 
 class _Countdown(Deadline):
@@ -52,9 +52,9 @@ class TestTimeLimit:
     def test_being_stopped_at_once_leaves_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("solvers.numpy_labelling.Deadline", lambda seconds: _Countdown(0))
         solution = solve(layered(3, n=40, horizon=15), Reference(), time_limit=1.0)
-        assert (solution.status, solution.has_walk) == (Status.TIMEOUT, False)
+        assert (solution.status, solution.has_path) == (Status.TIMEOUT, False)
 
-    def test_being_stopped_on_the_way_leaves_a_walk(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_being_stopped_on_the_way_leaves_a_path(self, monkeypatch: pytest.MonkeyPatch) -> None:
         ends = set()
         for looks in range(0, 600, 10):
             monkeypatch.setattr("solvers.numpy_labelling.Deadline", lambda seconds, looks=looks: _Countdown(looks))

@@ -139,4 +139,4 @@ def test_a_time_limit_must_be_positive(limit: float) -> None:
 
 
 def test_an_infinite_time_limit_is_none() -> None:
-    assert solve(PathProblem(**GOOD), time_limit=float("inf")).has_walk
+    assert solve(PathProblem(**GOOD), time_limit=float("inf")).has_path

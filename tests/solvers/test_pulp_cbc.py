@@ -60,7 +60,7 @@ def _answering(monkeypatch: pytest.MonkeyPatch, first_line: str) -> None:
 def test_what_cbc_says_is_not_taken_for_more(monkeypatch: pytest.MonkeyPatch, line: str, status: Status) -> None:
     _answering(monkeypatch, line)
     solution = CbcSolver()._search(PROBLEM, 60.0)
-    assert (solution.status, solution.has_walk) == (status, False)
+    assert (solution.status, solution.has_path) == (status, False)
 
 
 @pytest.mark.parametrize("line", ["Unbounded - objective value 0", "gibberish of several words"])

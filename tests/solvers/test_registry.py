@@ -21,7 +21,7 @@ from solvers import (
     get,
     solve,
 )
-from solvers.answer import without_walk
+from solvers.answer import without_path
 
 PROBLEM = PathProblem(1, [], [1.0], [], [], start=0, terminals=[0], horizon=1)
 
@@ -33,7 +33,7 @@ class Plugin(Solver):
     summary: ClassVar[str] = "always gives up"
 
     def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
-        return without_walk(Status.TIMEOUT)
+        return without_path(Status.TIMEOUT)
 
 
 class Lacking(Plugin):

@@ -28,7 +28,7 @@ from solvers import (
     variance_of,
 )
 from solvers.risk import SCALE, keeps, least_budget, variance_limit
-from solvers.testing import Enumeration, best, risky, small, walks
+from solvers.testing import Enumeration, best, paths, risky, small
 from tests.profiles import examples
 
 # Two ways to the terminal: sure and poor, or rich with a spread of 3 and 4, hence 5 for the whole way.
@@ -196,7 +196,7 @@ class TestSolve:
         assert solve(careful, Enumeration()).edges == (0, 1)
         assert solve(careful, Enumeration(), risk=0.1).edges == (2, 3)
 
-    def test_a_walk_that_meets_the_limit_exactly_is_kept(self) -> None:
+    def test_a_path_that_meets_the_limit_exactly_is_kept(self) -> None:
         risk = Risk(0.2, Assumption.ANY)  # the factor is 2
         assert solve(replace(PROBLEM, budgets=[20]), Enumeration(), risk=risk).edges == (2, 3)
         assert solve(replace(PROBLEM, budgets=[19]), Enumeration(), risk=risk).edges == (0, 1)
@@ -233,40 +233,40 @@ class TestCheck:
         assert check(PROBLEM, self.ANSWER) == []
         assert check(replace(PROBLEM, risk=Risk(0.1)), self.ANSWER) == []
         assert check(replace(PROBLEM, risk=Risk(0.05)), self.ANSWER) == [
-            "the walk stays within 18 of usd with too small a probability: mean 10, standard deviation 5, and 1.645 of "
+            "the path stays within 18 of usd with too small a probability: mean 10, standard deviation 5, and 1.645 of "
             "those must fit above the mean for a risk of 0.05 (normal)"
         ]
 
     def test_a_mean_above_the_budget_is_told_once(self) -> None:
         problem = replace(PROBLEM, budgets=[9], risk=Risk(0.05))
-        assert check(problem, self.ANSWER) == ["the walk uses 10 of usd, of which there are 9"]
+        assert check(problem, self.ANSWER) == ["the path uses 10 of usd, of which there are 9"]
 
     @pytest.mark.slow
     @pytest.mark.parametrize("block", range(4))
-    def test_it_accepts_exactly_the_walks_that_enumeration_does(self, block: int) -> None:
+    def test_it_accepts_exactly_the_paths_that_enumeration_does(self, block: int) -> None:
         for seed in range(block * 20, block * 20 + 20):
             problem = risky(seed)
-            kept = set(walks(problem))
-            for edges in walks(replace(problem, risk=None)):
+            kept = set(paths(problem))
+            for edges in paths(replace(problem, risk=None)):
                 answer = solve(replace(problem, risk=None), _Given(edges))
                 assert (check(problem, answer) == []) == (edges in kept), (problem, edges)
 
 
 class _Given(Enumeration):
-    """Answers with one walk, whatever is asked."""
+    """Answers with one path, whatever is asked."""
 
     def __init__(self, edges: tuple[int, ...]) -> None:
         self._edges = edges
 
     def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
-        from solvers.answer import with_walk
+        from solvers.answer import with_path
 
-        return with_walk(problem, self._edges, Status.FEASIBLE)
+        return with_path(problem, self._edges, Status.FEASIBLE)
 
 
 @pytest.mark.slow
 def test_the_instances_are_what_they_are_for() -> None:
-    """Many have a walk, and in many of those the spread, not the mean, decides which is the best."""
+    """Many have a path, and in many of those the spread, not the mean, decides which is the best."""
     pairs = [(best(problem), best(replace(problem, risk=None))) for problem in map(risky, range(200))]
     assert sum(kept is not None for kept, _ in pairs) > 80
     assert sum(kept != plain for kept, plain in pairs) > 40
@@ -277,7 +277,7 @@ DRAWS = 20_000
 
 
 def _violations(problem: PathProblem, draw: Any) -> list[float]:
-    """For each resource, how often the solver's walk exceeds the budget if costs are drawn by `draw(means, sds)`."""
+    """For each resource, how often the solver's path exceeds the budget if costs are drawn by `draw(means, sds)`."""
     edges = solve(problem, Enumeration()).edges
     frequencies = []
     for k, budget in enumerate(problem.budgets):
@@ -344,13 +344,13 @@ class TestTheGuarantee:
         assert float((totals > budget).mean()) > 0.25
 
 
-def test_a_risk_never_admits_a_walk_that_the_plain_budgets_refuse() -> None:
+def test_a_risk_never_admits_a_path_that_the_plain_budgets_refuse() -> None:
     rng = random.Random(5)
     for seed in range(100):
         problem = small(seed)
         spreads = [[rng.randint(0, 3) for _ in problem.budgets] for _ in problem.edges]
-        kept = set(walks(replace(problem, spreads=spreads, risk=Risk(0.3))))
-        assert kept <= set(walks(problem))
+        kept = set(paths(replace(problem, spreads=spreads, risk=Risk(0.3))))
+        assert kept <= set(paths(problem))
         assert all(
             amount <= budget
             for edges in kept

@@ -15,13 +15,13 @@ from solvers.testing import layered, risky, small, tight
 from tests.profiles import examples
 
 
-def next_problem(rng: random.Random, problem: PathProblem, walk: tuple[int, ...]) -> PathProblem:
-    """What may follow: the start moves along the walk, and up to three things about the graph change."""
+def next_problem(rng: random.Random, problem: PathProblem, path: tuple[int, ...]) -> PathProblem:
+    """What may follow: the start moves along the path, and up to three things about the graph change."""
     edges, costs = list(problem.edges), [list(row) for row in problem.costs]
     rewards, terminals = list(problem.rewards), set(problem.terminals)
     nodes, start, horizon, budgets = problem.n_nodes, problem.start, problem.horizon, list(problem.budgets)
     if rng.random() < 0.8:
-        for edge in walk[: rng.randint(0, 3)]:
+        for edge in path[: rng.randint(0, 3)]:
             start, horizon = problem.edges[edge][1], horizon - 1
             budgets = [have - cost for have, cost in zip(budgets, problem.costs[edge], strict=True)]
     for _ in range(rng.randint(0, 3)):
@@ -109,7 +109,7 @@ def test_budgets_may_grow_by_any_factor() -> None:
                 assert same(session.solve(problem), solve(problem))
 
 
-def test_the_last_walk_may_no_longer_fit_from_where_the_start_is_now() -> None:
+def test_the_last_path_may_no_longer_fit_from_where_the_start_is_now() -> None:
     for seed in (50, 70, 284, *range(295, 300)):
         rng, session, problem = random.Random(seed), Session(), medium(seed)
         for _ in range(5):
@@ -148,7 +148,7 @@ def test_a_later_solve_looks_at_fewer_arcs() -> None:
     memory = new_memory()
     first = search(problem, linear_parts(problem), 1, Deadline(None), memory)
     again = search(problem, linear_parts(problem), 1, Deadline(None), memory)
-    assert again.walks == first.walks
+    assert again.paths == first.paths
     assert again.arcs < first.arcs / 4
 
 

@@ -20,7 +20,7 @@ def a_problem(seed: int, resources: int, share: float, *, discount: float = 1.0,
     Args:
         seed: Of all that is drawn.
         resources: K.
-        share: Of what a walk of all steps uses on average, as the budgets.
+        share: Of what a path of all steps uses on average, as the budgets.
         discount: As the problem's.
         risk: Whether costs have spreads, and the problem a risk.
     """
@@ -60,7 +60,7 @@ def test_the_answers_are_those_of_the_numpy_version(resources: int, share: float
         assert told(solve(problem)) == told(solve_numpy(problem, None))
 
 
-def test_budgets_that_no_walk_keeps_together() -> None:
+def test_budgets_that_no_path_keeps_together() -> None:
     """Three moves or more are needed, each takes 10 of both budgets together, and there are 28."""
     edges = [(v, (v + step) % 12) for v in range(12) for step in (1, 2, 3, 5, 7)]
     rng = random.Random(0)

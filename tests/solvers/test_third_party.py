@@ -11,7 +11,7 @@ from tests.places import ROOT
 
 MODULE = """
 from solvers import PathSolution, Status
-from solvers.answer import without_walk
+from solvers.answer import without_path
 from solvers.base import Solver
 
 
@@ -20,7 +20,7 @@ class Pessimist(Solver):
     summary = "gives up"
 
     def _solve(self, problem, time_limit):
-        return without_walk(Status.TIMEOUT)
+        return without_path(Status.TIMEOUT)
 """
 
 USE = """

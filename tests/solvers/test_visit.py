@@ -37,14 +37,14 @@ def visiting(seed: int, problem: PathProblem | None = None) -> PathProblem:
 
 
 def agree(problem: PathProblem) -> None:
-    """The four best walks are those of enumeration, in order."""
+    """The four best paths are those of enumeration, in order."""
     expected = ranking(problem)[:4]
     found = k_best(problem, 4)
     assert [one.edges for one in found] == [edges for _, edges in expected]
     assert all(check(problem, one) == [] for one in found)
     best = solve(problem)
     assert best.edges == (expected[0][1] if expected else ())
-    assert best.has_walk == bool(expected)
+    assert best.has_path == bool(expected)
     if expected:
         assert best.objective == pytest.approx(float(expected[0][0]), abs=1e-9)
         assert Session().solve(problem).edges == best.edges
@@ -99,7 +99,7 @@ def test_other_solvers_agree(solver: str) -> None:
         problem = visiting(seed)
         expected = ranking(problem)
         answer = solve(problem, solver)
-        assert answer.has_walk == bool(expected)
+        assert answer.has_path == bool(expected)
         if expected:
             assert answer.objective == pytest.approx(float(expected[0][0]), abs=1e-5)
 
@@ -112,15 +112,15 @@ def test_explanations_are_in_the_nodes_and_edges_of_the_problem() -> None:
         assert str(mine) == str(theirs)
         assert mine.causes == explain(problem, solver=Enumeration()).causes
         for need in mine.budgets:
-            if need.walk is not None:
+            if need.path is not None:
                 budgets = [
                     need.least if name == need.limit else b
                     for name, b in zip(problem.resources, problem.budgets, strict=True)
                 ]
-                assert check(replace(problem, budgets=budgets), need.walk) == []
+                assert check(replace(problem, budgets=budgets), need.path) == []
 
 
-def test_what_a_walk_is_worth() -> None:
+def test_what_a_path_is_worth() -> None:
     problem = PathProblem(
         n_nodes=3,
         edges=[(0, 1), (1, 2), (1, 0)],
@@ -184,7 +184,7 @@ def test_amounts_by_name() -> None:
 
 
 def straight(problem: PathProblem, longest: int) -> int:
-    """The moves of the longest walk to a terminal that keeps the budgets and goes round no circle for nothing."""
+    """The moves of the longest path to a terminal that keeps the budgets and goes round no circle for nothing."""
     most, waiting = 0, [((), problem.start)]
     while waiting:
         edges, node = waiting.pop()
@@ -206,7 +206,7 @@ def in_vain(problem: PathProblem, edges: Sequence[int]) -> bool:
     return any(node == nodes[-1] and sum(gains[i:]) <= 0 for i, node in enumerate(nodes[:-1]))
 
 
-def test_no_straight_walk_is_longer_than_enough() -> None:
+def test_no_straight_path_is_longer_than_enough() -> None:
     derived = 0
     for seed in range(400):
         problem = replace(visiting(seed), discount=1.0)
@@ -267,7 +267,7 @@ def test_moves_that_take_too_long_to_count_are_refused(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("solver", ["labelling", "networkx"])
-def test_walks_may_be_left_out_by_their_beginnings(solver: str) -> None:
+def test_paths_may_be_left_out_by_their_beginnings(solver: str) -> None:
     met = 0
     for seed in range(60):
         problem = visiting(seed)

@@ -53,7 +53,7 @@ class TestOneProcess:
         limit = 0.05
         while True:  # on a busy machine a short limit may be over before the worker has been asked
             solution = solve(problem(HANG), solver, time_limit=limit)
-            assert (solution.status, solution.has_walk) == (Status.TIMEOUT, False)
+            assert (solution.status, solution.has_path) == (Status.TIMEOUT, False)
             if "killed" in solution.message:
                 break
             limit *= 2

@@ -52,7 +52,7 @@ def with_budgets(problem: PathProblem, fraction: float) -> Budgeted:
     """
     count = len(problem.budgets)
     free = solve(replace(problem, costs=(), budgets=(), resources=()))
-    if not free.has_walk:
+    if not free.has_path:
         raise ValueError(f"no unbudgeted walk: {free.status} {free.message}")
     use = consumption_of(problem, free.edges)
     share = fraction

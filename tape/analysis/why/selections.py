@@ -273,7 +273,7 @@ class Selections:
             problem = replace(base, budgets=key[2], horizon=horizon)
             found = solvers.solve(problem)
             pick = None
-            if found.has_walk and found.objective is not None:
+            if found.has_path and found.objective is not None:
                 path = tuple(ids[edge] for edge in found.edges)
                 pick = Pick(number, problem, found.edges, path, found.objective)
             self._solved[key] = pick

@@ -41,10 +41,10 @@ def asked(search: ModuleType, task: Task, threads: int = 1, deadline: Deadline =
     return search.search(folded, task.wanted, task.elementary, threads, deadline)  # type: ignore[no-any-return]
 
 
-def cost_of(problem: RcspProblem, walk: tuple[int, ...]) -> Fraction:
-    """What a walk costs, in the decimals that the problem's floats are written as; it must be one from the source."""
+def cost_of(problem: RcspProblem, path: tuple[int, ...]) -> Fraction:
+    """What a path costs, in the decimals that the problem's floats are written as; it must be one from the source."""
     node, total = problem.source, exact(problem.node_cost[problem.source].item())
-    for edge in walk:
+    for edge in path:
         assert problem.tails[edge] == node, "each edge begins where the one before it ends"
         node = int(problem.heads[edge])
         total += exact(problem.cost[edge].item()) + exact(problem.node_cost[node].item())
@@ -56,26 +56,26 @@ def exact(value: float) -> Fraction:
     return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
 
 
-def nodes_of(problem: RcspProblem, walk: tuple[int, ...]) -> list[int]:
-    """The nodes of a walk from the source."""
-    return [problem.source, *(int(problem.heads[edge]) for edge in walk)]
+def nodes_of(problem: RcspProblem, path: tuple[int, ...]) -> list[int]:
+    """The nodes of a path from the source."""
+    return [problem.source, *(int(problem.heads[edge]) for edge in path)]
 
 
-def use_of(problem: RcspProblem, walk: tuple[int, ...], k: int) -> Fraction:
-    """What a walk uses of a resource."""
-    edges = sum((exact(problem.use[edge, k].item()) for edge in walk), Fraction(0))
-    return edges + sum(exact(problem.node_use[node, k].item()) for node in nodes_of(problem, walk))
+def use_of(problem: RcspProblem, path: tuple[int, ...], k: int) -> Fraction:
+    """What a path uses of a resource."""
+    edges = sum((exact(problem.use[edge, k].item()) for edge in path), Fraction(0))
+    return edges + sum(exact(problem.node_use[node, k].item()) for node in nodes_of(problem, path))
 
 
-def is_within_the_limits(task: Task, walk: tuple[int, ...]) -> None:
-    """A walk is one from the source to the target, as asked for."""
+def is_within_the_limits(task: Task, path: tuple[int, ...]) -> None:
+    """A path is one from the source to the target, as asked for."""
     problem = task.problem
-    nodes = nodes_of(problem, walk)
+    nodes = nodes_of(problem, path)
     assert nodes[-1] == problem.target
     if task.elementary:
         assert len(set(nodes)) == len(nodes)
     for k, (low, high) in enumerate(zip(problem.lower, problem.upper, strict=True)):
-        used = use_of(problem, walk, k)
+        used = use_of(problem, path, k)
         assert used >= exact(low)
         assert high is None or used <= exact(high)
 
@@ -96,14 +96,14 @@ def is_endless(task: Task, circle: tuple[int, ...]) -> None:
 
 
 def is_honest(task: Task, found: Found, truth: Truth) -> None:
-    """All that is said of the walks found, and of those that were not, is so, however the search ended."""
-    costs = [cost_of(task.problem, walk) for walk in found.walks]
-    assert len(set(found.walks)) == len(found.walks) <= task.wanted
+    """All that is said of the paths found, and of those that were not, is so, however the search ended."""
+    costs = [cost_of(task.problem, path) for path in found.paths]
+    assert len(set(found.paths)) == len(found.paths) <= task.wanted
     assert costs == sorted(costs)
-    for walk in found.walks:
-        is_within_the_limits(task, walk)
+    for path in found.paths:
+        is_within_the_limits(task, path)
     missed = [*truth.costs, *(() if truth.following is None else (truth.following,))]
-    for cost in costs:  # the ones found are among the walks there are; if they are among the best, strike them off
+    for cost in costs:  # the ones found are among the paths there are; if they are among the best, strike them off
         if cost in missed:
             missed.remove(cost)
     if found.bound is not None and missed:
@@ -117,22 +117,22 @@ def bound_of(problem: RcspProblem, found: Found) -> Fraction:
 
 
 def agrees(search: ModuleType, task: Task, truth: Truth, threads: int = 1) -> Found:
-    """A search, given all the time it needs, ends as it must, with walks that cost what the best ones cost."""
+    """A search, given all the time it needs, ends as it must, with paths that cost what the best ones cost."""
     found = asked(search, task, threads)
     if fold(task.problem).hopeless is not None:
         assert truth.ending in {Ending.INFEASIBLE, Ending.UNREACHABLE}
         return found
     assert found.ending is truth.ending
     if truth.ending is Ending.UNBOUNDED:
-        is_endless(task, found.walks[0])
+        is_endless(task, found.paths[0])
         return found
-    assert tuple(cost_of(task.problem, walk) for walk in found.walks) == truth.costs
+    assert tuple(cost_of(task.problem, path) for path in found.paths) == truth.costs
     is_honest(task, found, truth)
     return found
 
 
 def endless() -> Task:
-    """A complete graph in which each move earns: best elementary walks visit as much as the limits allow.
+    """A complete graph in which each move earns: best elementary paths visit as much as the limits allow.
 
     No search proves an optimum soon.
     """

@@ -1,6 +1,6 @@
-"""Resource-constrained shortest walks by brute force.
+"""Resource-constrained shortest paths by brute force.
 
-Slow, obvious, and without anything that the searches use: no bounds, no prices, and of two beginnings of walks only
+Slow, obvious, and without anything that the searches use: no bounds, no prices, and of two beginnings of paths only
 those are taken for the same that end at the same node having used the same.
 """
 
@@ -22,12 +22,12 @@ _MOST_STATES = 6000
 
 @dataclass(frozen=True)
 class Truth:
-    """What the best walks of a problem cost.
+    """What the best paths of a problem cost.
 
     Attributes:
         ending: How a search must end.
-        costs: Of the best walks, ascending; all there are if they are fewer than asked for.
-        following: What the next best walk costs; None if there is none.
+        costs: Of the best paths, ascending; all there are if they are fewer than asked for.
+        following: What the next best path costs; None if there is none.
     """
 
     ending: Ending
@@ -64,7 +64,7 @@ class _Exact:
             self.out[tail].append((edge, head, _exact(cost), tuple(map(_exact, use))))
 
     def start(self) -> State | None:
-        """The walk without edges; None if that breaks a limit."""
+        """The path without edges; None if that breaks a limit."""
         return self._within(self.source, [Fraction(0)] * len(self.lower))
 
     def after(self, state: State, head: int, use: tuple[Fraction, ...]) -> State | None:
@@ -81,7 +81,7 @@ class _Exact:
         return node, tuple(amounts)
 
     def ends(self, state: State) -> bool:
-        """Whether a walk that got there is a walk to the target within the limits."""
+        """Whether a path that got there is a path to the target within the limits."""
         return state[0] == self.target and all(a >= low for a, low in zip(state[1], self.lower, strict=True))
 
 
@@ -106,8 +106,8 @@ def brute_force(task: Task) -> Truth:
     return Truth(Ending.PROVED if costs else Ending.INFEASIBLE, tuple(costs[:wanted]), following)
 
 
-def simple_walks(exact: _Exact) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
-    """All walks within the limits that meet no node twice: cost and edges."""
+def simple_paths(exact: _Exact) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
+    """All paths within the limits that meet no node twice: cost and edges."""
     start = exact.start()
     waiting: list[tuple[State, Fraction, tuple[int, ...], frozenset[int]]] = []
     if start is not None:
@@ -117,7 +117,7 @@ def simple_walks(exact: _Exact) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
         state, cost, edges, met = waiting.pop()
         tried += 1
         if tried > 20 * _MOST_STATES:
-            raise TooManyError("too many walks")
+            raise TooManyError("too many paths")
         if exact.ends(state):
             yield cost, edges
         for edge, head, more, use in exact.out[state[0]]:
@@ -126,16 +126,16 @@ def simple_walks(exact: _Exact) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
 
 
 def _elementary_costs(exact: _Exact, wanted: int) -> list[Fraction]:
-    return sorted(cost for cost, _ in simple_walks(exact))[:wanted]
+    return sorted(cost for cost, _ in simple_paths(exact))[:wanted]
 
 
 def _costs(exact: _Exact, wanted: int) -> list[Fraction] | None:
-    """Costs of the best walks, node for node and amount for amount; None if there is no best one.
+    """Costs of the best paths, node for node and amount for amount; None if there is no best one.
 
     Use never falls on the way. So states can be settled from the greatest use down, those of one use together: a circle
-    of states has the same use throughout, and where walks of more moves than there are nodes still get cheaper without
-    using anything, one such circle is negative. Then walks are taken in order of their cost, which with the cost from
-    each state to the end is known of every beginning; of each state no more beginnings than walks are wanted.
+    of states has the same use throughout, and where paths of more moves than there are nodes still get cheaper without
+    using anything, one such circle is negative. Then paths are taken in order of their cost, which with the cost from
+    each state to the end is known of every beginning; of each state no more beginnings than paths are wanted.
     """
     start = exact.start()
     if start is None:
@@ -161,7 +161,7 @@ def _costs(exact: _Exact, wanted: int) -> list[Fraction] | None:
 
 
 def _explored(exact: _Exact, start: State) -> dict[State, list[tuple[Fraction, State]]]:
-    """All states that a walk gets to, with the costs and ends of the edges that leave them."""
+    """All states that a path gets to, with the costs and ends of the edges that leave them."""
     after: dict[State, list[tuple[Fraction, State]]] = {start: []}
     waiting = [start]
     while waiting:
@@ -190,7 +190,7 @@ def _in_order(
         return []
     costs: list[Fraction] = []
     taken: dict[State | None, int] = {}
-    # Cost of the whole walk, a number that tells entries apart, cost so far, state; None: the walk has ended there.
+    # Cost of the whole path, a number that tells entries apart, cost so far, state; None: the path has ended there.
     begun = exact.node_cost[exact.source]
     heap: list[tuple[Fraction, int, Fraction, State | None]] = [(begun + rest[start], 0, begun, start)]
     made = 0
@@ -211,7 +211,7 @@ def _in_order(
 
 
 def reached(source: int, heads: list[list[int]]) -> set[int]:
-    """The nodes that any walk from a node leads to, itself included."""
+    """The nodes that any path from a node leads to, itself included."""
     seen, waiting = {source}, [source]
     while waiting:
         for head in heads[waiting.pop()]:

@@ -18,7 +18,7 @@ def small_task(seed: int) -> tuple[Task, Truth]:
     Grids, layers, rings and random graphs of at most 9 nodes, with parallel edges and loops; up to 10 resources, with
     upper and lower limits that mostly bind, on edges and nodes; costs that are positive, often 0 or equal, or negative,
     with circles that use a limited resource, or do not; ends that are the same node, or not connected; whole numbers,
-    sometimes decimals; up to six walks; any walks, or elementary ones.
+    sometimes decimals; up to six paths; any paths, or elementary ones.
     """
     rng = random.Random(seed)
     while True:
@@ -118,7 +118,7 @@ def _edge_costs(rng: random.Random, ends: list[tuple[int, int]], use: list[list[
     style = rng.choice([*["dear"] * 5, "positive", "ties", "acyclic", "limited", "limited", "any", "any", "earning"])
     if style == "dear":  # what uses little
         return [max(0, 12 - max(row, default=0) + rng.randint(-4, 4)) for row in use], False
-    if style == "earning":  # so that elementary walks would rather not be
+    if style == "earning":  # so that elementary paths would rather not be
         return [rng.randint(-8, 4) for _ in ends], False
     if style == "positive":
         return [rng.randint(1, 20) for _ in ends], False
@@ -133,27 +133,27 @@ def _edge_costs(rng: random.Random, ends: list[tuple[int, int]], use: list[list[
 
 
 def _wander(rng: random.Random, ends: list[tuple[int, int]], node: int, target: int, most: int) -> list[int]:
-    """The edges of a random walk of so many moves at most from a node to the target, or in its direction."""
+    """The edges of a random path of so many moves at most from a node to the target, or in its direction."""
     back = [[tail for tail, head in ends if head == node] for node in range(1 + max(map(max, ends), default=0))]
     leading = reached(target, back) if target < len(back) else set[int]()
-    walk: list[int] = []
+    path: list[int] = []
     for _ in range(most):
         ways = [edge for edge, (tail, head) in enumerate(ends) if tail == node and head in leading]
         if not ways or (node == target and rng.random() < 0.7):
             break
-        walk.append(rng.choice(ways))
-        node = ends[walk[-1]][1]
-    return walk
+        path.append(rng.choice(ways))
+        node = ends[path[-1]][1]
+    return path
 
 
 def _random_limits(
-    rng: random.Random, walk: list[int], use: list[list[int]], resources: int
+    rng: random.Random, path: list[int], use: list[list[int]], resources: int
 ) -> tuple[list[int], list[int | None]]:
-    """Limits of about what a walk uses."""
+    """Limits of about what a path uses."""
     lower, upper = [], list[int | None]()
     with_lower = rng.random() < 0.5
     for k in range(resources):
-        typical = sum(use[edge][k] for edge in walk)
+        typical = sum(use[edge][k] for edge in path)
         high = None if rng.random() < 0.15 else max(0, typical + rng.choice([-1, 0, 0, 0, 1, 2]))
         upper.append(high)
         least = max(0, typical - rng.randint(-1, 2)) if with_lower and rng.random() < 0.6 else 0
@@ -165,7 +165,7 @@ def medium_task(seed: int) -> Task:
     """A random task too large for brute force, on which label setting has to work.
 
     A grid of one-way or two-way streets, layers or a random graph of 20 to 80 nodes; 1 to 5 resources with limits of
-    about what two walks use; some with lower limits, negative costs, and more than one walk wanted.
+    about what two paths use; some with lower limits, negative costs, and more than one path wanted.
     """
     rng = random.Random(seed)
     family = rng.choice(["grid", "layers", "random"])
@@ -186,8 +186,8 @@ def medium_task(seed: int) -> Task:
     use = [[rng.randint(1, most) for _ in range(resources)] for _ in ends]
     least = rng.choice([0, 1, 1, 1, -2])
     cost = [rng.randint(least, rng.choice([5, 50])) for _ in ends]
-    walks = [_wander(rng, ends, 0, n - 1, 40) for _ in range(2)]
-    used = [[sum(use[edge][k] for edge in walk) for walk in walks] for k in range(resources)]
+    paths = [_wander(rng, ends, 0, n - 1, 40) for _ in range(2)]
+    used = [[sum(use[edge][k] for edge in path) for path in paths] for k in range(resources)]
     problem = RcspProblem(
         n,
         [tail for tail, _ in ends],

@@ -1,4 +1,4 @@
-"""Both searches against brute force over all walks, and against each other where brute force cannot follow."""
+"""Both searches against brute force over all paths, and against each other where brute force cannot follow."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _the_two_agree(first: int, count: int) -> None:
         task = medium_task(seed)
         ours = asked(compiled, task)
         theirs = asked(plain, task, deadline=Deadline(20.0))  # it may not come to an end; then what it says must be so
-        costs = tuple(cost_of(task.problem, walk) for walk in ours.walks)
+        costs = tuple(cost_of(task.problem, path) for path in ours.paths)
         is_honest(task, ours, Truth(ours.ending, costs))
         if theirs.ending is Ending.OUT_OF_TIME:
             is_honest(task, theirs, Truth(ours.ending, costs))
@@ -175,7 +175,7 @@ def _same_with_any_threads(task: Task) -> None:
     alone = asked(compiled, task, threads=1)
     for threads in (2, 4):
         found = asked(compiled, task, threads=threads)
-        assert (found.ending, found.walks, found.bound) == (alone.ending, alone.walks, alone.bound)
+        assert (found.ending, found.paths, found.bound) == (alone.ending, alone.paths, alone.bound)
 
 
 def large_task(seed: int) -> Task:

@@ -54,7 +54,7 @@ def cost_by_cbc(problem: RcspProblem) -> int | None:
 
 
 def cost_by_cspy(problem: RcspProblem) -> int | None:
-    """The least cost that cspy finds, which knows no lower limits here; None if it finds no walk."""
+    """The least cost that cspy finds, which knows no lower limits here; None if it finds no path."""
     import networkx
     from cspy import BiDirectional
 
@@ -72,7 +72,7 @@ def cost_by_cspy(problem: RcspProblem) -> int | None:
 
 def same_cost(search: ModuleType, one: Task, expected: int | None) -> None:
     found = asked(search, one)
-    assert [cost_of(one.problem, walk) for walk in found.walks] == ([] if expected is None else [expected])
+    assert [cost_of(one.problem, path) for path in found.paths] == ([] if expected is None else [expected])
 
 
 def _agrees_with_cbc(search: ModuleType, seeds: range) -> None:

@@ -38,66 +38,66 @@ def problem(
 
 @both
 class TestByHand:
-    def test_the_dearer_walk_that_fits(self, search: ModuleType) -> None:
+    def test_the_dearer_path_that_fits(self, search: ModuleType) -> None:
         task = Task(problem((0, 2, 1, 5), (0, 1, 2, 2), (1, 2, 2, 2), upper=4), 1, elementary=False)
         found = asked(search, task)
-        assert (found.ending, found.walks, found.bound) == (Ending.PROVED, [(1, 2)], 4)
+        assert (found.ending, found.paths, found.bound) == (Ending.PROVED, [(1, 2)], 4)
 
-    def test_fewer_walks_than_wanted(self, search: ModuleType) -> None:
+    def test_fewer_paths_than_wanted(self, search: ModuleType) -> None:
         task = Task(problem((0, 2, 1, 1), (0, 1, 2, 1), (1, 2, 2, 1)), 5, elementary=False)
-        assert asked(search, task).walks == [(0,), (1, 2)]
+        assert asked(search, task).paths == [(0,), (1, 2)]
 
-    def test_parallel_edges_are_different_walks(self, search: ModuleType) -> None:
+    def test_parallel_edges_are_different_paths(self, search: ModuleType) -> None:
         task = Task(problem((0, 2, 1, 1), (0, 2, 1, 1), (0, 2, 3, 0)), 3, elementary=True)
         found = asked(search, task)
-        assert sorted(found.walks) == [(0,), (1,), (2,)]
-        assert found.walks[2] == (2,)
+        assert sorted(found.paths) == [(0,), (1,), (2,)]
+        assert found.paths[2] == (2,)
 
     def test_once_more_round_a_circle_for_a_lower_limit(self, search: ModuleType) -> None:
         edges = ((0, 1, 1, 1), (1, 0, 1, 1), (1, 2, 1, 1))
         found = asked(search, Task(problem(*edges, lower=5), 1, elementary=False))
-        assert (found.ending, found.walks) == (Ending.PROVED, [(0, 1, 0, 1, 0, 2)])
+        assert (found.ending, found.paths) == (Ending.PROVED, [(0, 1, 0, 1, 0, 2)])
         assert asked(search, Task(problem(*edges, lower=5), 1, elementary=True)).ending is Ending.INFEASIBLE
         assert asked(search, Task(problem(*edges, lower=5, upper=5), 1, elementary=False)).ending is Ending.INFEASIBLE
 
     def test_round_a_circle_that_earns_until_the_limit(self, search: ModuleType) -> None:
         edges = ((0, 1, 1, 0), (1, 1, -2, 3), (1, 2, 1, 0))
         found = asked(search, Task(problem(*edges, upper=10), 1, elementary=False))
-        assert (found.ending, found.walks) == (Ending.PROVED, [(0, 1, 1, 1, 2)])
-        assert asked(search, Task(problem(*edges, upper=10), 1, elementary=True)).walks == [(0, 2)]
+        assert (found.ending, found.paths) == (Ending.PROVED, [(0, 1, 1, 1, 2)])
+        assert asked(search, Task(problem(*edges, upper=10), 1, elementary=True)).paths == [(0, 2)]
 
     def test_a_circle_that_earns_for_ever(self, search: ModuleType) -> None:
         task = Task(problem((0, 1, 1, 9), (1, 3, -2, 0), (3, 1, 1, 0), (1, 2, 1, 1), upper=10), 1, elementary=False)
         found = asked(search, task)
         assert found.ending is Ending.UNBOUNDED
-        assert sorted(found.walks[0]) == [1, 2]
-        is_endless(task, found.walks[0])
-        assert asked(search, replace(task, elementary=True)).walks == [(0, 3)]
+        assert sorted(found.paths[0]) == [1, 2]
+        is_endless(task, found.paths[0])
+        assert asked(search, replace(task, elementary=True)).paths == [(0, 3)]
 
     def test_a_circle_that_uses_what_has_a_lower_limit_alone_earns_for_ever(self, search: ModuleType) -> None:
         task = Task(problem((0, 0, -1, 1), (0, 2, 1, 1), lower=3), 1, elementary=False)
         assert asked(search, task).ending is Ending.UNBOUNDED
 
-    def test_a_circle_that_no_walk_to_the_target_meets_does_not_matter(self, search: ModuleType) -> None:
+    def test_a_circle_that_no_path_to_the_target_meets_does_not_matter(self, search: ModuleType) -> None:
         task = Task(problem((0, 2, 1, 1), (0, 1, 1, 1), (1, 1, -1, 0), upper=10), 1, elementary=False)
-        assert asked(search, task).walks == [(0,)]
+        assert asked(search, task).paths == [(0,)]
 
-    def test_a_circle_that_no_walk_within_the_limits_meets_does_not_matter(self, search: ModuleType) -> None:
+    def test_a_circle_that_no_path_within_the_limits_meets_does_not_matter(self, search: ModuleType) -> None:
         edges = [(0, 2, 1, 1), (0, 1, 1, 6), (1, 1, -1, 0), (1, 2, 1, 6)]
-        assert asked(search, Task(problem(*edges, upper=11), 1, elementary=False)).walks == [(0,)]
+        assert asked(search, Task(problem(*edges, upper=11), 1, elementary=False)).paths == [(0,)]
         assert asked(search, Task(problem(*edges, upper=12), 1, elementary=False)).ending is Ending.UNBOUNDED
         # One limit keeps out the way there, the other one the way back, neither both.
         use = [[1, 1], [6, 5], [0, 0], [5, 6]]
         apart = RcspProblem(3, [0, 0, 1, 1], [2, 1, 1, 2], [1, 1, -1, 1], use, upper=[10, 11])
-        assert asked(search, Task(apart, 1, elementary=False)).walks == [(0,)]
+        assert asked(search, Task(apart, 1, elementary=False)).paths == [(0,)]
 
     def test_what_has_met_a_node_does_not_dominate_what_has_not(self, search: ModuleType) -> None:
         # Node 1 is reached for 2 directly, and for -4 by way of node 2, to which what goes on then cannot return.
         edges = ((0, 2, 3, 1), (0, 1, 2, 2), (1, 2, -7, 1), (2, 3, -6, 0), (2, 1, -7, 1))
         task = Task(problem(*edges, upper=6, target=3), 1, elementary=True)
-        assert asked(search, task).walks == [(1, 2, 3)]
+        assert asked(search, task).paths == [(1, 2, 3)]
 
-    def test_two_limits_that_no_walk_keeps_together(self, search: ModuleType) -> None:
+    def test_two_limits_that_no_path_keeps_together(self, search: ModuleType) -> None:
         use = [[3, 1], [1, 3], [1, 0], [0, 1]]
         apart = RcspProblem(4, [0, 0, 1, 2], [1, 2, 3, 3], [1, 1, 1, 1], use, upper=[2, 2])
         assert asked(search, Task(apart, 1, elementary=False)).ending is Ending.INFEASIBLE
@@ -108,10 +108,10 @@ class TestByHand:
     def test_at_the_target_from_the_beginning(self, search: ModuleType) -> None:
         edges = ((0, 1, 1, 1), (1, 0, 1, 1))
         found = asked(search, Task(problem(*edges, upper=4, target=0), 5, elementary=False))
-        assert found.walks == [(), (0, 1), (0, 1, 0, 1)]
-        assert asked(search, Task(problem(*edges, upper=4, target=0), 5, elementary=True)).walks == [()]
+        assert found.paths == [(), (0, 1), (0, 1, 0, 1)]
+        assert asked(search, Task(problem(*edges, upper=4, target=0), 5, elementary=True)).paths == [()]
         found = asked(search, Task(problem(*edges, lower=1, target=0), 1, elementary=False))
-        assert found.walks == [(0, 1)]
+        assert found.paths == [(0, 1)]
 
     def test_no_edges_and_no_resources(self, search: ModuleType) -> None:
         for target, ending in ((0, Ending.PROVED), (1, Ending.UNREACHABLE)):
@@ -141,7 +141,7 @@ class TestLargeNumbers:
         edges = [(v, v + 1, most, 1) for v in range(9)] + [(v, v + 1, most - 1, 2) for v in range(9)]
         task = Task(problem(*edges, upper=13, target=9), 1, elementary=False)
         found = asked(search, task)
-        assert [cost_of(task.problem, walk) for walk in found.walks] == [9 * most - 4]
+        assert [cost_of(task.problem, path) for path in found.paths] == [9 * most - 4]
         assert found.bound == 9 * most - 4
 
     def test_a_limit_of_which_a_turn_takes_a_trillionth(
@@ -151,7 +151,7 @@ class TestLargeNumbers:
         task = Task(problem((0, 0, -1, 1), (0, 2, 1, 1), upper=10**12), 1, elementary=False)
         found = asked(search, task, deadline=Deadline(1.0))
         if found.ending is Ending.PROVED:  # by an argument, not by going round
-            assert cost_of(task.problem, found.walks[0]) == 2 - 10**12
+            assert cost_of(task.problem, found.paths[0]) == 2 - 10**12
         else:
             assert found.ending in {Ending.TOO_LARGE, Ending.OUT_OF_TIME}
             assert found.bound is None or found.bound <= 2 - 10**12
@@ -183,12 +183,12 @@ class TestTimeLimit:
                     assert found.ending is truth.ending
         assert ends >= {Ending.OUT_OF_TIME, Ending.PROVED, Ending.INFEASIBLE, Ending.UNBOUNDED}
 
-    def test_being_stopped_on_the_way_leaves_walks_and_a_bound(self) -> None:
+    def test_being_stopped_on_the_way_leaves_paths_and_a_bound(self) -> None:
         known, task = set(), replace(medium_task(81), wanted=3)
-        best = Truth(Ending.PROVED, tuple(cost_of(task.problem, walk) for walk in asked(plain, task).walks))
+        best = Truth(Ending.PROVED, tuple(cost_of(task.problem, path) for path in asked(plain, task).paths))
         for looks in (0, 250, 650, 10**6):
             found = asked(plain, task, deadline=_Countdown(looks))
-            known.add((found.ending, bool(found.walks), found.bound is not None))
+            known.add((found.ending, bool(found.paths), found.bound is not None))
             is_honest(task, found, best)
         assert known == {
             (Ending.OUT_OF_TIME, False, False),

@@ -233,20 +233,20 @@ def test_answers_can_be_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("walks", "fault"),
+    ("paths", "fault"),
     [
-        ([(0,)], "the walk ends at node 1, not at the target 2"),
+        ([(0,)], "the path ends at node 1, not at the target 2"),
         ([(1,)], "the edges do not follow upon each other"),
         ([(0, 7)], "an edge does not exist"),
         ([(0, -1)], "an edge does not exist"),
-        ([(0, 1, 3, 1)], "the walk uses 17 of t, and may use 9"),
-        ([(0, 4)], "the walk uses 1 of t, and must use 2"),
+        ([(0, 1, 3, 1)], "the path uses 17 of t, and may use 9"),
+        ([(0, 4)], "the path uses 1 of t, and must use 2"),
         ([(2,), (0, 1)], "the paths are not in order of their costs"),
         ([(0, 1), (0, 1)], "a path came twice"),
-        ([(0, 1), (2,), (0, 1, 3, 1)], "the walk meets a node twice"),
+        ([(0, 1), (2,), (0, 1, 3, 1)], "the path meets a node twice"),
     ],
 )
-def test_no_answer_is_believed(walks: list[tuple[int, ...]], fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_answer_is_believed(paths: list[tuple[int, ...]], fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = RcspProblem(
         n_nodes=3,
         tails=[0, 1, 0, 2, 1],
@@ -257,7 +257,7 @@ def test_no_answer_is_believed(walks: list[tuple[int, ...]], fault: str, monkeyp
         upper=[9],
         resources=["t"],
     )
-    found = Found(Ending.PROVED, walks, None, 0, 0.0)
+    found = Found(Ending.PROVED, paths, None, 0, 0.0)
     monkeypatch.setattr(solving, "search", lambda: lambda *_: found)
     answer = shortest_paths(problem, k=2, elementary="twice" in fault)
     assert (answer.status, answer.paths) == ("ERROR", ())
@@ -272,7 +272,7 @@ def test_a_circle_is_not_believed_either(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize(
-    ("ending", "walks", "bound", "status", "bounds"),
+    ("ending", "paths", "bound", "status", "bounds"),
     [
         (Ending.OUT_OF_TIME, [(0, 1)], None, "FEASIBLE", [None]),
         (Ending.OUT_OF_TIME, [(0, 1)], 1, "FEASIBLE", [11]),
@@ -286,14 +286,14 @@ def test_a_circle_is_not_believed_either(monkeypatch: pytest.MonkeyPatch) -> Non
 )
 def test_searches_that_were_cut_short(
     ending: Ending,
-    walks: list[tuple[int, ...]],
+    paths: list[tuple[int, ...]],
     bound: int | None,
     status: str,
     bounds: list[int | None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     problem = RcspProblem(3, [0, 1, 0], [1, 2, 2], [1, 1, 5], node_cost=[10, 0, 0])
-    monkeypatch.setattr(solving, "search", lambda: lambda *_: Found(ending, walks, bound, 0, 0.0))
+    monkeypatch.setattr(solving, "search", lambda: lambda *_: Found(ending, paths, bound, 0, 0.0))
     answer = shortest_paths(problem, k=2)
     assert answer.status == status
     assert [path.bound for path in answer] == bounds

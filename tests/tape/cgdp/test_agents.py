@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import solvers
 from envs.search import SearchEnvironment, SearchError, bm25
-from solvers.answer import without_walk
+from solvers.answer import without_path
 from tape import Budget
 from tape.agents.react import ReactAgent
 from tape.cgdp.agents.cgdp import CgdpAgent
@@ -489,7 +489,7 @@ def test_nothing_is_asked_where_no_search_can_be_made(caps: dict[str, Any]) -> N
 @pytest.mark.parametrize("role", ["select", "curate"])
 def test_a_solver_that_fails_is_a_fault_and_no_decision(role: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any, **__: Any) -> Any:
-        return without_walk(solvers.Status.ERROR, message="the backend has crashed")
+        return without_path(solvers.Status.ERROR, message="the backend has crashed")
 
     module = "tape.cgdp.selection" if role == "select" else "tape.cgdp.curation"
     monkeypatch.setattr(f"{module}.solvers.solve", fail)

@@ -54,7 +54,7 @@ def test_of_equal_ends_the_cheapest_that_fits_is_selected(paths: list[list[int]]
     problem, ids = graph.path_problem("start", {"usd": cap * CENTS}, 50, 0.9, objective=graph.objective)
     solution = solvers.solve(problem)
     fitting = [sum(prices) for prices in paths if sum(prices) <= cap]
-    assert solution.has_walk is bool(fitting)
+    assert solution.has_path is bool(fitting)
     if fitting:
         assert sum(graph.edge(ids[e]).cost["usd"] or 0 for e in solution.edges) == min(fitting) * CENTS
 

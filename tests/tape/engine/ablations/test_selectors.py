@@ -196,7 +196,7 @@ def test_the_best_single_plan_fits_and_is_no_better_than_the_solvers_path(
     if not alone.path:
         return
     assert alone.path in single
-    assert solved.solution.has_walk
+    assert solved.solution.has_path
     if alone.confidence == solved.confidence:
         assert alone.solution.objective is not None
         assert solved.solution.objective is not None
