@@ -1,26 +1,22 @@
-"""Secrets of this process, and texts without them: an endpoint or a tool may repeat a key in any spelling.
+"""Secrets of this process, and texts without them: an endpoint or a tool may repeat a key in another encoding.
 
 :func:`hide` registers a secret, :func:`redacted` takes it out of texts, lists and objects. Both stand wherever text
 from outside enters and wherever anything is written down, so that a key reaches neither disk nor log.
 
-Found are, whatever their case and whatever stands between the letters (white space, dashes, line breaks): the secret as
-it is, backwards and in ROT13; in base64 (of UTF-8 and UTF-16, of base64 too), base32 and base85, at any place within a
-longer text, with either alphabet; in hexadecimal, decimal, octal and binary codes; and any letters of any of these
-escaped as in JSON, C, URLs, HTML and quoted-printable, several times over. Not found are encryption, compression, and a
-secret that is spread over several texts.
+A secret is found in these encodings, whatever its case and whatever stands between its letters (white space, dashes,
+line breaks): as it is; in base64, at any place within a longer text, with either alphabet; and with any letters of
+these escaped as in JSON or URLs, several times over. Other encodings, encryption, compression and a secret that is
+spread over several texts are not found.
 """
 
 from __future__ import annotations
 
 import base64
-import codecs
-import html
 import json
 import logging
 import re
-import unicodedata
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar, cast
 from urllib.parse import unquote
 
@@ -89,10 +85,10 @@ def hide(secret: str, name: str = "a key", *, quietly: bool = False) -> bool:
 
 
 def redacted(value: T) -> T:
-    """The same text, list, tuple or object without the hidden secrets; keys of objects and numbers are searched too.
+    """The same text, list, tuple or object without the hidden secrets; keys of objects are searched too.
 
-    A secret that cannot be cut out of a text, as it is spelt in several ways at once, takes the whole text with it.
-    A number that spells one becomes 0. Nothing is changed, nor copied, where nothing is hidden.
+    A secret that is encoded in several ways at once cannot be cut out of its text; then the whole text is replaced.
+    Nothing is changed or copied where nothing is hidden.
     """
     return cast("T", _walk(value)) if _hidden else value
 
@@ -114,16 +110,8 @@ def _walk(value: Any) -> Any:
             return [_walk(held) for held in value]
         case tuple():
             return tuple(_walk(held) for held in value)
-        case int() if abs(value) >= _LEAST_NUMBER and value.bit_length() <= _LONGEST_NUMBER:
-            return 0 if _holds(str(value)) else value
         case _:
             return value
-
-
-_LEAST_NUMBER = 10 ** (2 * LEAST - 1)
-"""A secret has letters, so only its codes make a number, two digits for each character at least."""
-_LONGEST_NUMBER = 10_000
-"""Bits. The interpreter refuses to write out numbers that are not much longer."""
 
 
 def _without(text: str) -> str:
@@ -183,13 +171,13 @@ class Secret:
             if spelling == self._spellings[0]:
                 source = _escaped_in_part(self._text)
             else:
-                # What is left and right of whole groups of base64 and its likes holds a part of the outer letters.
+                # The groups to the left and to the right hold parts of the first and the last letters.
                 source = _EDGE + f"{_OTHER}{_GAP}".join(spelling.decode()) + _EDGE + "=*"
             self._patterns[spelling] = re.compile(source)
         return self._patterns[spelling]
 
 
-_EDGE = "[0-9a-z+/_-]{0,7}"
+_EDGE = "[0-9a-z+/_-]{0,3}"
 _OTHER, _GAP = "[^0-9a-z]", "{0,6}"
 """What may stand between two letters. Bounded, so that no text makes the search slow."""
 
@@ -207,33 +195,20 @@ _SPOKEN = re.compile("(?:[A-Z]?[a-z]{2,}|[A-Z]{2,})+[0-9]*|[0-9]+")
 
 
 def _squeezed(text: str) -> bytes:
-    """The letters and digits of a text, in lower case; what looks like a letter is one."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
+    """The ASCII letters and digits of a text, in lower case."""
     return text.encode("utf-8", "surrogatepass").translate(_FOLD, _OTHERS)
 
 
-_ESCAPE = re.compile(
-    r"(?:\\+|%)u([0-9a-f]{4})|\\+(?:u\{([0-9a-f]{1,6})\}|U([0-9a-f]{8})|x\{?([0-9a-f]{2})\}?|([0-7]{2,3})|([^u]))",
-    re.IGNORECASE,
-)
-_QUOTED = re.compile(r"=(?:([0-9a-f]{2})|\r?\n)", re.IGNORECASE)
-_CONTROLS = "abefnrtv"
+_ESCAPE = re.compile(r"\\+(?:u([0-9a-f]{4})|([^u]))", re.IGNORECASE)
+_CONTROLS = "bfnrt"
 
 
 def _views(text: str) -> Iterator[str]:
-    """The text, and what it says where escapes are resolved."""
+    """The text, and what it says once escapes are resolved."""
     yield text
     for _ in range(ROUNDS):
-        resolved = text
-        if "\\" in text or "%u" in text or "%U" in text:
-            resolved = _ESCAPE.sub(_unescaped, resolved)
-        if "&" in resolved:
-            resolved = html.unescape(resolved)
-        if "%" in resolved:
-            resolved = unquote(resolved)
-        if "=" in resolved:
-            resolved = _QUOTED.sub(lambda found: chr(int(found[1], 16)) if found[1] else "", resolved)
+        resolved = _ESCAPE.sub(_unescaped, text) if "\\" in text else text
+        resolved = unquote(resolved) if "%" in resolved else resolved
         if resolved == text:
             return
         yield resolved
@@ -241,53 +216,17 @@ def _views(text: str) -> Iterator[str]:
 
 
 def _unescaped(found: re.Match[str]) -> str:
-    octal, other = found[5], found[6]
-    if octal:
-        return chr(int(octal, 8))
-    if other:
-        return "" if other in _CONTROLS else other
-    code = int(next(group for group in found.groups() if group), 16)
-    return chr(code) if code <= 0x10FFFF else ""
+    code, other = found.groups()
+    return chr(int(code, 16)) if code else "" if other in _CONTROLS else other
 
 
 def _spellings(secret: str) -> Iterator[bytes]:
-    """A secret's spellings, of which only lower-case letters and digits are left; the plain one comes first."""
-    plain = secret.encode()
-    codes: list[Callable[[int], str]] = [
-        lambda c: f"{c:02x}",
-        lambda c: f"x{c:02x}",
-        lambda c: f"0x{c:02x}",
-        lambda c: f"u{c:04x}",
-        lambda c: f"{c:04x}",
-        lambda c: f"{c}",
-        lambda c: f"{c:o}",
-        lambda c: f"{c:03o}",
-        lambda c: f"{c:08b}",
-    ]
-    texts = [secret, secret[::-1], codecs.encode(secret, "rot13")]
-    texts += ["".join(map(code, plain)) for code in codes]
-    sixty_four = [
-        core for raw in (plain, plain[::-1], *_utf_16(secret)) for core in _cores(base64.b64encode, raw, 3, 4)
-    ]
-    texts += sixty_four
-    texts += [core for text in sixty_four[:3] for core in _cores(base64.b64encode, text.encode(), 3, 4)]
-    texts += _cores(base64.b32encode, plain, 5, 8)
-    texts += [*_cores(base64.b85encode, plain, 4, 5), *_cores(base64.a85encode, plain, 4, 5)]
-    for text in texts:
-        yield _squeezed(text)
-
-
-def _utf_16(secret: str) -> tuple[bytes, bytes]:
-    return secret.encode("utf-16-le"), secret.encode("utf-16-be")
-
-
-def _cores(encode: Callable[[bytes], bytes], raw: bytes, group: int, written: int) -> Iterator[str]:
-    """What a code writes for the whole groups within some bytes, for each place where a group may begin."""
-    for start in range(group):
-        whole = raw[start : start + (len(raw) - start) // group * group]
-        core = encode(whole).decode()
-        assert len(core) == len(whole) // group * written, "no padding"
-        yield core
+    """A secret's encodings, reduced to lower-case letters and digits; the plain one comes first."""
+    yield _squeezed(secret)
+    raw = secret.encode()
+    for start in range(3):  # base64 writes groups of three bytes, and a group may begin anywhere
+        whole = raw[start : start + (len(raw) - start) // 3 * 3]
+        yield _squeezed(base64.b64encode(whole).decode())
 
 
 def _escaped_in_part(secret: str) -> str:
@@ -305,21 +244,9 @@ def _escaped_in_part(secret: str) -> str:
     return "".join(parts)
 
 
-_SLASHES = r"\\{1,15}"
-
-
 def _escapes(c: str) -> list[str]:
-    code, sixteen = ord(c), f"{ord(c):02x}"
-    return [
-        rf"(?:{_SLASHES}|%(?:25){{0,4}})u\{{?0{{0,4}}{sixteen}\}}?",
-        rf"{_SLASHES}x\{{?{sixteen}\}}?",
-        rf"{_SLASHES}0?{code:o}",
-        rf"{_SLASHES}{re.escape(c)}",
-        rf"%(?:25){{0,4}}{sixteen}",
-        rf"=(?:3d){{0,4}}{sixteen}",
-        rf"&(?:amp;){{0,4}}#0{{0,4}}{code};?",
-        rf"&(?:amp;){{0,4}}#x0{{0,4}}{sixteen};?",
-    ]
+    slashes, sixteen = r"\\{1,15}", f"{ord(c):02x}"
+    return [rf"{slashes}u00{sixteen}", rf"{slashes}{re.escape(c)}", rf"%(?:25){{0,4}}{sixteen}"]
 
 
 def _guard_logs() -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+
 import pytest
 
+from tape import redaction
 from tests.tape.deadlines import TimeUp
 
 
@@ -13,3 +17,13 @@ def time_up(monkeypatch: pytest.MonkeyPatch) -> TimeUp:
     found = TimeUp()
     monkeypatch.setattr("tape.agents.base.Deadline", found.deadline)
     return found
+
+
+@pytest.fixture
+def nothing_hidden(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No secret is hidden yet, and what the test hides is not hidden after it."""
+    monkeypatch.setattr(redaction, "_known", {})
+    monkeypatch.setattr(redaction, "_hidden", ())
+    make = logging.getLogRecordFactory()
+    yield
+    logging.setLogRecordFactory(make)

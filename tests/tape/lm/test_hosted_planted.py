@@ -1,4 +1,4 @@
-"""A key that an endpoint plants in every reply of a run, in every spelling: nothing of it reaches the disk."""
+"""A key that an endpoint plants in every reply of a run, in every encoding: nothing of it reaches the disk."""
 
 import json
 import os

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import logging
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape import redaction
 from tape.redaction import hide
 from tape.runner.directory import RunDirectory
 from tape.trace import ActedEvent, MismatchEvent, TraceWriter, chained_anew, links_of, read_trace
@@ -89,17 +86,7 @@ def test_chained_anew_is_whole_again(tmp_path: Path) -> None:
     assert links_of(tmp_path / "t.jsonl").state == "whole"
 
 
-@pytest.fixture
-def hidden(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What is hidden in a test is hidden no longer after it."""
-    monkeypatch.setattr(redaction, "_known", {})
-    monkeypatch.setattr(redaction, "_hidden", ())
-    make = logging.getLogRecordFactory()
-    yield
-    logging.setLogRecordFactory(make)
-
-
-@pytest.mark.usefixtures("hidden")
+@pytest.mark.usefixtures("nothing_hidden")
 def test_a_secret_that_is_taken_out_when_it_is_committed_breaks_no_chain(tmp_path: Path) -> None:
     """On another machine a worker may not have known it."""
     writer = traced(tmp_path / "t.jsonl", "plain", f"the key is {KEY}", "plain again")
