@@ -72,6 +72,10 @@ def _run(folder: Path) -> Path:
     return write_run(folder / "run", [episode(), episode(success=False)])
 
 
+def _episodes(folder: Path) -> Path:
+    return _run(folder) / "episodes.jsonl"
+
+
 def _trace_of_run(folder: Path) -> Path:
     return RunDirectory(_run(folder)).trace_file("tape0000")
 
@@ -96,35 +100,24 @@ def _graph(folder: Path) -> Path:
 
 
 def _prices(folder: Path) -> Path:
-    return _json(
-        folder / "prices.json",
-        {
-            "schema": 1,
-            "date": "2026-01-31",
-            "source": "somewhere",
-            "per_tokens": 1000000,
-            "models": {"openai:a": {"prompt": "0.15", "completion": 0.6}, "hf:b": {"prompt": 1, "completion": "2"}},
-        },
-    )
+    models = {"openai:a": {"prompt": "0.15", "completion": 0.6}, "hf:b": {"prompt": 1, "completion": "2"}}
+    head = {"schema": 1, "date": "2026-01-31", "source": "somewhere", "per_tokens": 1000000}
+    return _text(folder / "prices.json", json.dumps({**head, "models": models}))
 
 
 def _calibration(folder: Path) -> Path:
-    file = folder / "calibration.json"
-    file.write_text(IsotonicCalibration(((0.1, 0.1, 0.0), (0.4, 0.4, 0.5), (0.9, 0.9, 1.0)), 4).to_json() + "\n")
-    return file
+    made = IsotonicCalibration(((0.1, 0.1, 0.0), (0.4, 0.4, 0.5), (0.9, 0.9, 1.0)), 4)
+    return _text(folder / "calibration.json", made.to_json() + "\n")
 
 
 def _rules(folder: Path) -> Path:
-    file = folder / "rules.json"
     rule = OverrideRule("in", (("place", "fridge"), ("thing", "book")), False)
-    file.write_text(Overrides((Override(rule, 4, 4),)).to_json() + "\n")
-    return file
+    return _text(folder / "rules.json", Overrides((Override(rule, 4, 4),)).to_json() + "\n")
 
 
 def _script(folder: Path) -> Path:
-    return _json(
-        folder / "script.json", ['{"thought": "right", "actions": ["right", "right", "right"]}', "two", "three"]
-    )
+    answers = ['{"thought": "right", "actions": ["right", "right", "right"]}', "two", "three"]
+    return _text(folder / "script.json", json.dumps(answers))
 
 
 def _ledger(folder: Path) -> Path:
@@ -138,26 +131,23 @@ def _ledger(folder: Path) -> Path:
 
 
 def _bundled(folder: Path) -> Path:
-    place = folder / "weights" / "mini"
-    place.mkdir(parents=True)
-    file = place / "card.json"
-    file.write_bytes((bundled.weights_folder() / "mini" / "card.json").read_bytes())
-    return file
+    (folder / "weights" / "mini").mkdir(parents=True)
+    shipped = bundled.weights_folder() / "mini" / "card.json"
+    return _text(folder / "weights" / "mini" / "card.json", shipped.read_text(encoding="utf-8"))
 
 
 def _recipe(folder: Path) -> Path:
-    return _json(folder / "recipe.json", {"prompt_format": "compact", "steps": 3})
+    return _text(folder / "recipe.json", '{"prompt_format": "compact", "steps": 3}')
 
 
 def _llama(folder: Path) -> Path:
-    file, shipped = folder / "config.json", bundled.weights_folder() / "mini"
-    file.write_bytes((shipped / "config.json").read_bytes())
+    shipped = bundled.weights_folder() / "mini"
     (folder / "model.safetensors").symlink_to(shipped / "model.safetensors")
-    return file
+    return _text(folder / "config.json", (shipped / "config.json").read_text(encoding="utf-8"))
 
 
-def _json(file: Path, value: object) -> Path:
-    file.write_text(json.dumps(value), encoding="utf-8")
+def _text(file: Path, text: str) -> Path:
+    file.write_text(text, encoding="utf-8")
     return file
 
 
@@ -167,10 +157,6 @@ def _json(file: Path, value: object) -> Path:
 def _read_run(file: Path) -> object:
     directory = RunDirectory(file.parent)
     return directory.configurations(), directory.title(), directory.versions(), directory.commit()
-
-
-def _derive(file: Path) -> object:
-    return write_derived(RunDirectory(file.parent))
 
 
 def _replay(file: Path) -> int:
@@ -193,13 +179,9 @@ def _diagnose(file: Path) -> int:
 def _commands(file: Path) -> int:
     """What reads ``config.json`` and ``episodes.jsonl``."""
     run = file.parent
-    return max(
-        command("show", run, "--list"),
-        command("show", run, "2", "--no-pictures"),
-        command("why", run, "1"),
-        command("diagnose", run),
-        command("view", run, "-o", run / "page.html"),
-    )
+    shown = max(command("show", run, "--list"), command("show", run, "2", "--no-pictures"))
+    read = max(command("why", run, "1"), command("diagnose", run))
+    return max(shown, read, command("view", run, "-o", run / "page.html"))
 
 
 def _solve(file: Path) -> int:
@@ -215,16 +197,8 @@ def _trajectory_checked(file: Path) -> object:
     return revalidate(found), checked(found)
 
 
-def _settings(file: Path) -> object:
-    return TapeConfig.make(aec={"calibration": str(file)})
-
-
 def _calibration_read(file: Path) -> object:
     return IsotonicCalibration.from_json(read_text(file, error=ConfigError), str(file))(0.5)
-
-
-def _rules_in_settings(file: Path) -> object:
-    return TapeConfig.make(aec={"learned_rules": str(file)})
 
 
 def _rules_read(file: Path) -> object:
@@ -235,10 +209,6 @@ def _rules_read(file: Path) -> object:
 def _played(file: Path) -> object:
     model = open_backend(f"scripted:{file}")
     return asyncio.run(model.generate([Request("a", 5, n=2)]))
-
-
-def _journal(file: Path) -> None:
-    Journal(file, Resources()).close()
 
 
 def _card(file: Path) -> object:
@@ -285,11 +255,6 @@ def _cached(file: Path) -> None:
         model.close()
 
 
-def _cache_file(folder: Path) -> Path:
-    _cache(folder)
-    return folder / "cache.sqlite"
-
-
 def _cache_opened(file: Path) -> None:
     model = CachedLM(ScriptedLM(["yes"]), file)
     try:
@@ -303,27 +268,25 @@ LOADERS: dict[str, Loader] = {
     "trace of sdp": Loader(_sdp_trace, CertifiedTrajectory.from_trace),
     "trajectory": Loader(_trajectory, _trajectory_checked),
     "config of a run": Loader(lambda folder: _run(folder) / "config.json", _read_run),
-    "episodes of a run": Loader(lambda folder: _run(folder) / "episodes.jsonl", _derive, slow=True),
-    "ledger of a run": Loader(_ledger, _journal),
+    "episodes of a run": Loader(_episodes, lambda file: write_derived(RunDirectory(file.parent)), slow=True),
+    "ledger of a run": Loader(_ledger, lambda file: Journal(file, Resources()).close()),
     "graph": Loader(_graph, PlanGraph.load),
     "prices": Loader(_prices, PriceTable.load),
     "calibration": Loader(_calibration, _calibration_read),
-    "calibration in settings": Loader(_calibration, _settings),
+    "calibration in settings": Loader(_calibration, lambda file: TapeConfig.make(aec={"calibration": str(file)})),
     "rules": Loader(_rules, _rules_read),
-    "rules in settings": Loader(_rules, _rules_in_settings),
+    "rules in settings": Loader(_rules, lambda file: TapeConfig.make(aec={"learned_rules": str(file)})),
     "script": Loader(_script, _played),
     "card of a model": Loader(_bundled, _card),
     "recipe of a model": Loader(_recipe, trained_on),
     "configuration of a model": Loader(_llama, _config_of_weights, slow=True),
     "entry of a cache": Loader(_cache, _cached, names_file=False, slow=True),
-    "cache": Loader(_cache_file, _cache_opened, slow=True),
+    "cache": Loader(lambda folder: _cache(folder).with_name("cache.sqlite"), _cache_opened, slow=True),
     "show a trace": Loader(_trace_of_run, _replay, names_file=False, slow=True),
     "why of a trace": Loader(_trace_of_run, _why, names_file=False, slow=True),
     "view a trace": Loader(_trace_of_run, _view, names_file=False, slow=True),
     "diagnose a trace": Loader(_trace_of_run, _diagnose, names_file=False, slow=True),
     "commands on a config": Loader(lambda folder: _run(folder) / "config.json", _commands, names_file=False, slow=True),
-    "commands on episodes": Loader(
-        lambda folder: _run(folder) / "episodes.jsonl", _commands, names_file=False, slow=True
-    ),
+    "commands on episodes": Loader(_episodes, _commands, names_file=False, slow=True),
     "solve a graph": Loader(_graph, _solve, names_file=False, slow=True),
 }

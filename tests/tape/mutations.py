@@ -8,86 +8,20 @@ from collections.abc import Iterator
 from typing import Any
 
 _MARK = "\x07raw{}\x07"
-RAW = (
-    "NaN",
-    "Infinity",
-    "-Infinity",
-    "1e999",
-    "-1e999",
-    "1e308",
-    "-0.0",
-    "9" * 5000,
-    "9" * 350,
-    "-" + "9" * 350,
-    '"\\ud800"',
-    '{"\\udfff": 1}',
-    "[" * 100_000,
-    "[" * 3000 + "]" * 3000,
-    '{"a":' * 3000 + "1" + "}" * 3000,
-    '{"a": 1, "a": "two"}',
-    "'single'",
-    "// nothing",
-    '"\x00"',
-)
+_NUMBERS = ("NaN", "Infinity", "-Infinity", "1e999", "-1e999", "1e308", "-0.0", "9" * 5000, "9" * 350, "-" + "9" * 350)
+_NESTED = ("[" * 100_000, "[" * 3000 + "]" * 3000, '{"a":' * 3000 + "1" + "}" * 3000)
+RAW = (*_NUMBERS, '"\\ud800"', '{"\\udfff": 1}', *_NESTED, '{"a": 1, "a": "two"}', "'single'", "// nothing", '"\x00"')
 """What JSON values are replaced by as it stands: some of it is JSON, some is nearly."""
 
-VALUES: tuple[Any, ...] = (
-    None,
-    True,
-    False,
-    0,
-    -1,
-    1,
-    3,
-    2**31,
-    2**53 + 1,
-    2**63,
-    2**64,
-    -(2**63) - 1,
-    10**30,
-    0.5,
-    -0.5,
-    1.5,
-    1e300,
-    "",
-    "text",
-    "0",
-    "../../x",
-    "\u202e\x1b[31m",
-    "x" * 10_000,
-    [],
-    {},
-    [None],
-    [[]],
-    [1, 2, 3],
-    ["a", "b"],
-    {"a": 1},
-    {"": None},
-    [{}],
-    [[1, 2], [3]],
-)
+_WHOLE = (0, -1, 1, 3, 2**31, 2**53 + 1, 2**63, 2**64, -(2**63) - 1, 10**30)
+_TEXTS = ("", "text", "0", "../../x", "\u202e\x1b[31m", "x" * 10_000)
+_HOLDERS = ([], {}, [None], [[]], [1, 2, 3], ["a", "b"], {"a": 1}, {"": None}, [{}], [[1, 2], [3]])
+VALUES: tuple[Any, ...] = (None, True, False, *_WHOLE, 0.5, -0.5, 1.5, 1e300, *_TEXTS, *_HOLDERS)
 """Values of every type, and extreme ones, to stand where another was."""
 
-WHOLE = (
-    b"",
-    b" ",
-    b"\n\n\n",
-    b"null",
-    b"[]",
-    b"{}",
-    b"3",
-    b'"text"',
-    b"\xff\xfe\x00\x00",
-    b"\x00" * 1000,
-    b"\xef\xbb\xbf{}",
-    b"[" * 200_000,
-    b'{"a":' * 100_000,
-    b"9" * 20_000,
-    bytes(range(256)),
-    b"PK\x03\x04" + bytes(100),
-    b"{" * 5,
-    b"\xed\xa0\x80",
-)
+WHOLE = (b"", b" ", b"\n\n\n", b"null", b"[]", b"{}", b"3", b'"text"', b"\xff\xfe\x00\x00", b"\x00" * 1000)
+WHOLE += (b"\xef\xbb\xbf{}", b"[" * 200_000, b'{"a":' * 100_000, b"9" * 20_000, bytes(range(256)))
+WHOLE += (b"PK\x03\x04" + bytes(100), b"{" * 5, b"\xed\xa0\x80")
 """Contents that stand for a whole file."""
 
 _PIECES = (b"{", b"}", b"[", b"]", b'"', b"\\", b",", b":", b"\n", b"\x00", b"\xff", b"\xed\xa0\x80", b"null", b"1e999")
@@ -160,13 +94,7 @@ def _changed_value(rng: random.Random, content: bytes) -> bytes | None:
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:
     """Every place of a JSON value: what holds it, and under which key or index."""
-    inside: Iterator[Any] | range
-    if isinstance(value, dict):
-        inside = iter(list(value))
-    elif isinstance(value, list):
-        inside = range(len(value))
-    else:
-        return
+    inside = [*value] if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
     for key in inside:
         yield value, key
         yield from _places(value[key])

@@ -38,6 +38,7 @@ from tape.testing.line import Line
 from tape.tools import ToolEnvironment
 from tape.trace import FinishedEvent, read_trace
 from tests.envs.hotpotqa import helpers as hotpotqa
+from tests.tape.conftest import Keep
 from tests.tape.fuzz import ends_within, mutated, sampled
 from tests.tape.runner.records import record
 from tests.tape.tools.helpers import TOOLS
@@ -160,11 +161,6 @@ def test_garbage_ends_in_results(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_1_000_episodes_of_garbage(record_property: Callable[[str, object], None], tmp_path: Path) -> None:
+def test_1_000_episodes_of_garbage(keep_figures: Keep, tmp_path: Path) -> None:
     count = int(os.environ.get("TAPE_FUZZ_EPISODES", "1000"))
-    ends = episodes_of_garbage(count, SEED + 1, tmp_path)
-    record_property("episodes", count)
-    record_property("ends", json.dumps(ends, sort_keys=True))
-    if folder := os.environ.get("TAPE_SOAK_RESULTS"):
-        figures = {"episodes": count, "ends": ends}
-        (Path(folder) / "episodes_of_garbage.json").write_text(json.dumps(figures, indent=2, sort_keys=True) + "\n")
+    keep_figures("episodes_of_garbage", {"episodes": count, "ends": episodes_of_garbage(count, SEED + 1, tmp_path)})

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tape.errors import TapeError
+from tests.tape.conftest import Keep
 from tests.tape.fuzz import HangError, ends_within
 from tests.tape.loaders import LOADERS, Loader
 from tests.tape.mutations import WHOLE, mutated
@@ -102,20 +102,16 @@ def test_what_is_no_such_file_at_all_is_refused(name: str, tmp_path: Path) -> No
 
 
 @pytest.mark.soak
-def test_20_000_changed_files(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
-    figures: dict[str, object] = {}
+def test_20_000_changed_files(tmp_path: Path, keep_figures: Keep) -> None:
+    loaders: dict[str, object] = {}
     files, slowest = 0, 0.0
     for name, loader in LOADERS.items():
         folder = tmp_path / name.replace(" ", "-")
         folder.mkdir()
         count = _share(name, ALL)
         ends, longest = tried(loader, folder, count, random.Random(f"{SEED + 1} {name}"))
-        figures[name] = {**ends, "longest_seconds": round(longest, 3)}
+        loaders[name] = {**ends, "longest_seconds": round(longest, 3)}
         files, slowest = files + count, max(slowest, longest)
-    record_property("files", files)
-    record_property("tracebacks", 0)
-    record_property("longest_seconds", round(slowest, 3))
-    if folder_of_results := os.environ.get("TAPE_SOAK_RESULTS"):
-        record = {"files": files, "tracebacks": 0, "longest_seconds": round(slowest, 3), "loaders": figures}
-        (Path(folder_of_results) / "fuzz-tape-loaders.json").write_text(json.dumps(record, indent=1) + "\n")
+    figures = {"files": files, "tracebacks": 0, "longest_seconds": round(slowest, 3), "loaders": loaders}
+    keep_figures("fuzz-tape-loaders", figures)
     assert files >= ALL * 0.99

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,6 +44,7 @@ from tape.tools.state import ToolState
 from tests.envs.alfworld import households
 from tests.envs.hotpotqa import helpers as hotpotqa
 from tests.envs.scienceworld.recorded import recorded, views
+from tests.tape.conftest import Keep
 from tests.tape.fuzz import HUGE, VALID, ends_within, mutated
 from tests.tape.tools import helpers as tools
 from tests.tape.tools import lexicon
@@ -252,11 +252,6 @@ def test_mutated_outputs_are_read_or_counted() -> None:
 
 
 @pytest.mark.soak
-def test_40_000_mutated_outputs(record_property: Callable[[str, object], None]) -> None:
+def test_40_000_mutated_outputs(keep_figures: Keep) -> None:
     count = int(os.environ.get("TAPE_FUZZ_OUTPUTS", "40000"))
-    ends = through_every_parser(count, SEED + 1)
-    record_property("outputs", count)
-    record_property("ends", json.dumps(ends, sort_keys=True))
-    if folder := os.environ.get("TAPE_SOAK_RESULTS"):
-        figures = {"outputs": count, "ends": ends}
-        (Path(folder) / "outputs.json").write_text(json.dumps(figures, indent=2, sort_keys=True) + "\n", "utf-8")
+    keep_figures("outputs", {"outputs": count, "ends": through_every_parser(count, SEED + 1)})

@@ -6,32 +6,61 @@ from pathlib import Path
 
 import pytest
 
+import tape
+
 EXTRA = (
     *("tape.aec", "tape.cgdp", "tape.sdp", "tape.engine.ablations"),
     *("tape.lm.hosted", "tape.show.draw", "tape.show.plots", "matplotlib"),
 )
 """What a plain TAPE episode of a local model has no use for."""
-HEAVY = ("torch", "transformers", "outlines", "ortools", "pulp", "matplotlib", "gym", "gymnasium", "rich", "pydantic")
+COMPILING = {"outlines", "outlines_core", "sympy", "transformers", "triton"}
+COMPILING |= {"torch._dynamo", "torch._inductor", "torch.distributed.tensor"}
+CLIENTS = {"anthropic", "httpx", "openai"}
+SOLVERS = {"highspy", "ortools", "pandas", "pulp", "scipy"}
+HEAVY = {"torch", "transformers", "outlines", "matplotlib", "gym", "gymnasium", "rich", "pydantic", *SOLVERS}
+
+GENERATE = """
+import asyncio
+from tape import open_model
+from tape.lm.base import Choice, Regex, Request
+
+model = open_model("bundled:nano")
+prompt = " size: 7x9 wall: none player: (1,1) box: (2,2) goal: (3,3)"
+requests = [Request(prompt, 4, Regex("(?: [UDLR])+"), n=2, temperature=1.0), Request(prompt, 4, Choice((" U", " D")))]
+answers = asyncio.run(model.generate(requests))
+assert len(answers) == 2 and answers[1].texts[0] in (" U", " D"), answers
+asyncio.run(model.score_options(requests[1:]))
+"""
+HELP = """
+from tape.cli import main
+try:
+    main(['--help'])
+except SystemExit:
+    pass
+"""
+GRAPH = "import solvers; from tape import PlanGraph; g = PlanGraph(); g.fold([0, 1], ['a'])"
 
 
 def loaded(code: str) -> set[str]:
+    """The modules of a fresh process after a program."""
     script = f"{code}\nimport sys; print('MODULES', *sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     return set(done.stdout.split("MODULES")[1].split())
 
 
-def test_the_command_lines_help_loads_nothing_heavy() -> None:
-    code = "from tape.cli import main\ntry:\n    main(['--help'])\nexcept SystemExit: pass"
-    assert not loaded(code) & {*HEAVY, "numpy", "networkx", "envs", "solvers"}
-
-
-def test_import_tape_needs_neither_environments_nor_heavy_packages() -> None:
-    assert not loaded("import tape, tape.budget") & {*HEAVY, "envs", "experiments", "numpy", "networkx"}
-
-
-def test_a_plan_graph_is_selected_without_any_lm() -> None:
-    code = "import solvers; from tape import PlanGraph; g = PlanGraph(); g.fold([0, 1], ['a'])"
-    assert not loaded(code) & {"torch", "transformers", "outlines", "ortools", "pulp", "matplotlib", "envs"}
+@pytest.mark.parametrize(
+    ("code", "without"),
+    [
+        (HELP, {*HEAVY, "numpy", "networkx", "envs", "solvers"}),
+        ("import tape, tape.budget", {*HEAVY, *CLIENTS, "envs", "experiments", "numpy", "networkx"}),
+        (GRAPH, {*SOLVERS, "torch", "transformers", "outlines", "matplotlib", "envs"}),
+        (GENERATE, {*COMPILING, *CLIENTS, *SOLVERS, *EXTRA}),
+    ],
+    ids=["help", "import", "a plan graph without any LM", "answers of a bundled model"],
+)
+def test_what_is_not_used_is_not_loaded(code: str, without: set[str]) -> None:
+    found = loaded(code)
+    assert not [name for name in without if name in found or any(one.startswith(f"{name}.") for one in found)]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +80,8 @@ def test_a_plain_episode_loads_nothing_that_it_does_not_use(tmp_path: Path) -> N
     command += ["--out", str(tmp_path / "run")]
     found = loaded(f"from tape.cli import main\nassert main({command!r}) == 0")
     assert "tape.engine.loop" in found
-    assert not [name for name in found if name.startswith(tuple(f"{extra}." for extra in EXTRA)) or name in EXTRA]
+    without = {*EXTRA, *COMPILING, *CLIENTS, *SOLVERS}
+    assert not [name for name in found if name.startswith(tuple(f"{one}." for one in without)) or name in without]
 
 
 @pytest.mark.parametrize(
@@ -62,15 +92,8 @@ def test_environments_load_no_method(environment: str) -> None:
     assert not [name for name in found if name.startswith(EXTRA)]
 
 
-@pytest.mark.parametrize("name", ["TapeAgent", "PlanGraph", "Budget", "open_model"])
-def test_public_names_resolve(name: str) -> None:
-    import tape
-
-    assert getattr(tape, name).__name__ == name
-
-
-def test_unknown_names_are_attribute_errors() -> None:
-    import tape
-
+def test_public_names_resolve_and_unknown_ones_are_attribute_errors() -> None:
+    for name in ("TapeAgent", "PlanGraph", "Budget", "open_model"):
+        assert getattr(tape, name).__name__ == name
     with pytest.raises(AttributeError, match="nonsense"):
         _ = tape.nonsense

@@ -18,6 +18,7 @@ from tape.lm.adapter import CARD, FILE, adapter_digest, add, card_of, load, quan
 from tape.lm.gguf import _kept
 from tape.lm.registry import open_model
 from tests.full_disk import grow, small_disk
+from tests.tape.conftest import Keep
 from tests.tape.lm.spoilt_adapters import COLUMNS, NAME, ROWS, spoilt
 
 
@@ -207,10 +208,8 @@ def test_a_spoilt_adapter_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_long_sweep_of_spoilt_adapters(tmp_path: Path) -> None:
-    found = sweep(tmp_path, 1000, 5_000)
-    if folder := os.environ.get("TAPE_SOAK_RESULTS"):
-        (Path(folder) / "adapters.json").write_text(json.dumps(found, indent=1) + "\n")
+def test_long_sweep_of_spoilt_adapters(tmp_path: Path, keep_figures: Keep) -> None:
+    keep_figures("adapters", dict(sweep(tmp_path, 1000, 5_000)))
 
 
 def _renamed(folder: Path, name: str) -> dict[str, torch.Tensor]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from tape.errors import ConstraintError
 from tape.lm.base import Choice, Constraint, Forced, Regex
 from tape.lm.constraints import literals, to_decoder, to_grammar, to_pattern
 from tape.lm.patterns import DEEPEST, LONGEST, written_out
+from tests.tape.conftest import Keep
 
 pytest.importorskip("llguidance")
 
@@ -177,11 +176,8 @@ def test_masks_admit_what_brute_force_admits() -> None:
 
 
 @pytest.mark.soak
-def test_masks_of_5_000_constraints(record_property: Callable[[str, object], None]) -> None:
-    seen = masks_against_brute_force(5_000, SEED + 1)
-    record_property("constraints", json.dumps(seen, sort_keys=True))
-    if folder := os.environ.get("TAPE_SOAK_RESULTS"):
-        (Path(folder) / "constraints.json").write_text(json.dumps(seen, indent=2, sort_keys=True) + "\n", "utf-8")
+def test_masks_of_5_000_constraints(keep_figures: Keep) -> None:
+    keep_figures("constraints", dict(masks_against_brute_force(5_000, SEED + 1)))
 
 
 DIGITS = r"-?[0-9]+(\.[0-9]+)?"

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import random
 import time
 import warnings
@@ -21,6 +20,7 @@ from tape.lm.hosted.http import MOST_BYTES
 from tape.lm.hosted.model import MOST_USAGE, HostedLM
 from tape.lm.hosted.providers import ANTHROPIC, OPENAI
 from tape.lm.hosted.wire import LONGEST_WAIT, retry_after
+from tests.tape.conftest import Keep
 from tests.tape.lm.endpoint import CANARY
 from tests.tape.lm.hostile import WAITS, Hostile, bombs, chat, endless, hostile_reply, http
 
@@ -234,10 +234,8 @@ def test_hostile_replies_end_in_an_answer_or_a_counted_failure() -> None:
 
 @pytest.mark.soak
 @pytest.mark.filterwarnings("ignore::tape.errors.EndpointWarning")
-def test_hostile_replies_sweep(tmp_path: Path) -> None:
-    found = {**sweep(500), "runs": play(tmp_path, 60)}
-    if folder := os.environ.get("TAPE_SOAK_RESULTS"):
-        (Path(folder) / "hostile_endpoint.json").write_text(json.dumps(found, indent=1) + "\n")
+def test_hostile_replies_sweep(tmp_path: Path, keep_figures: Keep) -> None:
+    keep_figures("hostile_endpoint", {**sweep(500), "runs": play(tmp_path, 60)})
 
 
 def play(folder: Path, episodes: int) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """A key that an endpoint plants in every reply of a run, in every encoding: nothing of it reaches the disk."""
 
 import json
-import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from tape.cli.main import main
 from tape.redaction import hide
 from tape.runner.directory import RunDirectory
 from tape.runner.results import csv_text, rows
+from tests.tape.conftest import Keep
 from tests.tape.lm.hostile import Hostile, Raw, http
 from tests.tape.runner.records import record
 from tests.tape.spellings import found_in, spellings
@@ -125,15 +125,13 @@ def test_workers_write_no_key_either(agent: str, tmp_path: Path) -> None:
 
 @pytest.mark.soak
 @pytest.mark.filterwarnings("ignore::tape.errors.EndpointWarning")
-def test_planted_key_sweep(tmp_path: Path) -> None:
+def test_planted_key_sweep(tmp_path: Path, keep_figures: Keep) -> None:
     total: Counter[str] = Counter()
     for agent in ("react", "tape", "plan_and_act"):
         for workers in (1, 2):
             total += play(tmp_path / f"{agent}{workers}", agent, 24, workers)
-    assert total["replies"] > 6 * len(NAMES), "every spelling in every place"
-    figures = {**total, "spellings": len(NAMES), "places": 6, "bytes_of_the_key_on_disk": 0}
-    if folder := os.environ.get("TAPE_SOAK_RESULTS"):
-        (Path(folder) / "planted_key.json").write_text(json.dumps(figures, indent=1) + "\n")
+    assert total["replies"] > 6 * len(NAMES), "every encoding in every place"
+    keep_figures("planted_key", {**total, "spellings": len(NAMES), "places": 6, "bytes_of_the_key_on_disk": 0})
 
 
 def test_a_run_directory_takes_no_key_from_whoever_writes_to_it(tmp_path: Path) -> None:

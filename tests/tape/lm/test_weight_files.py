@@ -8,7 +8,6 @@ import random
 import resource
 import struct
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import pytest
 from tape.errors import ModelError
 from tape.lm import weight_files
 from tape.lm.weight_files import MOST_HEADER, MOST_TENSORS, MOST_VALUES, check_gguf, check_safetensors
+from tests.tape.conftest import Keep
 from tests.tape.fuzz import ends_within
 
 gguf = pytest.importorskip("gguf")
@@ -224,16 +224,13 @@ def test_changed_gguf_files_are_refused_or_read(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_5_000_changed_gguf_files(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+def test_5_000_changed_gguf_files(tmp_path: Path, keep_figures: Keep) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     ends = swept(tmp_path, 5_000, SEED + 2)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
     assert grown < MOST_GROWTH
     assert ends.keys() == {"refused", "read", "refused by the library"}
-    record_property("ends", json.dumps(ends, sort_keys=True))
-    if folder := os.environ.get("TAPE_SOAK_RESULTS"):
-        figures = {"files": 5_000, "ends": ends, "grown_bytes": grown}
-        (Path(folder) / "gguf_headers.json").write_text(json.dumps(figures, indent=2, sort_keys=True) + "\n", "utf-8")
+    keep_figures("gguf_headers", {"files": 5_000, "ends": ends, "grown_bytes": grown})
 
 
 # --- safetensors ---
