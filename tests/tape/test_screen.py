@@ -5,6 +5,7 @@ import os
 import pty
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -65,11 +66,11 @@ def test_a_console_moves_the_cursor_and_guards_its_words() -> None:
     with console.status(Text(HOSTILE)):
         console.print(table)
         console.print(HOSTILE, style="bold")
-    said = out.getvalue()
-    assert "\x1b[1m" in said, "our own style"
-    assert "\x1b[?25l" in said, "our own cursor"
+    written = out.getvalue()
+    assert "\x1b[1m" in written, "our own style"
+    assert "\x1b[?25l" in written, "our own cursor"
     for sequence in ("\x1b]", "\x1b[2J", "\x1b[8m", "\x9b", "\x07", "\u202e"):
-        assert sequence not in said
+        assert sequence not in written
 
 
 def on_a_terminal(command: list[str]) -> bytes:
@@ -77,37 +78,36 @@ def on_a_terminal(command: list[str]) -> bytes:
     ours, theirs = pty.openpty()
     process = subprocess.Popen(command, stdout=theirs, stderr=theirs, stdin=subprocess.DEVNULL)
     os.close(theirs)
-    said = b""
-    while True:
-        try:
-            part = os.read(ours, 65536)
-        except OSError:  # Linux says so that the other end is closed
-            break
-        if not part:
-            break
-        said += part
+    written = b""
+    with suppress(OSError):  # Linux raises it where the other end is closed
+        while part := os.read(ours, 65536):
+            written += part
     os.close(ours)
     process.wait()
-    return said
+    return written
 
 
-def test_the_command_guards_a_terminal(tmp_path: Path) -> None:
-    folder = tmp_path / "\x1b]0;owned\x07\x1b[2J"
-    said = on_a_terminal([sys.executable, "-m", "tape", "show", str(folder)])
-    assert rb"\x1b]0;owned\x07\x1b[2J" in said
-    assert b"\x1b]" not in said
-    assert b"\x1b[2J" not in said
+FAILING = """
+import sys
+import tape.cli.solvers as solvers
+from tape.cli.main import main
+
+def fail(argv):
+    raise RuntimeError("\\x1b]0;owned\\x07\\x1b[2J")
+
+sys.argv, solvers.main = ["tape", "solvers"], fail
+main()
+"""
 
 
-def test_a_traceback_is_guarded_too(tmp_path: Path) -> None:
-    script = (
-        "import sys; sys.argv = ['tape', 'solvers']; import tape.cli.solvers as s\n"
-        "def fail(argv): raise RuntimeError('\\x1b[2J')\n"
-        "s.main = fail; from tape.cli.main import main; main()"
-    )
-    said = on_a_terminal([sys.executable, "-c", script])
-    assert rb"RuntimeError: \x1b[2J" in said
-    assert b"\x1b[2J" not in said
+@pytest.mark.parametrize(
+    "command", [["-m", "tape", "show", "no/\x1b]0;owned\x07\x1b[2J"], ["-c", FAILING]], ids=["message", "traceback"]
+)
+def test_the_command_guards_a_terminal(command: list[str]) -> None:
+    written = on_a_terminal([sys.executable, *command])
+    assert rb"\x1b]0;owned\x07\x1b[2J" in written
+    assert b"\x1b]" not in written
+    assert b"\x1b[2J" not in written
 
 
 def test_the_command_in_this_process_guards_and_stops(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

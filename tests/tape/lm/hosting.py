@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field
 from tape.lm.base import Completion, Constraint, Message, Price, Request
 from tape.lm.hosted.model import HostedLM
 from tape.lm.hosted.providers import OPENAI
-from tests.tape.lm.endpoint import Endpoint
 
 PROMPT = (Message("system", "You play."), Message("user", "What next?"))
 PRICE = Price(Decimal("1e-6"), Decimal("2e-6"))
@@ -34,16 +33,13 @@ def says(text: str) -> Callable[[dict[str, Any]], list[str]]:
     return lambda body: [text] * body.get("n", 1)
 
 
-def opened(endpoint: Endpoint, provider: Any = OPENAI, price: Price | None = None, **limits: Any) -> HostedLM:
+def opened(endpoint: Any, provider: Any = OPENAI, price: Price | None = None, **limits: Any) -> HostedLM:
     """The model behind an endpoint; it waits for nothing before a retry."""
     asked = ",".join(f"{name}={value}" for name, value in {"backoff": 0, "timeout": 30, **limits}.items())
-    model = provider(f"test@{endpoint.url}#{asked}", price)
+    url = endpoint.url if provider.package == "openai" else endpoint.root
+    model = provider(f"test@{url}#{asked}", price)
     assert isinstance(model, HostedLM)
     return model
-
-
-async def settled(model: Any, request: Request) -> list[Any]:
-    return await asyncio.gather(model.generate([request]), return_exceptions=True)
 
 
 def ask(model: Any, constraint: Constraint | None = None, **fields: Any) -> Completion:

@@ -27,12 +27,9 @@ from tests.full_disk import FullDisk
 
 def test_events_survive_a_file(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "trace.jsonl"
-    events = [
-        ActedEvent(
-            step=1, action="U", text="naïve ✓ \u2028 \u0085 \ud800 \x00", planned=None, cost={"steps": 1, "usd": None}
-        ),
-        MismatchEvent(step=1, predicted="a", observed="b"),
-    ]
+    text = "naïve ✓ \u2028 \u0085 \ud800 \x00"
+    acted = ActedEvent(step=1, action="U", text=text, planned=None, cost={"steps": 1, "usd": None})
+    events = [acted, MismatchEvent(step=1, predicted="a", observed="b")]
     heard = []
     writer = TraceWriter("key", path, lambda key, event: heard.append((key, event)))
     for event in events:
@@ -81,8 +78,8 @@ def test_packages_add_their_own_events(tmp_path: Path) -> None:
 # --- what was asked and answered ------------------------------------------------------------
 
 
-def generated(*said: tuple[str, str], role: str = "plan") -> GeneratedEvent:
-    parts = tuple(PromptPart(role=role, content=content) for role, content in said)
+def generated(*prompt: tuple[str, str], role: str = "plan") -> GeneratedEvent:
+    parts = tuple(PromptPart(role=role, content=content) for role, content in prompt)
     return GeneratedEvent(role=role, prompt=parts, texts=("yes", "no"), prompt_tokens=3, completion_tokens=2)
 
 
@@ -94,8 +91,8 @@ def test_prompts_are_the_same_again_from_a_file(prompts: list[list[tuple[str, st
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.jsonl"
         writer = TraceWriter("key", path)
-        for said in prompts:
-            writer.write(generated(*said))
+        for prompt in prompts:
+            writer.write(generated(*prompt))
             writer.write(MismatchEvent(step=1, predicted="a", observed="b"))
         writer.close()
         assert (list(read_trace(path)) if prompts else []) == writer.events
@@ -123,32 +120,29 @@ def test_a_prompt_that_refers_to_what_is_not_there_is_malformed(tmp_path: Path) 
         list(read_trace(path))
 
 
-def test_traces_from_before_still_read(tmp_path: Path) -> None:
-    """As they were written when no task and no prompts were kept."""
-    path = tmp_path / "t.jsonl"
+def test_traces_from_before_tasks_and_prompts_were_kept_still_read(tmp_path: Path) -> None:
     head = '{"schema": 1, "seq": 0, "episode": "x", "type": '
-    path.write_text(head + '"started", "config": {"agent": "tape"}, "budget": {"steps": 3}}\n')
-    assert list(read_trace(path)) == [StartedEvent(config={"agent": "tape"}, budget={"steps": 3}, task="")]
+    (tmp_path / "t.jsonl").write_text(head + '"started", "config": {"agent": "tape"}, "budget": {"steps": 3}}\n')
+    events = list(read_trace(tmp_path / "t.jsonl"))
+    assert events == [StartedEvent(config={"agent": "tape"}, budget={"steps": 3}, task="")]
 
 
-def test_what_is_asked_is_told_as_one_text() -> None:
+def test_a_prompt_reads_as_one_text() -> None:
     assert generated(("", "a board")).asked == "a board"
     assert generated(("system", "rules"), ("user", "a board")).asked == "system: rules\n\nuser: a board"
 
 
 def test_a_full_disk_is_named_and_leaves_whole_lines(tmp_path: Path) -> None:
-    """At every write of an episode: the error names the file, and nothing stays set aside."""
-    paths = [tmp_path / "0", *(tmp_path / str(number) for number in range(1, 100))]
+    """At every write of an episode: the error names the file, and nothing stays reserved."""
+    paths = [tmp_path / str(number) for number in range(100)]
     with FullDisk(tmp_path).mounted() as disk:
         ReactAgent(LineModel()).run(Line(), trace=paths[0], parent=Ledger(Budget({"steps": 100})))
     whole = [event.type for event in read_trace(paths[0])]
     assert len(whole) == disk.writes > 5
+    full = pytest.raises(TraceError, match=r"cannot be written \(No space left")
     for full_at in range(1, disk.writes + 1):
         ledger, path = Ledger(Budget({"steps": 100})), paths[full_at]
-        with (
-            FullDisk(tmp_path, full_at).mounted(),
-            pytest.raises(TraceError, match=r"cannot be written \(No space left"),
-        ):
+        with FullDisk(tmp_path, full_at).mounted(), full:
             ReactAgent(LineModel()).run(Line(), trace=path, parent=ledger)
         assert not any(ledger.reserved.values()), full_at
         content = path.read_bytes()

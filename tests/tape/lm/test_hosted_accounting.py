@@ -1,19 +1,19 @@
-"""What calls of hosted models are booked with: usage, caps, cancelled calls, prices."""
+"""What calls of hosted models cost: usage, caps, cancelled calls, prices."""
 
 import asyncio
 from collections.abc import Sequence
-from decimal import Decimal
+from contextlib import suppress
 
 import pytest
 
 from tape.budget import Budget, Ledger
 from tape.errors import BudgetExceededError, EndpointWarning, UnknownCostError
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import FREE, Choice, Completion, Price, Request, most_completion_tokens, worst_case
+from tape.lm.base import FREE, BatchError, Choice, Completion, Request, most_completion_tokens, worst_case
 from tape.lm.hosted.model import HostedLM
 from tape.lm.hosted.providers import OPENAI, is_here
 from tests.tape.lm.endpoint import Endpoint
-from tests.tape.lm.hosting import PRICE, PROMPT, ask, opened, says, settled, wrapped
+from tests.tape.lm.hosting import PRICE, PROMPT, ask, opened, says, wrapped
 
 pytest.importorskip("openai")
 
@@ -29,26 +29,18 @@ def test_usage_that_is_missing_or_incredible_is_booked_at_the_worst_case(fault: 
     assert not ledger.violations
 
 
-def test_usage_above_the_reservation_is_a_broken_declaration() -> None:
-    with Endpoint(says("up"), ["huge usage"]) as endpoint:
-        ledger = Ledger(Budget({"tokens": 500}))
-        asyncio.run(AccountedLM(opened(endpoint), ledger).generate([Request(PROMPT, 20)]))
-    assert ledger.violations == {"tokens": 1}
-
-
 @pytest.mark.parametrize("faults", [["500"], ["ignore"], ["500", "ignore", "cut"], ["hang", "ignore"], ["no usage"]])
 @pytest.mark.filterwarnings("ignore::tape.errors.EndpointWarning")
 def test_hard_caps_hold_over_retries_and_repairs(faults: list[str]) -> None:
     request = Request(PROMPT, 20, Choice(("up", "down")))
-    price = Price(Decimal("1e-6"), Decimal("2e-6"))
     for factor in (1, 2, 3):
         with Endpoint(wrapped("up"), faults) as endpoint:
-            model = opened(endpoint, price=price, timeout=1 if "hang" in faults else 30)
+            model = opened(endpoint, price=PRICE, timeout=1 if "hang" in faults else 30)
             worst = worst_case(model, request)
             caps = Budget({kind: (worst[kind] or 0) * factor for kind in ("calls", "tokens", "usd")})
             ledger = Ledger(caps)
-            [outcome] = asyncio.run(settled(AccountedLM(model, ledger), request))
-        assert isinstance(outcome, list) or "no room" in str(outcome)
+            with suppress(BatchError):
+                asyncio.run(AccountedLM(model, ledger).generate([request]))
         assert not ledger.overspent()
         assert not ledger.violations
         assert len(endpoint.bodies) <= factor
@@ -97,10 +89,8 @@ def test_a_server_on_this_machine_costs_nothing_unless_a_price_is_given() -> Non
 @pytest.mark.parametrize(
     ("url", "here"),
     [
-        ("http://localhost:8000/v1", True),
-        ("http://LOCALHOST/v1", True),
+        ("http://LOCALHOST:8000/v1", True),
         ("http://models.localhost/v1", True),
-        ("http://127.0.0.1:1", True),
         ("http://127.8.7.6/v1", True),
         ("http://[::1]:8000/v1", True),
         ("http://0.0.0.0:8000", False),
@@ -126,9 +116,7 @@ def test_what_a_cancelled_call_of_a_free_endpoint_used_is_unknown_too() -> None:
         silent = Silent(plain._wire, name="x", identity="x", price=FREE)
         with pytest.raises(asyncio.CancelledError):
             asyncio.run(AccountedLM(silent, ledger).generate([Request(PROMPT, 5)]))
-    assert ledger.used["tokens"] == silent.prompt_tokens(Request(PROMPT, 5)) + silent.most_completion_tokens(
-        Request(PROMPT, 5)
-    )
+    assert ledger.used["tokens"] == worst_case(silent, Request(PROMPT, 5))["tokens"]
 
 
 def test_reasoning_adds_to_limit_and_worst_case() -> None:
