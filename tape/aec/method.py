@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from tape.aec import checks
 from tape.aec.calibration import IsotonicCalibration
@@ -27,6 +27,10 @@ from tape.trace import Event
 @dataclass(frozen=True)
 class AecMethod(VerifyingMethod):
     """Commits only to paths that grounded evidence certifies."""
+
+    rules: ClassVar[tuple[str, ...]] = (
+        "`aec`: a query, a verdict or a commitment does not follow from the events before it",
+    )
 
     def require(self, domain: Domain) -> None:
         """Refuse a domain that declares no predicates.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -124,6 +124,20 @@ class Agent(ABC):
                 require_plans_declared(env.domain)
             if config.scorer == "declared":
                 require_declared_scores(env.domain)
+
+    @classmethod
+    def require_room(cls, config: TapeConfig, tasks: Iterable[tuple[str, Environment]], model: LanguageModel) -> None:
+        """Refuse a context window that does not do for all of some tasks; asked before anything is spent.
+
+        Args:
+            config: Resolved.
+            tasks: Their environments, by their names.
+            model: Counts the tokens.
+
+        Raises:
+            ConfigError: Names the task that needs most.
+        """
+        del config, tasks, model
 
     @classmethod
     def require_prompts(cls, config: TapeConfig, env: Environment, roles: RoleContext) -> None:

@@ -1,9 +1,9 @@
 """The records of a run checked again, on two levels, and what could not be checked.
 
-**From the file** (:mod:`tape.analysis.from_file`, :mod:`tape.analysis.revalidation`): the hashes that chain the lines
+**From the file** (:mod:`tape.analysis.from_file`, :mod:`tape.sdp.revalidation`): the hashes that chain the lines
 of a trace; record, trace and configuration as of one episode; counts, payments, moves, verdicts, gates and beliefs as
 they follow from other lines. Where the environment can make its states from recorded fields, facts and keys are read
-off them again (:mod:`tape.analysis.grounding`).
+off them again (:mod:`tape.sdp.grounding`).
 
 **By replay** (:mod:`tape.analysis.by_replay`): the episode is played again, with the recorded answers in the place of
 the model. This alone stands against whoever writes everything anew.
@@ -22,22 +22,15 @@ from tape.analysis import by_replay
 from tape.analysis.by_replay import Played
 from tape.analysis.from_file import from_file
 from tape.analysis.from_file.counts import same_result
-from tape.analysis.grounding import reground
-from tape.analysis.revalidation import Finding, revalidate
 from tape.budget import Budget
-from tape.cgdp.checks import quoted
+from tape.engine.method import Finding, methods
+from tape.engine.settings import TapeConfig
 from tape.errors import TapeError
 from tape.lm.registry import open_model
 from tape.plugins import load
 from tape.protocols import Environment, EnvironmentPlugin, Task
 from tape.runner.directory import RunDirectory
 from tape.runner.spec import RunSpec, key_of, source_digest
-from tape.sdp.adapters import adapter_of
-from tape.sdp.agent import caps_of
-from tape.sdp.events import ConcludedEvent
-from tape.sdp.reader import NotSdpError
-from tape.sdp.settings import SdpSettings
-from tape.sdp.trajectory import CertifiedTrajectory
 from tape.trace import Event, FinishedEvent, StartedEvent, links_of, read_trace
 
 
@@ -129,30 +122,21 @@ def audit_trace(one: Audited, file: Path, record: Mapping[str, Any] | None, play
     try:
         events = _linked(one, file, record)
         one.findings += from_file(events)
-        unquoted, quotes = quoted(events)
-        one.facts += quotes
-        one.findings += [Finding("grounding", at, what) for at, what in unquoted]
         if record is not None:
             one.findings += _recorded(events, record)
-        trajectory = _trajectory(file)
+        env, config = _environment(one, played)
+        for method in methods():
+            own = method.audit(file, events, env, config)
+            one.findings += own.findings
+            one.facts += own.facts
+            one.unchecked += own.unchecked
     except TapeError as error:
         one.findings.append(Finding("schema", None, str(error)))
         return
-    one.findings += revalidate(trajectory) if trajectory is not None else []
-    if played is None:
+    if played is None or env is None:
         return
-    try:
-        env = played.make()
-    except Exception as error:  # whatever it needs that is not here
-        one.unchecked.append(f"the environment cannot be made: {str(error)[:200]}")
-        return
-    if played.spec is not None:
-        one.findings += _of_configuration(events, played.spec, env)
-    if trajectory is not None and adapter_of(env) is not None:
-        grounded = reground(trajectory, env)
-        one.findings += grounded.findings
-        one.facts += grounded.facts
-        one.unchecked += [grounded.why_not] if grounded.why_not else []
+    if config is not None:
+        one.findings += _of_configuration(events, config)
     if not played.replayable:
         one.unchecked.append("its environment does not say that actions may be played again")
         return
@@ -160,6 +144,21 @@ def audit_trace(one: Audited, file: Path, record: Mapping[str, Any] | None, play
     one.findings += again.findings
     one.actions, one.verdicts = again.actions, again.verdicts
     one.unchecked += again.unchecked
+
+
+def _environment(one: Audited, played: Played | None) -> tuple[Environment | None, TapeConfig | None]:
+    """What an episode was played in, and the settings that its agent plays with there."""
+    if played is None:
+        return None, None
+    try:
+        env = played.make()
+    except Exception as error:  # whatever it needs that is not here
+        one.unchecked.append(f"the environment cannot be made: {str(error)[:200]}")
+        return None, None
+    if played.spec is None:
+        return env, None
+    agent: type[Agent] = load("tape.agents", played.spec.agent)
+    return env, agent.resolve(played.spec.config).settled(env.domain)
 
 
 def _linked(one: Audited, file: Path, record: Mapping[str, Any] | None) -> list[Event]:
@@ -176,13 +175,6 @@ def _linked(one: Audited, file: Path, record: Mapping[str, Any] | None) -> list[
         if links.episode != record["key"]:
             one.findings.append(Finding("record", None, f"the trace is of the episode {links.episode!r}"))
     return list(read_trace(file))
-
-
-def _trajectory(file: Path) -> CertifiedTrajectory | None:
-    try:
-        return CertifiedTrajectory.from_trace(file)
-    except NotSdpError:
-        return None
 
 
 def _recorded(events: list[Event], record: Mapping[str, Any]) -> Iterator[Finding]:
@@ -250,30 +242,14 @@ def played_in(spec: RunSpec, task: Task, repeat: int, *, same_sources: bool = Tr
     )
 
 
-def _of_configuration(events: list[Event], spec: RunSpec, env: Environment) -> Iterator[Finding]:
-    """What a trace says of its switches and caps otherwise than the configuration of the run.
-
-    Switches that are younger than the trace are not in it.
-    """
-    agent: type[Agent] = load("tape.agents", spec.agent)
-    settled = agent.resolve(spec.config).settled(env.domain)
-    switches = json.loads(json.dumps(settled.model_dump()))
+def _of_configuration(events: list[Event], config: TapeConfig) -> Iterator[Finding]:
+    """The switches that a trace records otherwise than the configuration of the run; younger ones are not in it."""
+    switches = json.loads(json.dumps(config.model_dump()))
     for event in events:
         if isinstance(event, StartedEvent):
             wrong = sorted(name for name in switches if not _agrees(event.config, switches, name))
             if wrong:
                 yield Finding("record", None, f"it was played with other switches than the run: {', '.join(wrong)}")
-        elif (
-            isinstance(event, ConcludedEvent)
-            and event.caps
-            and SdpSettings.find(settled)
-            and (adapter := adapter_of(env))
-        ):
-            settings = SdpSettings.of(settled)
-            caps = caps_of(settings, adapter.caps)
-            own = {"attempts": caps.attempts + settings.strict_algorithm1, "replans": caps.replans, "steps": caps.steps}
-            if event.caps != own:
-                yield Finding("record", None, f"its caps are {event.caps}, and those of the run {own}")
 
 
 def _agrees(told: Mapping[str, Any], switches: Mapping[str, Any], name: str) -> bool:

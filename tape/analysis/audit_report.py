@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from tape.analysis.audit import Audited
+from tape.engine.method import methods
 from tape.runner.summary import escaped
 from tape.show.document import Block, Bullets, Section, Table
 
@@ -21,10 +22,6 @@ MEANING = (
     "`record`: record, trace and configuration are not of one episode",
     "`books`: the result, or a payment, counts otherwise than the events",
     "`steps`: a step, a state or a path does not follow from what was observed before",
-    "`aec`: a query, a verdict or a commitment does not follow from the events before it",
-    "`cgdp`: a belief, a gate or a reason does not follow from what was retrieved",
-    "`seal`, `chain`, `verdict`, `fact`, `certified`, `history`, `caps`, `state`, `end`: an invariant of a certified "
-    "trajectory is broken",
     "`grounding`: a fact, a key or a verdict is not that of the recorded state",
     "`replay`: played again, the episode comes out otherwise than it is recorded",
 )
@@ -45,12 +42,13 @@ def sections_of(audited: Sequence[Audited]) -> list[Section]:
     rules = Counter(finding.rule for one in audited for finding in one.findings)
     blocks: list[Block] = [_table(audited)]
     if rules:
+        meaning = (*MEANING, *(rule for method in methods() for rule in method.rules))
         quoted = [(one, finding) for one in audited for finding in one.findings][:SHOWN]
         blocks += [
             f"Found: {', '.join(f'{n} {rule}' for rule, n in rules.most_common())}. For instance:",
             Bullets(tuple(_told(one, finding.rule, finding.what) for one, finding in quoted)),
             "What they mean:",
-            Bullets(tuple(said for said in MEANING if any(f"`{rule}`" in said.partition(":")[0] for rule in rules))),
+            Bullets(tuple(one for one in meaning if any(f"`{rule}`" in one.partition(":")[0] for rule in rules))),
         ]
     unchecked = Counter(why for one in audited for why in {*one.unchecked})
     if unchecked:

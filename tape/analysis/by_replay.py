@@ -23,8 +23,8 @@ from typing import Any, TypeAlias
 
 from tape.agents.base import Agent
 from tape.analysis.recorded import Decisions, RecordedActions, RecordedLM, UnansweredError, uncounted
-from tape.analysis.revalidation import Finding
 from tape.budget import Budget
+from tape.engine.method import Finding, methods
 from tape.errors import told
 from tape.protocols import Environment, WorldModel
 from tape.runner.spec import RunSpec
@@ -76,7 +76,7 @@ class Replayed:
     Attributes:
         findings: What comes out otherwise.
         actions: How many actions were played.
-        verdicts: How many verdicts of SDP came out the same.
+        verdicts: How many verdicts of methods came out the same.
         unchecked: What was not compared, and why.
     """
 
@@ -141,7 +141,8 @@ def _compared(events: Sequence[Event], played: Played, agent: Agent | None, *, w
         found.findings.append(Finding(RULE, None, f"it cannot be played again: {told(fault)[:200]}"))
         return found
     own = None if whole else _own_kinds(events)
-    kept = any(isinstance(event, StartedEvent) and event.config.get("cgdp") for event in events)
+    config = next((event.config for event in events if isinstance(event, StartedEvent)), {})
+    kept = any(method.holds_back and config.get(method.name) for method in methods())
     recorded, made = ([*_lines(one, own, kept_back=kept)] for one in (events, again))
     if not played.same_sources:
         _without_younger(recorded, made)
@@ -158,8 +159,8 @@ def _compared(events: Sequence[Event], played: Played, agent: Agent | None, *, w
         found.findings.append(Finding(RULE, None, str(fault)))
     elif whole and left and not found.findings:
         found.findings.append(Finding(RULE, None, f"{left} recorded answers of the model were never asked for"))
-    pairs = zip(recorded, made, strict=False)
-    found.verdicts = sum(one == other and one["type"] == "sdp_validated" for one, other in pairs)
+    verdicts = {method.verdict for method in methods()}
+    found.verdicts = sum(one == other and one["type"] in verdicts for one, other in zip(recorded, made, strict=False))
     return found
 
 

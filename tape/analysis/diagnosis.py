@@ -13,7 +13,7 @@ from tape.analysis.audit import Audited, audit
 from tape.analysis.outcomes import LOST, Outcome, outcomes
 from tape.analysis.sdp_figure import draw_figure
 from tape.analysis.trajectories import Found, trajectories_in
-from tape.cgdp.gaps import GAPS
+from tape.engine.method import methods
 from tape.errors import RunDirectoryError
 from tape.files import replace_file
 from tape.plugins import missing_extra
@@ -113,19 +113,20 @@ def _general(title: str, found: Sequence[Outcome]) -> list[Section]:
         Section("How episodes ended", (_by_kind("end state", found, lambda one: one.ends),), 3),
     ]
     if any(one.lost for one in found):
-        meaning = Bullets(tuple(f"`{stage}`: {said}" for stage, said in LOST.items() if _any(found, stage)))
+        stages = [*LOST.items(), *(item for method in methods() for item in method.stages.items())]
+        meaning = Bullets(tuple(f"`{stage}`: {text}" for stage, text in stages if _any(found, stage)))
         lost = _by_kind("where", found, lambda one: one.lost)
         sections.append(Section("Where failed episodes stopped", (lost, meaning), 3))
     if any(one.gaps for one in found):
-        said = Bullets(tuple(f"`{gap}`: {meaning}" for gap, meaning in GAPS.items()))
-        searched = (_by_kind("gap", found, lambda one: one.gaps), said)
-        sections.append(Section("Gaps of searches", searched, 3))
+        gaps = [f"`{gap}`: {text}" for method in methods() for gap, text in method.gaps.items()]
+        blocks = (_by_kind("gap", found, lambda one: one.gaps), Bullets(tuple(gaps)))
+        sections.append(Section("Gaps of searches", blocks, 3))
     if any(one.replans for one in found):
         sections.append(Section("Replans by reason", (_by_kind("reason", found, lambda one: one.replans),), 3))
     if any(one.malformed for one in found):
         quoted = tuple(f"{role}: `{_short(text)}`" for one in found for role, text in one.examples)
-        blocks = (_by_kind("role", found, lambda one: one.malformed), "For instance:", Bullets(quoted))
-        sections.append(Section("Answers that could not be read", blocks, 3))
+        answers = (_by_kind("role", found, lambda one: one.malformed), "For instance:", Bullets(quoted))
+        sections.append(Section("Answers that could not be read", answers, 3))
     return sections
 
 

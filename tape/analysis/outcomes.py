@@ -13,8 +13,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from tape.analysis.measures import Share, share
-from tape.cgdp.events import StoppedEvent
-from tape.cgdp.gaps import gaps
+from tape.engine.method import methods
 from tape.errors import UnknownNameError
 from tape.runner.directory import RunDirectory
 from tape.trace import (
@@ -39,11 +38,9 @@ LOST = {
     "no_goal": "its last path led to no predicted goal",
     "wrong_goal": "its last path was executed to its predicted goal, which was none",
     "cut": "its last path was not executed to its end",
-    "searched": "a search agent has answered, and the answer was wrong (its gaps say more)",
-    "unanswered": "a search agent's budget ended it before it had answered",
     "stepwise": "its agent selects no paths",
 }
-"""Where a failed episode stopped, and what that means."""
+"""Where a failed episode stopped, and what that means; methods have stages of their own (``Method.stages``)."""
 
 FAULTS = ("model_error", "solver_error", "solver_timeout", "env_error", "interrupted")
 """End states that say nothing about the agent."""
@@ -73,7 +70,7 @@ class Outcome:
         examples: Some of them, as (role, text).
         replans: Planning rounds after the first, by reason.
         lost: Failed episodes by where they stopped, see :data:`LOST`.
-        gaps: Episodes of search agents by the gaps that they show (:data:`tape.cgdp.gaps.GAPS`).
+        gaps: Episodes by the gaps of a method that they show (``Method.gaps``).
         untraced: Episodes without a trace; all from ``mismatches`` to ``gaps`` leaves them out.
         over_budget: Episodes in which a cap was exceeded; must be 0.
         events: The types of events that occurred.
@@ -161,8 +158,8 @@ def _read(found: Outcome, events: Sequence[Event], result: Mapping[str, Any]) ->
                 found.replans[event.reason] += 1
             case _:
                 pass
-    if any(isinstance(event, StoppedEvent) for event in events):
-        found.gaps.update(gaps(events))
+    for method in methods():
+        found.gaps.update(method.gaps_in(events))
     if not result["success"]:
         found.lost[lost_at(events, result["end_state"])] += 1
 
@@ -184,8 +181,8 @@ class _Last:
     mismatched: bool = False
 
 
-def lost_at(events: Iterable[Event], end_state: str) -> str:
-    """Where a failed episode stopped: a key of :data:`LOST`.
+def lost_at(events: Sequence[Event], end_state: str) -> str:
+    """Where a failed episode stopped: a key of :data:`LOST`, or a stage of a method.
 
     Args:
         events: Its trace.
@@ -193,15 +190,14 @@ def lost_at(events: Iterable[Event], end_state: str) -> str:
     """
     if end_state in FAULTS:
         return "fault"
+    if own := next(filter(None, (method.stopped(events) for method in methods())), ""):
+        return own
     last: _Last | None = None
-    selects = searches = False
+    selects = False
     for event in events:
         match event:
-            case StoppedEvent():
-                return "searched"
             case StartedEvent():
                 selects = event.config.get("agent") in SELECTING
-                searches = bool(event.config.get("cgdp"))
             case GraphFoldedEvent():
                 selects = True
             case PathSelectedEvent() if event.actions:
@@ -213,8 +209,6 @@ def lost_at(events: Iterable[Event], end_state: str) -> str:
                 last.mismatched = True
             case _:
                 pass
-    if searches:
-        return "unanswered"
     if end_state == "infeasible":
         return "no_path"
     if end_state == "no_plan":

@@ -27,8 +27,8 @@ from tape.analysis.measures import (
     score_by_replans,
     task_of,
 )
-from tape.analysis.revalidation import checked, revalidate
 from tape.analysis.trajectories import Found
+from tape.sdp.revalidation import checked, revalidate
 from tape.show.document import Block, Figure, Section, Table
 
 INTERVALS = (

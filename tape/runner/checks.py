@@ -51,8 +51,9 @@ def check_before(
         config = agent.resolve(configuration.spec.config)
         if configuration.tasks:
             _check_first(configuration, agent, config, model)
-        if agent.searches and model is not None:
-            _require_room(agent, config, configuration, model)
+        if model is not None:
+            plugin: EnvironmentPlugin = load("tape.environments", configuration.spec.environment)
+            agent.require_room(config, ((task.id, plugin.make(task)) for task in configuration.tasks), model)
 
 
 def _check_first(
@@ -67,12 +68,3 @@ def _check_first(
         agent.require_prompts(config, environment, unplayed(environment, model))
     if config.world_model == "simulator":
         plugin.simulator(environment)
-
-
-def _require_room(agent: type[Agent], config: TapeConfig, configuration: Configuration, model: LanguageModel) -> None:
-    """Check the window of a search agent against every task."""
-    from tape.cgdp.agents.search import SearchAgent  # other agents do without
-
-    assert issubclass(agent, SearchAgent)
-    plugin: EnvironmentPlugin = load("tape.environments", configuration.spec.environment)
-    agent.require_room(config, ((task.id, plugin.make(task)) for task in configuration.tasks), model)

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tape.engine.method import Configured, Finding
+from tape.sdp.adapter import Caps
+from tape.sdp.agent import caps_of
 from tape.sdp.events import ConcludedEvent, ValidatedEvent
+from tape.sdp.settings import SdpSettings
 from tape.trace import ActedEvent, Event, ObservedEvent
 
 
@@ -47,3 +51,21 @@ def _steps(events: Sequence[Event]) -> Iterator[str]:
                     yield "the last attempt has left another state than there was at the end"
             case _:
                 pass
+
+
+def caps(events: Sequence[Event], config: Configured, of_environment: Caps) -> Iterator[Finding]:
+    """Caps that are not those of the run.
+
+    Args:
+        events: The trace.
+        config: The settings of the run.
+        of_environment: The caps of its environment.
+    """
+    settings = SdpSettings.find(config)
+    for event in events:
+        if settings is not None and isinstance(event, ConcludedEvent) and event.caps:
+            own = caps_of(settings, of_environment)
+            attempts = own.attempts + settings.strict_algorithm1
+            expected = {"attempts": attempts, "replans": own.replans, "steps": own.steps}
+            if event.caps != expected:
+                yield Finding("record", None, f"its caps are {event.caps}, and those of the run {expected}")

@@ -1,7 +1,7 @@
 """The certified trajectory of an SDP episode, made from its trace alone (SDP section 3.3).
 
 The paper's artifact is (s0, a0, s_t1, a_t1, .., s_T). This one also keeps what was rejected, and why, and every chain
-that was replaced, so that the whole run can be checked again from the file (:mod:`tape.analysis.revalidation`).
+that was replaced, so that the whole run can be checked again from the file (:mod:`tape.sdp.revalidation`).
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class CertifiedTrajectory(Record):
 
     @classmethod
     def load(cls, path: Path) -> CertifiedTrajectory:
-        """Read what :meth:`save` wrote; whether it is consistent says :func:`tape.analysis.revalidation.revalidate`.
+        """Read what :meth:`save` wrote; whether it is consistent says :func:`tape.sdp.revalidation.revalidate`.
 
         Raises:
             TraceError: It cannot be read, or is of another schema.

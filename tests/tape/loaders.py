@@ -13,7 +13,6 @@ from random import Random
 
 from tape.aec.calibration import IsotonicCalibration
 from tape.aec.overrides import Override, OverrideRule, Overrides
-from tape.analysis.revalidation import checked, revalidate
 from tape.budget import Resources
 from tape.cli import main
 from tape.engine.graph import PlanGraph
@@ -31,6 +30,7 @@ from tape.reading import read_text
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
 from tape.runner.journal import Journal
+from tape.sdp.revalidation import checked, revalidate
 from tape.sdp.trajectory import CertifiedTrajectory
 from tape.trace import read_trace
 from tests.tape.sdp.synthetic import Synthetic

@@ -11,10 +11,10 @@ from functools import partial
 from typing import Any
 
 from experiments.harness.measured import Measured, Record
-from tape.analysis.revalidation import checked, revalidate
 from tape.analysis.sdp_figure import draw_figure
 from tape.analysis.sdp_report import INTERVALS, anatomy
 from tape.sdp.reader import NotSdpError
+from tape.sdp.revalidation import checked, revalidate
 from tape.sdp.trajectory import CertifiedTrajectory
 from tape.show.document import Figure, Section, Table
 

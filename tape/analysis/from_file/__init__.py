@@ -2,7 +2,7 @@
 
 One file for each kind of fact: :mod:`counts` (the result, calls, tokens, budgets), :mod:`steps` (observations, moves,
 paths), and for each method what it checks itself (:meth:`tape.engine.method.Method.wrong`). The invariants of a
-certified trajectory are :mod:`tape.analysis.revalidation`. No environment is needed.
+certified trajectory are :mod:`tape.sdp.revalidation`. No environment is needed.
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tape.analysis.from_file import counts, steps
-from tape.analysis.revalidation import Finding
-from tape.engine.method import method
-from tape.plugins import METHODS, names
+from tape.engine.method import Finding, methods
 from tape.trace import Event, FinishedEvent, StartedEvent
 
 
@@ -28,6 +26,6 @@ def from_file(events: Sequence[Event]) -> list[Finding]:
     result = ends[0].result
     found = [Finding("books", None, what) for what in counts.wrong(events, events[0], result)]
     found += [Finding("steps", None, what) for what in steps.wrong(events, events[0])]
-    for name in names(METHODS):
-        found += [Finding(name, None, what) for what in method(name).wrong(events, result)]
+    for method in methods():
+        found += [Finding(method.name, None, what) for what in method.wrong(events, result)]
     return found

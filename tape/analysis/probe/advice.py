@@ -13,12 +13,12 @@ from tape.agents.base import Agent, LmAgent
 from tape.agents.tape import TapeAgent
 from tape.analysis.probe.record import Probe, RoleRecord
 from tape.engine.ablations.declared import require_declared_scores
+from tape.engine.method import ROLE_SETTINGS, method
 from tape.engine.settings import TapeConfig
 from tape.engine.verification import verifying_method
 from tape.errors import ConfigError
-from tape.plugins import load
+from tape.plugins import PROPOSERS, load
 from tape.protocols import Environment, EnvironmentPlugin, Task
-from tape.sdp.settings import SdpSettings
 from tape.waiting import run_sync
 
 FEWEST = 5
@@ -141,16 +141,17 @@ class _Adviser:
         self._notes: list[str] = []
 
     def advice(self) -> Advice:
-        # Of SDP's chains one is the path that is selected, one a sampled plan, and one neither.
-        chain = (SdpSettings.find(self._config) or SdpSettings()).chain
-        if issubclass(self._agent, TapeAgent) and verifying_method(self._config) is None and chain != "adapter":
-            self._world_model()
-            if chain == "walk":
-                self._scorer()
-            self._proposer()
-            self._execution()
-            if chain == "walk":
-                self._selector()
+        own = {*ROLE_SETTINGS}.intersection(*(method(name).advisable(self._config) for name in self._config.methods))
+        if issubclass(self._agent, TapeAgent) and verifying_method(self._config) is None and own:
+            for setting, give in (
+                ("world_model", self._world_model),
+                ("scorer", self._scorer),
+                ("proposer", self._proposer),
+                ("execution", self._execution),
+                ("selector", self._selector),
+            ):
+                if setting in own:
+                    give()
         else:
             self._notes.append(f"the agent {self._agent.name!r} here has no role that something declared could play")
         self._reading()
@@ -214,9 +215,7 @@ class _Adviser:
         domain = self._env.domain
         if domain.predicates is None or not issubclass(self._agent, LmAgent):
             return False
-        from tape.aec.two_frontier import proposer as two_frontier
-
-        proposer = two_frontier(domain)
+        proposer = load(PROPOSERS, "two_frontier")(domain)
         state = domain.project(self._env.reset(0))
         try:
             [plans] = run_sync(proposer.propose([(state, dict(self._task.budget))], 1, 0))

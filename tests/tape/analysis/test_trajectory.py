@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.analysis.revalidation import checked, revalidate
 from tape.errors import TraceError
 from tape.sdp.reader import NotSdpError
+from tape.sdp.revalidation import checked, revalidate
 from tape.sdp.trajectory import CertifiedTrajectory
 from tape.trace import FinishedEvent, StartedEvent, TraceWriter
 from tests.profiles import examples

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from tape.analysis.revalidation import revalidate
 from tape.analysis.transitions import Transition, export_parquet, read_parquet, transitions
 from tape.budget import Budget
 from tape.errors import MissingExtraError, TraceError
 from tape.sdp.adapter import Caps
 from tape.sdp.operators import Realized
+from tape.sdp.revalidation import revalidate
 from tape.sdp.trajectory import CertifiedTrajectory
 from tests.profiles import examples
 from tests.tape.sdp.flags import Script, chain, play

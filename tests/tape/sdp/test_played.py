@@ -11,12 +11,12 @@ from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.state import Level
 from envs.sokoban.xsb import parse
 from tape.agents.react import ReactAgent
-from tape.analysis.revalidation import Limits, checked, revalidate
 from tape.budget import Budget
 from tape.errors import TraceError
 from tape.lm.scripted import ScriptedLM
 from tape.sdp.agent import SdpAgent
 from tape.sdp.reader import NotSdpError
+from tape.sdp.revalidation import Limits, checked, revalidate
 from tape.sdp.trajectory import CertifiedTrajectory
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel
 

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.analysis.revalidation import checked, revalidate
 from tape.budget import Budget
 from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError
@@ -22,6 +21,7 @@ from tape.sdp.adapter import Foresees
 from tape.sdp.adapters import adapter_of, require_adapter
 from tape.sdp.agent import SdpAgent
 from tape.sdp.events import ChainEvent, ValidatedEvent
+from tape.sdp.revalidation import checked, revalidate
 from tape.sdp.tool_adapter import ToolAdapter
 from tape.sdp.trajectory import CertifiedTrajectory
 from tape.testing.line import Line

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from envs.sokoban.environment import SokobanEnvironment
-from tape.analysis.revalidation import revalidate
 from tape.budget import Budget, Ledger
 from tape.engine.act import MAX_RETRIES, LmActor
 from tape.engine.context import RoleContext
@@ -24,6 +23,7 @@ from tape.sdp.agent import SdpAgent
 from tape.sdp.chat_prompts import ActionAnswer
 from tape.sdp.events import ValidatedEvent
 from tape.sdp.operators import Realized
+from tape.sdp.revalidation import revalidate
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Target
 from tape.sdp.trajectory import CertifiedTrajectory

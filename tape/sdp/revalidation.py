@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tape.engine.method import Finding
 from tape.engine.result import END_STATES
 from tape.sdp.events import CheckRecord, TargetRecord
 from tape.sdp.loop import NOTHING_LEFT
@@ -28,20 +29,8 @@ _ENDS: Mapping[str, Collection[str]] = {
 """The end states that the loop can have ended in, by why it says that it ended; and success, if that is judged late."""
 
 
-@dataclass(frozen=True)
-class Finding:
-    """Something that is not as it must be.
-
-    Attributes:
-        rule: Which invariant is broken: ``seal``, ``chain``, ``verdict``, ``fact``, ``certified``, ``history``,
-            ``caps``, ``state`` or ``end``.
-        move: The number of the attempt, from 0; None where it is of no single attempt.
-        what: What was found.
-    """
-
-    rule: str
-    move: int | None
-    what: str
+RULES = ("seal", "chain", "verdict", "fact", "certified", "history", "caps", "state", "end")
+"""The invariants."""
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ are not played: that they lead from state to state is for :mod:`tape.analysis.by
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from tape.analysis.revalidation import Finding
+from tape.engine.method import Audit, Finding
 from tape.protocols import Environment, State
 from tape.sdp.adapter import ChecksSteps, Regrounds
 from tape.sdp.adapters import require_adapter
@@ -23,22 +22,7 @@ from tape.sdp.trajectory import CertifiedTrajectory
 RULE = "grounding"
 
 
-@dataclass(frozen=True)
-class Grounded:
-    """What came out.
-
-    Attributes:
-        findings: What is not as it must be.
-        facts: How many recorded facts were read off their state again.
-        why_not: Why nothing could be, in words; empty where it could.
-    """
-
-    findings: tuple[Finding, ...] = ()
-    facts: int = 0
-    why_not: str = ""
-
-
-def reground(trajectory: CertifiedTrajectory, env: Environment) -> Grounded:
+def reground(trajectory: CertifiedTrajectory, env: Environment) -> Audit:
     """Make every recorded state anew, and read everything that is said of it off it.
 
     Args:
@@ -50,13 +34,13 @@ def reground(trajectory: CertifiedTrajectory, env: Environment) -> Grounded:
     """
     adapter = require_adapter(env)
     if not isinstance(adapter, Regrounds):
-        return Grounded(why_not=f"{type(env).__name__} cannot make a state from recorded fields")
+        return Audit(unchecked=[f"{type(env).__name__} cannot make a state from recorded fields"])
     checker = _Checker(env, adapter)
     try:
         found = [*checker.chains(trajectory), *checker.moves(trajectory)]
     except NotImplementedError as error:
-        return Grounded(why_not=f"{type(env).__name__}: {error}")
-    return Grounded(tuple(found), checker.facts)
+        return Audit(unchecked=[f"{type(env).__name__}: {error}"])
+    return Audit(found, checker.facts)
 
 
 class _Checker:
