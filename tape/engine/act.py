@@ -13,7 +13,7 @@ from tape.errors import InvalidOutputError
 from tape.protocols import Acted, Action, Actor, State
 
 MAX_RETRIES = 3
-"""Most further samples of an action that could not be read."""
+"""Most further samples after an action that could not be read."""
 
 
 class LmActor:
@@ -21,7 +21,7 @@ class LmActor:
 
     Args:
         context: The episode's model and prompts.
-        execution: How a planned action is carried out; see :class:`tape.engine.settings.TapeConfig`.
+        execution: How a planned action is written; see :class:`tape.engine.settings.TapeConfig`.
         temperature: Sampling temperature of thoughts and free actions.
     """
 
@@ -33,8 +33,8 @@ class LmActor:
     ) -> Acted:
         """Write one action.
 
-        Under ``constrained`` and ``forced`` execution a planned ``action`` is the only one admitted;
-        ``forced`` makes no call at all. ``Acted.action`` is None where nothing could be read.
+        ``constrained`` and ``forced`` execution admit only the planned ``action``; ``forced`` makes no call.
+        ``Acted.action`` is None if nothing could be read.
         """
         if action is not None and self._execution == "forced":
             return Acted(action)
@@ -50,7 +50,7 @@ class LmActor:
         seed: int,
         count: int,
     ) -> list[Acted]:
-        """Sample ``count`` actions from one request; each that cannot be read is counted and has no action."""
+        """Sample ``count`` actions from one request; an unreadable one is counted and has no action."""
         fixed = action if self._execution == "constrained" else None
         request = self._context.prompt_format.act_request(state, remaining, fixed, plan)
         request = replace(request, n=count, temperature=self._temperature, seed=seed)
@@ -62,7 +62,7 @@ class LmActor:
             thought, written = self._context.prompt_format.read_act(state, text)
         except InvalidOutputError as error:
             self._context.count_malformed("act", text, error)
-            # Under the constraint only the thought can be cut off; the action was never in doubt.
+            # Under the constraint the action is known; only the thought can be cut off.
             return Acted(fixed, text)
         return Acted(written, thought)
 
@@ -78,24 +78,24 @@ class LmActor:
 async def write_action(
     episode: Episode, actor: Actor, planned: Action | None, plan: Sequence[Action], tries: int = 0
 ) -> tuple[Action, str]:
-    """Let the actor write an action of the environment, trying again where it cannot be read.
+    """Let the actor write an action of the environment; try again if it cannot be read.
 
     Args:
         episode: The episode.
         actor: Writes it.
         planned: The action to write, or None for a free choice.
-        plan: What the actor is shown of a plan.
-        tries: How often it was written before in this step; part of the seed.
+        plan: The part of a plan that the actor's prompt has.
+        tries: How often an action was written before in this step; part of the seed.
 
     Returns:
-        The action and the words around it.
+        The action and the text around it.
 
     Raises:
         ActionRefused: The planned action was refused; no call was made for it.
         EpisodeEnded: ``invalid_output``.
     """
     if planned is not None and episode.config.execution != "free":
-        await episode.approve(planned, plan[1:])  # before its writing is paid for
+        await episode.approve(planned, plan[1:])  # before the model is paid for writing it
     admissible = episode.env.domain.admissible(episode.state)
     for attempt in range(MAX_RETRIES + 1):
         seed = episode.seed_for("act", episode.result.steps, tries * (MAX_RETRIES + 1) + attempt)

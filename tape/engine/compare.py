@@ -1,7 +1,7 @@
-"""Comparing what was observed with what was predicted (TAPE section 3.4).
+"""Comparing the observed state with the predicted one (TAPE section 3.4).
 
-The paper compares whole states. Where an environment has a mismatch test (``Domain.mismatch_test``), it says which
-differences matter for the rest of a path, and it is asked here and nowhere else.
+The paper compares whole states. An environment's mismatch test (``Domain.mismatch_test``) decides which differences
+matter for the rest of a path; only this file calls it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tape.trace import DifferedEvent, MismatchEvent
 
 
 def mismatched(episode: Episode, predicted: str) -> bool:
-    """Compare the observed state with a predicted one by the keys of their nodes, and count and log a mismatch."""
+    """Whether the observed state has another key than the predicted node; a mismatch is counted and logged."""
     observed = episode.key(episode.state)
     if observed == predicted:
         return False
@@ -27,9 +27,9 @@ def mismatched(episode: Episode, predicted: str) -> bool:
 
 
 def harmless(episode: Episode, path: Path, before: State, edge: Edge, rest: Sequence[Edge]) -> bool:
-    """Whether nothing that the rest of a path rests on differs from the prediction; logged where that is so.
+    """Whether a difference from the prediction does not matter for the rest of a path; if so, it is logged.
 
-    At the end of a path nothing is left, and planning begins anew. ``edge`` is the last step, taken in ``before``.
+    At the end of a path there is no rest, and planning starts again. ``edge`` is the last step, taken in ``before``.
     """
     if not rest or not _still_good(episode, path, (edge, *rest), rest, taken=(before, edge.action)):
         return False
@@ -39,9 +39,9 @@ def harmless(episode: Episode, path: Path, before: State, edge: Edge, rest: Sequ
 
 
 def skippable(episode: Episode, path: Path, rest: Sequence[Edge]) -> bool:
-    """Whether the next action is known to change nothing here, and what comes after it goes on without it.
+    """Whether the next action is a known no-op here, and the rest of the path works without it.
 
-    The last action is never left out, so that every path takes a step.
+    The last action is never skipped, so every path takes a step.
     """
     return len(rest) > 1 and episode.is_no_op(rest[0].action) and _still_good(episode, path, rest, rest[1:])
 
@@ -53,11 +53,11 @@ def _still_good(
     rest: Sequence[Edge],
     taken: tuple[State, Action] | None = None,
 ) -> bool:
-    """The environment's mismatch test: the rest of a path does from here what it was to do; false without a test."""
+    """Whether the rest of a path still works from here, by the environment's mismatch test; false without a test."""
     test = None if episode.config.mismatch == "exact" else episode.env.domain.mismatch_test
     if test is None or any(ahead.target == UNKNOWN for ahead in rest):
         return False
-    with environment_faults("what the rest of the path rests on cannot be worked out"):
+    with environment_faults("the mismatch test failed"):
         return test.still_good(
             [path.graph.state(edge.target) for edge in predicted],
             episode.state,
@@ -68,7 +68,7 @@ def _still_good(
 
 
 def end_if_broken(episode: Episode, before: State) -> None:
-    """End the episode of who follows a plan without looking, where a step has changed what the rest of it would do.
+    """End an episode without replanning if a step gave nothing that the rest of the plan could use.
 
     Raises:
         EpisodeEnded: ``failure``.
@@ -78,5 +78,5 @@ def end_if_broken(episode: Episode, before: State) -> None:
         raise EpisodeEnded(
             "failure",
             f"{episode.result.actions[-1]} gave nothing, so the rest of the plan would do something else than planned; "
-            "without replanning it is not followed",
+            "without replanning the episode ends here",
         )

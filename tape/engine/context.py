@@ -1,4 +1,4 @@
-"""What the LM roles of one episode share."""
+"""The model, the prompts and the trace that all LM roles of one episode share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RoleContext:
         prompt_format: The task's prompts for that model.
         domain: The task.
         trace: The event log.
-        malformed: Completions that could not be read, so far.
+        malformed: Number of completions so far that could not be read.
     """
 
     lm: AccountedLM
@@ -39,14 +39,14 @@ class RoleContext:
         self.trace.write(MalformedEvent(role=role, text=shown[:400]))
 
     def ask(self, state: State, question: str) -> tuple[Message, ...]:
-        """A question of the engine's own about a state, where the prompts take any."""
+        """Ask a question of the engine's own about a state; the prompt format must support ``ask``."""
         asking = self.prompt_format.ask
         assert asking is not None
         return asking(state, question)
 
 
 def unplayed(env: Environment, model: LanguageModel) -> RoleContext:
-    """What the roles of an episode would share, of which nothing is played: for checks beforehand."""
+    """A context for checks before an episode: no budget, no trace file."""
     trace = TraceWriter("unplayed")
     lm = AccountedLM(model, Ledger(Budget()), trace, Deadline())
     return RoleContext(lm, env.prompt_format(lm.prompt_format), env.domain, trace)

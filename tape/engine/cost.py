@@ -1,4 +1,4 @@
-"""What the edges of a plan graph cost, and what is left to pay for them (TAPE section 3.1)."""
+"""The costs of a plan graph's edges, and the budget left to pay for them (TAPE section 3.1)."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from tape.lm.base import FREE
 from tape.protocols import Action, PlannedActor, State
 
 PAID = {"calls", "tokens", "usd"}
-"""The kinds that model calls use."""
+"""The resource kinds that model calls use."""
 
 SPARE = "planning"
-"""The name of the ledger that holds what a path in hand leaves over."""
+"""The name of the ledger of what the path in hand leaves over."""
 
 
 class CostModel(Protocol):
     """C_theta: predicts what actions use."""
 
     async def predict(self, pairs: Sequence[tuple[State, Action]], kinds: Collection[str]) -> list[Resources]:
-        """What each action is predicted to use of some kinds; the declared worst case of all others."""
+        """The predicted use of some kinds by each action; the declared worst case of all other kinds."""
 
 
 class CallCosts:
-    """The worst case of the model calls that one step takes: the actor writes the action, and the result is read."""
+    """The worst case of the model calls of one step: writing the action, and reading its observation."""
 
     def __init__(self, episode: Episode, actor: PlannedActor) -> None:
         self._episode, self._actor = episode, actor
         self._projector = LmProjector(episode.roles)
 
     def of(self, state: State, remaining: Mapping[str, int], plan: Sequence[Action]) -> Resources:
-        """The worst case of writing the first action of a plan and of reading what it brings."""
+        """The worst case of writing the first action of a plan and of reading its observation."""
         return self.writing(state, remaining, plan) + (self.reading(state, plan[0]) if plan else Resources())
 
     def writing(self, state: State, remaining: Mapping[str, int], plan: Sequence[Action]) -> Resources:
@@ -44,7 +44,7 @@ class CallCosts:
         return self._actor.worst_case(state, remaining, plan) if self._are_paid() else Resources()
 
     def reading(self, state: State, action: Action) -> Resources:
-        """The worst case of reading what an action brings."""
+        """The worst case of reading the observation after an action."""
         if not self._are_paid():
             return Resources()
         merger = self._episode.merger
@@ -52,26 +52,26 @@ class CallCosts:
         return self._projector.worst_case(state, action) + merging
 
     def _are_paid(self) -> bool:
-        """Whether a cap concerns model calls; else their tokens need not be counted."""
+        """Whether a cap limits model calls; else their tokens need not be counted."""
         paid = PAID - {"usd"} if self._episode.roles.lm.price == FREE else PAID
         return bool(paid & set(self._episode.remaining()))
 
 
 async def put_costs(graph: PlanGraph, episode: Episode, calls: CallCosts, predicted: CostModel | None) -> None:
-    """AnnotateGraph, the edges: each gets its worst case, the agent's own calls included, or what is predicted.
+    """AnnotateGraph, the edges: each gets its worst case or its predicted cost, the agent's own calls included.
 
     Raises:
-        BudgetExceededError: A prediction does not fit; every edge has its worst case by then.
+        BudgetExceededError: The request for predictions does not fit; every edge then has its worst case.
     """
     domain, remaining = episode.env.domain, episode.remaining()
     edges = [*graph.edges()]
     for edge in edges:
         graph.set_cost(edge.id, domain.cost(graph.state(edge.source), edge.action))
-    # The actor is shown the rest of the path, so its call may be as long as the longest path that can be paid.
+    # The actor's prompt has the rest of the path, so it may be as long as the longest affordable path.
     longest = [max((edge.action for edge in edges), key=len, default="")] * most_moves(graph, remaining)
     writing = {e: calls.writing(graph.state(e), remaining, longest) for e in dict.fromkeys(e.source for e in edges)}
-    taken_in = {edge.action: graph.state(edge.source) for edge in edges}
-    reading = {action: calls.reading(state, action) for action, state in taken_in.items()}
+    before = {edge.action: graph.state(edge.source) for edge in edges}
+    reading = {action: calls.reading(state, action) for action, state in before.items()}
     for edge in graph.edges():
         graph.set_cost(edge.id, edge.cost + writing[edge.source] + reading[edge.action])
     if predicted is not None:
@@ -79,9 +79,9 @@ async def put_costs(graph: PlanGraph, episode: Episode, calls: CallCosts, predic
 
 
 async def _predict(graph: PlanGraph, episode: Episode, model: CostModel) -> None:
-    """Put what actions are predicted to cost in the place of their worst case; calls keep theirs.
+    """Replace the worst case of actions by their predicted costs; model calls keep their worst case.
 
-    What does not fit in the worst case can never be executed, so it keeps that and is never selected.
+    An edge whose worst case does not fit can never be executed. It keeps its worst case, so it is never selected.
     """
     domain, remaining = episode.env.domain, episode.remaining()
     edges = [e for e in graph.edges() if all((e.cost[kind] or 0) <= left for kind, left in remaining.items())]
@@ -94,7 +94,7 @@ async def _predict(graph: PlanGraph, episode: Episode, model: CostModel) -> None
 
 
 def most_moves(graph: PlanGraph, remaining: Mapping[str, int]) -> int:
-    """Most moves of a simple path that the remaining budget can pay."""
+    """Most moves of a simple path that the remaining budget affords."""
     moves = len(graph.nodes)
     edges = graph.usable_edges()
     for kind, left in remaining.items():
@@ -105,7 +105,7 @@ def most_moves(graph: PlanGraph, remaining: Mapping[str, int]) -> int:
 
 
 def spendable(episode: Episode) -> dict[str, int]:
-    """What a path may use: what is left less the reserve for planning.
+    """What a path may use: the remaining budget without the reserve for planning.
 
     Raises:
         EpisodeEnded: Only the reserve is left.
@@ -121,12 +121,12 @@ def spendable(episode: Episode) -> dict[str, int]:
 
 
 @contextmanager
-def keeping(episode: Episode, path: Sequence[Edge]) -> Iterator[None]:
-    """Let model calls use no more than a path leaves over, so that it stays affordable; nothing where it needs all.
+def within_spare(episode: Episode, path: Sequence[Edge]) -> Iterator[None]:
+    """Let model calls use only what a path leaves over, so that the path stays affordable.
 
     Raises:
-        BudgetExceededError: A call does not fit. Its ``ledger`` is :data:`SPARE` where the path is the reason, and
-            nothing was called.
+        BudgetExceededError: A call does not fit, and was not made. Its ``ledger`` is :data:`SPARE` if the path needs
+            what the call would use.
     """
     needs = {kind: sum(edge.cost[kind] or 0 for edge in path) for kind in PAID}
     left = {kind: max(0, count - needs[kind]) for kind, count in spendable(episode).items() if kind in PAID}

@@ -30,24 +30,24 @@ from tape.trace import ActedEvent, ApprovalEvent, LedgerEvent, ObservedEvent, Tr
 from tape.trace.declarations import report_broken
 
 LIMITS = ("replan_limit", "infeasible", "no_plan")
-"""End states by a limit, beside ``budget:<kind>``."""
+"""End states at a limit; ``budget:<kind>`` is one too."""
 
 UNJUDGED = ("env_error", "model_error", "interrupted", "stopped")
-"""End states after which the environment is not asked for its verdict."""
+"""End states after which the environment does not judge the episode."""
 
 
-class EpisodeEnded(Exception):  # noqa: N818 - it is how an episode ends, not an error
+class EpisodeEnded(Exception):  # noqa: N818 - an episode's normal end, not an error
     """Raised by :class:`Episode` to end an episode with a given end state."""
 
     def __init__(self, end_state: str, detail: str = "", *, limit: bool = False) -> None:
         self.end_state, self.detail = end_state, detail
         self.limit = limit or end_state in LIMITS or end_state.startswith("budget:")
-        """A limit ended it, rather than the goal or a fault: where it may, the agent answers for a last time."""
+        """A limit ended it, not the goal or a fault; with ``on_limit="final_answer"`` the agent then answers."""
         super().__init__(end_state)
 
 
 class ActionRefused(EpisodeEnded):
-    """Raised by :class:`Episode` where an action was refused and not executed; an agent that can go on catches it."""
+    """Raised by :class:`Episode` if an action was refused and not executed; an agent that can go on catches it."""
 
     def __init__(self, action: Action) -> None:
         self.action = action
@@ -74,15 +74,15 @@ class Episode:
         trace: The event log.
         roles: Model, prompts and domain for the LM roles.
         seed: Seed of everything the agent samples.
-        simulator: The exact world model, only where the configuration asks for it.
-        deadline: Real time.
-        approver: Is asked before an action is executed; None: nobody is.
+        simulator: The exact world model; only with ``world_model="simulator"``.
+        deadline: The limit on real time.
+        approver: Approves actions before they are executed; None: no approval is needed.
         refused: The actions that were refused; none of them is executed in this episode.
-        observation: What was observed last.
+        observation: The last observation.
         state: The current abstract state.
         taken: The actions taken so far, by the key of the state they were taken in.
-        result: Filled as the episode goes.
-        merger: Merges states that the model takes for the same, only where the configuration asks for it.
+        result: Filled during the episode.
+        merger: Merges states that the model considers equal; only with ``projector="lm"``.
     """
 
     env: Environment
@@ -101,40 +101,40 @@ class Episode:
     result: EpisodeResult = field(default_factory=lambda: EpisodeResult(end_state="failure", success=False))
     merger: Merger | None = None
     _approved: tuple[int, Action] | None = None
-    """The step and the action that need not be asked about any more."""
+    """The step and the action that are approved already."""
 
     def __post_init__(self) -> None:
         self.result.method = counters(self.config)
 
     def key(self, state: State) -> str:
-        """The key of a state's node in plan graphs; the declared one, but for what was merged by :meth:`merge`."""
+        """The key of a state's node in plan graphs: the declared key, or that of a node merged by :meth:`merge`."""
         return self.env.domain.key(state) if self.merger is None else self.merger.key(state)
 
     async def merge(self, states: Sequence[State], expected: str | None = None) -> None:
-        """Let the model merge states, where the configuration asks for it (``projector="lm"``)."""
+        """Let the model merge states; only with ``projector="lm"``."""
         if self.merger is not None:
             await self.merger.merge(states, expected)
 
     def is_no_op(self, action: Action) -> bool:
-        """Whether the environment knows that an action changes nothing here, so that it is neither planned nor done.
+        """Whether the environment knows that an action changes nothing here; it is then neither planned nor done.
 
-        Not asked where whole states are compared (``mismatch="exact"``).
+        Always false with ``mismatch="exact"``.
         """
         known = None if self.config.mismatch == "exact" else self.env.domain.no_ops
         if known is None:
             return False
-        with environment_faults(f"whether {action!r} would change anything cannot be worked out"):
+        with environment_faults(f"the no-op test of {action!r} failed"):
             return known.is_no_op(self.state, action)
 
     def remaining(self) -> dict[str, int]:
-        """Counts left of every capped kind but real time, on which no prompt may depend."""
+        """Counts left of every capped kind but real time; no prompt may depend on real time."""
         left = {kind: self.ledger.remaining(kind) for kind in self.ledger.capped()}
         return {kind: value for kind, value in left.items() if value is not None}
 
     def require_affordable_action(self) -> None:
-        """End the episode by its budget if not even the cheapest known action fits any more.
+        """End the episode by its budget if not even the cheapest known action fits.
 
-        Agents ask this before they ask a model: nothing is planned where nothing can be done.
+        Agents call this before they call a model, so that they plan nothing they cannot do.
         """
         self._require_horizon()
         refused: list[tuple[Action, BudgetExceededError]] = []
@@ -154,13 +154,13 @@ class Episode:
         return derive(self.seed, *names)
 
     async def reset(self, seed: int) -> State:
-        """Begin; observe."""
+        """Reset the environment and observe its first state."""
         with environment_faults("reset failed"):
             observation = await blocking(lambda: self.env.reset(seed), "environment reset")
         return await self.observe(observation)
 
     async def observe(self, observation: Observation) -> State:
-        """Project an observation, remember it as the current state and log it."""
+        """Project an observation into the current state and log it."""
         self.observation = observation
         with environment_faults("the observation cannot be projected"):
             self.state = self.env.domain.project(observation)
@@ -168,7 +168,7 @@ class Episode:
             self.state = await LmProjector(self.roles).project(self.state)
         finally:
             self._log_observed()
-        with environment_faults("what was read was not taken"):
+        with environment_faults("the projected state was not accepted"):
             self.env.projected(self.state)
         return self.state
 
@@ -186,15 +186,15 @@ class Episode:
         )
 
     async def approve(self, action: Action, rest: Sequence[Action] = ()) -> None:
-        """Ask whether an action may be executed now, where somebody is to be asked; once in each step.
+        """Ask the approver, if there is one, whether an action may be executed now; at most once a step.
 
-        :meth:`step` does it too. Whoever pays for writing an action that is already known asks before. The rest of the
-        path is for the one who is asked.
+        :meth:`step` does so too. An agent that already knows its action calls this before it pays a model to write it.
+        The approver is shown ``rest``, the rest of the path.
 
         Raises:
             ActionRefused: It was refused, now or before in this episode.
             EpisodeEnded: ``stopped``.
-            ApprovalError: Nothing that is understood was answered.
+            ApprovalError: The answer was not understood.
         """
         here = (self.result.steps, action)
         if self.approver is None or self._approved == here:
@@ -202,10 +202,10 @@ class Episode:
         if action in self.refused:
             self._log_approval(action, Approval.REFUSE, "refused before")
             raise ActionRefused(action)
-        with environment_faults(f"nobody can be asked about {action!r}"):
+        with environment_faults(f"approval of {action!r} cannot be requested"):
             request = self._request(action, rest)
         if request.reason == "destructive" or self.approver.selects(request):
-            # Nobody is asked about what cannot be paid.
+            # An action that cannot be paid for needs no approval.
             self.ledger.release(self.ledger.reserve(self.env.domain.cost(self.state, action)))
             decision, reason = await self.approver.ask(request)
             self._log_approval(action, decision, reason)
@@ -230,9 +230,9 @@ class Episode:
         )
 
     async def _refuse(self, action: Action) -> NoReturn:
-        """Keep an action from being executed in this episode, and tell the environment, if it takes note."""
+        """Exclude an action from this episode, and inform the environment."""
         self.refused.append(action)
-        with environment_faults("the refusal was not taken"):
+        with environment_faults("the refusal was not accepted"):
             observation = self.env.refuse(action)
         if observation is not None:
             await self.observe(observation)
@@ -245,23 +245,23 @@ class Episode:
     async def step(
         self, action: Action, *, text: str = "", planned: Action | None = None, rest: Sequence[Action] = ()
     ) -> State:
-        """Ask where somebody is to be asked, reserve the action's worst case, act, settle, observe.
+        """Get the action approved, reserve its worst case, act, settle, observe.
 
         Args:
             action: The action.
-            text: The words around it, for the trace.
+            text: The text around it, for the trace.
             planned: The action of the path, for the trace.
-            rest: The rest of the path, for the one who is asked.
+            rest: The rest of the path, for the approver.
 
         Raises:
             ActionRefused: It was refused; it was not executed.
-            ApprovalError: Nothing that is understood was answered; it was not executed.
+            ApprovalError: The approver's answer was not understood; the action was not executed.
             BudgetExceededError: The action does not fit, or the time is up; it was not executed.
             EnvironmentFaultError: The environment failed.
-            EpisodeEnded: The horizon is reached, or the environment says that the goal is.
+            EpisodeEnded: The horizon is reached, or the goal by the environment's own check.
         """
         self._require_horizon()
-        await asyncio.sleep(0)  # an episode that was cancelled ends here, even where no model and no tool waits
+        await asyncio.sleep(0)  # lets a cancelled episode end here, even if no model or tool ever waits
         self.deadline.require()
         await self.approve(action, rest)
         worst, purpose = self.env.domain.cost(self.state, action), f"step:{action}"
@@ -274,13 +274,13 @@ class Episode:
             self.trace.write(LedgerEvent(what="reserve", purpose=purpose, amounts=dict(worst)))
             observation, cost = await self._act(action)
         except BaseException:
-            # What a failed or cancelled step used is unknown, so all of its worst case is booked.
+            # The cost of a failed or cancelled step is unknown, so its whole worst case is charged.
             reservation.settle(unknown(worst))
             self.trace.write(LedgerEvent(what="settle", purpose=purpose, amounts=dict(worst)))
             raise
-        broken = reservation.settle(cost)
+        above_bound = reservation.settle(cost)
         self.trace.write(LedgerEvent(what="settle", purpose=purpose, amounts=dict(cost)))
-        report_broken(self.trace, purpose, broken)
+        report_broken(self.trace, purpose, above_bound)
         self.result.steps += 1
         self.result.actions.append(action)
         self.taken.setdefault(self.env.domain.key(self.state), []).append(action)
@@ -291,7 +291,7 @@ class Episode:
         return state
 
     def to_choose_in(self) -> State:
-        """The current state for a free choice: without what was refused, under ``no_repeat`` without what was done."""
+        """The current state for a free choice, without refused actions and, under ``no_repeat``, without taken ones."""
         domain = self.env.domain
         left_out = [*self.refused, *(self.taken.get(domain.key(self.state), ()) if self.config.no_repeat else ())]
         if domain.choices is not None and (left_out or self.config.no_repeat):
@@ -307,14 +307,14 @@ class Episode:
         return observation, cost
 
     def end_if_solved(self) -> None:
-        """End the episode if the environment says that the goal is reached."""
+        """End the episode if the goal is reached by the environment's own check."""
         with environment_faults("the goal check failed"):
             self.result.success = bool(self.env.success())
         if self.result.success:
             raise EpisodeEnded("success")
 
     def conclude(self) -> None:
-        """Say that the agent has stopped, where the environment judges then; see :data:`UNJUDGED`."""
+        """Report that the agent has stopped, so that the environment can judge; not after :data:`UNJUDGED`."""
         result = self.result
         if result.end_state in UNJUDGED:
             return
@@ -329,7 +329,7 @@ class Episode:
             result.end_state, result.detail = "success", ""
 
     def _end_if_over(self) -> None:
-        with environment_faults("asking whether it has ended failed"):
+        with environment_faults("the check whether it has ended failed"):
             over = bool(self.env.ended())
         if over:
             raise EpisodeEnded("failure", "the environment has ended without success")
@@ -339,7 +339,7 @@ class Episode:
             raise EpisodeEnded("failure", f"the horizon of {self.config.horizon} moves is reached", limit=True)
 
     def require_known_costs(self) -> None:
-        """Refuse to start where a capped kind's cost is unknown.
+        """Refuse to start if the cost of an action in a capped kind is unknown.
 
         Raises:
             UnknownCostError: Names the kind and the action.
@@ -350,7 +350,7 @@ class Episode:
                 raise UnknownCostError(f"action {action!r} has an unknown cost in {unknown[0]} under a hard cap")
 
     def possible_costs(self) -> Mapping[str, Resources]:
-        """The worst case of every action or family of actions that the domain can name; else empty."""
+        """The worst case of every action or family of actions that the domain can list; else empty."""
         domain = self.env.domain
         if (declared := domain.declared_costs()) is not None:
             return declared

@@ -17,28 +17,28 @@ from tape.engine.select import Path, Selector
 from tape.protocols import Action, Actor, State
 
 Outcome = Literal["ended", "mismatch", "probed", "stepped", "contradicted", "refused", "overdrawn"]
-"""Why a path is left.
+"""Why the execution of a path has stopped.
 
-``ended``: at its end. ``mismatch``: the observed state is not the predicted one. ``probed``: after an action of unknown
-outcome. ``stepped``: after one step, where every step is planned anew. ``contradicted``: what watches the path has seen
-that it fails. ``refused``: an action was refused. ``overdrawn``: costs are predicted, and what is left does not pay for
-the rest as predicted, or for the next action at its declared worst.
+``ended``: it is at its end. ``mismatch``: the observed state is not the predicted one. ``probed``: an action of unknown
+outcome was tried. ``stepped``: one step was taken, with ``replan_every_step``. ``contradicted``: verification has seen
+that the path fails. ``refused``: an action was refused. ``overdrawn``: costs are predicted, and the budget left pays
+neither for the rest of the path as predicted nor for the next action at its declared worst case.
 """
 
 
 class Watch(Protocol):
-    """Watches the execution of a path that was verified."""
+    """Watches the execution of a verified path."""
 
     def possible(self, action: Action) -> bool:
         """Whether the environment admits the next action."""
 
     def saw(self, before: State, action: Action, rest: Sequence[Edge]) -> Literal["certified", "open", "contradicted"]:
-        """What a step has shown of the rest of the path."""
+        """The verdict on the rest of the path after a step."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a path that was taken: what was planned, the state and the budget before it, and what came of it."""
+    """An executed step: its edge, the state and the budget before it, the written action and the state after it."""
 
     edge: Edge
     before: State
@@ -53,10 +53,9 @@ class Executor:
     Args:
         episode: The episode.
         actor: Writes the actions.
-        memory: Takes every observed transition.
-        selector: Is asked where a step has used less than its worst case, so that more may fit than was planned for.
-        watch: Is told every step of a verified path, which is kept as it is while it stays certified; what it says
-            goes before the comparison of keys.
+        memory: Records every observed transition.
+        selector: Selects again after a step that used less than its worst case, because more may fit then.
+        watch: Judges every step of a verified path. The path is kept while it stays certified, even after a mismatch.
     """
 
     def __init__(
@@ -66,10 +65,10 @@ class Executor:
         self._selector, self._watch = selector, watch
 
     async def execute(self, path: Path) -> Outcome:
-        """Follow a path until it ends or is to be left.
+        """Follow a path until its end or until it must be abandoned.
 
         Raises:
-            EpisodeEnded: Success, ``invalid_output``, or a refused action where there is no replanning.
+            EpisodeEnded: Success, ``invalid_output``, or a refused action with replanning off.
         """
         self._episode.result.partial_walk |= path.partial
         rest = path.edges
@@ -94,7 +93,7 @@ class Executor:
         return "ended"
 
     def _blocked(self, rest: Sequence[Edge], *, begun: bool) -> Outcome | None:
-        """Why the next action is not even tried."""
+        """Why the next action must not be tried; None if it may."""
         config = self._episode.config
         if config.costs == "lm" and config.replan and not self._fits(rest, begun=begun):
             return "overdrawn"
@@ -103,7 +102,7 @@ class Executor:
         return None
 
     async def _step(self, rest: Sequence[Edge]) -> Step | None:
-        """Write the next action and execute it; None where it was refused, and planning may find another."""
+        """Write the next action and execute it; None if it was refused and planning may find another."""
         episode, edge, actions = self._episode, rest[0], [edge.action for edge in rest]
         before, left = episode.state, episode.remaining()
         try:
@@ -117,7 +116,7 @@ class Executor:
         return Step(edge, before, left, written, after)
 
     async def _compared(self, path: Path, step: Step, rest: Sequence[Edge]) -> Outcome | None:
-        """Why a path is left after a step, if it is (algorithm 1, lines 13-16)."""
+        """Why a path must be abandoned after a step (algorithm 1, lines 13-16); None if it goes on."""
         episode, edge = self._episode, step.edge
         seen = "open" if self._watch is None else self._watch.saw(step.before, step.written, rest)
         if seen == "contradicted":
@@ -131,7 +130,7 @@ class Executor:
         if episode.key(step.after) != edge.target:
             if step.written == edge.action:
                 self._memory.contradict(step.before, step.written, path.graph.state(edge.target))
-            # Who watches the path knows better than the environment's test.
+            # Verification replaces the environment's mismatch test.
             if self._watch is not None or not harmless(episode, path, step.before, edge, rest):
                 mismatched(episode, edge.target)
                 if seen != "certified":
@@ -139,9 +138,9 @@ class Executor:
         return "stepped" if episode.config.replan_every_step else None
 
     def _fits(self, rest: Sequence[Edge], *, begun: bool) -> bool:
-        """Whether what is left pays for the next action at its worst and, once a path is begun, for the rest of it.
+        """Whether the budget left pays for the next action at its worst and, on a begun path, for the predicted rest.
 
-        Whether a whole path fits as predicted is for the selector to say, and not all of them look.
+        A whole path is not checked here, because the selector decides about it, and not all selectors keep budgets.
         """
         left, worst = self._episode.remaining(), self._episode.env.domain.cost(self._episode.state, rest[0].action)
         return all(
@@ -155,6 +154,6 @@ class Executor:
         if self._watch is not None or not (config.replan and config.reselect):
             return False
         if self._episode.key(step.after) != step.edge.target:
-            return False  # beside the path the graph has no node from which to select
+            return False  # off the path, the graph has no node to select from
         now = self._episode.remaining()
         return any(now[kind] > count - (step.edge.cost[kind] or 0) for kind, count in step.left.items())

@@ -1,6 +1,6 @@
 """BuildPlanGraph (TAPE section 3.1; algorithm 1, line 5): rollouts become paths of one plan graph.
 
-:func:`fold` merges them, :func:`mark_observed` and :func:`rule_out` say of its edges what is known beyond predictions.
+:func:`fold` merges them; :func:`mark_observed` and :func:`rule_out` mark edges that observations and refusals decide.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from tape.protocols.domain import map_plain
 from tape.protocols.parts import Outcomes
 
 MOST_STATES = 4000
-"""No more states than about so many are added for one plan; what comes after keeps the plan's own variants."""
+"""About the most states that are added for one plan; after that only the plan's own variants are followed."""
 
 
 def fold(graph: PlanGraph, domain: Domain, rollouts: Sequence[Rollout]) -> dict[str, tuple[State, list[FoldedPlan]]]:
     """Fold rollouts into a graph.
 
     Returns:
-        For the key of each node where plans begin, its state and those plans.
+        The state and the plans of each node where plans begin, by its key.
     """
     folded: dict[str, tuple[State, list[FoldedPlan]]] = {}
     for rollout in rollouts:
@@ -37,7 +37,7 @@ def fold(graph: PlanGraph, domain: Domain, rollouts: Sequence[Rollout]) -> dict[
 
 
 def mark_observed(graph: PlanGraph, memory: Memory) -> None:
-    """Certify what was observed, and contradict what an observation spoke against."""
+    """Certify observed transitions, and contradict predictions that an observation has proven wrong."""
     for transition in memory.transitions:
         graph.certify(*transition)
     for prediction in memory.contradicted:
@@ -45,7 +45,7 @@ def mark_observed(graph: PlanGraph, memory: Memory) -> None:
 
 
 def rule_out(graph: PlanGraph, episode: Episode) -> None:
-    """Rule out what was refused, and from here what is known to change nothing, whatever was predicted of it."""
+    """Contradict edges of refused actions, and edges of known no-ops from the current state."""
     here = episode.key(episode.state)
     for edge in list(graph.edges()):
         if edge.action in episode.refused or (edge.source == here and episode.is_no_op(edge.action)):
@@ -53,7 +53,7 @@ def rule_out(graph: PlanGraph, episode: Episode) -> None:
 
 
 def shared_nodes(graph: PlanGraph) -> int:
-    """Nodes that two or more different plans of a fresh graph pass through, where they start left out."""
+    """Count the nodes that two or more distinct plans of a fresh graph pass through, without their starts."""
     paths = {plan for plan in graph.plans if plan}
     starts = {graph.edge(plan[0]).source for plan in paths}
     passing = Counter(node for plan in paths for node in {graph.edge(edge).target for edge in plan} - starts)
@@ -63,11 +63,11 @@ def shared_nodes(graph: PlanGraph) -> int:
 def add_variants(
     graph: PlanGraph, key_of: Callable[[State], str], declared: Outcomes, state: State, actions: Sequence[Action]
 ) -> None:
-    """Add every path that does what a folded plan does with any of the variants at each step.
+    """Add every path that replaces steps of a plan by variants of them.
 
-    The plan supports all these paths alike: which variant it names is the model's guess, the choice is the solver's.
-    Edges are added in the order in which the domain names the variants, and of paths of equal worth the solver takes
-    the one whose edges came first; so this comes before the plan itself is folded.
+    The plan supports all these paths equally: the model guesses a variant, the solver chooses one. Edges are added in
+    the order in which the domain lists the variants, before the plan itself is folded, because of equally good paths
+    the solver takes the one whose edges came first.
     """
     path = {key_of(state)}
     own, layer = state, {key_of(state): state}

@@ -16,17 +16,17 @@ from tape.errors import GraphError
 from tape.protocols import Action, State
 
 GOAL_SCORE = 0.5
-"""A node that the agent's scorer gives at least this is taken as a goal, hence as a terminal node."""
+"""A node that the agent's scorer gives at least this score is a goal, and so a terminal node."""
 
 HOPELESS = -GOAL_SCORE
-"""A node scored at most this is taken as hopeless: no path should end there, no plan start there."""
+"""A node with at most this score is hopeless: no path ends there, and no plan is sampled from it."""
 
 UNKNOWN = "(unknown)"
-"""Key of the node that stands for an outcome nobody predicts."""
+"""Key of the node that stands for an unknown outcome."""
 
 
 class PlanGraph:
-    """Nodes are abstract states, edges are actions; a ``networkx.MultiDiGraph`` inside.
+    """A ``networkx.MultiDiGraph`` whose nodes are abstract states and whose edges are actions.
 
     Args:
         key: Identity of a state (``Domain.key``).
@@ -42,7 +42,7 @@ class PlanGraph:
         self.plans: list[tuple[int, ...]] = []
         """The folded plans as paths, by edge id."""
         self.objective: Objective = "stay"
-        """What the agent selects by; "save" where the domain says what is to be saved (`Domain.saves`)."""
+        """The agent's objective; "save" if the domain names a resource to save (`Domain.saves`)."""
 
     def copy(self) -> PlanGraph:
         """A copy that can be changed on its own; states are shared."""
@@ -65,9 +65,9 @@ class PlanGraph:
     def fold(
         self, states: Sequence[State], actions: Sequence[Action], confidences: Sequence[float] | None = None
     ) -> list[str]:
-        """Fold one plan: equal states merge, so the plan stays a path of the graph; returns the keys of its nodes.
+        """Fold one plan: equal states merge, and the plan stays a path of the graph; returns the keys of its nodes.
 
-        There is one state more than actions. ``confidences`` are the world model's in each step, 1 by default.
+        There is one state more than actions. ``confidences`` are those of the world model, 1 by default.
         """
         if len(states) != len(actions) + 1:
             raise GraphError(f"a plan of {len(actions)} actions needs {len(actions) + 1} states, got {len(states)}")
@@ -81,13 +81,13 @@ class PlanGraph:
         self.nx.nodes[path[-1]]["plan_end"] = True
         return path
 
-    def _found(self, source: str, action: Action, target: str) -> dict[str, Any] | None:
+    def _find(self, source: str, action: Action, target: str) -> dict[str, Any] | None:
         edges: Iterable[dict[str, Any]] = (data for *_, data in self.nx.out_edges(source, data=True))
         return next((data for data in edges if (data["action"], data["target"]) == (action, target)), None)
 
     def _edge(self, source: str, action: Action, target: str) -> dict[str, Any]:
-        """The edge of this kind, added if it is new."""
-        found = self._found(source, action, target)
+        """The edge with this source, action and target, added if it is new."""
+        found = self._find(source, action, target)
         if found is not None:
             return found
         number = len(self._ends)
@@ -97,19 +97,19 @@ class PlanGraph:
         return self._data(number)
 
     def add_variant(self, before: State, action: Action, after: State) -> str:
-        """Add an edge that no plan took but that does what one took does; returns the key of its target."""
+        """Add an edge for a variant of an action that a plan takes; returns the key of its target."""
         source, target = self.add_state(before), self.add_state(after)
         self._edge(source, action, target)
         return target
 
     def support(self, nodes: Iterable[str]) -> None:
-        """Count one more plan as passing through nodes."""
+        """Count one more plan that passes through nodes."""
         for node in nodes:
             self._node(node)["support"] += 1
 
     def add_unknown(self, source: str, action: Action, votes: int) -> Edge:
-        """Add an edge whose outcome is unknown: an action that the world model rules out, to be tried."""
-        self._need(source)
+        """Add an edge of unknown outcome, for an action that the world model predicts to be invalid."""
+        self._require(source)
         if UNKNOWN not in self.nx:
             self.nx.add_node(UNKNOWN, label="?", reward=0.0, goal=False, plan_end=False, support=0)
         data = self._edge(source, action, UNKNOWN)
@@ -117,7 +117,7 @@ class PlanGraph:
         return self.edge(data["id"])
 
     def certify(self, before: State, action: Action, after: State) -> None:
-        """Record an observed transition: it is certified, its rivals are contradicted."""
+        """Record an observed transition: its edge is certified, other edges of the same action are contradicted."""
         source, target = self.add_state(before), self.add_state(after)
         observed = self._edge(source, action, target)
         for _, _, data in self.nx.out_edges(source, data=True):
@@ -127,37 +127,37 @@ class PlanGraph:
                 data["refuted"] = data is not observed
 
     def contradict(self, before: State, action: Action, after: State) -> None:
-        """Record a prediction that an observation has contradicted: it is never selected again."""
+        """Record a prediction that turned out wrong: its edge is never selected again."""
         self._edge(self.add_state(before), action, self.add_state(after))["refuted"] = True
 
     # --- annotating -------------------------------------------------------------------------
 
     def set_reward(self, node: str, reward: float, *, goal: bool | None = None) -> None:
-        """Set what arriving at a node earns, and whether it is a goal: a reward alone makes none."""
+        """Set what arriving at a node earns, and whether it is a goal; a reward alone makes no goal."""
         self._node(node)["reward"] = finite(reward, f"the reward of node {node!r}")
         if goal is not None:
             self.set_goal(node, goal)
 
     def set_goal(self, node: str, goal: bool = True) -> None:
-        """Declare that a path may end at a node, or that it is no goal after all."""
+        """Declare whether a node is a goal, at which a path may end."""
         self._node(node)["goal"] = goal
 
     def set_edge_reward(self, edge: int, reward: float) -> None:
-        """Set what taking an edge earns, beside the reward of the node that it leads to."""
+        """Set what taking an edge earns, in addition to the reward of its target."""
         self._data(edge)["reward"] = finite(reward, f"the reward of edge {edge}")
 
     def set_likelihood(self, node: str, chance: float) -> None:
-        """Say how likely it is that what leads to a node is so; of several ways the likeliest counts."""
+        """Set how likely the assumptions on the way to a node are; of several ways the likeliest counts."""
         data = self._node(node)
         data["likelihood"] = max(chance, data.get("likelihood", 0.0))
 
     def no_end(self, node: str) -> None:
-        """Take a node off the ends of plans: a path that ends there has come to nothing."""
+        """Mark that no path may end at a node although a plan does, because it achieves nothing there."""
         self._node(node)["plan_end"] = False
 
     def depths(self, start: str) -> dict[str, int]:
-        """Fewest edges from a node to every other that can be reached from it."""
-        self._need(start)
+        """Fewest edges from a node to every node that can be reached from it."""
+        self._require(start)
         return dict(nx.single_source_shortest_path_length(self.nx, start))
 
     def set_cost(self, edge: int, cost: Resources) -> None:
@@ -190,35 +190,35 @@ class PlanGraph:
 
     def find(self, source: str, action: Action, target: str) -> int:
         """The id of the edge with this source, action and target."""
-        self._need(source)
-        found = self._found(source, action, target)
+        self._require(source)
+        found = self._find(source, action, target)
         if found is None:
             raise GraphError(f"there is no edge {source!r} --{action}--> {target!r}")
         return int(found["id"])
 
     def state(self, node: str) -> State:
-        """The state behind a node; the key itself in a graph read from a file."""
-        self._need(node)
+        """The state of a node; the key itself in a graph read from a file."""
+        self._require(node)
         return self._states.get(node, node)
 
     def attributes(self, node: str) -> Mapping[str, Any]:
-        """``label, reward, goal, plan_end, support`` of a node, and ``likelihood`` where it rests on assumptions."""
+        """``label, reward, goal, plan_end, support`` of a node; ``likelihood`` too if it depends on assumptions."""
         return self._node(node)
 
     def _node(self, node: str) -> dict[str, Any]:
-        self._need(node)
+        self._require(node)
         found: dict[str, Any] = self.nx.nodes[node]
         return found
 
-    def _need(self, node: str) -> None:
+    def _require(self, node: str) -> None:
         if node not in self.nx:
             raise GraphError(f"there is no node {node!r}")
 
     def usable_edges(self, confidence: float = 0.0) -> list[Edge]:
-        """Per (state, action) the one edge that may be selected.
+        """The one edge per state and action that may be selected.
 
-        The certified edge, else the prediction with most votes, the first sampled on a tie; refuted
-        edges never, nor predictions made with less than ``confidence``.
+        It is the certified edge, else the prediction with most votes (on a tie the first sampled). Contradicted edges
+        and predictions with less than ``confidence`` are left out.
         """
         best: dict[tuple[str, Action], Edge] = {}
         for edge in self.edges():
@@ -230,10 +230,10 @@ class PlanGraph:
         return sorted(best.values(), key=lambda e: e.id)
 
     def terminals(self, start: str) -> list[str]:
-        """Where a path may end with the objective "stay": ends of the (cut) plans, and goals; the start only as goal.
+        """Where a path may end with the objective "stay": ends of plans, and goals; the start only if it is a goal.
 
-        A plan that ends in a state scored as hopeless gives no terminal: the best path to one would
-        only spend the budget on putting off its end.
+        A plan that ends in a hopeless state gives no terminal: the best path to it would only spend the budget on
+        arriving late.
         """
         return [
             node
@@ -255,33 +255,36 @@ class PlanGraph:
     ) -> tuple[PathProblem, tuple[int, ...]]:
         """Write the selection problem.
 
-        With the objective "visit" a path earns the reward of each edge that it takes and of each node that it arrives
-        at, once per visit; the start's own is not earned, unless the path comes back. It ends at a goal, which it may
-        also pass through; in a graph without goals it ends where a folded plan does. With "stay", the objective of the
-        paper (TAPE eq. 6-11, 15-16) and of the agent, it ends at a goal or at the end of a plan and earns that node's
-        reward again at every step up to the horizon; edges earn nothing. With "save" it ends where it would with
-        "stay", and earns the reward of its end once and that of each edge, which is below 0 where something is saved.
+        "visit": a path earns the reward of each edge it takes and, at each visit, of each node it arrives at. It earns
+        the start's reward only if it comes back there. It ends at a goal and may pass through goals; in a graph without
+        goals it ends where a folded plan ends.
+
+        "stay" (the objective of the agent and of the paper, TAPE eq. 6-11, 15-16): a path ends at a goal or at the end
+        of a plan, and earns that node's reward again at every step up to the horizon. Edges earn nothing.
+
+        "save": a path ends as with "stay". It earns the reward of its end once, and the reward of each edge, which is
+        negative if the edge uses the resource to save.
 
         Args:
             start: Key of the current node.
-            remaining: Counts left of each capped resource; these are the problem's resources, in order of their names.
-            horizon: L, the most moves. May be left out with "visit": then it is derived (`solvers.enough_moves`).
+            remaining: Counts left of each capped resource; these are the problem's resources, sorted by name.
+            horizon: L, the most moves. Optional with "visit", which derives it (`solvers.enough_moves`).
             discount: In (0, 1].
-            objective: "visit", "stay" or "save"; with "save" and ``any_end`` it is "stay", so that a partial path goes
-                as far as it can.
-            goals: With "visit", the keys of the nodes to end at, in the place of the goals that are declared.
+            objective: "visit", "stay" or "save". "save" with ``any_end`` becomes "stay", so that a partial path goes as
+                far as possible.
+            goals: With "visit", the keys of the nodes to end at, instead of the declared goals.
             any_end: Let a path end at every node but the start (the best partial path).
-            confidence: Leave out predictions made with less.
+            confidence: Leave out predictions with less confidence.
 
         Returns:
-            The problem, and for each of its edges the id of the graph's edge. Its nodes are numbered as `nodes` lists
-            them. Where plans end at the start itself, one more node stands for coming back there.
+            The problem, and for each of its edges the id of the graph's edge. Nodes are numbered in the order of
+            `nodes`. If plans end at the start itself, one more node stands for coming back there.
 
         Raises:
             GraphError: There is no such node, nothing to end at, a cost is unknown, or no horizon is given and none is
-                enough, as there is a circle that earns and is free.
+                enough because a free circle earns rewards.
         """
-        self._need(start)
+        self._require(start)
         nodes = dict(self.nx.nodes(data=True))
         ends = ends_of(nodes, self.terminals(start), start, objective, goals, any_end=any_end)
         if horizon is None and objective != "visit":
@@ -314,7 +317,7 @@ class PlanGraph:
 
     @classmethod
     def load(cls, path: Path) -> PlanGraph:
-        """Read JSON; what is wrong in it is named with the file, as a :class:`tape.errors.GraphError`."""
+        """Read JSON; a :class:`tape.errors.GraphError` names the file and what is wrong in it."""
         return cls._of(read_file(path))
 
     @classmethod

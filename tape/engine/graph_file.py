@@ -1,4 +1,4 @@
-"""Plan graphs in files: networkx's node-link form, read with care."""
+"""Plan graphs in files: networkx's node-link form, validated when it is read."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ SCHEMA = 1
 
 _NODE = {"goal": False, "plan_end": False, "support": 0}
 _EDGE: dict[str, Any] = {"votes": 1, "confidence": 1.0, "certified": False, "refuted": False}
-"""What files may leave out."""
+"""Attributes that files may leave out."""
 
 
 def finite(value: Any, what: str) -> float:
-    """A number that is finite; else an error says what it was to be."""
+    """The value as a finite number; ``what`` names it in the error."""
     try:
         number = math.nan if isinstance(value, bool | str) else float(value)
     except (TypeError, ValueError, OverflowError):
@@ -47,26 +47,26 @@ def write_file(path: Path, data: Mapping[str, Any]) -> None:
 
 def read_file(path: Path) -> tuple[Any, list[tuple[str, str]]]:
     """Read what :func:`write_file` has written, as :func:`read_node_link` does."""
-    # What models wrote stands in actions and labels as they wrote it.
+    # Actions and labels may contain text of models, surrogates included.
     return read_node_link(read_json(path, surrogates=True, error=_no_graph), str(path))
 
 
-def _no_graph(said: str) -> GraphError:
-    return GraphError(f"{said}; so it cannot be read as a plan graph, which PlanGraph.save writes")
+def _no_graph(message: str) -> GraphError:
+    return GraphError(f"{message}; so it cannot be read as a plan graph, which PlanGraph.save writes")
 
 
 def read_node_link(data: Any, where: str) -> tuple[Any, list[tuple[str, str]]]:
-    """A graph in node-link form with all that a plan graph needs, its edges numbered from 0.
+    """Read a graph in node-link form; missing attributes get defaults, and edges are numbered from 0.
 
     Args:
         data: JSON.
-        where: Where it stands, for messages.
+        where: The file or other source, for messages.
 
     Returns:
         The networkx graph, and source and target of each edge.
 
     Raises:
-        GraphError: Says what is wrong.
+        GraphError: Names the error in the data.
     """
     if not isinstance(data, Mapping):
         raise GraphError(f"{where}: a plan graph is a JSON object, got {short(data)}")
@@ -92,7 +92,7 @@ def read_node_link(data: Any, where: str) -> tuple[Any, list[tuple[str, str]]]:
 
 
 def _check(data: Mapping[str, Any], where: str) -> None:
-    """Refuse what is of another type than it must be, or too large."""
+    """Refuse values of a wrong type or out of range."""
     try:
         _ADAPTER.validate_python(data, strict=True)
         for link in data["links"]:

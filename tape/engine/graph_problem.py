@@ -30,12 +30,12 @@ class Edge:
         source: Key of the state before.
         action: The action.
         target: Key of the predicted or observed state after.
-        votes: How many sampled plans took it.
+        votes: The number of sampled plans that take it.
         confidence: Probability that the world model gives its prediction; 1 once it was observed.
         certified: It was observed.
-        refuted: A rival was observed.
-        cost: Resources of taking it: the worst case, or what is predicted (``costs="lm"``).
-        reward: What taking it earns, with the objective "visit".
+        refuted: It was ruled out, for instance because another outcome was observed.
+        cost: Resources of taking it: the worst case, or a prediction (``costs="lm"``).
+        reward: What taking it earns, with the objectives "visit" and "save".
     """
 
     id: int
@@ -61,9 +61,9 @@ def write_problem(
     horizon: int | None,
     discount: float,
 ) -> tuple[PathProblem, tuple[int, ...]]:
-    """What `PlanGraph.path_problem` gives, of the edges that may be selected and of what :func:`ends_of` gives.
+    """The result of `PlanGraph.path_problem`, from the usable edges and the result of :func:`ends_of`.
 
-    Where a path may come back to the start to end there, one more node stands for that.
+    If a path may come back to the start to end there, one more node stands for that.
 
     Raises:
         GraphError: A cost is unknown, or no horizon is enough.
@@ -77,7 +77,7 @@ def write_problem(
         moves = [(edge, head) for edge, i in moves for head in ([i, len(index)] if edge.target == start else [i])]
         terminals.append(len(index))
         rewards.append(nodes[start]["reward"])
-    if objective == "save":  # what is on the way earns nothing: an end is worth its score less what it took
+    if objective == "save":  # nodes on the way earn nothing: a path earns the score of its end less what it used
         ended = set(terminals)
         rewards = [reward if node in ended else 0.0 for node, reward in enumerate(rewards)]
     kinds = sorted(remaining)
@@ -86,7 +86,7 @@ def write_problem(
         n_nodes=len(rewards),
         edges=[(index[edge.source], head) for edge, head in moves],
         rewards=rewards,
-        costs=[[_known(edge, kind) for kind in kinds] for edge, _ in moves],
+        costs=[[_known_cost(edge, kind) for kind in kinds] for edge, _ in moves],
         budgets=[remaining[kind] for kind in kinds],
         start=index[start],
         terminals=terminals,
@@ -97,7 +97,7 @@ def write_problem(
         edge_rewards=edge_rewards if objective != "stay" and any(edge_rewards) else (),
     )
     if horizon is None:
-        problem = replace(problem, horizon=_enough(problem, [edge for edge, _ in moves]))
+        problem = replace(problem, horizon=_enough_moves(problem, [edge for edge, _ in moves]))
     return problem, tuple(edge.id for edge, _ in moves)
 
 
@@ -112,10 +112,10 @@ def ends_of(
 ) -> tuple[Sequence[str], bool]:
     """Where a path may end, and whether it may come back to the start to end there.
 
-    ``terminals`` is where a path may end that stays at its end, the rest as for `PlanGraph.path_problem`.
+    ``terminals`` are the ends with the objective "stay"; the other arguments are those of `PlanGraph.path_problem`.
 
     Raises:
-        GraphError: The objective is none, a goal is no node, or there is nothing to end at.
+        GraphError: The objective is unknown, a goal is no node, or there is nothing to end at.
     """
     if objective not in ("visit", "stay", "save"):
         raise GraphError(f'there is no objective {objective!r}; there are "visit", "stay" and "save"')
@@ -140,7 +140,7 @@ def ends_of(
 
 
 def _named(nodes: Nodes, goals: list[str]) -> list[str]:
-    """Goals that are given by their keys, if they are nodes."""
+    """The goals, after a check that they are nodes."""
     if not goals:
         raise GraphError("goals= names no node; name at least one")
     for goal in goals:
@@ -149,8 +149,8 @@ def _named(nodes: Nodes, goals: list[str]) -> list[str]:
     return goals
 
 
-def _enough(problem: PathProblem, moves: Sequence[Edge]) -> int:
-    """A horizon that is enough for every path that may be best."""
+def _enough_moves(problem: PathProblem, moves: Sequence[Edge]) -> int:
+    """A horizon that admits every path that may be best."""
     try:
         return solvers.enough_moves(problem)
     except solvers.EndlessError as error:
@@ -161,7 +161,7 @@ def _enough(problem: PathProblem, moves: Sequence[Edge]) -> int:
         raise GraphError(f"the circle {circle} has no end: {error.reason}; say how many moves by horizon=") from error
 
 
-def _known(edge: Edge, kind: str) -> int:
+def _known_cost(edge: Edge, kind: str) -> int:
     count = edge.cost[kind]
     if count is None:
         raise GraphError(f"edge {edge.id} ({edge.action}): its cost in {kind} is unknown under a hard cap")

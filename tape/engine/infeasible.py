@@ -1,7 +1,7 @@
-"""Why no sampled plan can be followed to its end, and the least caps that would do; said before a step is paid for.
+"""Why no sampled plan can be followed to its end, and which caps would suffice; known before a step is paid for.
 
-The solver explains the selection problem (:func:`solvers.explain`) in terms of what is left; here that becomes whole
-caps, what was spent included, so that the same task can be tried again with one of them.
+The solver explains the selection problem (:func:`solvers.explain`) in terms of the remaining budget. This file turns
+that into whole caps, the spent part included, so that the same task can be tried again with one of them.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from tape.engine.graph import PlanGraph
 from tape.trace import InfeasibleEvent
 
 MOST_SECONDS = 20.0
-"""How long one explanation may take where the episode has no deadline; what is open then is told as such."""
+"""Time limit of one explanation in an episode without a deadline; what is then still unknown is reported as open."""
 
 
 @dataclass(frozen=True)
-class Tried:
-    """A plan graph on which no path was found, with the budgets as they were then.
+class FailedAttempt:
+    """A plan graph on which no path was found, with the budgets at that time.
 
     Attributes:
-        graph: It.
-        spendable: What a path could use: counts left of each capped resource, less the reserve for planning.
-        limits: The caps on each of these, those of enclosing ledgers too.
-        fits: A path does fit; a selector that is not the solver did not find one.
+        graph: The graph.
+        spendable: What a path could use: counts left of each capped resource, without the reserve for planning.
+        limits: The caps on each of these resources, those of enclosing ledgers included.
+        fits: A path does fit, but a selector other than the solver took none.
     """
 
     graph: PlanGraph
@@ -40,14 +40,14 @@ class Tried:
     fits: bool = False
 
     @classmethod
-    def now(cls, episode: Episode, graph: PlanGraph, *, fits: bool = False) -> Tried:
-        """Note it."""
+    def now(cls, episode: Episode, graph: PlanGraph, *, fits: bool = False) -> FailedAttempt:
+        """Record a failed attempt with the budgets of this moment."""
         left, reserve = episode.remaining(), episode.config.planning_reserve
         spendable = {kind: max(0, count - reserve.get(kind, 0)) for kind, count in left.items()}
         return cls(graph, spendable, {kind: episode.ledger.limits(kind) for kind in left}, fits)
 
     def raised(self, kind: str, needed: int) -> tuple[Limit, ...]:
-        """The caps that are too low for a path that uses so much of a resource, as they would have to be."""
+        """The caps that are too low for a path that uses ``needed`` of a resource, raised as far as it needs."""
         kept = min(limit.left for limit in self.limits[kind]) - self.spendable[kind]  # the reserve for planning
         short = [(limit, needed + kept - limit.left) for limit in self.limits[kind]]
         return tuple(limit._replace(cap=limit.cap + more) for limit, more in short if more > 0)
@@ -55,41 +55,41 @@ class Tried:
 
 @dataclass(frozen=True)
 class _Option:
-    """Limits that would do, the others as they are.
+    """Raised limits that would suffice, with the other limits unchanged.
 
     Attributes:
         caps: By resource.
-        rise: The largest of their relative rises.
-        horizon: The moves that it takes, if the horizon is too short as well.
-        path: The actions that they pay for.
-        proven: Lower ones would not do.
+        raised_by: The largest relative increase.
+        horizon: The moves it takes, if the horizon is too short as well.
+        path: The actions that these limits pay for.
+        proven: Lower limits would not suffice.
     """
 
     caps: Mapping[str, tuple[Limit, ...]]
-    rise: Fraction
+    raised_by: Fraction
     horizon: int | None
     path: tuple[str, ...]
     proven: bool
 
     @property
     def measure(self) -> tuple[Fraction | int, ...]:
-        """Of options that raise the same resources the one with the least of this is told.
+        """Sort key among options that raise the same resources; the smallest is reported.
 
-        Of one resource it is the caps themselves: what planning had left when it asked differs from round to round.
+        For one resource it is the caps themselves, because the budget that planning had left differs between rounds.
         """
         if len(self.caps) > 1:
-            return (self.rise,)
+            return (self.raised_by,)
         return tuple(limit.cap for limits in self.caps.values() for limit in limits)
 
 
-def infeasible(episode: Episode, rounds: Sequence[Tried]) -> EpisodeEnded:
-    """What ends an episode that no plan fits; the explanation is put into its result and its trace.
+def infeasible(episode: Episode, rounds: Sequence[FailedAttempt]) -> EpisodeEnded:
+    """Explain why no plan fits, in the result and the trace; return the exception that ends the episode.
 
-    The least caps hold for the plans that were sampled and for planning calls like those that were made.
+    The caps suffice for the sampled plans and for planning calls like those that were made.
 
     Args:
         episode: The episode.
-        rounds: The graphs of this planning round on which no path was found.
+        rounds: The failed attempts of this planning round.
     """
     began, least = perf_counter(), dict[tuple[str, ...], _Option]()
     findings = []
@@ -104,7 +104,7 @@ def infeasible(episode: Episode, rounds: Sequence[Tried]) -> EpisodeEnded:
                 least[(*option.caps,)] = option
     episode.result.solver_seconds += perf_counter() - began
     alone = [option for raised, option in least.items() if len(raised) == 1]
-    best = alone or sorted(least.values(), key=lambda option: option.rise)[:1]
+    best = alone or sorted(least.values(), key=lambda option: option.raised_by)[:1]
     horizons = [found.horizon.least for found in findings if found.horizon and found.horizon.least is not None]
     horizon = min(horizons) + episode.result.steps if horizons else None
     plans = sum(len(one.graph.plans) for one in rounds)
@@ -124,7 +124,7 @@ def infeasible(episode: Episode, rounds: Sequence[Tried]) -> EpisodeEnded:
     else:
         cause, reason = "open", ": none of the sampled plans could be followed to its end"
         if not all(found.proven for found in findings):
-            reason += ", and what would do was not settled in time"
+            reason += ", and there was no time to find out which caps would do"
     text = f"no plan fits{reason}"
     explanation = {
         "cause": cause,
@@ -132,7 +132,7 @@ def infeasible(episode: Episode, rounds: Sequence[Tried]) -> EpisodeEnded:
         "steps": episode.result.steps,
         "left": _amounts(episode.remaining()),
         "used": _amounts({kind: episode.ledger.used[kind] or 0 for kind in episode.remaining()}),
-        "options": [_option_told(option) for option in best],
+        "options": [_in_units(option) for option in best],
         "horizon": horizon,
     }
     episode.result.explanation = explanation
@@ -140,24 +140,24 @@ def infeasible(episode: Episode, rounds: Sequence[Tried]) -> EpisodeEnded:
     return EpisodeEnded("infeasible", text)
 
 
-def _explained(episode: Episode, one: Tried) -> tuple[Explanation, tuple[int, ...]]:
+def _explained(episode: Episode, one: FailedAttempt) -> tuple[Explanation, tuple[int, ...]]:
     """The explanation of the selection problem, and for each of its edges the id of the graph's edge."""
     config, deadline = episode.config, episode.deadline
-    # The horizon that the budget allows is not told apart from the budget.
+    # Without a configured horizon only the budget limits the moves.
     left = len(one.graph.nodes) if config.horizon is None else config.horizon - episode.result.steps
     start = episode.key(episode.state)
     problem, ids = one.graph.path_problem(start, one.spendable, max(1, left), objective=one.graph.objective)
     return solvers.explain(problem, deadline.left() if deadline.is_set else MOST_SECONDS), ids
 
 
-def _options(found: Explanation, one: Tried, ids: Sequence[int], steps: int) -> Iterator[_Option]:
-    """Each cap that would do alone; where none does, one way to raise several."""
+def _options(found: Explanation, one: FailedAttempt, ids: Sequence[int], steps: int) -> Iterator[_Option]:
+    """Each cap that would suffice alone; if there is none, one way to raise several."""
 
-    def option(needed: Mapping[str, int], horizon: int | None, walk: PathSolution, *, proven: bool) -> _Option:
+    def option(needed: Mapping[str, int], horizon: int | None, solution: PathSolution, *, proven: bool) -> _Option:
         caps = {kind: one.raised(kind, count) for kind, count in needed.items()}
-        rises = [Fraction(count + 1, one.spendable[kind] + 1) for kind, count in needed.items()]
-        path = tuple(one.graph.edge(ids[edge]).action for edge in walk.edges)
-        return _Option(caps, max(rises), horizon, path, proven)
+        raised_by = [Fraction(count + 1, one.spendable[kind] + 1) for kind, count in needed.items()]
+        path = tuple(one.graph.edge(ids[edge]).action for edge in solution.edges)
+        return _Option(caps, max(raised_by), horizon, path, proven)
 
     alone = [need for need in found.budgets if need.least is not None]
     for need in alone:
@@ -171,9 +171,9 @@ def _options(found: Explanation, one: Tried, ids: Sequence[int], steps: int) -> 
 
 
 def _of_budgets(episode: Episode, best: Sequence[_Option]) -> str:
-    """What is left, where the rest is, and what would do."""
+    """The reason in words: the budget left, what was spent on, and the caps that would suffice."""
     short = sorted({kind for option in best for kind in option.caps})
-    # The cap that binds is the one of which least is left.
+    # Of several caps on a resource the one with the least left binds.
     binding = {kind: min(episode.ledger.limits(kind), key=lambda limit: limit.left) for kind in short}
     left = " and ".join(part_in_units(kind, limit.left, limit.cap) for kind, limit in binding.items())
     if all(limit.left == limit.cap for limit in binding.values()):
@@ -193,7 +193,7 @@ def _of_budgets(episode: Episode, best: Sequence[_Option]) -> str:
 
 
 def _needs(option: _Option) -> str:
-    """Limits that would do, in words."""
+    """Limits that would suffice, in words."""
     caps = [
         f"{in_units(kind, limit.cap)}{'' if limit.ledger == 'episode' else f' of the {limit.ledger} ledger'}"
         for kind, limits in option.caps.items()
@@ -204,7 +204,7 @@ def _needs(option: _Option) -> str:
     return f"{'a cap' if len(caps) == 1 else 'caps'} of {most}{' and '.join(caps)}{moves}"
 
 
-def _option_told(option: _Option) -> dict[str, Any]:
+def _in_units(option: _Option) -> dict[str, Any]:
     """An option for JSON, in units."""
     caps = [
         {"resource": kind, "ledger": limit.ledger, "cap": _amounts({kind: limit.cap})[kind]}

@@ -1,24 +1,23 @@
 """TAPE, algorithm 1: sample plans, fold what they lead to into a graph, select a path, execute it, plan again.
 
-:func:`run` is the loop and :class:`Planner` its planning half; comments name the lines of the paper's algorithm. What a
-line does is one file, in this order: ``sample.py``, ``predict.py``, ``fold.py`` (with ``graph.py``), ``cost.py`` and
-``score.py``, ``select.py``, ``execute.py`` (with ``act.py`` and ``compare.py``), ``replan.py``.
+:func:`run` is the loop and :class:`Planner` its planning half; comments name the lines of the paper's algorithm. The
+package's docstring lists the file of each line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from tape.engine.cost import SPARE, CallCosts, CostModel, keeping, put_costs, spendable
+from tape.engine.cost import SPARE, CallCosts, CostModel, put_costs, spendable, within_spare
 from tape.engine.episode import Episode
 from tape.engine.execute import Outcome
 from tape.engine.fold import fold, mark_observed, rule_out, shared_nodes
 from tape.engine.graph import PlanGraph
-from tape.engine.infeasible import Tried, infeasible
+from tape.engine.infeasible import FailedAttempt, infeasible
 from tape.engine.predict import Memory, RememberingWorldModel, roll_out
 from tape.engine.replan import start_replanning
 from tape.engine.sample import (
-    Frontier,
+    FrontierNode,
     frontier,
     require_read,
     sample_plans,
@@ -40,9 +39,9 @@ async def run(
     """Play an episode.
 
     Args:
-        episode: It has begun, and raises what ends it: the goal, a budget, a limit (line 2).
-        plan: One planning round; None where it refused every path.
-        execute: Follows a path until it ends or is left.
+        episode: It has begun. It raises the exception that ends it: the goal, a budget, a limit (line 2).
+        plan: One planning round; returns None if it refused every path.
+        execute: Follows a path until its end or until it must be abandoned.
     """
     limited = 0
     while True:
@@ -63,9 +62,9 @@ class Planner:
         world_model: Predicts transitions.
         scorer: Scores nodes.
         actor: Its worst case is part of every edge's cost.
-        solver: Picks the path, and says how far the graph grows.
-        chooser: Picks the path in the solver's place, once the graph is complete (ablations).
-        cost_model: Predicts costs in the place of the declared worst case (ablation).
+        solver: Selects the path. Its paths also decide how far the graph grows.
+        chooser: Selects the path instead of the solver, once the graph is complete (ablations).
+        cost_model: Predicts costs instead of the declared worst case (ablation).
     """
 
     def __init__(
@@ -90,12 +89,12 @@ class Planner:
         self._rounds = 0
         self._plans: list[Plan] = []
         self._sampled: list[Plan] = []
-        self._tried: list[Tried] = []
+        self._failed: list[FailedAttempt] = []
         self.graph = PlanGraph()
         """The last plan graph."""
 
     async def plan(self) -> Path:
-        """Lines 4 to 7: plan from the current state; sample again while no path is feasible.
+        """Plan from the current state (lines 4 to 7); sample again while no path is feasible.
 
         Raises:
             EpisodeEnded: ``infeasible``, ``no_plan``, ``solver_timeout`` or ``solver_error``.
@@ -106,20 +105,20 @@ class Planner:
         return self._required(path)
 
     async def candidates(self, k: int) -> list[Path]:
-        """Plan like :meth:`plan`, but give the k best paths, best first, and no partial one; raises as it does."""
+        """Plan like :meth:`plan`, but return the k best complete paths, best first."""
         graph, path = await self._round()
         self._required(path)
         return best_paths(self._episode, graph, k)
 
     async def refold(self, plans: Sequence[Plan], k: int) -> list[Path]:
-        """Roll plans out from the current state into a fresh graph; its k best paths. Nothing is sampled."""
+        """Roll the given plans out from the current state into a fresh graph; return its k best paths."""
         return best_paths(self._episode, await self._graph_of(plans), k)
 
     async def _round(self) -> tuple[PlanGraph, Path | None]:
-        """The last graph of a planning round, and the path that was selected on it, if one fits."""
+        """Run a planning round; return its last graph and the path selected on it, if one fits."""
         episode = self._episode
         episode.require_affordable_action()
-        self._sampled, self._tried = [], []
+        self._sampled, self._failed = [], []
         for attempt in range(episode.config.resample + 1):
             plans = await self._sample(attempt)  # line 4: SamplePlans
             graph = await self._graph_of(plans)  # lines 5 and 6: BuildPlanGraph, AnnotateGraph
@@ -128,7 +127,7 @@ class Planner:
             path = best if self._chooser is None else await select_path(episode, self._chooser, graph)  # line 7: Solver
             if path is not None:
                 break
-            self._tried.append(Tried.now(episode, graph, fits=best is not None))
+            self._failed.append(FailedAttempt.now(episode, graph, fits=best is not None))
         self._rounds += 1
         return graph, path
 
@@ -141,7 +140,7 @@ class Planner:
         return self._plans
 
     async def _graph_of(self, plans: Sequence[Plan]) -> PlanGraph:
-        """A graph of plans from the current state."""
+        """Build the graph of some plans from the current state."""
         episode, state = self._episode, self._episode.state
         await episode.merge([state])
         graph = PlanGraph(episode.key, episode.env.domain.render)
@@ -150,7 +149,7 @@ class Planner:
         return graph
 
     async def _grow(self, graph: PlanGraph, items: Sequence[tuple[State, Plan]]) -> None:
-        """Predict where plans lead, fold that into a graph, and annotate it."""
+        """Predict where plans lead, fold the rollouts into a graph, and annotate it."""
         episode, domain = self._episode, self._episode.env.domain
         world = self._world_model
         if domain.deterministic:
@@ -171,8 +170,8 @@ class Planner:
     async def _extended(self, graph: PlanGraph, attempt: int) -> tuple[PlanGraph, Path | None]:
         """Sample further plans from inside the graph while the best path does not end at a predicted goal [ours].
 
-        The model plans on from states that the world model has worked out, so it need not keep track of them over a
-        long plan, and what it gets wrong costs tokens but no steps. What the path in hand needs is not touched.
+        The model plans on from states that the world model has predicted, so it need not track them over a long plan.
+        A wrong plan costs tokens but no steps. Sampling spends only what the path in hand leaves over.
 
         Returns:
             The extended graph and its best path.
@@ -181,7 +180,7 @@ class Planner:
         path = await self._best_so_far(graph)
         start, left = episode.key(episode.state), config.extend
         if episode.env.domain.outcomes is not None and any(graph.attributes(n)["goal"] for n in graph.nodes):
-            left = 0  # there are ends: if none can be paid for, plans from further on cannot either
+            left = 0  # the graph has ends: if none is affordable, plans from deeper nodes are not either
         planned_from = {start}
         while left > 0 and not (path and path.at_goal):
             nodes = frontier(graph, start, spendable(episode), planned_from)[: min(left, config.num_plans)]
@@ -191,28 +190,28 @@ class Planner:
             planned_from |= {found.node for found in nodes}
             seed = episode.seed_for("extend", self._rounds, attempt, left)
             try:
-                with keeping(episode, path.edges if path else ()):
-                    graph = await self._planned_on(graph.copy(), nodes, seed)
+                with within_spare(episode, path.edges if path else ()):
+                    graph = await self._extend_from(graph.copy(), nodes, seed)
             except BudgetExceededError as error:
                 if error.ledger != SPARE:
-                    raise  # the run's budget or the time: no reason to act on the path in hand
-                break  # the refusal is in the trace; the graph and the path are still what they were
+                    raise  # the run's budget or the time is used up
+                break  # the trace has the refusal; graph and path are unchanged
             path = await self._best_so_far(graph) or path
         return graph, path
 
-    async def _planned_on(self, graph: PlanGraph, nodes: Sequence[Frontier], seed: int) -> PlanGraph:
-        """Sample one plan from each of some nodes and fold it in; returns the graph."""
+    async def _extend_from(self, graph: PlanGraph, nodes: Sequence[FrontierNode], seed: int) -> PlanGraph:
+        """Sample one plan from each node and fold it into the graph; return the graph."""
         starts = [(graph.state(found.node), found.remaining) for found in nodes]
         sampled = await sample_plans_from(self._episode, self._proposer, starts, 1, seed)
         await self._grow(graph, [(state, plan) for (state, _), [plan] in zip(starts, sampled, strict=True)])
         return graph
 
     async def _best_so_far(self, graph: PlanGraph) -> Path | None:
-        """The solver's path on a graph that may still grow; None where none fits."""
+        """The solver's path on a graph that may still grow; None if none fits."""
         return await select_path(self._episode, self._solver, graph, logged=self._chooser is None)
 
     async def _partial(self, graph: PlanGraph) -> Path | None:
-        """Where no path to an end fits: the best path to anywhere, else one step of unknown outcome."""
+        """The best path to any node, else one step of unknown outcome; for graphs on which no complete path fits."""
         episode = self._episode
         path = await select_path(episode, self.selector, graph, any_end=True)
         if path is None and episode.config.probe and episode.env.domain.outcomes is None:
@@ -220,8 +219,8 @@ class Planner:
         return path
 
     def _required(self, path: Path | None) -> Path:
-        """A path, or what ends the episode for want of one."""
+        """Return the path; end the episode if there is none."""
         if path is None:
             require_read(self._episode, self._sampled)
-            raise infeasible(self._episode, self._tried)
+            raise infeasible(self._episode, self._failed)
         return path

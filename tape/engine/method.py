@@ -1,4 +1,4 @@
-"""A method: what AEC, SDP or CGDP adds to the engine, as one object of its own folder."""
+"""A method: what AEC, SDP or CGDP adds to the engine, as one object in a folder of its own."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class MethodSettings(BaseModel):
 
     @classmethod
     def find(cls, config: Configured) -> Self | None:
-        """These settings in a configuration; None where it has none."""
+        """These settings in a configuration; None if it has none."""
         return next((found for found in config.methods.values() if isinstance(found, cls)), None)
 
     @classmethod
@@ -86,14 +86,14 @@ class Audit:
 
 @dataclass(frozen=True)
 class Method:
-    """What is registered in the entry-point group ``tape.methods``.
+    """An entry of the entry-point group ``tape.methods``.
 
     Attributes:
         name: The name under which :class:`tape.engine.settings.TapeConfig` takes its settings.
         settings: Their class. Their fields are options of the command line.
-        chosen_by: How a command line chooses it, for messages: ``--verify aec``, ``--agent sdp``.
-        counters: What ``EpisodeResult.method`` holds of it when an episode begins, by name: 0, False, {} or []. The
-            numbers and flags among them are totals of summaries and columns of ``results.csv``.
+        chosen_by: The option that chooses it on a command line, for messages: ``--verify aec``, ``--agent sdp``.
+        counters: Its first values in ``EpisodeResult.method``, by name: 0, False, {} or []. Summaries add up numbers
+            and flags, and ``results.csv`` has a column for each of these.
     """
 
     name: str
@@ -121,19 +121,19 @@ class Method:
             config: A :class:`tape.engine.settings.TapeConfig` that uses the method.
 
         Raises:
-            ValueError: Says what contradicts it.
+            ValueError: Names the contradiction.
         """
         del config
 
     def wrong(self, events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[str]:
-        """What in an episode's record does not follow from the records before it, from the file alone.
+        """Find contradictions inside one episode's record, from the file alone.
 
         Args:
             events: The trace.
             result: The result, with ``method``.
 
         Yields:
-            One sentence a contradiction.
+            One sentence for each contradiction.
         """
         del events, result
         yield from ()
@@ -173,7 +173,7 @@ def method(name: str) -> Method:
     """A method by name.
 
     Raises:
-        UnknownNameError: None of that name is installed.
+        UnknownNameError: No such method is installed.
     """
     found: Method = load(METHODS, name)
     return found
@@ -185,5 +185,5 @@ def methods() -> list[Method]:
 
 
 def counters(config: Configured) -> dict[str, Any]:
-    """The counters of the methods in use, as an episode begins with them."""
+    """The first values of the counters of the methods in use."""
     return {name: deepcopy(value) for used in config.methods for name, value in method(used).counters.items()}

@@ -1,4 +1,4 @@
-"""P_theta (TAPE section 3.1): what actions lead to; by the LM, as declared, or as it was observed before."""
+"""P_theta (TAPE section 3.1): where actions lead, predicted by the LM, declared by the domain, or observed before."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tape.protocols import Action, Domain, Plan, Prediction, State, WorldModel
 from tape.protocols.parts import Outcomes
 
 ALWAYS = math.inf
-"""A ``requery_threshold`` under which every action that is called invalid is predicted again."""
+"""A ``requery_threshold`` above every probability: each action predicted to be invalid is predicted again."""
 
 
 @dataclass(frozen=True)
 class Rollout:
-    """A plan up to its first invalid action, with the predicted state after each action and the confidence in it."""
+    """A plan up to its first invalid action, with the predicted state after each action and its confidence."""
 
     start: State
     actions: tuple[Action, ...]
@@ -41,9 +41,9 @@ def _cut(start: State, plan: Plan, predictions: Sequence[Prediction]) -> Rollout
 
 
 def possible(declared: Outcomes, state: State, actions: Sequence[Action]) -> tuple[Action, ...]:
-    """A plan with each action that cannot be taken replaced by the first of its variants that can, as far as that goes.
+    """Replace each action that cannot be taken by the first of its variants that can; stop where none can.
 
-    Which variant a plan names is no reason to drop the plan: the call may have failed by that one alone.
+    A plan that names an unusable variant of a call is kept: another variant of the call may work.
     """
     found: list[Action] = []
     for action in actions:
@@ -65,29 +65,29 @@ class LmWorldModel:
 
     Args:
         context: The episode's model and prompts.
-        requery_threshold: An action called invalid with less probability is predicted again as a valid one, with the
-            confidence that was left for that. Above 0, what denies what the environment declares
-            (:meth:`tape.protocols.parts.MismatchTest.denies`) is predicted again too [ours].
+        requery_threshold: An action predicted to be invalid with less probability is predicted again, as a valid one,
+            with the confidence that this leaves. Above 0, a prediction that contradicts the environment's declarations
+            (:meth:`tape.protocols.parts.MismatchTest.denies`) is requested again too [ours].
     """
 
     def __init__(self, context: RoleContext, requery_threshold: float = 0.0) -> None:
         self._context, self._threshold = context, requery_threshold
         self._unseen = context.domain.unseen
-        # What a plan assumes is part of what is predicted of it, though not of a state's key.
-        self._name = self._unseen.assuming_key if self._unseen else context.domain.key
+        # A prediction depends on what its plan assumes; a state's key does not.
+        self._key = self._unseen.assuming_key if self._unseen else context.domain.key
         self._known: dict[tuple[str, Action], Prediction] = {}
 
     async def predict(self, pairs: Sequence[tuple[State, Action]]) -> list[Prediction]:
-        """Predict the next state of each pair; equal pairs and earlier ones cost nothing."""
-        key = self._name
+        """Predict the next state of each pair; a pair that was predicted before costs nothing."""
+        key = self._key
         fresh = {(key(s), a): (s, a) for s, a in pairs if (key(s), a) not in self._known}
         first = await self._ask(fresh)
         self._known |= first
         read = {name: one for name, one in first.items() if one.readable}
-        doubted = {n: fresh[n] for n, one in read.items() if one.state is None and one.confidence < self._threshold}
-        denied = {n: fresh[n] for n, one in read.items() if n not in doubted and self._denies(*fresh[n], one.state)}
-        # An answer that cannot be read the second time changes nothing.
-        for name, second in (await self._ask(doubted, valid=True)).items():
+        unsure = {n: fresh[n] for n, one in read.items() if one.state is None and one.confidence < self._threshold}
+        denied = {n: fresh[n] for n, one in read.items() if n not in unsure and self._denies(*fresh[n], one.state)}
+        # If the second answer cannot be read, the first one stands.
+        for name, second in (await self._ask(unsure, valid=True)).items():
             if second.state is not None:
                 self._known[name] = Prediction(second.state, (1.0 - first[name].confidence) * second.confidence)
         for name, second in (await self._ask(denied, valid=True)).items():
@@ -99,7 +99,7 @@ class LmWorldModel:
     async def _ask(
         self, pairs: Mapping[tuple[str, Action], tuple[State, Action]], *, valid: bool = False
     ) -> dict[tuple[str, Action], Prediction]:
-        """Predict pairs, if need be as valid ones, in one batch."""
+        """Predict pairs in one batch; with ``valid`` the model must predict each action as valid."""
         prompts = self._context.prompt_format
         requests = [prompts.next_request(state, action, valid=valid) for state, action in pairs.values()]
         completions = await self._context.lm.generate(requests)
@@ -114,12 +114,12 @@ class LmWorldModel:
         return found
 
     def _denies(self, state: State, action: Action, after: State | None) -> bool:
-        """Whether the environment declares otherwise of the action than what is predicted of it [ours]."""
+        """Whether a prediction contradicts what the environment declares of the action [ours]."""
         test = self._context.domain.mismatch_test
         return self._threshold > 0 and test is not None and test.denies(state, action, after)
 
     def assume(self, state: State, actions: Sequence[Action]) -> State:
-        """The state under what the actions rest on, where the domain has assumptions."""
+        """The state under the assumptions of the actions, in domains that have assumptions."""
         return self._unseen.assume(state, actions) if self._unseen else state
 
     async def rollout(self, items: Sequence[tuple[State, Sequence[Action]]]) -> list[list[Prediction]]:
@@ -137,7 +137,7 @@ class LmWorldModel:
         return [read.get((key(s), tuple(actions)), []) for s, actions in items]
 
     def _read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[Prediction]:
-        """The readable beginning of a rollout; one that stops too early is counted as malformed."""
+        """The readable beginning of a rollout; a rollout that stops too early is counted as malformed."""
         try:
             states = self._context.prompt_format.read_rollout(state, actions, text)
         except InvalidOutputError as error:
@@ -171,7 +171,7 @@ class DeclaredWorldModel:
         self._declared = declared
 
     async def predict(self, pairs: Sequence[tuple[State, Action]]) -> list[Prediction]:
-        """What is declared for each pair."""
+        """The declared outcome of each pair."""
         return [self._declared.outcome(state, action) for state, action in pairs]
 
     async def rollout(self, items: Sequence[tuple[State, Sequence[Action]]]) -> list[list[Prediction]]:
@@ -190,9 +190,10 @@ class DeclaredWorldModel:
 
 @dataclass
 class Memory:
-    """What was observed in this episode; it outlives every plan graph.
+    """The transitions observed in this episode; it outlives every plan graph.
 
-    In a deterministic domain an observed transition is certain: it is never predicted again, its rivals never selected.
+    In a deterministic domain an observed transition is certain: it is not predicted again, and edges that contradict it
+    are never selected.
     """
 
     transitions: list[tuple[State, Action, State]] = field(default_factory=list)
@@ -208,7 +209,7 @@ class Memory:
 
 
 class RememberingWorldModel:
-    """Answers observed transitions from memory and asks the world model for the rest only."""
+    """Answers observed transitions from memory and asks the world model only for the others."""
 
     def __init__(self, model: WorldModel, memory: Memory, key: Callable[[State], str]) -> None:
         self._model, self._key = model, key
@@ -218,17 +219,17 @@ class RememberingWorldModel:
             self._observed[key(before), action] = Prediction(None if unchanged else after)
 
     async def predict(self, pairs: Sequence[tuple[State, Action]]) -> list[Prediction]:
-        """Predict, memory first; an action that was seen to change nothing is invalid."""
+        """Predict, from memory first; an action that was observed to change nothing is invalid."""
         known = [self._observed.get((self._key(state), action)) for state, action in pairs]
         asked = [pair for pair, found in zip(pairs, known, strict=True) if found is None]
         fresh = iter(await self._model.predict(asked) if asked else [])
         return [next(fresh) if found is None else found for found in known]
 
     async def rollout(self, items: Sequence[tuple[State, Sequence[Action]]]) -> list[list[Prediction]]:
-        """Follow each plan through memory wherever it can, and let the model continue in between.
+        """Follow each plan through memory as far as possible, and let the model predict the gaps.
 
-        Where a predicted continuation leads back to an observed transition that says otherwise, the
-        observation wins and the model is asked again from there.
+        If a prediction reaches a state whose next transition was observed, the observation replaces the rest of the
+        prediction, and the model continues after it.
         """
         rollouts: list[list[Prediction]] = [[] for _ in items]
         current: list[State | None] = [state for state, _ in items]
@@ -243,7 +244,7 @@ class RememberingWorldModel:
                 current[i] = self._take(tail, items[i][1], rollouts[i])
 
     def _follow(self, state: State | None, actions: Sequence[Action], rollout: list[Prediction]) -> State | None:
-        """Append what memory knows; returns the state reached, None after an invalid action."""
+        """Append the transitions that memory knows; return the state reached, None after an invalid action."""
         while state is not None and (left := rest(actions, rollout)):
             found = self._observed.get((self._key(state), left[0]))
             if found is None:
@@ -253,7 +254,7 @@ class RememberingWorldModel:
         return state
 
     def _take(self, tail: Sequence[Prediction], actions: Sequence[Action], rollout: list[Prediction]) -> State | None:
-        """Append a predicted tail up to where memory knows the next transition; None where the plan ends."""
+        """Append a predicted tail until memory knows the next transition; return None if the plan ends first."""
         for prediction in tail:
             rollout.append(prediction)
             left = rest(actions, rollout)

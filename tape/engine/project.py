@@ -1,4 +1,4 @@
-"""The projector z (TAPE algorithm 1, line 3), where the environment's own is not enough: the LM reads what was seen."""
+"""The projector z (TAPE algorithm 1, line 3): the LM reads what the environment's own projection leaves open."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ ROLE = "project"
 
 
 class Merger(Protocol):
-    """f_theta: says which states are one node of the plan graph, beyond those of equal keys."""
+    """f_theta: decides which states are one node of the plan graph, beyond those of equal keys."""
 
     def key(self, state: State) -> str:
         """The key of a state's node."""
 
     async def merge(self, states: Sequence[State], expected: str | None = None) -> None:
-        """Decide which nodes new states belong to; ``expected`` is the key of the node that was predicted."""
+        """Decide which nodes new states belong to; ``expected`` is the key of the predicted node."""
 
     def worst_case(self, state: State) -> Resources:
-        """The most that merging what comes next can use."""
+        """The most that merging the next states can use."""
 
 
 class LmProjector:
-    """Asks the model what an observation leaves open, greedily; in most environments nothing is open."""
+    """Asks the model, greedily, what an observation leaves open; in most environments nothing is open."""
 
     def __init__(self, context: RoleContext) -> None:
         self._context = context
 
     async def project(self, state: State) -> State:
-        """The state as it is after reading."""
+        """The state with what the model has read."""
         prompt_format = self._context.prompt_format
         request = prompt_format.project_request(state)
         if request is None:
@@ -47,6 +47,6 @@ class LmProjector:
             return prompt_format.unread(state)
 
     def worst_case(self, state: State, action: Action) -> Resources:
-        """The most that reading what an action brings can use."""
+        """The most that reading the observation after an action can use."""
         request = self._context.prompt_format.longest_project_request(state, action)
         return Resources() if request is None else self._context.lm.worst_case(replace(request, role=ROLE))

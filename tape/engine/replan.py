@@ -1,8 +1,8 @@
-"""Replanning: when a path is left, how often, and from where it goes on."""
+"""Replanning: how often, and selecting again on the same graph."""
 
 from __future__ import annotations
 
-from tape.engine.cost import SPARE, keeping
+from tape.engine.cost import SPARE, within_spare
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.select import Path, Selector, select_path
 from tape.errors import BudgetExceededError
@@ -14,7 +14,7 @@ def start_replanning(episode: Episode, reason: str, limited: int) -> None:
 
     Args:
         episode: The episode.
-        reason: Why.
+        reason: Why the path was abandoned.
         limited: Rounds that count against ``max_replans``, this one included.
 
     Raises:
@@ -28,12 +28,11 @@ def start_replanning(episode: Episode, reason: str, limited: int) -> None:
 
 
 async def reselect(episode: Episode, selector: Selector, path: Path) -> Path | None:
-    """The best path from the current node of a path's graph, with what is left now; nothing is sampled.
+    """The best path from the current node of a path's graph within the remaining budget; nothing is sampled.
 
     Returns:
-        None where the path in hand is kept: it is a single plan that is not mixed with others, what is left is reserved
-        for planning or does not pay for asking a model, there is no path any more, or only one without a goal where
-        there was one with.
+        None if the old path is kept: plans are not recombined (``best_plan``), the rest of the budget is reserved for
+        planning or does not pay for asking a model, no path fits, or only the old path reaches a goal.
     """
     left, reserve = episode.remaining(), episode.config.planning_reserve
     short = any(left.get(kind, count) < count for kind, count in reserve.items())
@@ -42,12 +41,12 @@ async def reselect(episode: Episode, selector: Selector, path: Path) -> Path | N
     here = episode.key(episode.state)
     done = next((moves for moves, edge in enumerate(path.edges, 1) if edge.target == here), 0)
     try:
-        with keeping(episode, path.edges[done:]):  # the solver asks no model
+        with within_spare(episode, path.edges[done:]):  # only a selector that asks a model spends
             found = await select_path(episode, selector, path.graph)
     except BudgetExceededError as error:
         if error.ledger != SPARE:
             raise
         return None
     except EpisodeEnded:
-        return None  # the solver gave up, as the trace says; the path in hand is still feasible
+        return None  # the solver gave up, as the trace shows; the old path is still feasible
     return None if found is None or (path.at_goal and not found.at_goal) else found

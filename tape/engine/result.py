@@ -34,7 +34,7 @@ END_STATES = (
 
 
 class EpisodeResult(BaseModel):
-    """What an episode came to.
+    """The result of an episode.
 
     Attributes:
         end_state: One of :data:`END_STATES`.
@@ -42,34 +42,33 @@ class EpisodeResult(BaseModel):
         partial_walk: A path that does not end at a terminal node was followed.
         steps: Environment steps taken.
         replans: Planning rounds after the first.
-        mismatches: Observed states that were not the predicted ones; with ``mismatch="needed"`` those alone that lack
-            what the rest of the path needs.
-        malformed: Completions that could not be read; each was survived.
-        plans: Plans sampled from the state that the episode was in; those from inside a plan graph are not counted.
-        distinct_plans: How many of them were distinct, sampling by sampling.
-        shared_nodes: Nodes of the graphs that they were folded into which two or more different ones pass through,
-            where they start left out.
+        mismatches: Observed states that differ from the predicted ones; with ``mismatch="needed"`` only those that
+            lack something the rest of the path needs.
+        malformed: Completions that could not be read; none of them ended the episode.
+        plans: Plans sampled from the current state; plans from inside a plan graph are not counted.
+        distinct_plans: The distinct ones among them, counted in each sampling.
+        shared_nodes: Nodes that two or more distinct plans of a graph pass through, without their starts.
         lm_calls: Requests made, by role.
         prompt_tokens: Tokens of their prompts, by role.
         completion_tokens: Tokens of their answers, by role.
-        used: Counts settled, by resource; None where unknown. A cached answer counts like a fresh one.
-        paid: What that really cost: nothing for a cached answer.
+        used: Counts settled, by resource; None if unknown. A cached answer counts like a fresh one.
+        paid: What was paid for; a cached answer is free.
         budget: The caps, by resource.
         budget_violations: Kinds settled above their cap; must be empty.
-        broken_declarations: How often more was used than declared as the worst case, by kind.
+        broken_declarations: How often a cost was above the declared bound, by kind.
         actions: The executed actions.
-        detail: One sentence where the end state needs one.
-        answer: The value of the answer that was given, placeholders resolved, in environments whose episodes come to
-            one; None where none was. In files what is no JSON is its text.
-        explanation: Where planning ended for want of a path: why, and the least caps that would do, in units
-            (docs/budgets.md); ``detail`` says the same in words.
-        measures: The environment's own measures beside success, for instance the F1 of an answer; of a search agent
-            also its own, for instance the rounds of its search.
-        final_answer: What was answered at a limit, with ``on_limit="final_answer"``.
-        method: What the methods in use count, by counter (:attr:`tape.engine.method.Method.counters`).
+        detail: One sentence, if the end state needs one.
+        answer: The final answer with its placeholders resolved, in environments that expect one; None if there is
+            none. In files a value that is not JSON is written as its text.
+        explanation: Why no path fits, and which caps would suffice, in units (docs/budgets.md); ``detail`` has the
+            same in words.
+        measures: Measures of the environment beside success, for instance the F1 of an answer. A search agent adds
+            its own, for instance the number of its rounds.
+        final_answer: The answer given at a limit, with ``on_limit="final_answer"``.
+        method: The counters of the methods in use (:attr:`tape.engine.method.Method.counters`).
         solver_seconds: Time in the solver.
         wall_seconds: Time of the whole episode.
-        wall_overrun_seconds: How much of it lay beyond the cap on ``wall_seconds``; no budget violation.
+        wall_overrun_seconds: Time beyond the cap on ``wall_seconds``; this is no budget violation.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -109,12 +108,12 @@ class EpisodeResult(BaseModel):
 
     @property
     def spent(self) -> dict[str, Decimal | None]:
-        """What was used, in units: of ``usd`` dollars, of ``seconds`` seconds; None where unknown.
+        """What was used, in units (``usd`` in dollars, ``seconds`` in seconds); None if unknown.
 
-        Every kind that was used or capped is named. One that is not declared in this process is told in counts.
+        It has every kind that was used or capped. A kind that is not declared in this process is given in counts.
         """
         used = {**dict.fromkeys(self.budget, 0), **self.used}
-        if WALL in self.budget:  # no ledger keeps it
+        if WALL in self.budget:  # the ledger does not count real time
             used[WALL] = kind_of(WALL).count(round(self.wall_seconds, 3))
         return {kind: None if count is None else amount_of(kind, count) for kind, count in sorted(used.items())}
 
@@ -125,7 +124,7 @@ class EpisodeResult(BaseModel):
 
 
 def json_or_text(value: Any) -> Any:
-    """A value where it is JSON, else its text."""
+    """The value itself if it is JSON, else its text."""
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError):

@@ -22,7 +22,7 @@ async def sample_plans(
 ) -> list[Plan]:
     """Sample plans from the current state and log them.
 
-    ``planning_round`` and ``attempt`` are part of the seed: it is the same for all agents in the same round.
+    ``planning_round`` and ``attempt`` are part of the seed, so all agents draw the same plans in the same round.
     """
     seed = episode.seed_for("plans", planning_round, attempt)
     [plans] = await sample_plans_from(episode, proposer, [(episode.state, episode.remaining())], count, seed)
@@ -34,7 +34,7 @@ async def sample_plans(
 async def sample_plans_from(
     episode: Episode, proposer: Proposer, starts: Sequence[tuple[State, Mapping[str, int]]], count: int, seed: int
 ) -> list[list[Plan]]:
-    """Sample ``count`` plans from each state with what remains of the budget there, and log them."""
+    """Sample ``count`` plans from each state and the budget that remains there, and log them."""
     sampled = await proposer.propose(starts, count, seed)
     for (state, _), plans in zip(starts, sampled, strict=True):
         event = PlansSampledEvent(
@@ -47,12 +47,12 @@ async def sample_plans_from(
 
 
 def without_no_ops(episode: Episode, plan: Plan) -> Plan:
-    """A plan from where the agent is without what it begins with in vain; all of it where nothing would be left."""
+    """A plan from the current state without the no-ops at its beginning; unchanged if it has nothing else."""
     return replace(plan, actions=tuple(dropwhile(episode.is_no_op, plan.actions)) or plan.actions)
 
 
 def require_read(episode: Episode, plans: Sequence[Plan]) -> None:
-    """End an episode for which plans were sampled, none of them with an action: no budget would change that.
+    """End the episode if plans were sampled and none of them has an action; no budget would change that.
 
     Raises:
         EpisodeEnded: ``no_plan``.
@@ -70,7 +70,7 @@ def require_read(episode: Episode, plans: Sequence[Plan]) -> None:
 
 
 class LmProposer:
-    """Samples plans, all of one start from one request.
+    """Samples plans; one request samples all plans of one start.
 
     Args:
         context: The episode's model and prompts.
@@ -83,7 +83,7 @@ class LmProposer:
         self._hypotheses, self._weigher = context.domain.hypotheses, Weigher(context)
 
     async def propose(self, starts: Sequence[tuple[State, Mapping[str, int]]], m: int, seed: int) -> list[list[Plan]]:
-        """Sample ``m`` plans from each start, one request a start, or one a plan where plans assume different things.
+        """Sample ``m`` plans from each start: one request a start, or one a plan if each assumes something else.
 
         Malformed plans keep their readable beginning and are counted.
         """
@@ -117,12 +117,12 @@ class LmProposer:
 
 
 @dataclass(frozen=True)
-class Frontier:
+class FrontierNode:
     """A node to plan from.
 
     Attributes:
         node: Its key.
-        remaining: Counts of each capped resource left after the shortest way to it.
+        remaining: Counts of each capped resource left after the shortest path to it.
     """
 
     node: str
@@ -131,18 +131,18 @@ class Frontier:
 
 def frontier(
     graph: PlanGraph, start: str, remaining: Mapping[str, int], planned_from: Collection[str]
-) -> list[Frontier]:
-    """Nodes worth planning from, nearest first; nodes equally near in the order of their appearance.
+) -> list[FrontierNode]:
+    """The nodes to plan from, nearest first; equally near nodes in the order of their appearance.
 
-    Of several ways to a node the one with the fewest moves counts. Left out are nodes scored as goal or as
-    hopeless, those in ``planned_from``, and nodes at which the cheapest edge of the graph cannot be paid any more.
+    The budget left at a node is that of the path with the fewest moves. Nodes scored as goal or as hopeless, those in
+    ``planned_from``, and nodes at which not even the cheapest edge of the graph is affordable are left out.
     """
     edges = graph.usable_edges()
     cheapest = {kind: min((edge.cost[kind] or 0 for edge in edges), default=0) for kind in remaining}
     out: dict[str, list[tuple[str, Resources]]] = {}
     for edge in edges:
         out.setdefault(edge.source, []).append((edge.target, edge.cost))
-    reached = {start: Frontier(start, dict(remaining))}
+    reached = {start: FrontierNode(start, dict(remaining))}
     queue = [start]
     for node in queue:  # grows while it is read: breadth first
         here = reached[node]
@@ -151,7 +151,7 @@ def frontier(
         for target, cost in out.get(node, ()):
             left = {kind: count - (cost[kind] or 0) for kind, count in here.remaining.items()}
             if target not in reached and min(left.values(), default=0) >= 0:
-                reached[target] = Frontier(target, left)
+                reached[target] = FrontierNode(target, left)
                 queue.append(target)
     return [
         found

@@ -1,4 +1,4 @@
-"""AnnotateGraph, the nodes (TAPE section 3.1; algorithm 1, line 6): scores of states, and the rewards made of them."""
+"""AnnotateGraph, the nodes (TAPE section 3.1; algorithm 1, line 6): scores of states, and the rewards they give."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ ScoreMode: TypeAlias = Literal["ends", "argmax", "expected"]
 """``TapeConfig.score``."""
 
 _END = 1e-4
-"""Weight of the mean score of an open end: no number of stays there outweighs one at a goal (below 10,000 moves)."""
+"""Weight of the mean score of an open end: below 10,000 moves, staying there never outweighs one stay at a goal."""
 
 _SAVED = 1e-3
-"""What all edges of a graph together may take off an end: less than the scores of any two ends differ by."""
+"""The most that all edges together take off the reward of an end; the scores of two ends differ by more."""
 
 _DEPTH = 1e-7
-"""Weight of a step towards an end that cannot be paid for as far as is known."""
+"""Weight of a step towards an end that is not known to be affordable."""
 
 
 class LmScorer:
@@ -36,19 +36,18 @@ class LmScorer:
         self._known: dict[str, Score] = {}
 
     async def score(self, states: Sequence[State], remaining: Mapping[str, int]) -> list[Score]:
-        """Score states; ``remaining`` is not part of a state's score (the solver keeps budgets)."""
+        """Score states; ``remaining`` does not change a score, because the solver keeps the budgets."""
         del remaining
         key = self._context.domain.key
         fresh = {key(state): state for state in states if key(state) not in self._known}
         asked = [self._context.prompt_format.score_request(state) for state in fresh.values()]
-        # States that read alike are asked about once; what an answer is worth may differ all the same.
+        # States with equal prompts share one request; the values of its options may still differ.
         distinct = list(dict.fromkeys(request for request, _ in asked))
         answers = dict(zip(distinct, await self._context.lm.score_options(distinct), strict=True))
         for name, (request, values) in zip(fresh, asked, strict=True):
             weights, _ = answers[request]
             scores = option_values(request, values)
             if not any(weights):
-                # What cannot be read tells nothing about the state.
                 self._context.count_malformed("score", "the answer is none of the options")
                 self._known[name] = Score(0.0, 0.0)
                 continue
@@ -58,12 +57,12 @@ class LmScorer:
 
 
 async def put_rewards(graph: PlanGraph, episode: Episode, scorer: Scorer, memory: Memory) -> None:
-    """Put on every node what arriving there earns, and whether it is a goal; edges have their costs by then.
+    """Set the reward of every node, and whether it is a goal; edges must have their costs.
 
-    The environment has not called the states in ``memory`` a success, whatever the model thinks of them.
+    The states in ``memory`` were observed without success, so they are no goals, whatever the model's score.
 
     Raises:
-        GraphError: Costs are to be saved, and one of them is unknown.
+        GraphError: The objective is "save", and a cost is unknown.
     """
     domain = episode.env.domain
     if domain.outcomes is not None:
@@ -78,10 +77,10 @@ async def put_rewards(graph: PlanGraph, episode: Episode, scorer: Scorer, memory
 
 @dataclass(frozen=True)
 class Place:
-    """A node as its reward depends on it.
+    """The facts about a node on which its reward depends.
 
-    A plan may end there, it may have been visited, and what leads to it is more or less likely. ``depth`` is its
-    distance from the current node as a share of the largest; None where no path leads there.
+    ``end``: a plan ends there. ``visited``: its state was observed. ``likelihood``: of the assumptions on the way to
+    it. ``depth``: its distance from the current node as a share of the largest; None if no path leads there.
     """
 
     key: str
@@ -112,7 +111,7 @@ def _places(graph: PlanGraph, episode: Episode, memory: Memory) -> list[Place]:
 
 
 def _rule(episode: Episode) -> Rule:
-    """The rule of an episode: by scores alone, or by a goal test where the domain has one."""
+    """The rule of an episode: by the goal test if the domain has one, else by scores alone."""
     config, domain = episode.config, episode.env.domain
     test, mode = domain.goal_test, config.score
     if test is None:
@@ -123,7 +122,7 @@ def _rule(episode: Episode) -> Rule:
 
 
 def by_score(node: Place, score: Score, mode: ScoreMode) -> tuple[float, bool]:
-    """A node is worth its score; enough of it makes a goal."""
+    """The reward is the score; from :data:`GOAL_SCORE` on the node is a goal."""
     reward = node.likelihood * value_of(node, score, mode)
     return reward, reward >= GOAL_SCORE
 
@@ -131,10 +130,10 @@ def by_score(node: Place, score: Score, mode: ScoreMode) -> tuple[float, bool]:
 def by_goal(
     node: Place, score: Score, mode: ScoreMode, test: GoalTest | None, progress: Progress | None
 ) -> tuple[float, bool]:
-    """A node at the goal is worth 1, and short of it only the end of a plan is worth anything.
+    """A goal earns 1; of the other nodes only ends of plans earn anything.
 
-    A model's steps left would else reward going round. Without a ``test`` the score says what is a goal; ``progress``
-    says what the end of a plan is worth.
+    Otherwise scores that estimate the steps left would reward moving in circles. Without a ``test`` the score decides
+    what is a goal. ``progress`` gives partial credit to the end of a plan.
     """
     reward = value_of(node, score, mode)
     if not node.visited and (test.satisfied(node.state) if test else reward >= GOAL_SCORE):
@@ -147,20 +146,20 @@ def by_goal(
 
 
 def value_of(node: Place, score: Score, mode: ScoreMode) -> float:
-    """What a score says of a node, as ``TapeConfig.score`` has it; of a state that was seen nothing good."""
+    """The value of a score under ``TapeConfig.score``; at most 0 for a visited state."""
     reward = score.mean if mode == "expected" else score.likely
     if node.visited:
         return min(reward, 0.0)
     if mode == "ends" and node.end and HOPELESS < reward < GOAL_SCORE:
-        # Never below 0: else a path would spend the budget on putting off its end.
+        # Never below 0: else the best path would spend the budget on arriving late.
         return _END * max(score.mean, 0.0)
     return reward
 
 
 async def _reward_ends(graph: PlanGraph, episode: Episode, scorer: Scorer, declared: Outcomes) -> None:
-    """Put rewards on the ends of a domain that declares outcomes, where all that counts is what a path ends with.
+    """Set the rewards in a domain with declared outcomes, where only the end of a path counts.
 
-    No other node is an end of a path. Where no end can be paid for, a partial path goes as far as it can.
+    A path may end at declared ends only. If none is affordable, a partial path goes as far as it can.
     """
     domain, mode = episode.env.domain, episode.config.score
     depths = graph.depths(episode.key(episode.state))
@@ -181,23 +180,23 @@ async def _reward_ends(graph: PlanGraph, episode: Episode, scorer: Scorer, decla
 
 
 def _on_the_way(state: State, depth: int, deepest: int, progress: Progress | None) -> float:
-    """What a node short of an end is worth: how far it is, and then what the domain says."""
+    """The reward of a node short of an end: its distance first, then the domain's partial credit."""
     if progress is None:
         return _DEPTH * depth
     return (depth + (1 + progress.worth(state)) / 2) / (2 * deepest)
 
 
 def save(graph: PlanGraph, kind: str) -> None:
-    """Let every edge take off what it may cost of a resource, so that of ends of equal worth the cheapest is best.
+    """Reduce the reward of every edge by its cost in a resource, so that of equally good ends the cheapest is best.
 
     Raises:
-        GraphError: What an edge costs of it is not known.
+        GraphError: The cost of an edge in this resource is unknown.
     """
     graph.objective = "save"
     counts = {edge.id: edge.cost[kind] for edge in graph.edges()}
     if None in counts.values():
         unknown = next(edge.action for edge in graph.edges() if counts[edge.id] is None)
-        raise GraphError(f"{unknown}: what it costs in {kind} is not known, so the cheapest path is not either")
+        raise GraphError(f"{unknown}: its cost in {kind} is unknown, so the cheapest path is unknown too")
     weight = _SAVED / (1 + sum(count or 0 for count in counts.values()))
     for number, count in counts.items():
         graph.set_edge_reward(number, -weight * (count or 0))

@@ -1,7 +1,7 @@
 """Selection (TAPE section 3.2; algorithm 1, line 7): from an annotated plan graph to the path that is followed.
 
-A :class:`Selector` picks a path; the solver is the usual one, ``ablations/selectors.py`` has the others.
-:func:`select_path` asks it with what is left, and logs what it answers.
+A :class:`Selector` picks a path; the default is the solver, ``ablations/selectors.py`` has the others.
+:func:`select_path` gives it the remaining budget and logs its selection.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from tape.protocols import Action, Plan
 from tape.trace import GraphFoldedEvent, PathSelectedEvent
 
 CONFIDENCES = (0.9, 0.5)
-"""Least confidence of the predictions on a path, tried in turn before any prediction will do."""
+"""Least confidences of the predictions on a path, tried in turn before all predictions are admitted."""
 
-_LOOK = 8
-"""How many paths are looked at for each that is asked for."""
+_EXAMINED = 8
+"""Paths that :func:`best_paths` examines for each path that it returns."""
 
-_PATIENCE = 100
-"""How many times the most moves the horizon is where only the end of a path counts."""
+_STAYS = 100
+"""The horizon as a multiple of the most moves, if only the end of a path counts."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Path:
 
     @property
     def actions(self) -> tuple[Action, ...]:
-        """What its edges do."""
+        """The actions of its edges."""
         return tuple(edge.action for edge in self.edges)
 
     @property
@@ -60,13 +60,13 @@ class Path:
 
 
 class Selection(NamedTuple):
-    """What a selector answers.
+    """The answer of a selector.
 
     Attributes:
         solution: The solver's report.
         path: The path as edge ids of the graph.
         problem: The problem that was solved.
-        confidence: Edges of less confidence were left out of it.
+        confidence: Edges of less confidence were left out of the problem.
     """
 
     solution: PathSolution
@@ -89,15 +89,15 @@ class Selector(Protocol):
 class SolverSelector:
     """The best path that keeps every budget, proven by an exact solver.
 
-    The default solver keeps its bounds from one selection to the next (`solvers.Session`): after a replan most of the
-    graph is as it was.
+    The default solver keeps its bounds from one selection to the next (`solvers.Session`), because a replan leaves
+    most of the graph unchanged.
 
     Args:
         solver: Its name.
         discount: In (0, 1].
-        time_limit: Says how many seconds a solve may take, or None; asked anew for each.
-        cautious: Prefer a path to a goal on which every prediction is confident. A wrong prediction costs steps, and
-            the world model's doubts tell where it is wrong more often than not.
+        time_limit: Returns the seconds that the next solve may take, or None.
+        cautious: Prefer a path to a goal on which every prediction is confident: a wrong prediction costs steps, and
+            most wrong predictions have low confidence.
     """
 
     def __init__(
@@ -143,13 +143,13 @@ def stages(
     cautious: bool,
     any_end: bool,
 ) -> Iterator[tuple[float, PathProblem, tuple[int, ...]]]:
-    """The problems to be solved in turn until a path reaches a goal: with confident predictions only, then with all.
+    """The problems to solve in turn until a path reaches a goal: with confident predictions only, then with all.
 
     Yields:
-        The least confidence, and what :meth:`PlanGraph.path_problem` gives.
+        The least confidence, and the result of :meth:`PlanGraph.path_problem`.
     """
-    doubtful = any(edge.confidence < CONFIDENCES[0] for edge in graph.usable_edges())
-    for confidence in (*CONFIDENCES, 0.0) if cautious and doubtful and not any_end else (0.0,):
+    uncertain = any(edge.confidence < CONFIDENCES[0] for edge in graph.usable_edges())
+    for confidence in (*CONFIDENCES, 0.0) if cautious and uncertain and not any_end else (0.0,):
         objective = graph.objective
         yield (
             confidence,
@@ -167,7 +167,7 @@ def reaches_goal(graph: PlanGraph, path: Sequence[int]) -> bool:
 async def select_path(
     episode: Episode, selector: Selector, graph: PlanGraph, *, any_end: bool = False, logged: bool = True
 ) -> Path | None:
-    """The path that a selector picks from the current node, with what is left; None where there provably is none.
+    """The path that a selector picks from the current node within the remaining budget; None if provably none fits.
 
     Raises:
         EpisodeEnded: ``solver_timeout`` or ``solver_error``.
@@ -192,15 +192,15 @@ async def select_path(
 def best_paths(episode: Episode, graph: PlanGraph, k: int) -> list[Path]:
     """The k best paths with a step and without a circle, best first.
 
-    A path that comes back to where it was needs no less than the same path without that. No more than `_LOOK` * k paths
-    are looked at, so some may be missed.
+    A path with a circle uses no less than the same path without it. Only the best `_EXAMINED` * k paths are examined,
+    so some may be missed.
     """
     episode.deadline.require()
     remaining, discount = spendable(episode), episode.config.discount
     horizon = _horizon(episode, graph, remaining)
     start = episode.key(episode.state)
     problem, ids = graph.path_problem(start, remaining, horizon, discount, objective=graph.objective)
-    found = solvers.k_best(problem, _LOOK * k, episode.config.solver, episode.deadline.left())
+    found = solvers.k_best(problem, _EXAMINED * k, episode.config.solver, episode.deadline.left())
     episode.result.solver_seconds += found.seconds
     if not found.solutions and found.status is not Status.INFEASIBLE:
         raise _given_up(episode, found.status, found.message)
@@ -211,9 +211,9 @@ def best_paths(episode: Episode, graph: PlanGraph, k: int) -> list[Path]:
 def try_unknown(
     episode: Episode, graph: PlanGraph, plans: Sequence[Plan], memory: Memory, calls: CallCosts
 ) -> Path | None:
-    """A path of one step whose outcome is unknown, by the most sampled first action not yet tried here.
+    """A path of one step of unknown outcome: the most sampled first action that was not yet tried here.
 
-    The graph gets the step as an edge.
+    The step is added to the graph.
     """
     start = episode.key(episode.state)
     tried = {action for before, action, _ in memory.transitions if episode.key(before) == start} | {*episode.refused}
@@ -235,7 +235,7 @@ def try_unknown(
 
 
 def log_selected(episode: Episode, selector: str, path: Path, problem: Mapping[str, Any]) -> None:
-    """Log what was selected; a path without edges where there is none."""
+    """Log a selection; a path without edges stands for none."""
     start, solution = episode.key(episode.state), path.solution
     found = solution.has_path or bool(path.edges)
     episode.trace.write(
@@ -255,15 +255,15 @@ def log_selected(episode: Episode, selector: str, path: Path, problem: Mapping[s
 
 
 def _horizon(episode: Episode, graph: PlanGraph, remaining: Mapping[str, int]) -> int:
-    """L: what is left of the configured horizon, else enough moves for any simple path that can be paid."""
+    """L: the rest of the configured horizon, else enough moves for any affordable simple path."""
     if episode.config.horizon is not None:
         return episode.config.horizon - episode.result.steps
-    # A path stays at its end until L: with a long L one move more costs next to nothing of what an end is worth.
-    return max(1, most_moves(graph, remaining)) * (_PATIENCE if episode.env.domain.outcomes else 1)
+    # A path stays at its end until L: with a long L one more move on the way hardly reduces the reward of an end.
+    return max(1, most_moves(graph, remaining)) * (_STAYS if episode.env.domain.outcomes else 1)
 
 
 def _given_up(episode: Episode, status: Status, message: str) -> EpisodeEnded | BudgetExceededError:
-    """What ends the episode where the solver has neither a path nor a proof."""
+    """The exception that ends an episode if the solver has neither a path nor a proof."""
     if status is Status.TIMEOUT and episode.deadline.is_set:  # the only limit on a solver's time
         return episode.deadline.error()
     return EpisodeEnded("solver_timeout" if status is Status.TIMEOUT else "solver_error", message)

@@ -28,15 +28,15 @@ from tape.protocols import Domain
 from tape.reading import short
 
 MOST = 10**9
-"""Largest number of moves, rounds and samplings, where nothing smaller is the limit."""
+"""Largest number of moves, rounds and samplings."""
 
 LM_ROLES = {"costs": "cost", "projector": "merge"}
-"""The switches that give the model a role which not every prompt format has, and the role."""
+"""Switches that give the model a further role, and that role; not every prompt format supports it."""
 
 Execution = Literal["constrained", "forced", "free"]
 
 IN_FILES = {"requery_threshold": "doubt"}
-"""Settings that files name as earlier versions did, so that the keys of episodes stay."""
+"""Settings whose names in files are those of earlier versions, so that the keys of episodes stay."""
 
 IN_CODE = {name: field for field, name in IN_FILES.items()}
 
@@ -52,9 +52,9 @@ PAPER: Mapping[str, Any] = MappingProxyType(
         "mismatch": "exact",
     }
 )
-"""TAPE as the paper has it (algorithm 1): every addition of this engine switched off. With them it is called TAPE+.
+"""TAPE of the paper (algorithm 1): every addition of this engine is off. With the additions it is called TAPE+.
 
-Costs, goal test and projection stay declared; in the paper the model has these parts as well (``costs``, ``goal_test``,
+Costs, goal test and projection stay declared. In the paper the model does these as well (``costs``, ``goal_test``,
 ``projector``).
 """
 
@@ -190,13 +190,13 @@ class TapeConfig(BaseModel):
             where = ".".join(map(str, first["loc"]))
             if first["type"] == "extra_forbidden":
                 raise ConfigError(_unknown(where)) from None
-            said = str(first["msg"]).removeprefix("Value error, ")
+            text = str(first["msg"]).removeprefix("Value error, ")
             value = "" if isinstance(first["input"], Mapping) else f" = {short(first['input'])}"
-            raise ConfigError(f"setting {where}{value}: {said}" if where else said) from None
+            raise ConfigError(f"setting {where}{value}: {text}" if where else text) from None
 
     @classmethod
     def paper(cls, **more: Any) -> TapeConfig:
-        """TAPE as the paper has it: :data:`PAPER`, with other settings beside it or instead.
+        """TAPE of the paper (:data:`PAPER`); ``more`` adds to these settings or overrides them.
 
         Raises:
             ConfigError: As for :meth:`make`.
@@ -204,17 +204,17 @@ class TapeConfig(BaseModel):
         return cls.make(**{**PAPER, **more})
 
     def settled(self, domain: Domain) -> TapeConfig:
-        """These settings with those that are None decided by the domain.
+        """These settings, with every None replaced by the default of the domain.
 
-        For calls of tools ``forced`` and ``stop``: a call is known word by word when it is planned, so writing it once
-        more only costs, and half of what was asked for is paid for nothing. Else, and where what is done on the way is
-        worth something by itself (:class:`~tape.protocols.parts.Progress`), ``constrained`` and ``partial``.
+        Tools default to ``forced`` and ``stop``: a planned call is already written, so another request would only cost,
+        and a partial chain of calls has no use. Domains with partial credit (:class:`~tape.protocols.parts.Progress`)
+        and all others default to ``constrained`` and ``partial``.
 
-        Plans are ``distinct``, except where it counts how many of them agree (declared outcomes), and where they differ
-        already in what they suppose (:class:`~tape.protocols.parts.Hypotheses`).
+        Plans are ``distinct`` by default, except in domains with declared outcomes, where the number of equal plans
+        counts, and with :class:`~tape.protocols.parts.Hypotheses`, where plans already differ in what they assume.
 
-        A mismatch is what the rest of the path ``needed`` in open domains alone: where all effects are declared, as on
-        Sokoban, trying the rest of a path on them is a simulation, which no agent is given by default.
+        ``mismatch`` is ``needed`` in domains with a mismatch test. Domains such as Sokoban, whose effects are all
+        declared, have none: testing the rest of a path on declared effects would be a simulation.
         """
         tools = domain.outcomes is not None and domain.progress is None
         changes = {
@@ -246,7 +246,7 @@ class TapeConfig(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _methods_have_names(cls, given: Any) -> Any:
-        """Take what is given under the name of a method as its settings."""
+        """Read a value under the name of a method as its settings."""
         if not isinstance(given, Mapping) or given.keys() <= cls.model_fields.keys():
             return given
         given = {IN_CODE.get(name, name): value for name, value in given.items()}
@@ -271,7 +271,7 @@ class TapeConfig(BaseModel):
     @model_validator(mode="after")
     def _scoring_is_consistent(self) -> TapeConfig:
         if self.scorer == "declared" and self.goal_test == "lm":
-            raise ValueError("goal_test='lm' goes by the model's score, so it contradicts scorer='declared'")
+            raise ValueError("goal_test='lm' uses the model's score, so it contradicts scorer='declared'")
         return self
 
     @model_validator(mode="after")
@@ -282,10 +282,10 @@ class TapeConfig(BaseModel):
 
 
 def settings_of(name: str, given: Any) -> MethodSettings | None:
-    """The settings of a method as they are given; None where they switch it off.
+    """The settings of a method from what a configuration gives; None if that switches the method off.
 
     Raises:
-        ValidationError: Names the setting behind the method's name.
+        ValidationError: Names the setting after the method's name.
     """
     if given is None or given is False:
         return None
@@ -305,7 +305,7 @@ def _drawn_independently(domain: Domain) -> bool:
 
 
 def _unknown(where: str) -> str:
-    """What to say of a setting that does not exist, by its dotted name."""
+    """The message about a setting that does not exist, by its dotted name."""
     holder, _, name = where.rpartition(".")
     if not holder:
         for known in names(METHODS):

@@ -1,7 +1,7 @@
-"""What plans assume about things that have not been seen yet, in partially observable domains [ours].
+"""What plans assume about unseen things, in partially observable domains [ours].
 
-The environment says what plans are to assume and how likely that is (``hypotheses`` and ``unseen`` of its domain); here
-the model is asked for its beliefs. Domains without such assumptions are not touched.
+The environment proposes assumptions and computes their likelihood (``hypotheses`` and ``unseen`` of its domain); this
+file asks the model for its beliefs. Other domains are not affected.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from tape.protocols.predicates import Predicate
 from tape.protocols.prompt_format import option_values
 
 _EVEN = 0.05
-"""Share of every answer that is spread evenly: models that answer with one option only rule out all others."""
+"""Share of every answer that is spread evenly over the options, so that no option gets probability 0."""
 
 FoldedPlan: TypeAlias = tuple[Sequence[Action], Sequence[str]]
 """A plan's actions and the keys of the nodes that it passes, one more than actions."""
 
 
 class Weigher:
-    """Asks the model how likely predicates are; each once per state."""
+    """Asks the model how likely predicates are; once per predicate and state."""
 
     def __init__(self, context: RoleContext) -> None:
         self._context = context
         self._known: dict[tuple[str, Predicate], float] = {}
 
     async def weigh(self, state: State, predicates: Sequence[Predicate]) -> dict[Predicate, float]:
-        """The probability of each predicate that the model can be asked about; the others are left out."""
+        """The probability of each predicate for which the prompt format has a question."""
         key = self._context.domain.key(state)
         fresh = [p for p in dict.fromkeys(predicates) if (key, p) not in self._known]
         asked = self._context.prompt_format.weigh_requests(state, fresh) if fresh else ()
         answers = await self._context.lm.score_options([request for request, _ in asked])
         for (request, says), (weights, _) in zip(asked, answers, strict=True):
-            even = 1 / len(weights)  # an answer that cannot be read has no weights, and tells nothing
+            even = 1 / len(weights)  # an unreadable answer has no weights
             share = _EVEN if any(weights) else 1.0
             numbered = {option: float(i) for i, option in enumerate(says)}
             for weight, number in zip(weights, option_values(request, numbered), strict=True):
@@ -45,18 +45,18 @@ class Weigher:
 
 
 class Likelihood:
-    """Puts on the nodes of a plan graph how likely what the plans assume is."""
+    """Puts the likelihood of the plans' assumptions on the nodes of a plan graph."""
 
     def __init__(self, context: RoleContext) -> None:
         self._unseen, self._weigher = context.domain.unseen, Weigher(context)
 
     async def weigh(self, graph: PlanGraph, start: State, paths: Sequence[FoldedPlan]) -> None:
-        """Put on every node of some paths from a state how likely what they assume up to there is."""
+        """Put on every node of some paths from a state how likely their assumptions up to there are."""
         if self._unseen is None:
             return
         plans = [(actions, [graph.state(node) for node in nodes[1:]]) for actions, nodes in paths]
         chances = await self._unseen.likelihood(self._weigher.weigh, start, plans)
-        # The start may itself be a predicted state that rests on something.
+        # The start may itself be a predicted state that depends on assumptions.
         certain = graph.attributes(paths[0][1][0]).get("likelihood", 1.0)
         for (_, nodes), along in zip(paths, chances, strict=True):
             for node, chance in zip(nodes[1:], along, strict=True):

@@ -1,4 +1,4 @@
-"""What TAPE knows of verification: somebody who says whether a path may be committed to, and watches its execution."""
+"""The interface of verification: it decides whether a path may be committed to, and watches its execution."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Verification(Protocol):
 
     @property
     def monitor(self) -> Watch:
-        """Is told every step of a path that was committed to."""
+        """Judges every step of a path that was committed to."""
 
     async def plan(self) -> Path | None:
-        """The next path that may be committed to; None where every candidate of this round was refused.
+        """The next path that may be committed to; None if every candidate of this round was refused.
 
         Raises:
             EpisodeEnded: No path can be found or certified.
@@ -31,32 +31,32 @@ class Verification(Protocol):
         """
 
     async def follow(self, executor: Executor, planned: Path) -> Outcome:
-        """Execute a path that was committed to, and count what comes of it."""
+        """Execute a path that was committed to, and count its outcome."""
 
     def contradicted(self) -> None:
-        """Count a committed path that somebody else has executed, and that did not run to its end."""
+        """Count a committed path that was executed elsewhere and did not reach its end."""
 
 
 @dataclass(frozen=True)
 class VerifyingMethod(Method, ABC):
-    """A method that verifies what the solver has selected; ``--verify`` chooses it."""
+    """A method that verifies the solver's paths; ``--verify`` chooses it."""
 
     verifies: ClassVar[bool] = True
 
     @abstractmethod
     def require(self, domain: Domain) -> None:
-        """Refuse a domain that does not declare what verification needs.
+        """Refuse a domain without the declarations that verification needs.
 
         Raises:
-            ConfigError: Says what it lacks.
+            ConfigError: Names what the domain lacks.
         """
 
     @abstractmethod
     def verification(self, episode: Episode, planner: Planner, actor: PlannedActor) -> Verification:
-        """The verification of one episode, as its configuration says."""
+        """The verification of one episode, as configured."""
 
 
 def verifying_method(config: TapeConfig) -> VerifyingMethod | None:
-    """The method that is to verify, if any."""
+    """The method in use that verifies, if any."""
     used = map(method, config.methods)
     return next((found for found in used if isinstance(found, VerifyingMethod)), None)

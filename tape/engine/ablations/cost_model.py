@@ -20,12 +20,12 @@ _LEVELS = 8
 class LmCostModel:
     """C_theta: predicted costs of actions; each (state, action) once per episode.
 
-    Each resource is asked about alone, by a choice of amounts from nothing to the declared worst case, so no prediction
-    can be out of bounds. The prediction is the expected amount (``c_theta(e)`` of TAPE section 3.1), rounded up; a
-    backend that shows no probabilities gives one amount.
+    One request asks about one resource and offers amounts from nothing to the declared worst case, so no prediction is
+    out of bounds. The prediction is the expected amount (``c_theta(e)`` of TAPE section 3.1), rounded up; a backend
+    without probabilities gives one amount.
 
     Args:
-        context: The episode's model and prompts, which have to take any question (``ask``).
+        context: The episode's model and prompts; the prompt format must support ``ask``.
     """
 
     def __init__(self, context: RoleContext) -> None:
@@ -33,7 +33,7 @@ class LmCostModel:
         self._known: dict[tuple[str, Action, str], int] = {}
 
     async def predict(self, pairs: Sequence[tuple[State, Action]], kinds: Collection[str]) -> list[Resources]:
-        """What each action is predicted to use, of some kinds of resources; the declared worst case of all others."""
+        """The predicted use of some kinds by each action; the declared worst case of all other kinds."""
         domain = self._context.domain
         declared = [domain.cost(state, action) for state, action in pairs]
         open_: dict[tuple[str, Action, str], tuple[Request, dict[str, float]]] = {}
@@ -52,7 +52,7 @@ class LmCostModel:
                 self._known[name] = min(math.ceil(round(mean, 6)), int(max(values)))
             else:
                 self._context.count_malformed(COST_ROLE, "the answer is none of the options")
-                self._known[name] = int(max(values))  # what cannot be read leaves the worst case
+                self._known[name] = int(max(values))  # the worst case
         return [
             Resources(
                 {

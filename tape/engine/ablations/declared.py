@@ -1,4 +1,4 @@
-"""Roles that go by what is declared, without a model (``proposer`` and ``scorer="declared"``) [ours]."""
+"""Roles that use declarations instead of a model (``proposer="declared"`` and ``scorer="declared"``) [ours]."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from tape.protocols import Domain, Plan, Score, State
 from tape.protocols.parts import ExactPlanner, Predicates
 
 _SHORT = 0.99 * GOAL_SCORE
-"""The most that a state is worth of whose goal only a share is known to hold."""
+"""The highest score of a state in which only a part of the goal is known to hold."""
 
 
 class DeclaredProposer:
-    """The plans of a domain that searches for them itself.
+    """Proposes the plans of a domain's own exact search.
 
     Args:
-        planner: Finds them.
+        planner: The search.
     """
 
     def __init__(self, planner: ExactPlanner) -> None:
         self._planner = planner
 
     async def propose(self, starts: Sequence[tuple[State, Mapping[str, int]]], m: int, seed: int) -> list[list[Plan]]:
-        """The ``m`` best plans from each start, or as many as there are; the seed changes nothing."""
+        """The ``m`` best plans from each start, or all if there are fewer; the seed has no effect."""
         del seed
         found = [self._planner.plans(state, remaining, m) for state, remaining in starts]
         return [[Plan(tuple(actions)) for actions in plans] for plans in found]
 
 
 def require_plans_declared(domain: Domain) -> ExactPlanner:
-    """The domain, if it finds plans itself.
+    """The exact search of a domain.
 
     Raises:
-        ConfigError: It does not; names it.
+        ConfigError: The domain has none.
     """
     if domain.planner is None:
         raise ConfigError(
@@ -46,14 +46,13 @@ def require_plans_declared(domain: Domain) -> ExactPlanner:
 
 
 class DeclaredScorer:
-    """Scores by what the environment declares.
+    """Scores by the environment's declarations.
 
-    With declared outcomes an end is worth what is declared of it, as if the model found nothing wrong with it: of ends
-    of equal worth that of more plans is better. Elsewhere a state at the declared goal is worth 1, and any other what
-    share of the goal is known to hold there, as a mean only.
+    With declared outcomes an end has its declared quality, as if the model had no objections. In other domains a state
+    at the declared goal scores 1; any other state has the share of the goal that is known to hold, as its mean only.
 
     Args:
-        context: The episode's prompts, which say what an end is worth, and the task.
+        context: The episode's prompts, which have the quality of an end, and the task.
     """
 
     def __init__(self, context: RoleContext) -> None:
@@ -61,7 +60,7 @@ class DeclaredScorer:
         self._context = context
 
     async def score(self, states: Sequence[State], remaining: Mapping[str, int]) -> list[Score]:
-        """Score states; nothing is asked."""
+        """Score states without a model."""
         del remaining
         return [self._score(state) for state in states]
 
@@ -78,7 +77,7 @@ class DeclaredScorer:
 
 
 def _share_of_goal(predicates: Predicates, state: State) -> float:
-    """The share of a goal's values that are known to hold in a state, of the goal that is nearest."""
+    """The share of a goal's values that are known to hold in a state, for the goal with the largest share."""
     known = predicates.ground(state)
     shares = [
         sum(known.get(p) is v for p, v in goal.items()) / len(goal) if goal else 1.0 for goal in predicates.goals()
@@ -87,13 +86,13 @@ def _share_of_goal(predicates: Predicates, state: State) -> float:
 
 
 def require_declared_scores(domain: Domain) -> None:
-    """Refuse ``scorer="declared"`` where nothing is declared by which a state could be scored.
+    """Refuse ``scorer="declared"`` for a domain that declares nothing to score by.
 
     Raises:
-        ConfigError: It is not; names the domain.
+        ConfigError: Names the domain.
     """
     if domain.outcomes is None and domain.goal_test is None and domain.predicates is None:
         raise ConfigError(
             f"scorer='declared': {type(domain).__name__} declares no outcomes, no goal test and no predicates, so only "
-            "a model can say how good a state is; use scorer='lm'"
+            "a model can score its states; use scorer='lm'"
         )

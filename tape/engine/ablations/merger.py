@@ -13,7 +13,7 @@ from tape.protocols import State
 MERGE_ROLE = "merge"
 
 _OFFERED, _LONGEST = 6, 600
-"""How many known states a new one is compared with, and how many characters of each are shown."""
+"""The most known states in a request about a new one, and the most characters of each."""
 
 _NONE = "none"
 
@@ -21,12 +21,12 @@ _NONE = "none"
 class LmMerger:
     """f_theta (TAPE section 3.1): which states are one node of the plan graph; each new state is asked about once.
 
-    States of equal keys are one node without asking. For every other new state the model is shown the most similar
-    states that the episode has come upon, and says which of them is the same but for the words, or none. Where it
-    cannot be read, a state stays a node of its own. No node is ever merged with another later.
+    States of equal keys are one node without a request. For every other new state the model chooses, among the most
+    similar known states of the episode, the one that differs in wording only, or none. After an unreadable answer the
+    state is a node of its own. Nodes are never merged later.
 
     Args:
-        context: The episode's model and prompts, which have to take any question (``ask``).
+        context: The episode's model and prompts; the prompt format must support ``ask``.
     """
 
     def __init__(self, context: RoleContext) -> None:
@@ -35,7 +35,7 @@ class LmMerger:
         self._words: dict[str, frozenset[str]] = {}
 
     def key(self, state: State) -> str:
-        """The key of a state's node: that of the first state that came to it."""
+        """The key of a state's node, which is that of the first state merged into it."""
         own = self._context.domain.key(state)
         return self._node.get(own, own)
 
@@ -43,8 +43,8 @@ class LmMerger:
         """Decide which nodes new states belong to, in one batch of requests.
 
         Args:
-            states: They may be known already.
-            expected: Key of a node that is offered first, whatever it reads like: the one that was predicted.
+            states: New or known states.
+            expected: Key of the predicted node; it is offered first, however similar it is.
         """
         fresh = {self._context.domain.key(state): state for state in states}
         fresh = {key: state for key, state in fresh.items() if key not in self._node}
@@ -54,7 +54,7 @@ class LmMerger:
             self._words[key] = frozenset(re.findall(r"\w+", key))
             if offered := self._similar(key, known, expected):
                 asked.append((key, offered, self._request(state, key, offered)))
-            known.append(key)  # what comes later in this batch may be the same as this one
+            known.append(key)  # a later state of this batch may equal this one
         completions = await self._context.lm.generate([request for *_, request in asked])
         self._node |= {key: key for key in fresh}
         for (key, offered, request), completion in zip(asked, completions, strict=True):
@@ -66,12 +66,12 @@ class LmMerger:
                 self._node[key] = self._node[offered[int(answer) - 1]]
 
     def worst_case(self, state: State) -> Resources:
-        """The most that merging what comes next can use, as far as this state tells."""
+        """The most that merging the next states can use, estimated from this state."""
         filler = "1 " * (_LONGEST // 2)
         return self._context.lm.worst_case(self._request(state, filler, [filler] * _OFFERED))
 
     def _similar(self, key: str, known: Sequence[str], expected: str | None) -> list[str]:
-        """The known nodes to be offered, the expected one first, then the most similar by their words."""
+        """The known nodes to offer: the expected one first, then the most similar by their words."""
         first = [other for other in known if other == expected]
         mine = self._words[key]
 

@@ -1,4 +1,4 @@
-"""Which paths of a plan graph are offered to a selector that is no solver."""
+"""The paths of a plan graph that are offered to a selector other than the solver."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Path = tuple[int, ...]
 
 
 def chains(graph: PlanGraph, start: str) -> list[Path]:
-    """Every folded plan from a node on, by itself: no path takes from two plans what one plan did not continue.
+    """Every folded plan from a node on, without recombination.
 
-    A plan that was sampled from inside the graph stands behind the first path that comes to where it begins. A plan
-    that began elsewhere and comes through the node counts from there on.
+    A plan that was sampled from inside the graph continues the first path that reaches its start. A plan that began
+    elsewhere and passes through the node counts from there on.
 
     Args:
         graph: The plan graph.
@@ -56,12 +56,12 @@ def prefixes(graph: PlanGraph, paths: Sequence[Path], ends: set[str]) -> list[Pa
 def offered(
     graph: PlanGraph, start: str, ends: Sequence[str], kinds: Sequence[str], moves: int, rng: random.Random
 ) -> list[Path]:
-    """Paths of the usable graph that a model is offered to select from.
+    """Paths of the usable graph from which a model selects.
 
-    They are the sampled plans; for each end the path with the fewest moves and, of each capped resource, one that
-    needs least of it; and, up to :data:`PLENTY`, random paths without a circle. So no end that can be reached is
-    missing, short of :data:`MOST` paths. What is left of the budgets plays no part, nor do scores, and the order is
-    random: neither what is offered nor where it stands tells what the solver would take.
+    They are the sampled plans; for each end the path with the fewest moves and, for each capped resource, a path that
+    uses least of it; and, up to :data:`PLENTY`, random paths without a circle. Up to :data:`MOST` paths, every end that
+    can be reached has one. Neither the choice of paths nor their random order depends on budgets or scores, so they do
+    not reveal the solver's path.
 
     Args:
         graph: The annotated plan graph.
@@ -93,7 +93,7 @@ def offered(
 
 
 def _least(out: Mapping[str, Sequence[Edge]], start: str, weight: Callable[[Edge], int]) -> Iterator[tuple[str, Path]]:
-    """To every node that can be reached, the path of least weight, of these the one with the fewest moves."""
+    """The path of least weight to every node that can be reached, on a tie the one with the fewest moves."""
     queue: list[tuple[int, int, Path, str]] = [(0, 0, (), start)]
     done: set[str] = set()
     while queue:
@@ -111,7 +111,7 @@ def _least(out: Mapping[str, Sequence[Edge]], start: str, weight: Callable[[Edge
 def _random(
     out: Mapping[str, Sequence[Edge]], start: str, ends: set[str], moves: int, rng: random.Random
 ) -> Iterator[Path]:
-    """Random walks without a circle, each cut at the last end that it comes to."""
+    """Random paths without a circle, each cut at the last end that it reaches."""
     for _ in range(4 * PLENTY):
         path: list[int] = []
         node, seen, at_end = start, {start}, 0
@@ -129,7 +129,7 @@ def _random(
 
 
 def shown(graph: PlanGraph, paths: Sequence[Path], kinds: Sequence[str]) -> list[OfferedPath]:
-    """Paths with the scores and costs that the graph holds; nodes are named in the order in which they come up."""
+    """Paths with their scores and costs of the graph; nodes are numbered in the order in which they appear."""
     names: dict[str, str] = {}
     found = []
     for path in paths:

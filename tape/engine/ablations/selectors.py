@@ -1,4 +1,4 @@
-"""Selectors in the solver's place: the LM (the ablation of TAPE table 2) and the best single plan (Best-of-N)."""
+"""Selectors that replace the solver: the LM (the ablation of TAPE table 2) and the best single plan (Best-of-N)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ from tape.seeds import derive
 class PlanSelector:
     """The best single plan that keeps every budget: plans are rolled out and scored, but not recombined (Best-of-N).
 
-    Of the paths of the graph it takes only those along one sampled plan
-    (:func:`tape.engine.ablations.offered.chains`), by the objective of the solver and with the same preference for
-    confident predictions.
+    It admits only paths along one sampled plan (:func:`tape.engine.ablations.offered.chains`). Objective and preference
+    for confident predictions are those of the solver.
 
     Args:
         discount: In (0, 1].
@@ -36,7 +35,7 @@ class PlanSelector:
     async def select(
         self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
     ) -> Selection:
-        """Compare the plans' paths; INFEASIBLE where none of them fits."""
+        """Compare the plans' paths; INFEASIBLE if none of them fits."""
         plans = chains(graph, start)
         for confidence, problem, ids in stages(
             graph, start, remaining, horizon, self._discount, cautious=self._cautious, any_end=any_end
@@ -73,7 +72,7 @@ def _fits(problem: PathProblem, moves: Sequence[int]) -> bool:
 
 
 def _solution(problem: PathProblem, moves: Sequence[int], name: str, message: str = "") -> PathSolution:
-    """A path that somebody has chosen; nothing is proven of it."""
+    """The solution for a path that was chosen without a proof."""
     return PathSolution(
         Status.FEASIBLE,
         edges=tuple(moves),
@@ -86,10 +85,10 @@ def _solution(problem: PathProblem, moves: Sequence[int], name: str, message: st
 
 
 class LmSelector:
-    """The LM picks among paths of the same graph that the solver would select on; budgets are its own concern.
+    """The LM picks among paths of the graph on which the solver would select; no budget is checked.
 
-    It is shown the paths with their scores and with what they need beside what is left, where its prompts can say so
-    (:func:`tape.protocols.prompt_format.offered_text`). Its path is reported as FEASIBLE: nothing is proven.
+    Its prompt has the paths with their scores and costs, and the remaining budget, if the prompt format can write them
+    (:func:`tape.protocols.prompt_format.offered_text`). Its path is reported as FEASIBLE, without a proof.
 
     Args:
         context: The episode's model and prompts.
@@ -105,7 +104,7 @@ class LmSelector:
     async def select(
         self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
     ) -> Selection:
-        """Offer paths of the graph (:func:`tape.engine.ablations.offered.offered`); take the one the model names."""
+        """Offer paths of the graph (:func:`tape.engine.ablations.offered.offered`); take the model's choice."""
         problem, ids = graph.path_problem(start, remaining, horizon, objective=graph.objective, any_end=any_end)
         index = {number: move for move, number in enumerate(ids)}
         ends = [node for number, node in enumerate(graph.nodes) if number in problem.terminals]

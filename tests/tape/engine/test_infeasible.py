@@ -243,7 +243,7 @@ def test_the_time_that_is_left_bounds_the_explanation(monkeypatch: pytest.Monkey
     assert limits
     assert all(limit is not None and 0 < limit <= 600 for limit in limits)
     assert result.end_state == "infeasible"
-    assert result.detail.endswith("could be followed to its end, and what would do was not settled in time")
+    assert result.detail.endswith("and there was no time to find out which caps would do")
     assert (result.explanation or {})["options"] == [], "nothing is told as a fact"
 
 

@@ -76,7 +76,7 @@ def test_an_unknown_price_is_refused_and_the_objective_needs_a_horizon() -> None
     with pytest.raises(GraphError, match='"save" needs a horizon'):
         graph.path_problem("start", {}, objective="save")
     graph.set_cost(0, Resources({"usd": None}))
-    with pytest.raises(GraphError, match="0:0: what it costs in usd is not known"):
+    with pytest.raises(GraphError, match="0:0: its cost in usd is unknown"):
         save(graph, "usd")
     assert graph.copy().objective == "save"
 
