@@ -17,7 +17,7 @@ class Belief:
     """What is predicted of a predicate.
 
     Attributes:
-        value: The value that hypotheses are filtered by; None while there is only a prediction.
+        value: The value that hypotheses are filtered by; None while it is only predicted.
         mu: Predicted probability that the predicate is true.
         sigma: Uncertainty of that prediction.
     """
@@ -48,11 +48,11 @@ class BeliefStore(Mapping[Predicate, Belief]):
         return None if belief is None else belief.value
 
     def predicted(self, predicate: Predicate, mu: float, sigma: float) -> None:
-        """Note a prediction; hypotheses are not filtered by it yet."""
+        """Record a prediction; hypotheses are not filtered by it yet."""
         self._beliefs[predicate] = Belief(None, mu, sigma)
 
     def simulate(self, predicate: Predicate) -> bool:
-        """Believe the likelier value from here on; returns it.
+        """Believe the likelier value from here on and return it.
 
         Raises:
             KeyError: There is no prediction of it.
@@ -62,7 +62,7 @@ class BeliefStore(Mapping[Predicate, Belief]):
         return bool(believed.value)
 
     def likelihood(self, expected: Mapping[Predicate, bool]) -> float:
-        """Probability that all of these values hold, taken as independent; 1/2 for what nobody predicted."""
+        """Probability that all of these values hold, taken as independent; 1/2 for each that has no prediction."""
         product = 1.0
         for predicate, value in expected.items():
             mu = self._beliefs[predicate].mu if predicate in self._beliefs else 0.5

@@ -1,4 +1,4 @@
-"""A correction of predicted probabilities that was fitted on held-out pairs (AEC appendix B.2)."""
+"""A correction of predicted probabilities, fitted on held-out pairs (AEC appendix B.2)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class _File:
     blocks: tuple[tuple[float, float, float], ...]
 
 
-def _no_calibration(said: str) -> ConfigError:
-    return ConfigError(f"{said}; so it is not a calibration as this version writes it ({SCHEMA})")
+def _no_calibration(problem: str) -> ConfigError:
+    return ConfigError(f"{problem}; so it is not a calibration as this version writes it ({SCHEMA})")
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class IsotonicCalibration:
     """A monotone correction: level on each block of predictions, linear between blocks.
 
     Attributes:
-        blocks: (least prediction, greatest prediction, share that was true), ascending; none changes nothing.
-        n: On how many pairs it was fitted.
+        blocks: (least prediction, greatest prediction, share that was true), ascending; empty: no change.
+        n: Number of pairs it was fitted on.
     """
 
     blocks: tuple[tuple[float, float, float], ...] = ()
@@ -67,10 +67,10 @@ class IsotonicCalibration:
 
         Args:
             text: JSON.
-            where: Where it stands, for messages.
+            where: The source, for messages.
 
         Raises:
-            ConfigError: It is something else.
+            ConfigError: The text is not a calibration.
         """
         data = shaped(parse_json(text, where, error=_no_calibration), _File, where, error=_no_calibration)
         if data.schema != SCHEMA:

@@ -17,7 +17,7 @@ from tape.trace import Event, PathSelectedEvent
 
 
 def wrong(events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[str]:
-    """What does not follow from the events before it, and what the result counts otherwise."""
+    """Yield what contradicts the events before it, and counters of the result that differ from the trace."""
     counts = Counter[str]()
     disabled: set[str] = set()
     last: Event | None = None
@@ -30,7 +30,7 @@ def wrong(events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[str]:
             case QueriedEvent():
                 counts["queries"] += bool(event.actions)
                 if event.value is None and event.predicate in event.revealed:
-                    yield f"the query of {event.predicate} has revealed it, and has no value"
+                    yield f"the query of {event.predicate} revealed it but has no value"
             case VerifiedEvent():
                 counts["refusals"] += not event.accepted
                 if event.accepted != (not event.witnesses and not event.reason):
@@ -53,9 +53,9 @@ def wrong(events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _committed(event: CommittedEvent, last: Event | None, events: Sequence[Event]) -> Iterator[str]:
-    """A commitment is to the path that was selected, and where it is certified to one that was accepted."""
+    """Check that the committed path was selected and, if it is certified, that it was accepted."""
     if not isinstance(last, PathSelectedEvent) or last.actions != event.actions:
-        yield f"{'; '.join(event.actions)} was committed to, and not selected"
+        yield f"{'; '.join(event.actions)} was committed to but not selected"
     accepted = any(isinstance(one, VerifiedEvent) and one.accepted and one.actions == event.actions for one in events)
     if event.certified and not accepted:
-        yield f"{'; '.join(event.actions)} was committed to, and not accepted"
+        yield f"{'; '.join(event.actions)} was committed to but not accepted"

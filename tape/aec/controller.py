@@ -28,23 +28,23 @@ from tape.protocols.predicates import Predicate
 class Controller:
     """Plans with hypotheses, queries and beliefs, and commits to what the verifier accepts.
 
-    One planning round: the k best paths of a sampled plan graph are the hypotheses. Those that the facts contradict are
-    refused, and so are those that miss a fact for which no query is known or affordable. Of the rest the gate says what
-    to query and what to simulate; beliefs set hypotheses aside. What the best survivor rests on by belief alone is
-    queried before it is committed to. After a query that changed the state the survivors go on from there: actions that
-    the query has done are past, the rest is rolled out anew and folded into a fresh plan graph, without sampling. If
-    beliefs have set all hypotheses aside, the least unlikely is taken up again and its doubtful facts are queried: a
-    belief alone never ends a round. If none is left, the round is refused and plans are sampled again.
+    In a planning round the k best paths of a sampled plan graph are the hypotheses. A hypothesis is refused if the
+    facts contradict it, or if it misses a fact for which no query is known or affordable. For the others the gate
+    decides what to query and what to simulate; beliefs filter the hypotheses. Preconditions of the best survivor that
+    are only believed are queried before it is committed to. If a query changes the state, actions that it has executed
+    are removed from the plans, and the rest is rolled out again and folded into a new plan graph, without sampling. If
+    beliefs filter out all hypotheses, the likeliest is kept and the facts that beliefs deny it are queried: a belief
+    alone never ends a round. If no hypothesis is left, the round is refused and plans are sampled again.
 
     Args:
         episode: The episode; it has begun.
         planner: Samples, folds and selects.
         actor: Writes the actions of queries.
-        gate: Decides.
-        predictor: Predicts, where the gate needs it.
+        gate: Decides between query, simulation and commitment.
+        predictor: Predicts, if the gate needs it.
 
     Raises:
-        ConfigError: The domain declares no predicates, or the gate needs predictions and nobody makes them.
+        ConfigError: The domain declares no predicates, or the gate needs predictions and has no predictor.
     """
 
     def __init__(
@@ -71,11 +71,11 @@ class Controller:
         self._why = ""
 
     async def plan(self) -> Path | None:
-        """One planning round: the path that is committed to, or None where every hypothesis was refused.
+        """One planning round: the path that is committed to, or None if every hypothesis was refused.
 
         Raises:
-            EpisodeEnded: ``not_certified`` where round after round was refused and nothing was done in between;
-                ``infeasible`` where no path keeps the budgets; or an end in a query.
+            EpisodeEnded: ``not_certified`` if consecutive rounds were refused and no action was taken in between;
+                ``infeasible`` if no path keeps the budgets; or an end during a query.
             BudgetExceededError: A call does not fit.
         """
         self._state.beliefs.clear()
@@ -94,15 +94,15 @@ class Controller:
             raise EpisodeEnded("not_certified", self._why, limit=True)
         return None
 
-    async def follow(self, executor: Executor, planned: Path) -> Outcome:
-        """Execute a path that was committed to, and count it where the environment shows that it cannot be."""
+    async def follow(self, executor: Executor, path: Path) -> Outcome:
+        """Execute a committed path, and count it if it turns out to be infeasible."""
         try:
-            outcome = await executor.execute(planned)
+            outcome = await executor.execute(path)
         except EpisodeEnded as end:
             if end.end_state == "failure" and not end.limit:
                 self.contradicted()
             raise
-        # A path that runs to its end was to reach the goal (eq. 5); where it does, the episode is over before.
+        # A committed path has to reach the goal (eq. 5), which would have ended the episode.
         if outcome in ("contradicted", "ended"):
             self.contradicted()
         return outcome
@@ -112,7 +112,7 @@ class Controller:
         self._episode.result.method["infeasible_commitments"] += 1
 
     async def _round(self) -> Path | None:
-        pool = await self._bridged(await self._planner.candidates(self._settings.hypotheses))
+        pool = await self._with_establishing_actions(await self._planner.candidates(self._settings.hypotheses))
         while True:
             hypotheses = self._examined(pool)
             if not hypotheses and self._reserve:
@@ -123,28 +123,27 @@ class Controller:
             match self._decide(hypotheses, survivors):
                 case Simulate(predicate):
                     self._simulate(predicate)
-                    pool = [h.planned for h in hypotheses]
+                    pool = [h.path for h in hypotheses]
                 case Query(predicate):
-                    self._say_predicted(predicate, None)
+                    self._log_prediction(predicate, None)
                     pool = await self._query(predicate, survivors, hypotheses)
                 case Commit(hypothesis):
                     if self._commit(hypothesis):
-                        return hypothesis.planned
-                    pool = [h.planned for h in hypotheses if h is not hypothesis]
+                        return hypothesis.path
+                    pool = [h.path for h in hypotheses if h is not hypothesis]
                 case GiveUp(reason):
                     self._why = f"{self._why}; {reason}" if hypotheses else self._why
                     return None
 
-    async def _bridged(self, pool: list[Path]) -> list[Path]:
-        """The paths with bridging actions beside those without, rolled out anew where there are any.
+    async def _with_establishing_actions(self, pool: list[Path]) -> list[Path]:
+        """The paths with and without establishing actions, rolled out again if any were inserted.
 
-        Which of two is better is for the budgets and the model to say: a bridge makes a path longer, and a precondition
-        may hold as it is.
+        Both are kept: establishing actions make a path longer, and the precondition may hold anyway.
         """
         if not self._settings.bridges or not self._grounded_only:
             return pool
-        before = [actions_of(planned) for planned in pool]
-        after = [self._state.bridged(actions) for actions in before]
+        before = [actions_of(path) for path in pool]
+        after = [self._state.with_establishing_actions(actions) for actions in before]
         if after == before:
             return pool
         both = [Plan(actions) for actions in dict.fromkeys([*after, *before])]
@@ -153,33 +152,33 @@ class Controller:
     # --- hypotheses -------------------------------------------------------------------------
 
     def _examined(self, pool: Sequence[Path]) -> list[Hypothesis]:
-        """The paths that neither facts nor want of a query speak against."""
+        """The paths that the facts allow and whose missing facts can be queried."""
         remaining = spendable(self._episode)
-        seen = [self._hypothesis(planned, remaining) for planned in pool]
+        seen = [self._hypothesis(path, remaining) for path in pool]
         costs = self._query_costs(seen, remaining)
         found = []
         for hypothesis in seen:
-            hopeless = [p for p in hypothesis.missing if p not in costs] if self._grounded_only else []
+            unanswerable = [p for p in hypothesis.missing if p not in costs] if self._grounded_only else []
             if self._contradicted(hypothesis):
                 self._refuse(hypothesis.actions, hypothesis.verdict)
-            elif hopeless:
+            elif unanswerable:
                 self._refuse(
-                    hypothesis.actions, hypothesis.verdict, f"no query for {hopeless[0]} is known and affordable"
+                    hypothesis.actions, hypothesis.verdict, f"no query for {unanswerable[0]} is known and affordable"
                 )
             else:
                 found.append(hypothesis)
         return found
 
-    def _hypothesis(self, planned: Path, remaining: dict[str, int]) -> Hypothesis:
-        actions = actions_of(planned)
-        verdict = self._state.verify(actions, costs_of(planned), remaining)
+    def _hypothesis(self, path: Path, remaining: dict[str, int]) -> Hypothesis:
+        actions = actions_of(path)
+        verdict = self._state.verify(actions, costs_of(path), remaining)
         expected, missing = dict(verdict.progression.pre), verdict.missing
-        if not self._grounded_only:  # whether the goal is reached is the verifier's question
+        if not self._grounded_only:  # only the verifier checks the goal
             at = verdict.progression.needed_at
             expected = {p: value for p, value in expected.items() if at[p] < len(actions)}
             asked = {w.predicate for w in verdict.witnesses if w.kind == "uncovered" and w.step < len(actions)}
             missing = {p: value for p, value in missing.items() if p in asked}
-        return Hypothesis(planned, verdict, expected, missing)
+        return Hypothesis(path, verdict, expected, missing)
 
     def _contradicted(self, hypothesis: Hypothesis) -> bool:
         if self._grounded_only:
@@ -204,7 +203,7 @@ class Controller:
     # --- beliefs ----------------------------------------------------------------------------
 
     async def _predict(self, hypotheses: Sequence[Hypothesis]) -> None:
-        """Predict what is missing and not yet believed, from the facts of now."""
+        """Predict missing predicates that have no believed value, from the current facts."""
         beliefs = self._state.beliefs
         open_ = [p for h in hypotheses for p in h.missing if beliefs.value(p) is None]
         if self._predictor is None or not open_:
@@ -214,16 +213,16 @@ class Controller:
             self._state.predicted(predicate, Estimate(*found))
 
     def _believed(self, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
-        """Those that no belief speaks against."""
+        """The hypotheses that agree with all beliefs."""
         value = self._state.beliefs.value
         return [h for h in hypotheses if all(value(p) in (None, expected) for p, expected in h.missing.items())]
 
     def _simulate(self, predicate: Predicate) -> None:
         self._episode.result.method["simulations"] += 1
-        self._say_predicted(predicate, self._state.beliefs.simulate(predicate))
+        self._log_prediction(predicate, self._state.beliefs.simulate(predicate))
 
-    def _say_predicted(self, predicate: Predicate, simulated: bool | None) -> None:
-        """Log the prediction that a decision goes by, if there is one."""
+    def _log_prediction(self, predicate: Predicate, simulated: bool | None) -> None:
+        """Log the prediction behind a decision, if there is one."""
         belief = self._state.beliefs.get(predicate)
         if belief is not None:
             self._episode.trace.write(
@@ -240,40 +239,36 @@ class Controller:
         if not hypotheses:
             return GiveUp("")
         likeliest = max(hypotheses, key=lambda h: beliefs.likelihood(h.missing))
-        doubted = [p for p, value in likeliest.missing.items() if beliefs.value(p) not in (None, value)]
-        return Query(doubted[0]) if self._grounded_only else Commit(likeliest)
+        denied = [p for p, value in likeliest.missing.items() if beliefs.value(p) not in (None, value)]
+        return Query(denied[0]) if self._grounded_only else Commit(likeliest)
 
     async def _query(
         self, predicate: Predicate, survivors: Sequence[Hypothesis], hypotheses: Sequence[Hypothesis]
     ) -> list[Path]:
-        """Ask, and go on from where that has led; returns the paths that are left."""
+        """Run a query; returns the paths that are left from the state it has led to."""
         key, before = self._episode.env.domain.key, self._episode.state
         self._asked.add((key(before), predicate))
         done = await self._queries.run(predicate)
         if key(before) == key(self._episode.state):
-            return [h.planned for h in hypotheses]
+            return [h.path for h in hypotheses]
         kept = {h.actions for h in survivors}
         aside = [*self._reserve, *(h.actions for h in hypotheses if h.actions not in kept)]
         self._reserve = [self._past(actions, done) for actions in aside]
         return await self._refolded([self._past(h.actions, done) for h in survivors])
 
     def _past(self, actions: Sequence[Action], done: Sequence[Action]) -> tuple[Action, ...]:
-        """What is left of a plan after a query has done some of it.
-
-        The query's own actions are past where the plan begins with them, and so is every other action whose declared
-        effects hold already where it comes.
-        """
+        """The rest of a plan after a query: without its executed prefix and without actions that are no-ops by now."""
         return self._state.to_do(remainder(actions, done))
 
     async def _refolded(self, plans: Sequence[tuple[Action, ...]]) -> list[Path]:
-        """The rest of plans that the facts do not contradict, as paths from here."""
+        """The plans that the facts do not contradict, as paths from the current state."""
         live = [actions for actions in dict.fromkeys(plans) if actions and not self._ruled_out(actions)]
         if not live:
             return []
         return await self._planner.refold([Plan(actions) for actions in live], self._settings.hypotheses)
 
     def _ruled_out(self, actions: tuple[Action, ...]) -> bool:
-        """Whether facts speak against a plan; then it is refused."""
+        """Whether facts contradict a plan; it is then refused."""
         verdict = self._state.verify(actions)
         ruled_out = self._grounded_only and verdict.contradicted
         if ruled_out:
@@ -281,14 +276,14 @@ class Controller:
         return ruled_out
 
     def _commit(self, hypothesis: Hypothesis) -> bool:
-        """Verify on the facts of now; follow only what is accepted."""
+        """Commit to a hypothesis, if the verifier accepts it on the current facts."""
         verdict, actions = hypothesis.verdict, list(hypothesis.actions)
         if self._grounded_only:
             if not verdict.accepted:
                 self._refuse(actions, verdict)
                 return False
             self._episode.trace.write(VerifiedEvent(actions=actions, accepted=True, witnesses=[], reason=""))
-        log_selected(self._episode, "aec", hypothesis.planned, {})
+        log_selected(self._episode, "aec", hypothesis.path, {})
         self._episode.result.method["commitments"] += 1
         self._episode.trace.write(
             CommittedEvent(

@@ -1,4 +1,4 @@
-"""What follows from the facts by sound rules (the entailment of AEC eq. 5)."""
+"""Facts that follow by sound rules (the entailment of AEC eq. 5)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tape.protocols.predicates import Predicate, Rule
 
 
 class Closure(Mapping[Predicate, Fact]):
-    """Grounded facts and all that the rules make of them; an entailed fact names its rule and premises.
+    """Grounded facts and their closure under the rules; an entailed fact names its rule and premises.
 
-    Where a rule says otherwise than an observation, the observation stands. Where two rules disagree, neither is
-    believed. Both are reported as :attr:`contradictions`.
+    An observation overrides a rule. If two rules disagree, neither conclusion is kept. Both cases are reported as
+    :attr:`contradictions`.
 
     Args:
         grounded: The facts.
@@ -28,7 +28,7 @@ class Closure(Mapping[Predicate, Fact]):
         disputed: set[Predicate] = set()
         self._facts: dict[Predicate, Fact] = {}
         while not self._closed(rules, disputed):
-            continue  # begin again without what two rules have disagreed on: other conclusions may rest on it
+            continue  # start again without the disputed predicates: other conclusions may rest on them
 
     def _closed(self, rules: Sequence[Rule], disputed: set[Predicate]) -> bool:
         self.assignment = dict(self._grounded.assignment)
@@ -59,13 +59,13 @@ class Closure(Mapping[Predicate, Fact]):
             self.contradictions.append(found)
 
     def entailed(self) -> dict[Predicate, Claim]:
-        """What rules say beyond the facts."""
+        """The conclusions of rules that are not grounded."""
         return {p: Claim(self.assignment[p], "rule", rule.name) for p, (rule, _) in self._by.items()}
 
     def __getitem__(self, predicate: Predicate) -> Fact:
         if predicate not in self._by:
             return self._grounded[predicate]
-        if predicate not in self._facts:  # premises are looked for only where somebody asks
+        if predicate not in self._facts:  # premises are searched on demand
             rule, known = self._by[predicate]
             premises = premises_of(rule, known, predicate, self.assignment[predicate])
             step = max((self[p].evidence.step for p in premises), default=0)
@@ -82,10 +82,10 @@ class Closure(Mapping[Predicate, Fact]):
 def premises_of(
     rule: Rule, known: Mapping[Predicate, bool], predicate: Predicate, value: bool
 ) -> tuple[Predicate, ...]:
-    """Of what is known, a smallest part from which a rule still draws a conclusion.
+    """A minimal set of known predicates from which a rule still draws a conclusion.
 
-    Found by halving, as few premises are needed of many facts. A rule that draws it from the whole but not from what
-    was found is not monotone; then everything known is named.
+    Found by bisection, as few premises are needed of many facts. For a rule that is not monotone, all known predicates
+    are returned.
     """
     needed: list[Predicate] = []
     rest = list(known)
@@ -94,7 +94,7 @@ def premises_of(
         return rule({name: known[name] for name in names}).get(predicate) is value
 
     while not draws(needed):
-        low, high = 1, len(rest)  # the shortest beginning of the rest that suffices beside what is needed
+        low, high = 1, len(rest)  # the shortest prefix of the rest that suffices with what is needed
         if high == 0 or not draws([*needed, *rest]):
             return tuple(known)
         while low < high:

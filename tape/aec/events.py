@@ -1,4 +1,4 @@
-"""What AEC adds to the event log."""
+"""Events of AEC in the trace."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tape.trace import ToldEvent, register_event
 
 @register_event
 class PredictedEvent(ToldEvent):
-    """A prediction of an unknown predicate; ``simulated`` where hypotheses are filtered by it."""
+    """A prediction of an unknown predicate; ``simulated``: its value, if hypotheses are filtered by it."""
 
     type: ClassVar[str] = "predicted"
     predicate: str
@@ -25,16 +25,16 @@ class PredictedEvent(ToldEvent):
 
 @register_event
 class JudgedEvent(ToldEvent):
-    """What was predicted has come to light: the case that calibration and rules are learned from.
+    """The value of a predicted predicate was revealed: a case for learning calibration and rules.
 
     Attributes:
         step: Environment steps taken.
         predicate: Its name.
-        args: What it speaks of.
+        args: Its arguments.
         features: Its context (:class:`tape.protocols.parts.Contexts`).
         raw: The predictor's own probability, before calibration and rules.
-        mu: The probability that decisions went by.
-        value: What was seen, or follows from it.
+        mu: The probability that decisions used.
+        value: The value that was observed or entailed.
     """
 
     type: ClassVar[str] = "judged"
@@ -48,13 +48,13 @@ class JudgedEvent(ToldEvent):
 
     def told(self) -> str:
         """One line."""
-        said = f"{self.predicate}({', '.join(self.args)})"
-        return f"  came to light: {said} is {_word(self.value)}, predicted {self.mu:.2f}"
+        predicate = f"{self.predicate}({', '.join(self.args)})"
+        return f"  revealed: {predicate} is {_word(self.value)}, predicted {self.mu:.2f}"
 
 
 @register_event
 class QueriedEvent(ToldEvent):
-    """A query was run; its value is None where it did not come to light."""
+    """A query was run; the value is None if the query did not reveal it."""
 
     type: ClassVar[str] = "queried"
     step: int
@@ -70,7 +70,7 @@ class QueriedEvent(ToldEvent):
 
 @register_event
 class VerifiedEvent(ToldEvent):
-    """A hypothesis was accepted, or refused with witnesses; the reason, where it lacks no more than a query."""
+    """A hypothesis was accepted, or refused with witnesses; ``reason``: the missing query, if that was the cause."""
 
     type: ClassVar[str] = "verified"
     actions: list[str]
@@ -80,13 +80,13 @@ class VerifiedEvent(ToldEvent):
 
     def told(self) -> str:
         """The verdict, and a line for each witness."""
-        said = "accepted" if self.accepted else f"REFUSED{self.reason and f' ({self.reason})'}"
-        return "\n".join([f"  {said}: {'; '.join(self.actions)}", *(f"    {text}" for text in self.witnesses)])
+        verdict = "accepted" if self.accepted else f"REFUSED{self.reason and f' ({self.reason})'}"
+        return "\n".join([f"  {verdict}: {'; '.join(self.actions)}", *(f"    {text}" for text in self.witnesses)])
 
 
 @register_event
 class CommittedEvent(ToldEvent):
-    """A path is followed; the evidence for all that it does not establish itself."""
+    """A path was committed to; ``evidence`` for every precondition that it does not establish itself."""
 
     type: ClassVar[str] = "committed"
     step: int
@@ -96,10 +96,10 @@ class CommittedEvent(ToldEvent):
     grounded_later: list[str]
 
     def told(self) -> str:
-        """The commitment, and a line for each fact that it rests on."""
-        said = "COMMITS" if self.certified else "COMMITS on beliefs"
+        """The commitment, and a line for each fact behind it."""
+        verb = "COMMITS" if self.certified else "COMMITS on beliefs"
         lines = (f"    {predicate}: {evidence}" for predicate, evidence in self.evidence.items())
-        return "\n".join([f"  {said} to {'; '.join(self.actions)}", *lines])
+        return "\n".join([f"  {verb} to {'; '.join(self.actions)}", *lines])
 
 
 @register_event
@@ -117,7 +117,7 @@ class RefusedEvent(ToldEvent):
 
 @register_event
 class RuleDisabledEvent(ToldEvent):
-    """A rule of inference has been contradicted too often and is not used any more in this episode."""
+    """A rule of inference was contradicted too often and is disabled for this episode."""
 
     type: ClassVar[str] = "rule_disabled"
     rule: str

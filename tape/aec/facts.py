@@ -1,4 +1,4 @@
-"""The grounded store w: what observations have shown, and the evidence for it (AEC definition 3.1, eq. 2, 9, 10)."""
+"""The grounded store w: observed values and the evidence for them (AEC definition 3.1, eq. 2, 9, 10)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ class Evidence:
     """Why a value is taken as true.
 
     Attributes:
-        kind: The first ``observation``; what a ``query`` revealed; what was seen in the ``execution`` of a path; or
-            ``entailed`` by a sound rule.
-        step: Environment steps taken when it was seen.
-        source: In words: the action that was seen to do it, the query, or the name of the rule.
-        premises: What a rule concluded it from.
+        kind: The first ``observation``, a ``query``, the ``execution`` of a path, or ``entailed`` by a sound rule.
+        step: Environment steps taken when it was observed.
+        source: The action, the query, or the name of the rule.
+        premises: Premises of an entailed value.
     """
 
     kind: EvidenceKind
@@ -49,11 +48,11 @@ class Fact:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a rule or a declared effect says of a predicate, before it is observed.
+    """The value that a rule or a declared effect asserts for a predicate before it is observed.
 
     Attributes:
-        value: What it says.
-        kind: Who says it.
+        value: The asserted value.
+        kind: Whether a rule or an effect asserts it.
         name: The rule's name, or the action.
     """
 
@@ -64,15 +63,15 @@ class Claim:
 
 @dataclass(frozen=True)
 class Contradiction:
-    """An observation that shows a claim to be wrong."""
+    """An observation contradicts a claim."""
 
     predicate: Predicate
     claim: Claim
 
     def __str__(self) -> str:
-        """As in ``rule one place said in(gem, box 2) is true; it is false``."""
-        said, seen = ("true", "false") if self.claim.value else ("false", "true")
-        return f"{self.claim.kind} {self.claim.name} said {self.predicate} is {said}; it is {seen}"
+        """As in ``rule one place claims that in(gem, box 2) is true; it is false``."""
+        claimed, seen = ("true", "false") if self.claim.value else ("false", "true")
+        return f"{self.claim.kind} {self.claim.name} claims that {self.predicate} is {claimed}; it is {seen}"
 
 
 @final
@@ -87,21 +86,21 @@ _SEAL = _Seal()
 class Grounded(Mapping[Predicate, Fact]):
     """A snapshot of the grounded store; only :class:`GroundedStore` makes one.
 
-    It is all that a predictor and the verifier are given, so that neither can come to rest on a belief.
+    Predictors and the verifier receive nothing else, so that neither can depend on a belief.
     """
 
     __slots__ = ("_facts", "assignment", "digest", "observed")
 
     def __init__(self, facts: Mapping[Predicate, Fact], observed: State, key: str, seal: _Seal) -> None:
         if seal is not _SEAL:
-            raise ConfigError("a Grounded is made by GroundedStore.snapshot() alone: only observations ground facts")
+            raise ConfigError("only GroundedStore.snapshot() makes a Grounded: only observations ground facts")
         self._facts = MappingProxyType(dict(facts))
         self.observed = observed
         """The state as observed, for prompts."""
         self.assignment = MappingProxyType({predicate: fact.value for predicate, fact in facts.items()})
         """The values without their evidence."""
-        told = "\n".join(sorted(f"{predicate!r}={value}" for predicate, value in self.assignment.items()))
-        self.digest = hashlib.sha256(f"{key}\n{told}".encode()).hexdigest()[:16]
+        values = "\n".join(sorted(f"{predicate!r}={value}" for predicate, value in self.assignment.items()))
+        self.digest = hashlib.sha256(f"{key}\n{values}".encode()).hexdigest()[:16]
         """Equal for equal values in equal states."""
 
     def __getitem__(self, predicate: Predicate) -> Fact:
@@ -115,7 +114,7 @@ class Grounded(Mapping[Predicate, Fact]):
 
 
 class GroundedStore:
-    """Facts, rebuilt from what the domain's grounder says of every observed state.
+    """Facts, rebuilt from the domain's grounding of every observed state.
 
     Args:
         predicates: Their grounder is the only source of facts.
@@ -131,18 +130,17 @@ class GroundedStore:
     def observe(
         self, state: State, evidence: Evidence, claims: Mapping[Predicate, Claim] | None = None
     ) -> list[Contradiction]:
-        """Take over what an observation shows.
+        """Replace the facts by those of an observation.
 
-        A value that is what it was keeps its evidence, a changed or new one gets this one, and what is no longer
-        asserted goes.
+        Unchanged values keep their evidence; new and changed ones get the given one.
 
         Args:
             state: The observed state.
-            evidence: Of all that is new in it.
-            claims: What rules and declared effects said that would be seen.
+            evidence: Evidence of new and changed values.
+            claims: Values that rules and declared effects predict.
 
         Returns:
-            The claims that the observation contradicts; it overrides them (AEC appendix B.4).
+            The claims that the observation contradicts and overrides (AEC appendix B.4).
         """
         seen = self._predicates.ground(state)
         self._facts = {
@@ -159,7 +157,7 @@ class GroundedStore:
         ]
 
     def snapshot(self) -> Grounded:
-        """The facts as they are now.
+        """The current facts.
 
         Raises:
             ConfigError: Nothing was observed yet.

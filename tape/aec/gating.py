@@ -1,4 +1,4 @@
-"""Query or simulate: what is done next with the hypotheses there are (AEC algorithm 1, eq. 4; its loop ours)."""
+"""The gate: query, simulate or commit next (AEC algorithm 1, eq. 4; the loop is ours)."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ class Query:
 
 @dataclass(frozen=True)
 class Simulate:
-    """Believe the prediction, and filter hypotheses by it."""
+    """Believe the prediction and filter hypotheses by it."""
 
     predicate: Predicate
 
 
 @dataclass(frozen=True)
 class Commit:
-    """Have a hypothesis verified, and follow it."""
+    """Verify a hypothesis and follow it."""
 
     hypothesis: Hypothesis
 
 
 @dataclass(frozen=True)
 class GiveUp:
-    """None of these hypotheses is worth what it takes."""
+    """No hypothesis is worth its cost."""
 
     reason: str
 
@@ -46,10 +46,10 @@ Decision: TypeAlias = Query | Simulate | Commit | GiveUp
 
 
 class Gate(Protocol):
-    """Decides what is done next."""
+    """Decides what to do next."""
 
     predicts: bool
-    """Whether it needs predictions of what is missing."""
+    """Whether it needs predictions of missing predicates."""
 
     def next(
         self,
@@ -62,17 +62,16 @@ class Gate(Protocol):
         """Decide.
 
         Args:
-            hypotheses: Those that survive, at least one, best first; each knows what it misses.
+            hypotheses: The surviving ones, at least one, best first.
             grounded: The facts.
-            beliefs: Where ``predicts``, there is a prediction of all that is missing.
+            beliefs: If ``predicts``, they hold a prediction of every missing predicate.
             remaining: Counts left of each capped kind.
-            query_costs: The worst case of the query of each missing predicate; without those that cannot be asked or
-                paid.
+            query_costs: The worst-case cost of each affordable query of a missing predicate.
         """
 
 
 def discretised(belief: Belief, margin: float, uncertainty: float) -> bool | None:
-    """The believed value; None where a prediction is ambiguous or too uncertain (AEC eq. 4, margin as ours)."""
+    """The believed value; None if the prediction is ambiguous or too uncertain (AEC eq. 4, margin as ours)."""
     if belief.sigma > uncertainty or abs(belief.mu - 0.5) < margin:
         return None
     return belief.mu >= 0.5
@@ -81,13 +80,13 @@ def discretised(belief: Belief, margin: float, uncertainty: float) -> bool | Non
 class ThresholdGate:
     """Queries what is ambiguous or uncertain, simulates the rest, and commits to the best survivor.
 
-    Predicates are taken in the order of the best hypothesis's steps [ours]: what the others miss matters only once that
-    one is dropped. So a prediction saves a query where it speaks against the best hypothesis.
+    Predicates are taken in the order of the best hypothesis's steps [ours]: the others matter only once that one is
+    dropped. So a prediction saves a query if it contradicts the best hypothesis.
 
     Args:
         margin: m of eq. 4.
         uncertainty: tau.
-        grounded: Ask for what is only believed of the best hypothesis before it is committed to.
+        grounded: Query what is only believed of the best hypothesis before committing to it.
     """
 
     predicts = True
@@ -112,19 +111,19 @@ class ThresholdGate:
         if unresolved is not None:
             unclear = discretised(beliefs[unresolved], self._margin, self._uncertainty) is None
             return Query(unresolved) if unclear and unresolved in query_costs else Simulate(unresolved)
-        # Beliefs have taken the rest off the unresolved, but coverage wants facts.
+        # All else is believed, but coverage needs facts.
         return Query(next(iter(best.missing))) if self._grounded else Commit(best)
 
 
 class SimulateAllGate(ThresholdGate):
-    """No gating: every prediction is believed, however unsure; queries come only before a grounded commitment."""
+    """No gating: every prediction is believed, however uncertain; only grounded commitments cause queries."""
 
     def __init__(self, *, grounded: bool) -> None:
         super().__init__(0.0, float("inf"), grounded=grounded)
 
 
 class QueryAllGate:
-    """Queries whatever any surviving hypothesis misses, and believes nothing (the Query-Only baseline)."""
+    """Queries whatever any surviving hypothesis misses and believes nothing (the Query-Only baseline)."""
 
     predicts = False
 
@@ -146,7 +145,7 @@ class QueryAllGate:
 
 
 def gate_of(settings: AecSettings) -> Gate:
-    """The gate that settings name; the joint one is made where the solver is known (:mod:`tape.aec.method`)."""
+    """The gate that settings name; :mod:`tape.aec.method` makes the joint one."""
     grounded = settings.commit == "grounded"
     if settings.gate == "query_all":
         return QueryAllGate()

@@ -1,4 +1,4 @@
-"""Hypotheses: candidate paths with what they rest on (AEC definition 3.1, appendix B.1)."""
+"""Hypotheses: candidate paths and their preconditions (AEC definition 3.1, appendix B.1)."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tape.protocols.predicates import Assignment, Predicate
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One path of the plan graph, seen from what is grounded now.
+    """One path of the plan graph, judged by the current facts.
 
     Attributes:
-        planned: The path.
-        verdict: What the verifier says of it.
-        expected: Pre(h) with the expected values; without the goal's where nobody verifies.
-        missing: What of it no grounded or entailed fact says.
+        path: The path.
+        verdict: The verifier's verdict.
+        expected: Pre(h) with the expected values; without the goal's if paths are not verified.
+        missing: The part of it that no grounded or entailed fact covers.
     """
 
-    planned: Path
+    path: Path
     verdict: Verdict
     expected: Assignment
     missing: Mapping[Predicate, bool]
@@ -31,31 +31,31 @@ class Hypothesis:
     @property
     def actions(self) -> tuple[Action, ...]:
         """Its actions."""
-        return actions_of(self.planned)
+        return actions_of(self.path)
 
     @property
     def objective(self) -> float:
-        """Its worth, as the solver has it."""
-        return self.planned.solution.objective or 0.0
+        """Its objective in the solver."""
+        return self.path.solution.objective or 0.0
 
     @property
     def cost(self) -> Resources:
-        """The worst case of all its steps together."""
-        return sum(costs_of(self.planned), Resources())
+        """The worst-case cost of all its steps together."""
+        return sum(costs_of(self.path), Resources())
 
 
-def actions_of(planned: Path) -> tuple[Action, ...]:
+def actions_of(path: Path) -> tuple[Action, ...]:
     """A path's actions."""
-    return tuple(edge.action for edge in planned.edges)
+    return tuple(edge.action for edge in path.edges)
 
 
-def costs_of(planned: Path) -> tuple[Resources, ...]:
-    """The worst case of each of a path's steps."""
-    return tuple(edge.cost for edge in planned.edges)
+def costs_of(path: Path) -> tuple[Resources, ...]:
+    """The worst-case cost of each step of a path."""
+    return tuple(edge.cost for edge in path.edges)
 
 
 def remainder(actions: Sequence[Action], done: Sequence[Action]) -> tuple[Action, ...]:
-    """What is left of a plan after some actions, past those of them with which it begins."""
+    """The rest of a plan after its common prefix with some actions."""
     same = 0
     while same < min(len(actions), len(done)) and actions[same] == done[same]:
         same += 1

@@ -1,23 +1,22 @@
-"""Path and queries chosen together, under the same budgets and by the same solvers (beyond AEC: its section 6) [ours].
+"""Choose path and queries together, under the same budgets and by the same solvers (beyond AEC: its section 6) [ours].
 
-The paper asks where an uncertainty passes a threshold, whatever the answer costs and whether it matters. Here the next
-decision is the first one of the policy that earns most: a success of candidate i earns its value less a price for
-everything spent up to it, on queries and execution; no success earns nothing.
+The paper queries a predicate if its uncertainty passes a threshold, whatever the query costs and whether it matters.
+Here the next decision is the first one of the policy with the highest expected value: a success of candidate i earns
+its value less a price for everything spent until then, on queries and execution; a failure earns nothing.
 
-The policies are chains (:mod:`tape.aec.joint_graph`): verify one candidate after the other, commit the first that
-holds. What is paid for failed candidates is taken at its worst, all of their queries; a query shared by candidates is
-paid once. The best chain is the best of *all* policies (:attr:`JointDecision.exact`) where every candidate rests on at
-most one unknown precondition, no more than ``every_order_up_to`` candidates are given, and
+The policies are chains (:mod:`tape.aec.joint_graph`): verify one candidate after the other and commit the first that
+holds. A failed candidate is charged for all of its queries; a query shared by candidates is charged once. The best
+chain is the best of *all* policies (:attr:`JointDecision.exact`) if every candidate has at most one unknown
+precondition, there are at most ``every_order_up_to`` candidates, and
 
 - the candidates exclude each other (an object that is in one of several places): their masses add up; or
-- they rest on different, independent predicates and are worth the same, execution included: the first that holds is
-  then as good as any, and what fails says nothing of the others.
+- they depend on different, independent predicates and have equal values, execution included: the first that holds is
+  then as good as any, and a failure carries no information about the others.
 
-With more candidates it is exact where they exclude each other and cost the same to execute. Everywhere else the
-result is a policy that can be followed, all its budgets kept, and what is reported is what it earns at least, so the
-error is always on the side of too little. What is left out: policies that look on after a success, that ask something
-only to learn of something else, or that mix the queries of candidates with several unknown preconditions; and what is
-saved where such a candidate fails at its first query.
+With more candidates it is exact if they exclude each other and cost the same to execute. Otherwise the result is a
+feasible policy with a lower bound of its value. These are left out: policies that go on after a success, that query
+one predicate to learn of another, or that interleave the queries of candidates with several unknown preconditions; and
+the queries saved if such a candidate fails at its first one.
 """
 
 from __future__ import annotations
@@ -45,9 +44,9 @@ class Candidate:
     """A path that could be committed.
 
     Attributes:
-        needs: Its preconditions that are unknown, with the values they have to have; nothing that is grounded.
-        cost: What executing it takes, in counts by kind.
-        value: What its success is worth, before prices; 1 for the goal itself.
+        needs: Its unknown preconditions with the required values; grounded ones are left out.
+        cost: Cost of executing it, in counts by kind.
+        value: Value of its success, before prices; 1 for the goal itself.
     """
 
     needs: Mapping[Predicate, bool]
@@ -57,17 +56,17 @@ class Candidate:
 
 @dataclass(frozen=True)
 class JointSettings:
-    """How the choice is made.
+    """Settings of the joint choice.
 
     Attributes:
-        prices: What one count of a kind is worth, against a success of 1; kinds without a price are free up to their
+        prices: Price of one count of each kind, against a success of 1; kinds without a price are free up to their
             budget.
-        grounded: Whether a candidate is committed only with evidence for all it needs, however sure a belief is.
-        solver: Any solver's name.
-        every_order_up_to: Most candidates for which every order is in the graph.
+        grounded: Whether a commitment needs evidence for all preconditions, however certain a belief is.
+        solver: Name of a solver.
+        every_order_up_to: Most candidates for which the graph holds every order.
         width: Most states kept at each place, with more candidates.
-        worlds: Most sets of candidates that may hold together; with more, the least likely candidates for their price
-            are left out.
+        worlds: Most sets of candidates that may hold together; with more, the candidates that are least likely for
+            their price are left out.
 
     Raises:
         ConfigError: A price is negative or a number is below 1.
@@ -91,18 +90,18 @@ class JointSettings:
 
 @dataclass(frozen=True)
 class JointDecision:
-    """What to do next, and why.
+    """The next decision and its reasons.
 
     Attributes:
-        kind: ``query`` a predicate, ``commit`` a candidate, or ``nothing`` that is affordable is worth doing.
-        predicate: What to ask, if so.
-        candidate: What to commit, or what the query is to verify; an index.
-        chain: The whole policy: candidates in order, whether each is verified or committed on belief.
-        success: The probability that the policy commits a candidate that holds.
-        cost: Expected counts by kind, execution included; an upper bound where candidates need several predicates.
-        objective: What the policy earns at least.
+        kind: ``query`` a predicate, ``commit`` a candidate, or ``nothing`` where no affordable action has a value.
+        predicate: The predicate to query, if any.
+        candidate: Index of the candidate to commit, or of the one that the query verifies.
+        chain: The whole policy: candidates in order, each verified or committed on belief.
+        success: Probability that the policy commits a candidate that holds.
+        cost: Expected counts by kind, execution included; an upper bound if candidates need several predicates.
+        objective: Lower bound of the policy's expected value.
         values: The value of information of every query.
-        exact: Whether no policy at all earns more.
+        exact: Whether no policy at all has a higher expected value.
     """
 
     kind: Literal["query", "commit", "nothing"]
@@ -130,8 +129,8 @@ def decide(
     Args:
         candidates: The paths that could be committed.
         mu: The believed probability that each unknown predicate is true.
-        queries: What asking each predicate costs at most, in counts by kind; one that is missing cannot be asked.
-        left: What is left of the budgets; kinds that are missing are not limited.
+        queries: Worst-case cost of each query, in counts by kind; a missing predicate cannot be queried.
+        left: What is left of the budgets; missing kinds are not limited.
         exclusive: Groups of predicates of which at most one is true; all others are independent.
         settings: Prices, solver and limits.
 
@@ -157,7 +156,7 @@ def decide(
         raise JointError(
             f"{settings.solver} found no policy ({solution.status}): {solution.message or 'no reason given'}"
         )
-    return _told(market, beliefs, numbers, _chain(graph, solution.nodes), values, exact)
+    return _decision(market, beliefs, numbers, _chain(graph, solution.nodes), values, exact)
 
 
 def _market(
@@ -167,7 +166,7 @@ def _market(
     left: Mapping[str, int],
     settings: JointSettings,
 ) -> tuple[Market, list[int]]:
-    """The candidates as the graph needs them, and which of those given they are."""
+    """The candidates as the graph needs them, and their indices."""
     rows = [*queries.values(), *(candidate.cost for candidate in candidates)]
     for row in rows:
         for kind, amount in row.items():
@@ -175,7 +174,7 @@ def _market(
                 raise ConfigError(f"cost in {kind}: expected a whole number >= 0, got {amount!r}")
     kinds = sorted({kind for row in rows for kind in row} | set(left))
     costs = {predicate: tuple(row.get(kind, 0) for kind in kinds) for predicate, row in queries.items()}
-    # Bought evidence for what is certain says nothing new: it is needed only where commitment asks for evidence.
+    # Certain values need a query only if a commitment needs evidence.
     sure = (
         frozenset() if settings.grounded else frozenset(p for p, chance in beliefs.mu.items() if chance in (0.0, 1.0))
     )
@@ -200,7 +199,7 @@ def _market(
 
 
 def _is_exact(market: Market, beliefs: Beliefs, ordered: bool = False) -> bool:
-    """Whether the best chain is the best policy: see the module."""
+    """Whether the best chain is the best policy (see the module)."""
     offers = market.offers
     if any(len(offer.needs) > 1 for offer in offers):
         return False
@@ -218,7 +217,7 @@ def _chain(graph: Graph, nodes: Sequence[int]) -> tuple[Visit, ...]:
     return tuple(graph.visits[node] for node in nodes if node in graph.visits)
 
 
-def _told(
+def _decision(
     market: Market,
     beliefs: Beliefs,
     numbers: Sequence[int],
@@ -226,7 +225,7 @@ def _told(
     values: tuple[QueryValue, ...],
     exact: bool,
 ) -> JointDecision:
-    """The decision with what the chain comes to, by the exact masses."""
+    """The decision, with its value and cost by the exact masses."""
     none = (0,) * len(market.kinds)
     failed, spent, asked = 0, none, frozenset[Predicate]()
     success, objective, expected, open_ = 0.0, 0.0, [0.0] * len(none), 1.0
@@ -237,26 +236,26 @@ def _told(
         mass, total = market.mass(i, failed), plus(spent, market.offers[i].cost)
         success += mass
         objective += mass * (market.offers[i].value - market.priced(total))
-        # Committed on belief it is paid for whether it succeeds or not.
+        # A commitment on belief costs the same whether it succeeds or not.
         paid = mass if verified else open_
         expected = [e + paid * amount for e, amount in zip(expected, total, strict=True)]
         open_ -= paid
         failed |= 1 << i
     expected = [e + max(0.0, open_) * amount for e, amount in zip(expected, spent, strict=True)]
-    told = tuple((numbers[i], verified) for i, verified in chain)
+    policy = tuple((numbers[i], verified) for i, verified in chain)
     cost = dict(zip(market.kinds, expected, strict=True))
     if not chain:
-        return JointDecision("nothing", None, None, told, 0.0, cost, 0.0, values, exact)
+        return JointDecision("nothing", None, None, policy, 0.0, cost, 0.0, values, exact)
     first, verified = chain[0]
     asks = market.offers[first].asks
     if not verified or not asks:
-        return JointDecision("commit", None, numbers[first], told, success, cost, objective, values, exact)
+        return JointDecision("commit", None, numbers[first], policy, success, cost, objective, values, exact)
 
     def rank(predicate: Predicate) -> tuple[float, float, Predicate]:
-        """First what is likeliest to end it for its price: the classic order of sequential tests."""
+        """Failure probability per price: the classic order of sequential tests."""
         holds = beliefs.mu[predicate] if market.offers[first].needs[predicate] else 1.0 - beliefs.mu[predicate]
         price = market.priced(market.queries[predicate])
         return (price / (1.0 - holds) if holds < 1.0 else float("inf")), price, predicate
 
     ask = min(asks, key=rank)
-    return JointDecision("query", ask, numbers[first], told, success, cost, objective, values, exact)
+    return JointDecision("query", ask, numbers[first], policy, success, cost, objective, values, exact)

@@ -16,11 +16,11 @@ from tape.protocols.predicates import Assignment, Predicate, Rule
 
 
 class JointGate:
-    """Takes the first decision of the policy that earns most under the budgets; nothing is simulated.
+    """Takes the first decision of the policy with the highest value under the budgets; it simulates nothing.
 
     Args:
-        predicates: Their rules tell which of the unknown ones exclude each other.
-        groups: Says so itself, where the domain can.
+        predicates: Their rules imply which unknown predicates exclude each other.
+        groups: The domain's own groups of exclusive predicates, if it declares any.
         settings: Prices, solver, and whether commitments need evidence.
     """
 
@@ -62,7 +62,7 @@ class JointGate:
             return Query(found.predicate)
         if found.kind == "commit" and found.candidate is not None:
             return Commit(hypotheses[found.candidate])
-        return GiveUp("no query and no path is worth what it takes")
+        return GiveUp("no query and no path is worth its cost")
 
     def _exclusive(self, known: Assignment, missing: Sequence[Predicate]) -> Sequence[Sequence[Predicate]]:
         if self._groups is not None:
@@ -71,7 +71,7 @@ class JointGate:
 
 
 def _normalised(mu: dict[Predicate, float], groups: Sequence[Sequence[Predicate]]) -> dict[Predicate, float]:
-    """With no group's probabilities above 1 in all, as they may be where each is estimated on its own."""
+    """Scale groups whose independently estimated probabilities sum to more than 1."""
     for group in groups:
         total = sum(mu[p] for p in group)
         if total > 1.0:
@@ -80,16 +80,16 @@ def _normalised(mu: dict[Predicate, float], groups: Sequence[Sequence[Predicate]
 
 
 def _counts(cost: Resources, remaining: Mapping[str, int]) -> dict[str, int]:
-    """What is known of a cost in the capped kinds; there, none is unknown."""
+    """A cost in the capped kinds, in which every cost is known."""
     return {kind: cost[kind] or 0 for kind in remaining}
 
 
 def exclusive_groups(
     rules: Sequence[Rule], known: Assignment, unknown: Sequence[Predicate]
 ) -> list[tuple[Predicate, ...]]:
-    """Unknown predicates of which at most one is true: each, if it were true, would make all others false by a rule.
+    """Groups of unknown predicates of which at most one is true: by a rule, each one makes all others false.
 
-    Every predicate is in one group at most, the first that it fits into.
+    A predicate belongs to the first group that it fits, if any.
     """
     rules_out = {
         p: {q for rule in rules for q, value in rule({**known, p: True}).items() if not value and q != p}

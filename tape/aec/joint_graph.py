@@ -1,10 +1,10 @@
 """The joint choice of path and queries as a path problem on a graph without cycles [ours].
 
-A policy here is a chain: verify one candidate after the other, commit the first one that holds. Its nodes are hubs,
+A policy here is a chain: verify one candidate after the other and commit the first one that holds. Its nodes are hubs,
 where all candidates verified so far have failed, and visits, where the next one is verified. A visit's reward is the
-probability that its candidate is the one that holds, times what that is worth by then. Few candidates: a hub is the
-set of those that failed, and every order is in the graph. Many: the candidates are taken in one good order, each
-verified or skipped, and a hub is the place in the order with what was spent.
+probability that its candidate is the one that holds, times its value at that point. With few candidates, a hub is the
+set of those that failed, and the graph holds every order. With many, the candidates come in one good order, each is
+verified or skipped, and a hub is a place in the order with the amounts spent.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tape.protocols.predicates import Assignment, Predicate
 
 Amounts = tuple[int, ...]
 Visit = tuple[int, bool]
-"""A candidate, and whether it is verified (else it is committed on belief, which ends the chain)."""
+"""A candidate and whether it is verified; otherwise it is committed on belief, which ends the chain."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Offer:
 
     Attributes:
         needs: Its unknown preconditions.
-        asks: Those of them that have to be asked to verify it; None where one of them cannot be.
-        cost: Execution, by kind.
-        value: Worth of its success.
+        asks: Those that have to be queried to verify it; None if one of them cannot be.
+        cost: Cost of execution, by kind.
+        value: Value of its success.
     """
 
     needs: Assignment
@@ -40,14 +40,14 @@ class Offer:
 
 @dataclass(frozen=True)
 class Market:
-    """Everything that the graph is made of, in tuples over the kinds of resources.
+    """The input of the graph, in tuples over the kinds of resources.
 
     Attributes:
         offers: The candidates.
-        worlds: Which of them hold together, and how likely that is.
-        queries: What each query costs.
-        caps: What is left; None where a kind is not limited.
-        prices: Worth of one count of each kind.
+        worlds: Probabilities of the sets of candidates that hold together.
+        queries: Cost of each query.
+        caps: What is left of each kind; None: not limited.
+        prices: Price of one count of each kind.
         kinds: The names of the kinds.
         grounded: Whether only verified candidates may be committed.
     """
@@ -61,15 +61,15 @@ class Market:
     grounded: bool
 
     def priced(self, amounts: Amounts) -> float:
-        """What amounts are worth together."""
+        """The total price of amounts."""
         return sum(amount * price for amount, price in zip(amounts, self.prices, strict=True))
 
     def spend(self, asked: frozenset[Predicate]) -> Amounts:
-        """What a set of queries costs."""
+        """The cost of a set of queries."""
         return plus((0,) * len(self.kinds), *(self.queries[predicate] for predicate in sorted(asked)))
 
     def affords(self, amounts: Amounts) -> bool:
-        """Whether no kind is used beyond what is left of it."""
+        """Whether amounts keep within the caps."""
         return all(cap is None or amount <= cap for amount, cap in zip(amounts, self.caps, strict=True))
 
     def mass(self, candidate: int, failed: int) -> float:
@@ -77,14 +77,14 @@ class Market:
         bit = 1 << candidate
         return sum(p for world, p in self.worlds.items() if world & bit and not world & failed)
 
-    def worth(self, candidate: int, spent: Amounts) -> float | None:
-        """What its success is worth after so much was spent; None where it can then not be executed."""
+    def net_value(self, candidate: int, spent: Amounts) -> float | None:
+        """The value of its success after some spending; None if it can no longer be executed."""
         offer = self.offers[candidate]
         total = plus(spent, offer.cost)
         return offer.value - self.priced(total) if self.affords(total) else None
 
     def order(self) -> list[int]:
-        """Likelihood per price of verifying, best first: the order that is best where order is all there is."""
+        """Candidates by likelihood per price of verification, best first: optimal where only the order matters."""
 
         def rank(i: int) -> tuple[float, int]:
             asks = self.offers[i].asks
@@ -102,7 +102,7 @@ def plus(*rows: Amounts) -> Amounts:
 
 @dataclass
 class Graph:
-    """A path problem in the making; node 0 is the end, which is worth nothing."""
+    """A path problem in the making; node 0 is the end, without a reward."""
 
     market: Market
     rewards: list[float] = field(default_factory=lambda: [0.0])
@@ -111,18 +111,18 @@ class Graph:
     costs: list[Amounts] = field(default_factory=list)
 
     def hub(self) -> int:
-        """A place where a policy may stop."""
+        """Add a place where a policy may stop."""
         self.rewards.append(0.0)
         self.join(len(self.rewards) - 1, 0)
         return len(self.rewards) - 1
 
     def join(self, tail: int, head: int, cost: Amounts | None = None) -> None:
-        """An edge."""
+        """Add an edge."""
         self.edges.append((tail, head))
         self.costs.append(cost or (0,) * len(self.market.kinds))
 
     def visit(self, tail: int, head: int, visit: Visit, reward: float, cost: Amounts) -> None:
-        """From a hub over a candidate to what follows if it fails."""
+        """Add the visit of a candidate, between a hub and what follows if the candidate fails."""
         node = len(self.rewards)
         self.rewards.append(reward)
         self.visits[node] = visit
@@ -130,13 +130,13 @@ class Graph:
         self.join(node, head)
 
     def believe(self, tail: int, candidate: int, mass: float, spent: Amounts) -> None:
-        """Commit without verifying, where that is allowed and worth anything."""
-        worth = self.market.worth(candidate, spent)
-        if not self.market.grounded and worth is not None and mass * worth > 0:
-            self.visit(tail, 0, (candidate, False), mass * worth, self.market.offers[candidate].cost)
+        """Add a commitment without verification, if that is allowed and has a value."""
+        value = self.market.net_value(candidate, spent)
+        if not self.market.grounded and value is not None and mass * value > 0:
+            self.visit(tail, 0, (candidate, False), mass * value, self.market.offers[candidate].cost)
 
     def problem(self, start: int, horizon: int) -> PathProblem:
-        """The problem, with what is left of the limited kinds as its hard budgets."""
+        """The problem, with the caps of the limited kinds as its budgets."""
         limited = [k for k, cap in enumerate(self.market.caps) if cap is not None]
         return PathProblem(
             n_nodes=len(self.rewards),
@@ -157,7 +157,7 @@ def every_order(market: Market) -> tuple[Graph, PathProblem]:
     asked: dict[int, frozenset[Predicate]] = {0: frozenset()}
     hubs = {0: graph.hub()}
     waiting = [0]
-    for failed in waiting:  # grows while it is read; a set comes after all of its subsets
+    for failed in waiting:  # grows during the loop; a set comes after all of its subsets
         spent = market.spend(asked[failed])
         for i in range(n):
             if failed >> i & 1:
@@ -168,30 +168,30 @@ def every_order(market: Market) -> tuple[Graph, PathProblem]:
             if asks is None:
                 continue
             after = asked[failed] | asks
-            worth = market.worth(i, total := market.spend(after))
-            if worth is None or mass * worth <= 0:
+            value = market.net_value(i, total := market.spend(after))
+            if value is None or mass * value <= 0:
                 continue
             union = failed | 1 << i
             if union not in hubs:
                 hubs[union], asked[union] = graph.hub(), after
                 waiting.append(union)
             extra = tuple(a - b for a, b in zip(total, spent, strict=True))
-            graph.visit(hubs[failed], hubs[union], (i, True), mass * worth, extra)
+            graph.visit(hubs[failed], hubs[union], (i, True), mass * value, extra)
     return graph, graph.problem(hubs[0], 2 * n + 1)
 
 
 def one_order(market: Market, width: int) -> tuple[Graph, PathProblem, bool]:
     """Each candidate in :meth:`Market.order` verified or skipped.
 
-    A visit's mass is that of its candidate where all before it fail, skipped ones too: too low if one was skipped and
-    the two can hold together, never too high.
+    A visit's mass assumes that all candidates before it fail, skipped ones too. It is a lower bound: too low if a
+    skipped candidate can hold together with this one.
 
     Args:
         market: The candidates and their costs.
         width: Most hubs at each place; the cheapest ones are kept.
 
     Returns:
-        The graph, its problem, and whether nothing was cut off by the width.
+        The graph, its problem, and whether the width cut nothing off.
     """
     graph, order = Graph(market), market.order()
     often = [q for offer in market.offers for q in offer.asks or ()]
@@ -224,13 +224,13 @@ def _steps(
     layer: Mapping[tuple[Amounts, frozenset[Predicate]], int],
     shared: frozenset[Predicate],
 ) -> Iterator[tuple[int, Amounts, tuple[Amounts, frozenset[Predicate]], float]]:
-    """Where verifying a candidate is worth anything: from which hub, at what cost, to which state, for which reward."""
+    """Verifications of a candidate that have a value, each as hub, cost, next state and reward."""
     asks = market.offers[i].asks
     if asks is None:
         return
     for (spent, asked), hub in layer.items():
         extra = market.spend(asks - asked)
         total = plus(spent, extra)
-        worth = market.worth(i, total)
-        if worth is not None and mass * worth > 0:
-            yield hub, extra, (total, asked | (asks & shared)), mass * worth
+        value = market.net_value(i, total)
+        if value is not None and mass * value > 0:
+            yield hub, extra, (total, asked | (asks & shared)), mass * value

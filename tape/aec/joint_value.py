@@ -1,4 +1,4 @@
-"""The value of information of a query: how likely it changes the chosen path, times what that saves [ours]."""
+"""The value of information of a query: the chance that it changes the chosen path, times what that saves [ours]."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from tape.protocols.predicates import Predicate
 
 @dataclass(frozen=True)
 class QueryValue:
-    """One query looked at alone: commit without it, or ask it and then commit on what is believed.
+    """One query alone: commit without it, or query first and then commit on beliefs.
 
     Attributes:
-        predicate: What is asked.
-        changes: The probability that the answer changes which candidate is best.
-        saves: What the change is worth on average where it comes; less than 0 where the best candidate can no longer
-            be paid for after the query.
-        cost: What the query takes, by kind.
-        price: The same in worth; charged where something is committed after it, with the probability of its success.
-        net: What asking is worth more than not asking.
+        predicate: The queried predicate.
+        changes: The probability that the result changes which candidate is best.
+        saves: Average gain of such a change; negative if the best candidate is no longer affordable after the query.
+        cost: Cost of the query, by kind.
+        price: Price of that cost; charged with the probability that a commitment after it succeeds.
+        net: Value of querying minus the value of not querying.
         affordable: Whether the query and the cheapest candidate fit into what is left.
     """
 
@@ -55,7 +54,7 @@ def _value(market: Market, beliefs: Beliefs, predicate: Predicate, best: int | N
         after += chance * earned
         if choice != best:
             changes += chance
-            # The price of the query aside: it is counted once, in `net`.
+            # Without the price of the query, which `net` counts once.
             gained += chance * (_earned(market, then, choice, none) - _earned(market, then, best, none))
     affordable = any(market.affords(plus(amounts, offer.cost)) for offer in market.offers)
     cost = {kind: amount for kind, amount in zip(market.kinds, amounts, strict=True) if amount}
@@ -64,7 +63,7 @@ def _value(market: Market, beliefs: Beliefs, predicate: Predicate, best: int | N
 
 
 def _best(market: Market, beliefs: Beliefs, spent: Amounts) -> tuple[int | None, float]:
-    """The candidate that earns most if it is committed on belief now; the first of equals."""
+    """The candidate with the highest value if it is committed on belief now; the first of equals."""
     earned = [(_earned(market, beliefs, i, spent), -i) for i in range(len(market.offers))]
     most, index = max(earned, default=(0.0, 0))
     return (-index, most) if most > 0 else (None, 0.0)
@@ -73,5 +72,5 @@ def _best(market: Market, beliefs: Beliefs, spent: Amounts) -> tuple[int | None,
 def _earned(market: Market, beliefs: Beliefs, candidate: int | None, spent: Amounts) -> float:
     if candidate is None:
         return 0.0
-    worth = market.worth(candidate, spent)
-    return 0.0 if worth is None else beliefs.chance(market.offers[candidate].needs) * worth
+    value = market.net_value(candidate, spent)
+    return 0.0 if value is None else beliefs.chance(market.offers[candidate].needs) * value

@@ -1,4 +1,4 @@
-"""Which candidate paths are possible together, and how likely: the belief behind the joint choice [ours]."""
+"""Probabilities of the sets of candidate paths that hold together: the belief behind the joint choice [ours]."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Worlds = Mapping[int, float]
 
 
 class Beliefs:
-    """A joint belief: predicates are independent but for groups of which at most one is true.
+    """A joint belief: predicates are independent except for groups of which at most one is true.
 
     Args:
         mu: The believed probability that each unknown predicate is true.
-        exclusive: Groups of predicates of which at most one is true, for instance the places of one object. Where the
-            probabilities of a group sum to more than 1 they are divided by their sum.
+        exclusive: Groups of predicates of which at most one is true, for instance the places of one object. If the
+            probabilities of a group sum to more than 1, they are divided by their sum.
 
     Raises:
         ConfigError: A probability is not within [0, 1], groups overlap, or a member of a group has no belief.
@@ -47,7 +47,7 @@ class Beliefs:
         self._block = {predicate: block for block in self._blocks for predicate in block}
 
     def given(self, predicate: Predicate, value: bool) -> Beliefs:
-        """The belief after a value came to light; unchanged where it was thought impossible."""
+        """The belief after a value is revealed; unchanged if that value was thought impossible."""
         mu = dict(self.mu)
         group = next((g for g in self.groups if predicate in g), ())
         chance = mu[predicate] if value else 1.0 - mu[predicate]
@@ -59,7 +59,7 @@ class Beliefs:
         return Beliefs(mu, self.groups)
 
     def chance(self, needs: Assignment) -> float:
-        """The probability that all of these hold."""
+        """The probability that all needs hold."""
         total = 1.0
         for block in sorted({self._block[predicate] for predicate in needs}):
             true = [predicate for predicate in block if needs.get(predicate)]
@@ -74,7 +74,7 @@ class Beliefs:
 
         Args:
             candidates: What each needs.
-            most: Give up beyond so many different sets.
+            most: Most different sets.
 
         Raises:
             OverflowError: There are more.
@@ -98,7 +98,7 @@ class Beliefs:
         return alive
 
     def _outcomes(self, block: Sequence[Predicate], candidates: Sequence[Assignment]) -> dict[int, float]:
-        """Which candidates survive each value of a block, and how likely that is."""
+        """Probabilities of the sets of candidates that survive each value of a block."""
         found: dict[int, float] = {}
         none = 1.0 - sum(self.mu[predicate] for predicate in block)
         for true, p in [*((predicate, self.mu[predicate]) for predicate in block), (None, max(0.0, none))]:

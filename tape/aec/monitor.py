@@ -1,4 +1,4 @@
-"""The execution monitor: grounded counterevidence ends a path before its next step (AEC appendix B.3)."""
+"""The execution monitor: grounded counterevidence stops a path before its next step (AEC appendix B.3)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Monitor:
 
     Args:
         episode: The episode.
-        state: Takes what is seen.
-        certifies: Whether paths are verified; without, none is ever ``certified``.
+        state: Receives the observations.
+        certifies: Whether paths are verified; otherwise none is ever ``certified``.
     """
 
     def __init__(self, episode: Episode, state: EpistemicState, *, certifies: bool) -> None:
@@ -31,7 +31,7 @@ class Monitor:
         return admissible is None or action in admissible
 
     def saw(self, before: State, action: Action, rest: Sequence[Edge]) -> Seen:
-        """Take over what is seen after a step.
+        """Update the state after a step and judge the rest of the path.
 
         Args:
             before: The state in which the step was taken.
@@ -39,9 +39,9 @@ class Monitor:
             rest: The rest of the path.
 
         Returns:
-            ``contradicted`` where the action failed (an observation contradicts its declared effects, or nothing at all
-            has changed although something should) or where an observation contradicts what the rest requires;
-            ``certified`` where the verifier accepts the rest; else ``open``.
+            ``contradicted`` if the action failed (an observation contradicts its declared effects, or nothing changed
+            although something should) or an observation contradicts what the rest requires; ``certified`` if the
+            verifier accepts the rest; else ``open``.
         """
         expected, done = self._state.effects(action), self._state.is_done(action)
         self._state.observed("execution", action, action)

@@ -1,4 +1,4 @@
-"""An environment of which agents are told wrong things at a known rate, to test the bound of AEC theorem 3.4."""
+"""An environment whose grounder errs at a known rate, to test the bound of AEC theorem 3.4."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ def rate_of(predicate: Predicate, rates: Rates) -> float:
 
 
 class NoisyDomain(Domain, Predicates):
-    """A domain whose grounder is wrong at a known rate about what comes to light after the start.
+    """A domain whose grounder is wrong at a known rate about what is revealed after the start.
 
-    This is simulated error: show it as such wherever results with it are shown. A predicate that was grounded in the
-    first state is never flipped, nor is anything but what :meth:`ground` says. Whether a predicate is flipped is
-    decided once, by its name and the seed: its value is then the opposite of the true one for the whole episode,
-    also after actions have changed it. Make a new one for each episode.
+    The error is simulated: results have to say so. Only values of :meth:`ground` are flipped, and never those of
+    predicates that are grounded in the first state. Name and seed decide once whether a predicate is flipped: its value
+    is then the opposite of the true one for the whole episode, also after actions have changed it. Every episode needs
+    a new instance.
 
     Args:
-        domain: The domain as it is.
+        domain: The domain.
         rates: The chance of being flipped.
-        seed: Of the episode.
-        start: The first state; without it the first one that is grounded.
-        closed: What follows by the domain's rules comes to light too, and may be wrong: for grounders that say only
-            what is there, so that a wrong query may also say that something is where it is not.
+        seed: Seed of the episode.
+        start: The first state; by default the first one that is grounded.
+        closed: Whether conclusions of the domain's rules are revealed and flipped too. If a grounder asserts only what
+            is present, a wrong query may then also assert something that is absent.
 
     Raises:
         ConfigError: A rate is not within [0, 1].
@@ -71,16 +71,16 @@ class NoisyDomain(Domain, Predicates):
 
     @property
     def flipped(self) -> frozenset[Predicate]:
-        """The predicates of which a wrong value was given so far."""
+        """The predicates whose wrong value was returned so far."""
         return frozenset(predicate for predicate in self._seen if self.flips(predicate))
 
     def flips(self, predicate: Predicate) -> bool:
-        """Whether this predicate would be given a wrong value, once it is grounded after the start."""
+        """Whether this predicate gets a wrong value once it is grounded after the start."""
         drawn = random.Random(derive(self._seed, "simulated query error", predicate)).random()
         return drawn < rate_of(predicate, self._rates)
 
     def ground(self, state: State) -> Assignment:
-        """What the domain's grounder says, with the simulated errors."""
+        """The domain's grounding with the simulated errors."""
         known = self._truth(state)
         if self._first is None:
             self._first = frozenset(known)
@@ -89,7 +89,7 @@ class NoisyDomain(Domain, Predicates):
         return {name: value != (name in later and self.flips(name)) for name, value in known.items()}
 
     def _truth(self, state: State) -> Assignment:
-        """What comes to light, without errors."""
+        """The grounding without errors."""
         known = dict(self._true.ground(state))
         grows = self._closed
         while grows:
@@ -101,112 +101,112 @@ class NoisyDomain(Domain, Predicates):
 
     @property
     def predicates(self) -> Predicates:
-        """Those of this domain, with the errors."""
+        """The domain itself, with the errors."""
         return self
 
     @property
     def goal_test(self) -> GoalTest | None:
-        """As the domain says."""
+        """As the domain."""
         return self._domain.goal_test
 
     @property
     def exclusive_groups(self) -> ExclusiveGroups | None:
-        """As the domain says."""
+        """As the domain."""
         return self._domain.exclusive_groups
 
     @property
     def contexts(self) -> Contexts | None:
-        """As the domain says."""
+        """As the domain."""
         return self._domain.contexts
 
     @property
     def unseen(self) -> Unseen | None:
-        """As the domain says."""
+        """As the domain."""
         return self._domain.unseen
 
     @property
     def hypotheses(self) -> Hypotheses | None:
-        """As the domain says."""
+        """As the domain."""
         return self._domain.hypotheses
 
     @property
     def choices(self) -> Choices | None:
-        """As the domain says."""
+        """As the domain."""
         return self._domain.choices
 
     def destructive(self, action: Action) -> bool:
-        """As the domain says."""
+        """As the domain."""
         return self._domain.destructive(action)
 
     def spelled_out(self, state: State, action: Action) -> str:
-        """As the domain says."""
+        """As the domain."""
         return self._domain.spelled_out(state, action)
 
     def task_text(self) -> str:
-        """As the domain says."""
+        """As the domain."""
         return self._domain.task_text()
 
     def key(self, state: State) -> str:
-        """As the domain says."""
+        """As the domain."""
         return self._domain.key(state)
 
     def render(self, state: State) -> str:
-        """As the domain says."""
+        """As the domain."""
         return self._domain.render(state)
 
     def project(self, observation: Observation) -> State:
-        """As the domain says."""
+        """As the domain."""
         return self._domain.project(observation)
 
     def admissible(self, state: State) -> Sequence[Action] | None:
-        """As the domain says."""
+        """As the domain."""
         return self._domain.admissible(state)
 
     def cost(self, state: State, action: Action) -> Resources:
-        """As the domain says."""
+        """As the domain."""
         return self._domain.cost(state, action)
 
     def preconditions(self, action: Action) -> Assignment:
-        """As the domain says."""
+        """As the domain."""
         return self._true.preconditions(action)
 
     def effects(self, action: Action, known: Assignment) -> Effects:
-        """As the domain says."""
+        """As the domain."""
         return self._true.effects(action, known)
 
     def goals(self) -> Sequence[Assignment]:
-        """As the domain says."""
+        """As the domain."""
         return self._true.goals()
 
     def rules(self) -> Sequence[Rule]:
-        """As the domain says."""
+        """As the domain."""
         return self._true.rules()
 
     def query(self, state: State, predicate: Predicate) -> QueryMacro | None:
-        """As the domain says."""
+        """As the domain."""
         return self._true.query(state, predicate)
 
     def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
-        """As the domain says."""
+        """As the domain."""
         return self._true.bridge(state, predicate, value)
 
     def __getattr__(self, name: str) -> Any:
-        """Whatever else the domain has."""
-        if name == "_domain":  # not made yet, for instance while being copied
+        """Anything else that the domain has."""
+        if name == "_domain":  # not set yet, for instance while being copied
             raise AttributeError(name)
         return getattr(self._domain, name)
 
 
 class NoisyEnvironment(Environment):
-    """An environment behind a :class:`NoisyDomain`; what happens in it is what really happens.
+    """An environment with a :class:`NoisyDomain`.
 
-    Only the grounder errs: what the model is shown, and success, are as they are. This is simulated error: show it as
-    such.
+    Only the grounder errs: transitions, prompts and success are the environment's own. The error is simulated: results
+    have to say so.
 
     Args:
         inner: The environment; its domain declares predicates.
         rates: The chance of being wrong.
-        seed: Of the episode.
+        seed: Seed of the episode.
     """
 
     domain: NoisyDomain
@@ -220,7 +220,7 @@ class NoisyEnvironment(Environment):
         return NoisyDomain(self.inner.domain, self._rates, seed, closed=True)
 
     def prompt_format(self, name: str) -> PromptFormat:
-        """As the environment: what the model is shown is as it is."""
+        """As the environment."""
         return self.inner.prompt_format(name)
 
     def reset(self, seed: int) -> Observation:

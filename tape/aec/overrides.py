@@ -1,6 +1,6 @@
-"""Rules that say what a predicate's value is in a kind of context, with how often they were right.
+"""Learned rules that predict a predicate's value in a kind of context, with how often they were right.
 
-Rules speak of beliefs alone: nothing here grounds a fact.
+Rules only change beliefs: nothing here grounds a fact.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ class _File:
     rules: list[tuple[str, tuple[tuple[str, ...], ...], bool, _Count, _Count]]
 
 
-def _no_rules(said: str) -> ConfigError:
-    return ConfigError(f"{said}; so these are not rules as this version writes them ({SCHEMA})")
+def _no_rules(problem: str) -> ConfigError:
+    return ConfigError(f"{problem}; so these are not rules as this version writes them ({SCHEMA})")
 
 
 @dataclass(frozen=True, order=True)
 class OverrideRule:
-    """In this context predicates of this name have this value.
+    """Predicates of this name have this value in this context.
 
     Attributes:
         predicate: The name of the predicates.
-        context: Features that must all be there, sorted.
-        value: What they are then.
+        context: Features that must all be present, sorted.
+        value: The predicted value.
     """
 
     predicate: str
@@ -48,7 +48,7 @@ class OverrideRule:
     value: bool
 
     def applies(self, predicate: Predicate, features: Iterable[Feature]) -> bool:
-        """Whether it says anything here."""
+        """Whether it applies to a predicate with these features."""
         return predicate.name == self.predicate and set(self.context) <= set(features)
 
     def __str__(self) -> str:
@@ -78,7 +78,7 @@ class Override:
 
     @property
     def mu(self) -> float:
-        """The probability of true that it gives."""
+        """The probability of true that it predicts."""
         return self.share if self.rule.value else 1.0 - self.share
 
 
@@ -93,14 +93,14 @@ class Overrides:
     items: tuple[Override, ...] = ()
 
     def speaking(self, predicate: Predicate, features: Sequence[Feature]) -> Override | None:
-        """The rule that speaks here: the most precise one, then the one with more cases, then by name."""
+        """The rule that applies: the most precise one, then the one with more cases, then by name."""
         able = [item for item in self.items if item.rule.applies(predicate, features)]
         return min(able, key=lambda item: (-item.share, -item.n, item.rule), default=None)
 
     def mu(self, predicate: Predicate, features: Sequence[Feature], predicted: float) -> float:
-        """The probability that the predicate is true: of the rule that speaks here, else as predicted."""
-        speaking = self.speaking(predicate, features)
-        return predicted if speaking is None else speaking.mu
+        """The probability that the predicate is true: of the rule that applies, else the given prediction."""
+        rule = self.speaking(predicate, features)
+        return predicted if rule is None else rule.mu
 
     def to_json(self) -> str:
         """One line of JSON with a ``schema``."""
@@ -113,10 +113,10 @@ class Overrides:
 
         Args:
             text: JSON.
-            where: Where it stands, for messages.
+            where: The source, for messages.
 
         Raises:
-            ConfigError: It is something else.
+            ConfigError: The text holds no rules.
         """
         data = shaped(parse_json(text, where, error=_no_rules), _File, where, error=_no_rules)
         if data.schema != SCHEMA:
@@ -130,13 +130,13 @@ class Overrides:
 
 
 def features_of(domain: Domain, predicate: Predicate) -> tuple[Feature, ...]:
-    """The context of a predicate, sorted: what the domain says of it, else its arguments by position."""
+    """The context of a predicate, sorted: the domain's features, else its arguments by position."""
     if domain.contexts is not None:
         return tuple(sorted(set(domain.contexts.features(predicate))))
     return named_arguments(predicate)
 
 
 def named_arguments(predicate: Predicate) -> tuple[Feature, ...]:
-    """The arguments as features, for domains that say nothing of their kinds; the name alone where there are none."""
+    """The arguments as features, for domains without features; the name alone if there are no arguments."""
     found: list[Any] = [(f"argument {i}", argument) for i, argument in enumerate(predicate.args, 1)]
     return tuple(found) or (("predicate", predicate.name),)

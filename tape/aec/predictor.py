@@ -1,4 +1,4 @@
-"""Predictors of unknown predicates (AEC eq. 3): they are given grounded facts and nothing else."""
+"""Predictors of unknown predicates (AEC eq. 3), from grounded facts alone."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Estimate(NamedTuple):
     """A prediction.
 
     Attributes:
-        mu: The probability of being true that decisions go by.
+        mu: The probability of being true that decisions use.
         sigma: Its uncertainty.
-        raw: The model's own probability, before calibration and learned rules; None where there is no other.
+        raw: The model's own probability, before calibration and learned rules; None: ``mu``.
     """
 
     mu: float
@@ -40,7 +40,7 @@ class Estimate(NamedTuple):
 
 
 class Predictor(Protocol):
-    """f(p given w): no belief goes in."""
+    """f(p given w), which takes no beliefs."""
 
     async def predict(self, predicates: Sequence[Predicate], grounded: Grounded) -> list[Estimate]:
         """Predict each predicate from grounded facts."""
@@ -52,7 +52,7 @@ def _requests(
     """Requests for predictions.
 
     Raises:
-        ConfigError: The prompt format has none.
+        ConfigError: The prompt format has no requests for predictions.
     """
     asked = prompt_format.predict_request(state, predicates)
     if asked is None:
@@ -64,15 +64,14 @@ def _requests(
 
 
 class AskingPredictor(ABC):
-    """Asks the model about each predicate once for the same facts; calibration and learned rules have the last word.
+    """Asks the model about each predicate once for the same facts; calibration and learned rules correct the answers.
 
     Args:
-        context: The episode's model and prompts; they have to ask for predictions (``predict_request``) where
-            anything is unknown.
-        members: Of the ensemble: answers to every question.
+        context: The episode's model and prompts; they need ``predict_request`` if anything is unknown.
+        members: Answers to every question.
         seed: Root of the sampling seeds.
-        calibration: Applied to every mu, if given: from raw to calibrated probability.
-        rules: Learned rules; where one speaks, its probability takes the place of the model's.
+        calibration: Maps raw to calibrated probabilities.
+        rules: Learned rules; the probability of a rule that applies replaces the model's.
     """
 
     def __init__(
@@ -92,7 +91,7 @@ class AskingPredictor(ABC):
 
         Raises:
             BudgetExceededError: The calls do not fit; they were not made.
-            ConfigError: The prompt format cannot ask.
+            ConfigError: The prompt format has no requests for predictions.
         """
         fresh = [p for p in dict.fromkeys(predicates) if (grounded.digest, p) not in self._known]
         answers = await self._ask(fresh, grounded) if fresh else {}
@@ -103,7 +102,7 @@ class AskingPredictor(ABC):
 
     @abstractmethod
     async def _ask(self, predicates: Sequence[Predicate], grounded: Grounded) -> Mapping[Predicate, Sequence[float]]:
-        """What each member says of each predicate: a probability of being true."""
+        """Each member's probability that each predicate is true."""
 
     @abstractmethod
     def _estimate(self, answers: Sequence[float]) -> tuple[float, float]:
@@ -119,17 +118,17 @@ class AskingPredictor(ABC):
             return {}
 
     def _corrected(self, predicate: Predicate, raw: float, spread: float) -> Estimate:
-        speaking = self._rules.speaking(predicate, features_of(self._context.domain, predicate))
-        if speaking is not None:  # as sure as its cases make it
-            return Estimate(speaking.mu, math.sqrt(speaking.mu * (1 - speaking.mu) / (speaking.n + 2)), raw)
+        rule = self._rules.speaking(predicate, features_of(self._context.domain, predicate))
+        if rule is not None:  # its uncertainty follows from the number of its cases
+            return Estimate(rule.mu, math.sqrt(rule.mu * (1 - rule.mu) / (rule.n + 2)), raw)
         return Estimate(self._calibration(raw) if self._calibration else raw, spread, raw)
 
 
 class EnsemblePredictor(AskingPredictor):
     """An ensemble of the model's samples: mu is their mean, sigma its standard error (AEC appendix B.2; form ours).
 
-    Half an answer of each kind is added to the samples: a few that agree are not certainty. Sigma is then a function of
-    the votes alone, and with n samples never above ``1 / (2 * sqrt(n + 1))``: it says nothing that mu does not say.
+    Half an answer of each kind is added to the samples, because a few equal samples are not certainty. Sigma is then a
+    function of the votes alone, at most ``1 / (2 * sqrt(n + 1))`` for n samples, and carries no information beyond mu.
     """
 
     async def _ask(self, predicates: Sequence[Predicate], grounded: Grounded) -> Mapping[Predicate, Sequence[float]]:
@@ -140,15 +139,15 @@ class EnsemblePredictor(AskingPredictor):
                 request,
                 n=self._members,
                 temperature=TEMPERATURE,
-                seed=derive(self._seed, grounded.digest, *map(str, settled)),
+                seed=derive(self._seed, grounded.digest, *map(str, covered)),
                 role=ROLE,
             )
-            for request, settled in asked
+            for request, covered in asked
         ]
         votes: dict[Predicate, list[float]] = {p: [] for p in predicates}
-        for (_, settled), completion in zip(asked, await self._context.lm.generate(requests), strict=True):
+        for (_, covered), completion in zip(asked, await self._context.lm.generate(requests), strict=True):
             for text in completion.texts:
-                for predicate, value in self._read(prompt_format, grounded.observed, settled, text).items():
+                for predicate, value in self._read(prompt_format, grounded.observed, covered, text).items():
                     if predicate in votes:
                         votes[predicate].append(float(value))
         return votes
@@ -162,8 +161,8 @@ class EnsemblePredictor(AskingPredictor):
 class WordingsPredictor(AskingPredictor):
     """The same question in several wordings, each answered by the model's own probabilities [ours].
 
-    mu is their mean and sigma their standard deviation: how far the answer depends on how the question is put, which
-    the share of votes does not tell. Nothing is sampled.
+    mu is their mean and sigma their standard deviation: how much the answer depends on the wording, which the share of
+    votes does not show. Nothing is sampled.
     """
 
     async def _ask(self, predicates: Sequence[Predicate], grounded: Grounded) -> Mapping[Predicate, Sequence[float]]:
@@ -176,14 +175,14 @@ class WordingsPredictor(AskingPredictor):
         asked = [(state, *one) for state in states for one in _requests(prompt_format, state, predicates)]
         requests = [replace(request, role=ROLE) for _, request, _ in asked]
         found: dict[Predicate, list[float]] = {p: [] for p in predicates}
-        for (state, request, settled), (weights, _) in zip(
+        for (state, request, covered), (weights, _) in zip(
             asked, await self._context.lm.score_options(requests), strict=True
         ):
             if not isinstance(request.constraint, Choice):
                 raise ConfigError(f"a question for predictions is no choice: {request.constraint!r:.80}")
             shares: dict[Predicate, float] = {}
             for option, weight in zip(request.constraint.options, weights, strict=True):
-                for predicate, value in self._read(prompt_format, state, settled, option).items():
+                for predicate, value in self._read(prompt_format, state, covered, option).items():
                     shares[predicate] = shares.get(predicate, 0.0) + weight * value
             for predicate, share in shares.items():
                 if predicate in found and sum(weights) > 0:
@@ -197,4 +196,4 @@ class WordingsPredictor(AskingPredictor):
 
 
 PREDICTORS: Mapping[str, type[AskingPredictor]] = {"votes": EnsemblePredictor, "wordings": WordingsPredictor}
-"""By the setting ``sigma``."""
+"""Predictors by the setting ``sigma``."""

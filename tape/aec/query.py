@@ -16,19 +16,19 @@ from tape.protocols.parts import Predicates
 from tape.protocols.predicates import Predicate, QueryMacro
 
 CallCost = Callable[[State, Mapping[str, int], Sequence[Action]], Resources]
-"""The worst case of the model's calls for one step, with the rest of what is to be done."""
+"""The worst-case cost of the model's calls for one step, given the rest of the actions."""
 
 
 class Queries:
-    """Runs queries through the episode: the same ledger, actor and memory as for the steps of a path.
+    """Runs queries through the episode, with the same ledger, actor and memory as the steps of a path.
 
     Args:
         episode: The episode.
-        domain: Knows the macros.
-        state: Takes what they reveal.
+        domain: Declares the macros.
+        state: Receives what they reveal.
         actor: Writes the actions.
-        memory: Takes the observed transitions.
-        call_cost: What the actor's own call may cost.
+        memory: Receives the observed transitions.
+        call_cost: Worst-case cost of the actor's own call.
     """
 
     def __init__(
@@ -42,13 +42,13 @@ class Queries:
     ) -> None:
         self._episode, self._domain, self._state = episode, domain, state
         self._actor, self._memory, self._call_cost = actor, memory, call_cost
-        self._futile: set[tuple[str, Predicate, tuple[Action, ...]]] = set()
+        self._unrevealing: set[tuple[str, Predicate, tuple[Action, ...]]] = set()
 
     def macro(self, predicate: Predicate) -> QueryMacro | None:
-        """The steps that show a predicate from here; None where none are known, or where these failed to before."""
-        with environment_faults(f"no query for {predicate} could be worked out"):
+        """The actions that reveal a predicate from here; None if none are known, or if they failed to before."""
+        with environment_faults(f"no query for {predicate} could be computed"):
             macro = self._domain.query(self._episode.state, predicate)
-        if macro is None or not macro.actions or (self._here(), predicate, macro.actions) in self._futile:
+        if macro is None or not macro.actions or (self._here(), predicate, macro.actions) in self._unrevealing:
             return None
         if any(action in self._episode.refused for action in macro.actions):
             return None
@@ -58,7 +58,7 @@ class Queries:
         return self._episode.env.domain.key(self._episode.state)
 
     def cost(self, macro: QueryMacro, remaining: Mapping[str, int]) -> Resources | None:
-        """The worst case of a macro; None where all of it does not fit into what is left, nothing beside it."""
+        """The worst-case cost of a macro; None if the whole macro does not fit into what is left."""
         episode, total = self._episode, Resources()
         for i, action in enumerate(macro.actions):
             total += episode.env.domain.cost(episode.state, action)
@@ -69,7 +69,7 @@ class Queries:
         return total if fits and len(macro.actions) <= moves else None
 
     def costs(self, predicates: Sequence[Predicate], remaining: Mapping[str, int]) -> dict[Predicate, Resources]:
-        """The worst case of the query of each predicate that can be asked and paid; nothing once none is left."""
+        """The worst-case cost of each affordable query; empty once the query budget is used up."""
         most, found = AecSettings.of(self._episode.config).query_budget, dict[Predicate, Resources]()
         if most is not None and self._episode.result.method["queries"] >= most:
             return found
@@ -81,16 +81,15 @@ class Queries:
         return found
 
     async def run(self, predicate: Predicate) -> tuple[Action, ...]:
-        """Ask; what comes to light becomes facts with the query as their evidence.
+        """Run the query of a predicate; revealed values become facts with the query as their evidence.
 
-        A macro that does not show its predicate is not tried again for it in an identical state; from where it has led
-        it may, or the domain may know another one.
+        A macro that does not reveal its predicate is not repeated for it in the same state.
 
         Returns:
-            The actions that were executed: none where the query cannot be begun.
+            The executed actions; none if the query cannot begin.
 
         Raises:
-            EpisodeEnded: Success on the way, or an end by the environment.
+            EpisodeEnded: The query reached the goal, or the environment ended the episode.
         """
         macro = self.macro(predicate)
         if macro is None or self.cost(macro, self._episode.remaining()) is None:
@@ -99,10 +98,10 @@ class Queries:
         done: list[Action] = []
         try:
             await self._execute(macro, done)
-        finally:  # the goal may be reached on the way
+        finally:  # the query may reach the goal
             now = self._state.grounded
             if predicate not in now:
-                self._futile.add((begun_in, predicate, macro.actions))
+                self._unrevealing.add((begun_in, predicate, macro.actions))
             event = QueriedEvent(
                 step=self._episode.result.steps,
                 predicate=str(predicate),
@@ -114,7 +113,7 @@ class Queries:
         return tuple(done)
 
     async def _execute(self, macro: QueryMacro, done: list[Action]) -> None:
-        """Execute a macro's actions as far as the environment admits them."""
+        """Execute a macro's actions until the environment does not admit one."""
         episode, source = self._episode, f"{macro.predicate} by {'; '.join(macro.actions)}"
         for i, planned in enumerate(macro.actions):
             admissible = episode.env.domain.admissible(episode.state)
@@ -124,7 +123,7 @@ class Queries:
             try:
                 await episode.approve(planned, macro.actions[i + 1 :])
             except ActionRefused:
-                break  # as what the environment does not admit
+                break  # like an action that is not admitted
             action, text = await write_action(episode, self._actor, planned, macro.actions[i:])
             episode.result.method["queries"] += i == 0
             done.append(action)

@@ -14,11 +14,11 @@ from tape.protocols.predicates import Predicate
 from tape.trace import TraceWriter
 
 MOST = 2
-"""A rule with so many counterexamples is not used any more."""
+"""A rule with this many counterexamples is disabled."""
 
 
 class Repair:
-    """Counts counterexamples of rules and of declared effects in one episode; each one once.
+    """Counts distinct counterexamples of rules and declared effects in one episode.
 
     Args:
         rulebook: Loses the rules that keep failing.
@@ -30,7 +30,7 @@ class Repair:
         self._found: dict[Contradiction, None] = {}
 
     def take(self, contradictions: Iterable[Contradiction]) -> None:
-        """Count what was contradicted, and disable rules."""
+        """Count contradictions and disable rules."""
         for found in contradictions:
             if found in self._found:
                 continue
@@ -51,10 +51,10 @@ class Repair:
 
 
 def claims_of(domain: Predicates, closure: Closure, action: Action) -> Mapping[Predicate, Claim]:
-    """What rules and declarations say will be seen after an action.
+    """The values that rules and declarations predict after an action.
 
-    What is entailed now stays as it is but for the action's effects. The effects are only claimed where all
-    preconditions are known to hold.
+    Entailed values persist except for the action's effects. Effects are claimed only if all preconditions are known to
+    hold.
     """
     claims = closure.entailed()
     known = closure.assignment

@@ -75,19 +75,19 @@ class AecSettings(MethodSettings):
 
 
 def _where(given: str, what: str) -> str:
-    """Where the JSON stands, for messages: in a file, or in the setting itself."""
+    """The source of the JSON, for messages: its file, or the setting."""
     return what if given.lstrip().startswith("{") else given
 
 
 def _content(given: str) -> str:
-    """JSON as it is, of a file's name what the file holds.
+    """The given JSON, or the content of the given file.
 
     Raises:
-        ConfigError: It is neither, or the file cannot be read.
+        ConfigError: The text is neither, or the file cannot be read.
     """
     if not given.strip() or given.lstrip().startswith("{"):
         return given.strip()
-    content = read_text(Path(given), error=lambda said: ConfigError(f"neither JSON nor a file: {said}")).strip()
+    content = read_text(Path(given), error=lambda problem: ConfigError(f"neither JSON nor a file: {problem}")).strip()
     if not content:
         raise ConfigError(f"{given} is empty; name another file, or leave the setting out")
     return content

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tape.aec.beliefs import BeliefStore
-from tape.aec.bridged import bridged
+from tape.aec.establishing import with_establishing_actions
 from tape.aec.events import JudgedEvent
 from tape.aec.facts import Contradiction, Evidence, EvidenceKind, Grounded, GroundedStore
 from tape.aec.overrides import features_of
@@ -41,7 +41,7 @@ class EpistemicState:
 
     @property
     def grounded(self) -> Grounded:
-        """The facts w as they are now."""
+        """The current facts w."""
         return self._store.snapshot()
 
     def grounded_later(self) -> list[str]:
@@ -49,23 +49,23 @@ class EpistemicState:
         return sorted(map(str, self._store.grounded_later()))
 
     def observed(self, kind: EvidenceKind, action: Action, source: str) -> None:
-        """Take over what is seen after an action; it overrides what was declared and entailed before."""
-        with environment_faults(f"the predicates after {action!r} cannot be worked out"):
+        """Update the facts by the observation after an action, which overrides declared and entailed values."""
+        with environment_faults(f"the predicates after {action!r} cannot be computed"):
             claims = claims_of(self._predicates, self._verifier.closure(self.grounded), action)
             found = self._store.observe(self._episode.state, Evidence(kind, self._episode.result.steps, source), claims)
         self._repaired(found)
         self._judge()
 
     def predicted(self, predicate: Predicate, estimate: Estimate) -> None:
-        """Believe a prediction; the last one made of a predicate is judged when its value comes to light."""
+        """Believe a prediction; the last one of a predicate is judged when its value is revealed."""
         self.beliefs.predicted(predicate, estimate.mu, estimate.sigma)
         self._open[predicate] = estimate
 
     def _judge(self) -> None:
-        """Log the predictions of which the truth is known now.
+        """Log the predictions whose true value is known now.
 
-        The value is that of now: where an action of the agent's own made it so before anybody had looked, the action
-        is judged rather than the prediction.
+        This is the current value: if an action of the agent changed it before it was revealed, the event judges that
+        action rather than the prediction.
         """
         closure = self._verifier.closure(self.grounded)
         for predicate in [p for p in self._open if p in closure]:
@@ -82,12 +82,12 @@ class EpistemicState:
             self._episode.trace.write(event)
 
     def _take(self, evidence: Evidence) -> None:
-        with environment_faults("the predicates of the first observation cannot be worked out"):
+        with environment_faults("the predicates of the first observation cannot be computed"):
             self._store.observe(self._episode.state, evidence)
         self._repaired([])
 
     def _repaired(self, contradictions: Sequence[Contradiction]) -> None:
-        """Count counterexamples until the rules that are left agree with the facts, or have failed too seldom."""
+        """Count counterexamples until no further rule is disabled."""
         result = self._episode.result
         self._repair.take(contradictions)
         before = None
@@ -100,30 +100,27 @@ class EpistemicState:
     def verify(
         self, actions: Sequence[Action], costs: Sequence[Resources] = (), remaining: Mapping[str, int] | None = None
     ) -> Verdict:
-        """V on the facts of now."""
+        """V on the current facts."""
         with environment_faults("the declarations of the actions cannot be used"):
             return self._verifier.verify(actions, costs, self.grounded, remaining or {})
 
-    def bridged(self, actions: Sequence[Action]) -> tuple[Action, ...]:
-        """A plan with bridging actions where they are cheaper than asking."""
-        with environment_faults("the bridges of a plan cannot be worked out"):
-            return bridged(self._predicates, self._episode.state, self.verify, actions)
+    def with_establishing_actions(self, actions: Sequence[Action]) -> tuple[Action, ...]:
+        """A plan with establishing actions where they are cheaper than queries."""
+        with environment_faults("the establishing actions of a plan cannot be computed"):
+            return with_establishing_actions(self._predicates, self._episode.state, self.verify, actions)
 
     def effects(self, action: Action) -> Effects:
-        """What an action declares to change, given the facts of now."""
-        with environment_faults(f"the effects of {action!r} cannot be worked out"):
+        """The declared effects of an action, given the current facts."""
+        with environment_faults(f"the effects of {action!r} cannot be computed"):
             return self._predicates.effects(action, self._verifier.closure(self.grounded).assignment)
 
     def is_done(self, action: Action) -> bool:
-        """Whether what an action declares to change is known to be so already."""
+        """Whether the declared effects of an action are known to hold already."""
         return not self.to_do([action])
 
     def to_do(self, actions: Sequence[Action]) -> tuple[Action, ...]:
-        """The actions of a plan but those that do nothing: what they declare to change is so already where they come.
-
-        What they leave unknown does not count as changed.
-        """
-        with environment_faults("the effects of a plan cannot be worked out"):
+        """The actions of a plan without no-ops, whose known declared effects all hold already at their place."""
+        with environment_faults("the effects of a plan cannot be computed"):
             known: dict[Predicate, bool] = dict(self._verifier.closure(self.grounded).assignment)
             left: list[Action] = []
             for action in actions:

@@ -17,13 +17,13 @@ from tape.protocols.pullback import Witness, affordable, pullback
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the verifier says of a plan.
+    """The verifier's judgement of a plan.
 
     Attributes:
-        accepted: It may be committed to.
-        witnesses: Why not; at least one where it is refused.
-        progression: The plan run symbolically.
-        closure: The facts that it rests on, and what follows from them.
+        accepted: Whether it may be committed to.
+        witnesses: Why it is refused; empty if it is accepted.
+        progression: The symbolic execution of the plan.
+        closure: The facts behind it and their closure.
     """
 
     accepted: bool
@@ -33,21 +33,18 @@ class Verdict:
 
     @property
     def evidence(self) -> dict[Predicate, Fact]:
-        """The fact behind every precondition that the plan does not establish itself.
-
-        All of Pre(h) where the plan is accepted, else what of it is covered.
-        """
+        """The facts behind Pre(h): all of it if the plan is accepted, else the covered part."""
         known = self.closure.assignment
         return {p: self.closure[p] for p, value in self.progression.pre.items() if known.get(p) is value}
 
     @property
     def missing(self) -> dict[Predicate, bool]:
-        """What no fact says, with the expected values."""
+        """Preconditions that no fact covers, with the expected values."""
         return {w.predicate: bool(w.required) for w in self.witnesses if w.kind == "uncovered" and w.predicate}
 
     @property
     def contradicted(self) -> bool:
-        """Whether there is more against it than missing facts: no query can help it."""
+        """Whether anything but missing facts speaks against it, so that no query can help."""
         return any(witness.kind != "uncovered" for witness in self.witnesses)
 
 
@@ -56,22 +53,22 @@ class Rulebook:
     """The rules of inference in force.
 
     Attributes:
-        rules: What the domain declares.
-        disabled: Names of those not used any more (AEC appendix B.4).
+        rules: The declared rules.
+        disabled: Names of disabled rules (AEC appendix B.4).
     """
 
     rules: Sequence[Rule]
     disabled: set[str] = field(default_factory=set)
 
     def in_force(self) -> tuple[Rule, ...]:
-        """The rules that are used."""
+        """The rules that are not disabled."""
         return tuple(rule for rule in self.rules if rule.name not in self.disabled)
 
 
 class Verifier:
     """Certifies plans on grounded facts alone.
 
-    A verdict depends on its arguments, on what the domain declares and on the rules in force: never on a belief.
+    A verdict depends on its arguments, the domain's declarations and the rules in force, never on a belief.
 
     Args:
         domain: Declares preconditions, effects and goals.
@@ -83,7 +80,7 @@ class Verifier:
         self._closure: tuple[Grounded, tuple[Rule, ...], Closure] | None = None
 
     def closure(self, grounded: Grounded) -> Closure:
-        """Facts and what follows from them; kept while neither they nor the rules change."""
+        """The closure of the facts, cached while neither they nor the rules change."""
         rules, kept = self._rulebook.in_force(), self._closure
         if kept is None or kept[0] is not grounded or kept[1] != rules:
             self._closure = kept = grounded, rules, Closure(grounded, rules)
@@ -96,14 +93,14 @@ class Verifier:
 
         Args:
             actions: The plan.
-            costs: The worst case of each step; empty to leave resources out.
+            costs: The worst-case cost of each step; empty: resources are not checked.
             grounded: The facts.
             remaining: Counts left of each capped kind.
         """
         closure = self.closure(grounded)
         run = progress(self._domain, closure.assignment, actions)
         witnesses = [found for at, interface in enumerate(run.interfaces) for found in pullback(interface, at)]
-        if not self._domain.complete:  # what it cannot declare is asked about, not refused
+        if not self._domain.complete:  # undeclared effects lead to queries, not to refusals
             witnesses = [replace(w, kind="uncovered") if w.kind == "lost" else w for w in witnesses]
         witnesses += affordable(costs, remaining)
         witnesses += [

@@ -68,7 +68,7 @@ def _gate(
     verdict, fired = event.verdict, event.fired
     if stagnation is not None:
         fired = stagnation.fires(signals)
-        verdict = stagnation.told
+        verdict = stagnation.description
     elif name.startswith("lm_"):
         fired = verdict == "EXHAUSTED"
     elif name != "voi":

@@ -44,7 +44,7 @@ def needs_curation(belief: Belief, caps: Caps, size: Callable[[Belief], int]) ->
     return belief.items > caps.trigger or (caps.tokens is not None and size(belief) > caps.tokens)
 
 
-def worths(belief: Belief, ranking: Sequence[int]) -> tuple[float, ...]:
+def values_of(belief: Belief, ranking: Sequence[int]) -> tuple[float, ...]:
     """The worth of each item: those ranked first are worth most, and the first open question more than all of them.
 
     Args:
@@ -55,15 +55,15 @@ def worths(belief: Belief, ranking: Sequence[int]) -> tuple[float, ...]:
     count = belief.items
     ranked = [i for i in dict.fromkeys(ranking) if 0 <= i < count]
     order = [*ranked, *(i for i in reversed(range(count)) if i not in ranked)]
-    worth = [0.0] * count
+    values = [0.0] * count
     for place, item in enumerate(order):
-        worth[item] = 2.0 * (count - place) - (1.0 if place >= len(ranked) else 0.0)
+        values[item] = 2.0 * (count - place) - (1.0 if place >= len(ranked) else 0.0)
     if belief.questions:  # what is to be found out next stays, whatever it costs the rest
-        worth[len(belief.facts)] = 2.0 * sum(worth) + 1.0
+        values[len(belief.facts)] = 2.0 * sum(worth) + 1.0
     return tuple(worth)
 
 
-def curated(belief: Belief, worth: Sequence[float], caps: Caps, size: Callable[[Belief], int]) -> Belief:
+def curated(belief: Belief, values: Sequence[float], caps: Caps, size: Callable[[Belief], int]) -> Belief:
     """The items to keep.
 
     Args:
@@ -82,7 +82,7 @@ def curated(belief: Belief, worth: Sequence[float], caps: Caps, size: Callable[[
     # cap on the sum is lowered until the whole fits.
     allowed = cap
     while True:
-        kept = _kept(belief, worth, min(caps.target, belief.items), allowed, size)
+        kept = _kept(belief, values, min(caps.target, belief.items), allowed, size)
         over = size(kept) - cap if cap is not None else 0
         if over <= 0 or not kept.items:
             return kept
@@ -91,7 +91,7 @@ def curated(belief: Belief, worth: Sequence[float], caps: Caps, size: Callable[[
 
 
 def _kept(
-    belief: Belief, worth: Sequence[float], most: int, tokens: int | None, size: Callable[[Belief], int]
+    belief: Belief, values: Sequence[float], most: int, tokens: int | None, size: Callable[[Belief], int]
 ) -> Belief:
     """The best subset within both caps, as a path: each item is taken or left, one after the other."""
     bare = replace(belief, facts=(), questions=(), resolved=())
@@ -103,7 +103,7 @@ def _kept(
     for i in range(count):
         edges += [(i, i + 1), (i, i + 1)]
         costs += [(1, max(0, sizes[i])), (0, 0)]
-        rewards += [float(worth[i]), 0.0]
+        rewards += [float(values[i]), 0.0]
     room = sum(map(abs, sizes)) if tokens is None else tokens - empty
     problem = PathProblem(
         n_nodes=count + 1,

@@ -194,7 +194,7 @@ class StagnationGate:
         return self._in_a_row >= chosen.patience
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What it has come to, in words."""
         now, chosen = self._averages, self._configuration
         smooth = "" if now is None or chosen.decay == 1 else f"averages J {now.jaccard:.2f}, UPR {now.upr:.2f}, "

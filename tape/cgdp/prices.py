@@ -62,7 +62,7 @@ class Prices:
             f"context_tokens={search.rules + brings + wanted}, smaller depths, or select='lm', which reads what fits"
         )
 
-    def worth(self, target: str, option: SearchOption, among: int | None = None) -> float:
+    def expected_value(self, target: str, option: SearchOption, among: int | None = None) -> float:
         """What a search for a predicate is worth, in tokens: its chance times the predicate's worth, less its price.
 
         A predicate is worth its share of what a right answer is.

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from tape.cgdp.belief import Update, updated
-from tape.cgdp.curation import curated, needs_curation, worths
+from tape.cgdp.curation import curated, needs_curation, values_of
 from tape.cgdp.events import BeliefEvent, Declined, Held
 from tape.cgdp.prompts.format import Extracted
 from tape.cgdp.remembered import Remembered
@@ -98,7 +98,7 @@ class Reading:
             # What was found is paid for already: where the call does not fit any more, the newest items are kept.
             with suppress(BudgetExceededError):
                 ranking = await search.ask(prompts.curate_request, view, prompts.read_curate)
-        return curated(belief, worths(belief, ranking or ()), search.caps, search.belief_tokens)
+        return curated(belief, values_of(belief, ranking or ()), search.caps, search.belief_tokens)
 
     def _log(self, update: Update, kept: Belief) -> None:
         search = self._search

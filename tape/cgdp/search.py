@@ -17,7 +17,7 @@ from tape.cgdp.prices import Prices
 from tape.cgdp.prompts.format import Move, MoveKind, SearchFormat
 from tape.cgdp.reading import Reading
 from tape.cgdp.remembered import Remembered
-from tape.cgdp.room import Room
+from tape.cgdp.context_budget import ContextBudget
 from tape.cgdp.settings import CgdpSettings
 from tape.cgdp.stopping import Stopping
 from tape.cgdp.view import Belief, Round, View
@@ -42,7 +42,7 @@ class Search(Remembered):
         self._began_with = () if self.belief is None else self.belief.questions
         self._answered_within = 0
         self.prices = Prices(self)
-        self.room = Room(self, self.prices)
+        self.context_budget = ContextBudget(self, self.prices)
         self._stopping = Stopping(self, self.prices)
         self._reading = Reading(self)
         self._answer_call: Reservation | None = None
@@ -73,10 +73,10 @@ class Search(Remembered):
             BudgetExceededError: The budget does not even cover an answer.
         """
         lm = self.episode.roles.lm
-        self.window.require(self.room.least(moves))
-        self.room.make()
+        self.window.require(self.context_budget.least(moves))
+        self.context_budget.make()
         answer = self.prompts.answer_request(self.bare())
-        self._answered_within = self.room.longest_answer(moves)
+        self._answered_within = self.context_budget.longest_answer(moves)
         worst = cost_of(lm.price, self._answered_within, most_completion_tokens(lm, answer))
         self._answer_call = self.episode.ledger.reserve(worst)
         step = self.episode.env.domain.cost(self.episode.state, self.domain.answer(UNANSWERABLE))
@@ -225,7 +225,7 @@ class Search(Remembered):
                     gold_answers=list(answers),
                     gold_sources=list(sources),
                     right=bool(env.success()),
-                    shown=view.told(),
+                    shown=view.texts(),
                 )
             )
 

@@ -37,7 +37,7 @@ MOST_OPEN = 5
 
 
 @dataclass(frozen=True)
-class Selected:
+class Selection:
     """The search that comes next.
 
     Attributes:
@@ -49,7 +49,7 @@ class Selected:
     option: SearchOption
 
 
-def select(search: Search) -> Selected | None:
+def select(search: Search) -> Selection | None:
     """The next search; None where answering now is worth more than any search that fits.
 
     Args:
@@ -80,7 +80,7 @@ def select(search: Search) -> Selected | None:
     size["objective"] = problem.objective
     cheapest = min(options, key=lambda option: search.prices.expected(option)["tokens"] or 0)
     saves = len(path) < rounds and _binds(search, left, cheapest, rounds)
-    saves = saves and search.prices.worth(known[0], cheapest, len(targets)) > 0
+    saves = saves and search.prices.expected_value(known[0], cheapest, len(targets)) > 0
     episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=start)))
     episode.trace.write(
         PathSelectedEvent(
@@ -98,7 +98,7 @@ def select(search: Search) -> Selected | None:
         )
     )
     if saves:
-        return Selected(known[0], cheapest)
+        return Selection(known[0], cheapest)
     # What has to be known first stands first; the path's worth does not depend on its order.
     chosen = [selected for edge in path if (selected := made[edge.id]).target in known]
     return min(chosen, key=lambda selected: known.index(selected.target), default=None)
@@ -134,16 +134,18 @@ def _to_come(search: Search, known: Sequence[str]) -> list[str]:
 
 def _graph(
     search: Search, known: Sequence[str], targets: Sequence[str], options: Sequence[SearchOption]
-) -> tuple[PlanGraph, dict[int, Selected]]:
+) -> tuple[PlanGraph, dict[int, Selection]]:
     """The plan graph, and what each of its edges stands for; every node is an end, for one can always answer.
 
     What is not known yet comes up only once something known is resolved.
     """
     graph = PlanGraph(key=_key)
-    made: dict[int, Selected] = {}
+    made: dict[int, Selection] = {}
     costs = {option: search.prices.expected(option) for option in options}
     worths = {
-        (target, option): search.prices.worth(target, option, len(targets)) for target in targets for option in options
+        (target, option): search.prices.expected_value(target, option, len(targets))
+        for target in targets
+        for option in options
     }
     for size in range(len(targets) + 1):
         more = search.prices.grown(size)
@@ -160,7 +162,7 @@ def _graph(
                     edge = graph.find(_key(here), action, _key(after))
                     graph.set_cost(edge, costs[option] + more)
                     graph.set_edge_reward(edge, worths[target, option])
-                    made[edge] = Selected(target, option)
+                    made[edge] = Selection(target, option)
     return graph, made
 
 

@@ -45,7 +45,7 @@ class Stopping:
         verdict, fired = "", False
         if self._gate is not None:
             fired = self._gate.fires(signals)
-            verdict = self._gate.told
+            verdict = self._gate.description
         elif self._name.startswith("lm_") and number > 1:
             verdict = await self._asked()
             fired = verdict == "EXHAUSTED"
@@ -70,7 +70,7 @@ class Stopping:
         search = self._search
         able = [option for option in search.options if self._prices.fits(option)]
         options = able if search.settings.select == "solver" else search.options[:1]
-        best = max(self._prices.worth("", option) for option in options)
+        best = max(self._prices.expected_value("", option) for option in options)
         return f"the best further search is worth {best:.0f} tokens", best <= 0
 
     async def _asked(self) -> str:

@@ -89,7 +89,7 @@ class View:
     notes: tuple[str, ...] = ()
     target: str = ""
 
-    def told(self) -> list[str]:
+    def texts(self) -> list[str]:
         """What was found, as far as it is shown: facts, notes, passages, and thoughts about them."""
         facts = [] if self.belief is None else [f"{fact.subject}: {fact.text}" for fact in self.belief.facts]
         passages = [f"{one.title}: {one.text}" for found in self.rounds for one in found.passages]

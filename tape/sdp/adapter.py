@@ -78,7 +78,7 @@ class Adapter(Protocol):
         """The chain of a path: one target per edge, from the node it leads to, and then the goal predicate.
 
         Nodes and edges are added by the caller, who also lets the goal take the last edge's place where the path is to
-        end at the goal (:func:`tape.sdp.walk.chain_of`).
+        end at the goal (:func:`tape.sdp.path.chain_of`).
 
         Args:
             states: The states along the path, one more than actions.

@@ -20,7 +20,7 @@ from tape.sdp.loop import Loop
 from tape.sdp.operators import Operators
 from tape.sdp.sample import SampleChain
 from tape.sdp.settings import SdpSettings
-from tape.sdp.walk import WalkChain
+from tape.sdp.path import PathChain
 from tape.sdp.writing import WritingRealize
 from tape.seeds import derive
 
@@ -105,7 +105,7 @@ class SdpAgent(TapeAgent):
                 path.ended(end)
             raise
 
-    def _operators(self, episode: Episode, adapter: Adapter) -> tuple[Operators, WalkChain | None]:
+    def _operators(self, episode: Episode, adapter: Adapter) -> tuple[Operators, PathChain | None]:
         config, domain = self.config, episode.env.domain
         chain = SdpSettings.of(config).chain
         tools = Tools(episode.roles, config, lambda *parts: episode.seed_for("sdp", *parts))
@@ -118,7 +118,7 @@ class SdpAgent(TapeAgent):
             sample = SampleChain(domain, adapter, self.proposer(episode), self.world_model(episode), tools.seed)
             return Operators(sample, realize, validate, sample), None
         planner = self.planner(episode, actor)
-        path = WalkChain(episode, adapter, planner, self.verification(episode, planner, actor))
+        path = PathChain(episode, adapter, planner, self.verification(episode, planner, actor))
         return Operators(path, realize, validate, path), path
 
 

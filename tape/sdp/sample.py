@@ -8,7 +8,7 @@ from tape.protocols import Domain, Plan, Proposer, State, WorldModel
 from tape.sdp.adapter import Adapter
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Chain
-from tape.sdp.walk import chain_of
+from tape.sdp.path import chain_of
 
 
 class SampleChain:

@@ -118,12 +118,12 @@ class SearchAgent(Agent):
         for name, env in tasks:
             cls.require(config, env)
             search = cls._unplayed(config, env, model)
-            least = search.room.least(cls.moves)
+            least = search.context_budget.least(cls.moves)
             if worst is None or least > worst[0]:
                 worst = least, name, search.window
             if not refused and least <= (search.window.limit or least):
                 try:
-                    search.room.make()
+                    search.context_budget.make()
                 except ConfigError as error:
                     refused = f"task {name!r}: {error}"
         if worst is not None:

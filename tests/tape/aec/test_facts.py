@@ -53,7 +53,7 @@ def test_an_observation_overrides_what_was_claimed_and_says_so() -> None:
     store.observe(CLOSED, FIRST)
     claims = {open_(0): Claim(True, "effect", "open 0"), gem_in(1): Claim(True, "rule", "hope")}
     [found] = store.observe(CLOSED, Evidence("execution", 1, "open 0"), claims)
-    assert str(found) == "effect open 0 said open(0) is true; it is false"  # of gem_in(1) nothing was seen
+    assert str(found) == "effect open 0 claims that open(0) is true; it is false"
     assert store.snapshot()[open_(0)].value is False
 
 
@@ -138,7 +138,7 @@ def test_observations_go_before_rules() -> None:
     closure = Closure(grounded(CLOSED), [Says("wrong", {open_(0): True, gem_in(0): True})])
     assert closure[open_(0)].value is False
     assert closure.assignment[gem_in(0)] is True
-    assert [str(found) for found in closure.contradictions] == ["rule wrong said open(0) is true; it is false"]
+    assert [str(found) for found in closure.contradictions] == ["rule wrong claims that open(0) is true; it is false"]
 
 
 def test_where_two_rules_disagree_neither_is_believed_nor_what_follows() -> None:

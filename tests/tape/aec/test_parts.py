@@ -223,7 +223,7 @@ def test_faults_of_the_declarations_end_one_episode() -> None:
     result, _ = play(BoxWorld(0, OPEN, Broken(2)), BoxModel(0, OPEN), aec={"bridges": False})
     assert (result.end_state, result.steps) == ("env_error", 0)
     assert result.detail.startswith("no query for")
-    assert result.detail.endswith("could be worked out: RuntimeError: no idea")
+    assert result.detail.endswith("could be computed: RuntimeError: no idea")
 
 
 def test_a_trace_is_read_back(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_what_comes_to_light_is_judged_once_with_the_models_own_probability() ->
     assert gem.mu == pytest.approx(0.1)
     assert gem.raw != gem.mu
     assert gem.features == [["argument 1", "0"]]
-    assert "came to light: gem_in(0) is true, predicted 0.10" in gem.told()
+    assert "revealed: gem_in(0) is true, predicted 0.10" in gem.told()
 
 
 def test_features_of_a_predicate_are_its_arguments_where_the_domain_knows_no_kinds() -> None:
@@ -123,12 +123,12 @@ def test_a_bridge_has_to_leave_fewer_objections() -> None:
     domain = BoxDomain(2)
     episode = begun(BoxWorld(0, OPEN), BoxModel(0, OPEN))
     state = EpistemicState(episode, domain)
-    assert state.bridged(("open 0", "take 0")) == ("unlock 0", "open 0", "take 0")
-    assert state.bridged(("unlock 0", "open 0", "take 0")) == ("unlock 0", "open 0", "take 0")
-    assert state.bridged(()) == ()
+    assert state.with_establishing_actions(("open 0", "take 0")) == ("unlock 0", "open 0", "take 0")
+    assert state.with_establishing_actions(("unlock 0", "open 0", "take 0")) == ("unlock 0", "open 0", "take 0")
+    assert state.with_establishing_actions(()) == ()
 
     class Useless(BoxDomain):
         def bridge(self, state: object, predicate: Predicate, value: bool) -> list[str]:
             return ["rattle 1"]
 
-    assert EpistemicState(episode, Useless(2)).bridged(("open 0", "take 0")) == ("open 0", "take 0")
+    assert EpistemicState(episode, Useless(2)).with_establishing_actions(("open 0", "take 0")) == ("open 0", "take 0")

@@ -7,7 +7,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.cgdp.curation import Caps, curated, needs_curation, worths
+from tape.cgdp.curation import Caps, curated, needs_curation, values_of
 from tape.cgdp.view import Belief, Fact
 from tests.profiles import examples
 
@@ -43,7 +43,7 @@ RANKINGS = st.lists(st.integers(-1, 14), max_size=8)
 @examples(120)
 @given(BELIEFS, CAPS, RANKINGS)
 def test_it_keeps_the_caps_and_the_words_and_is_idempotent(belief: Belief, caps: Caps, ranking: list[int]) -> None:
-    kept = curated(belief, worths(belief, ranking), caps, size)
+    kept = curated(belief, values_of(belief, ranking), caps, size)
     if needs_curation(belief, caps, size):
         assert kept.items <= caps.target
         assert caps.tokens is None or size(kept) <= caps.tokens or not kept.items
@@ -51,7 +51,7 @@ def test_it_keeps_the_caps_and_the_words_and_is_idempotent(belief: Belief, caps:
         assert kept == belief
     assert set(kept.facts) <= set(belief.facts)
     assert set(kept.questions) <= set(belief.questions)
-    assert curated(kept, worths(kept, ()), caps, size) == kept
+    assert curated(kept, values_of(kept, ()), caps, size) == kept
 
 
 @examples(60)
@@ -59,7 +59,7 @@ def test_it_keeps_the_caps_and_the_words_and_is_idempotent(belief: Belief, caps:
 def test_what_is_kept_is_worth_most(belief: Belief, caps: Caps, ranking: list[int]) -> None:
     if not needs_curation(belief, caps, size):
         return
-    worth = worths(belief, ranking)
+    worth = values_of(belief, ranking)
     items = [*belief.facts, *belief.questions]
 
     def of(chosen: tuple[int, ...]) -> Belief:
@@ -76,6 +76,6 @@ def test_what_is_kept_is_worth_most(belief: Belief, caps: Caps, ranking: list[in
 
 def test_what_is_ranked_first_is_worth_most_and_the_newest_of_the_rest() -> None:
     belief = Belief("structured", tuple(fact(i, 1) for i in range(3)), ("q",))
-    worth = worths(belief, (2, 2, 9))
+    worth = values_of(belief, (2, 2, 9))
     assert sorted(range(4), key=lambda i: -worth[i]) == [3, 2, 1, 0]
     assert worth[3] > sum(worth[:3])

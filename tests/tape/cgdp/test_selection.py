@@ -79,7 +79,7 @@ def expected(search: Search) -> float:
         if any(sum(cost[kind] or 0 for cost in costs) > room for kind, room in left.items()):
             continue
         pairs = zip(search.belief.questions, picked, strict=True)
-        best = max(best, sum(prices.worth(target, option) for target, option in pairs if option is not None))
+        best = max(best, sum(prices.expected_value(target, option) for target, option in pairs if option is not None))
     return best
 
 
@@ -148,8 +148,8 @@ def test_a_question_that_is_decomposed_stays_worth_as_much(tmp_path: Path, monke
     search, _ = played(tmp_path, monkeypatch, answer_worth=8000)
     option = search.options[2]
     price = search.prices.expected(option)["tokens"] or 0
-    assert search.prices.worth("untried", option, 1) == pytest.approx(0.9 * 8000 - price)
-    assert search.prices.worth("untried", option, 4) == pytest.approx(0.9 * 2000 - price)
+    assert search.prices.expected_value("untried", option, 1) == pytest.approx(0.9 * 8000 - price)
+    assert search.prices.expected_value("untried", option, 4) == pytest.approx(0.9 * 2000 - price)
 
 
 def test_gold_sub_questions_name_all_predicates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

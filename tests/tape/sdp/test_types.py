@@ -18,7 +18,7 @@ from tape.sdp.lm_operators import LmPropose, LmRealize
 from tape.sdp.operators import Check, Outcome, Propose, Realize, Replan, Validate, Verdict
 from tape.sdp.sample import SampleChain
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
-from tape.sdp.walk import WalkChain
+from tape.sdp.path import PathChain
 from tape.sdp.writing import WritingRealize
 
 FOLDER = Path(str(tape.sdp.__file__)).parent
@@ -60,7 +60,7 @@ def test_validate_alone_takes_an_observation() -> None:
     assert {Observation, Outcome} <= taken(Validate.validate)
 
 
-@pytest.mark.parametrize("made", [LmPropose, LmRealize, SampleChain, WalkChain, WritingRealize])
+@pytest.mark.parametrize("made", [LmPropose, LmRealize, SampleChain, PathChain, WritingRealize])
 def test_the_implementations_take_no_more(made: Any) -> None:
     own = [(protocol, name) for protocol, name in BLIND if hasattr(made, name)]
     assert own

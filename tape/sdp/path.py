@@ -47,7 +47,7 @@ def chain_of(
     return (*chain, goal)
 
 
-class WalkChain:
+class PathChain:
     """PROPOSE and REPLAN by planner and solver; with verification, only paths that may be committed to.
 
     Validation certifies edges: every step is recorded in the graph and in the memory that outlives it, a prediction

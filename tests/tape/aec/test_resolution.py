@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.aec.bridging import Unknown, Way, resolve, ways
+from tape.aec.resolution import Unknown, Way, resolve, ways
 from tape.errors import ConfigError
 from tests.profiles import examples
 
@@ -15,7 +15,7 @@ UNKNOWNS = st.builds(
     mu=st.sampled_from([0.0, 0.1, 0.5, 0.75, 1.0]),
     expected=st.booleans(),
     query=st.none() | st.integers(0, 6),
-    bridge=st.none() | st.integers(0, 6),
+    establishing=st.none() | st.integers(0, 6),
 )
 
 
@@ -24,10 +24,10 @@ def test_looking_first_pays_exactly_where_a_query_is_cheaper_than_the_bridge_it_
         found = resolve(Unknown(mu, True, query, 4))
         return found and found.way
 
-    assert taken(0.9, 1) == Way.QUERY_THEN_BRIDGE
-    assert taken(0.2, 1) == Way.BRIDGE
-    assert taken(0.5, 3) == Way.BRIDGE
-    assert taken(0.25, 1) == Way.BRIDGE  # a tie: fewer steps at worst
+    assert taken(0.9, 1) == Way.QUERY_THEN_ESTABLISH
+    assert taken(0.2, 1) == Way.ESTABLISH
+    assert taken(0.5, 3) == Way.ESTABLISH
+    assert taken(0.25, 1) == Way.ESTABLISH  # a tie: fewer steps at worst
 
 
 @examples(40)
@@ -38,10 +38,10 @@ def test_expected_steps_and_chances_agree_with_simulation(unknown: Unknown) -> N
         steps, held, n = 0, 0, 2000
         for _ in range(n):
             holds = (rng.random() < unknown.mu) == unknown.expected
-            if way.way is not Way.BRIDGE:
+            if way.way is not Way.ESTABLISH:
                 steps += unknown.query or 0
-            if way.way is Way.BRIDGE or (way.way is Way.QUERY_THEN_BRIDGE and not holds):
-                steps += unknown.bridge or 0
+            if way.way is Way.ESTABLISH or (way.way is Way.QUERY_THEN_ESTABLISH and not holds):
+                steps += unknown.establishing or 0
                 holds = True
             held += holds
         assert steps / n == pytest.approx(way.steps, abs=0.4)
@@ -72,5 +72,5 @@ def test_without_a_bridge_the_value_is_asked_and_a_hopeless_one_is_not() -> None
 def test_bad_numbers_are_refused() -> None:
     with pytest.raises(ConfigError, match="mu"):
         Unknown(1.2)
-    with pytest.raises(ConfigError, match="bridge: expected a number of steps"):
-        Unknown(0.2, bridge=-1)
+    with pytest.raises(ConfigError, match="establishing: expected a number of steps"):
+        Unknown(0.2, establishing=-1)

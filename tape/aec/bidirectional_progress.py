@@ -1,4 +1,4 @@
-"""Progression of partial assignments with assumptions, for the two-frontier search."""
+"""Progression of partial assignments with assumptions, for the bidirectional search."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from tape.protocols.predicates import Assignment, Predicate, Rule
 
 
 def label_of(known: Assignment, predicate: Predicate, value: bool) -> bool | None:
-    """True where a value is as required, False where it is not, None where it is unknown."""
+    """Whether a value is as required; None if it is unknown."""
     found = known.get(predicate)
     return None if found is None else found == value
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """What holds after some actions, if what is assumed of the start is true.
+    """What holds after some actions, if the assumptions about the start are true.
 
     Attributes:
-        actions: From the start.
-        base: Grounded, assumed and changed by actions.
-        view: The same with what follows by the domain's rules.
+        actions: The actions from the start.
+        base: Values that are grounded, assumed or effects of actions.
+        view: Their closure under the domain's rules.
         assumed: Values at the start that are not grounded.
         lost: Predicates that an action may have changed: they can no longer be assumed of the start.
     """
@@ -37,7 +37,7 @@ class Node:
 
     @cached_property
     def key(self) -> object:
-        """Two nodes with the same key lead to the same plans."""
+        """Identity: nodes with the same key lead to the same plans."""
         return frozenset(self.base.items()), frozenset(self.assumed.items()), self.lost
 
 
@@ -47,7 +47,7 @@ class Progression:
     Args:
         domain: Declares preconditions, effects and rules.
         assumptions: Most assumptions of a node.
-        assumable: Whether a predicate that is unknown at the start may be assumed at all.
+        assumable: Whether a predicate that is unknown at the start may be assumed.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class Progression:
         self._rules: Sequence[Rule] = domain.rules()
 
     def root(self, grounded: Assignment) -> Node | None:
-        """The start; None where the rules contradict what is grounded."""
+        """The start; None if the rules contradict the grounded values."""
         return self._node((), dict(grounded), {}, frozenset())
 
     def run(self, node: Node, actions: Sequence[Action]) -> Node | None:
-        """Several actions; None where one of them cannot be applied."""
+        """Apply several actions; None if one of them cannot be applied."""
         current: Node | None = node
         for action in actions:
             if current is None:
@@ -70,7 +70,7 @@ class Progression:
         return current
 
     def step(self, node: Node, action: Action) -> Node | None:
-        """One action, its unknown preconditions assumed; None where one is violated or may not be assumed."""
+        """Apply an action, assuming its unknown preconditions; None if one is violated or may not be assumed."""
         able = self.require(node, self._domain.preconditions(action))
         if able is None:
             return None
@@ -84,14 +84,14 @@ class Progression:
         return self._node((*able.actions, action), base, able.assumed, frozenset(lost))
 
     def require(self, node: Node, needed: Assignment) -> Node | None:
-        """The node with everything needed in it, assumed where it is unknown; None where that cannot be."""
+        """The node with the needed values, assumed if they are unknown; None if that is impossible."""
         current: Node | None = node
         for predicate, value in sorted(needed.items()):
             if current is None:
                 return None
             known = label_of(current.view, predicate, value)
             if known is None:
-                # Derived values are not in the base: one that an action made stale must not come back as an assumption.
+                # An action may invalidate a derived value, which the base lacks; it must not be assumed again.
                 if predicate in current.lost or len(current.assumed) >= self._assumptions:
                     return None
                 if not self._assumable(predicate):
@@ -109,7 +109,7 @@ class Progression:
         assumed: Mapping[Predicate, bool],
         lost: frozenset[Predicate],
     ) -> Node | None:
-        """Close a node under the rules; None where they contradict it."""
+        """Close a node under the rules; None if they contradict it."""
         view = dict(base)
         grows = True
         while grows:

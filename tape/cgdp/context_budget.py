@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tape.cgdp.context import SMALL
-from tape.cgdp.curation import curated, worths
+from tape.cgdp.curation import curated, values_of
 from tape.cgdp.prices import Prices
 from tape.cgdp.prompts.format import MoveKind
 from tape.cgdp.remembered import Remembered
@@ -16,7 +16,7 @@ from tape.errors import ConfigError
 from tape.lm.base import Request, window_of
 
 
-class Room:
+class ContextBudget:
     """Decides it before the first round of a search.
 
     Args:
@@ -60,7 +60,7 @@ class Room:
         if search.belief is not None:
             self._require(search.belief)
             asked = len(search.belief.questions)
-            search.belief = curated(search.belief, worths(search.belief, ()), search.caps, search.belief_tokens)
+            search.belief = curated(search.belief, values_of(search.belief, ()), search.caps, search.belief_tokens)
             search.gave_up = len(search.belief.questions) < asked
 
     def _require(self, belief: Belief) -> None:

@@ -1,10 +1,10 @@
-"""Plans by search from both ends, with unknown preconditions assumed or established (SQ-BCP; details ours).
+"""Plans by bidirectional search, with unknown preconditions assumed or established (SQ-BCP; details ours).
 
-A forward frontier of partial assignments grows from what is grounded, a backward one of sub-goals from each alternative
-of the goal. Every precondition is satisfied, violated or unknown; an unknown one is *assumed*, and is then an unknown
-precondition of the hypothesis, to be queried before commitment, or *established* by a bridging action. A distance ranks
-and prunes and accepts nothing: a plan is accepted where progression from the start, under its assumptions, reaches the
-goal. The search is deterministic, bounded, and incomplete where the bounds bite.
+A forward frontier of partial assignments grows from the grounded facts, a backward one of sub-goals from each
+alternative of the goal. Every precondition is satisfied, violated or unknown. An unknown one is *assumed*, and is then
+an unknown precondition of the hypothesis that is queried before commitment; or it is *established* by actions. A
+distance ranks and prunes nodes but accepts nothing: a plan is accepted if progression from the start, under its
+assumptions, reaches the goal. The search is deterministic and bounded; it is incomplete if a bound is reached.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 
-from tape.aec.two_frontier_progress import Node, Progression, label_of
+from tape.aec.bidirectional_progress import Node, Progression, label_of
 from tape.errors import ConfigError
 from tape.protocols import Action, Plan, State
 from tape.protocols.domain import Domain, require_predicates
 from tape.protocols.parts import Predicates
 from tape.protocols.predicates import Assignment, Predicate
 
-__all__ = ["Found", "Label", "Limits", "TwoFrontierProposer", "label", "queryable", "search"]
+__all__ = ["BidirectionalProposer", "Found", "Label", "Limits", "label", "queryable", "search"]
 
 Assumable = Callable[[State, Sequence[Action], Predicate], bool]
-"""Whether a plan of these actions from a state may assume what is unknown of a predicate."""
+"""Whether a plan of these actions from a state may assume an unknown predicate."""
 
 Subgoal = frozenset[tuple[Predicate, bool]]
 
 
 class Label(StrEnum):
-    """What is known of a precondition."""
+    """The status of a precondition."""
 
     SAT = "satisfied"
     VIOL = "violated"
@@ -40,23 +40,23 @@ class Label(StrEnum):
 
 
 def label(known: Assignment, predicate: Predicate, value: bool) -> Label:
-    """Label a precondition by what is known, or assumed, where it is needed."""
+    """Label a precondition by the values known or assumed at its step."""
     return {True: Label.SAT, False: Label.VIOL, None: Label.UNK}[label_of(known, predicate, value)]
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What bounds the search.
+    """Bounds of the search.
 
     Attributes:
         length: Most actions of a plan.
-        nodes: Most nodes made, both frontiers together.
+        nodes: Most nodes of both frontiers together.
         width: Most nodes kept of each length, on each side.
         assumptions: Most unknown preconditions that a plan may assume.
         tau: Scale of the score ``exp(-D / tau)``.
-        novel: Drop forward nodes in which no two values that differ from the start come together for the first time
-            among nodes of the same assumptions, take these in turn, drop steps that the next one undoes, and keep one
-            plan for each set of assumptions (a width-based search [ours]): far fewer nodes, and more diverse plans.
+        novel: Width-based search [ours], with far fewer nodes and more diverse plans: keep a forward node only if two
+            values that differ from the start occur together for the first time among nodes of the same assumptions,
+            take sets of assumptions in turn, drop steps that the next one undoes, and keep one plan for each set.
 
     Raises:
         ConfigError: One of them is out of range.
@@ -83,34 +83,34 @@ class Found:
 
     Attributes:
         actions: In order.
-        assumed: The unknown preconditions it rests on: their values at the start.
+        assumed: The unknown preconditions that it assumes, with their values at the start.
     """
 
     actions: tuple[Action, ...]
     assumed: Mapping[Predicate, bool]
 
 
-def proposer(domain: Domain) -> TwoFrontierProposer:
-    """What ``proposer="two_frontier"`` samples plans by.
+def proposer(domain: Domain) -> BidirectionalProposer:
+    """The proposer of ``proposer="two_frontier"``.
 
     Raises:
         ConfigError: The domain declares no predicates.
     """
     assumable = queryable(require_predicates(domain, "proposer='two_frontier'"))
-    return TwoFrontierProposer(domain, Limits(nodes=4000, width=64, novel=True), assumable=assumable)
+    return BidirectionalProposer(domain, Limits(nodes=4000, width=64, novel=True), assumable=assumable)
 
 
 def queryable(domain: Predicates) -> Assumable:
-    """Only what a plan comes upon may be assumed, and only if it can be queried and nothing brings it about.
+    """Allow assumptions only of preconditions that can be queried and that no actions establish.
 
-    So a search does not assume the goal, nor what it takes a step to make true: of an unknown precondition it chooses
-    a bridging action where there is one (SQ-BCP resolves by query or bridge; which is preferred is ours).
+    So a search assumes neither the goal nor what an action can make true (SQ-BCP resolves an unknown precondition by a
+    query or by establishing actions; which of them is preferred is ours).
     """
 
     def assumable(state: State, actions: Sequence[Action], predicate: Predicate) -> bool:
         needed = any(predicate in domain.preconditions(action) for action in actions)
-        bridged = any(domain.bridge(state, predicate, value) is not None for value in (True, False))
-        return needed and not bridged and domain.query(state, predicate) is not None
+        established = any(domain.bridge(state, predicate, value) is not None for value in (True, False))
+        return needed and not established and domain.query(state, predicate) is not None
 
     return assumable
 
@@ -126,16 +126,16 @@ def search(
     """Search for plans.
 
     Args:
-        domain: Declares preconditions, effects, goals, rules and bridges.
+        domain: Declares preconditions, effects, goals, rules and establishing actions.
         state: Where to start.
         actions: The actions that plans may consist of.
         m: Most plans.
         limits: Bounds of the search.
-        assumable: What may be assumed where it is unknown; everything by default.
+        assumable: What may be assumed if it is unknown; everything by default.
 
     Returns:
-        At most ``m`` plans, the shortest of those found first, of equal length those that assume least, then in
-        textual order. Shorter ones may exist where the limits bite, or where effects depend on the state.
+        At most ``m`` plans, by length, then by number of assumptions, then in textual order. Shorter ones may exist if
+        a limit is reached or effects depend on the state.
     """
     return _Search(domain, state, actions, m, limits or Limits(), assumable).run()
 
@@ -162,7 +162,7 @@ class _Search:
         self._backward: list[list[tuple[tuple[Action, ...], Subgoal]]] = [
             [((), frozenset(goal.items())) for goal in self._goals]
         ]
-        # Effects may depend on what is known; regression has only the start to go by, so it guesses until progressed.
+        # Effects may depend on known values; regression uses those of the start, and progression checks the result.
         context = root.view if root else {}
         self._effects = {action: domain.effects(action, context) for action in self._needs}
         self._seen_forward = {root.key} if root else set()
@@ -191,13 +191,13 @@ class _Search:
         return {length: nodes for length, nodes in self._forward.items() if length >= self._depth and nodes}
 
     def _is_over(self) -> bool:
-        # What is found is no longer than the frontiers reach together. What comes later is longer, but for plans that
-        # regression missed: where effects depend on the state, a shorter one may be left unfound.
+        # Found plans are no longer than both frontiers together, and later ones are longer. If effects depend on the
+        # state, regression may miss a shorter plan.
         enough = len(self._found) >= self._m
         return enough or not self._waiting() or self._depth >= self._limits.length or self._made >= self._limits.nodes
 
     def _distance(self, view: Assignment) -> float:
-        """D: what the nearest alternative of the goal still lacks; an unknown value counts half."""
+        """D: number of unmet predicates of the nearest goal alternative; an unknown value counts half."""
         weight = {True: 0.0, False: 1.0, None: 0.5}
         return min((sum(weight[label_of(view, p, v)] for p, v in goal.items()) for goal in self._goals), default=0.0)
 
@@ -208,7 +208,7 @@ class _Search:
         """Prune to the width: by score, then fewest assumptions, then text."""
         order = sorted(nodes, key=lambda n: (-self._score(self._distance(n.view)), len(n.assumed), n.actions))
         if self._limits.novel:
-            # Half as they come, so that some plans get on; half by all assumptions in turn, so that plans differ.
+            # Half of the width by score, for progress; half by sets of assumptions in turn, for diversity.
             half = self._limits.width // 2
             turn: Counter[Subgoal] = Counter()
             ranked = []
@@ -220,7 +220,7 @@ class _Search:
         return order[: self._limits.width]
 
     def _advance(self) -> None:
-        """Expand the forward nodes of the present length."""
+        """Expand the forward nodes of the current length."""
         nodes = self._best(self._forward.get(self._depth, []))
         self._forward[self._depth] = nodes
         for node in nodes:
@@ -236,7 +236,7 @@ class _Search:
         self._depth += 1
 
     def _wasted(self, node: Node, action: Action, needs: Assignment) -> bool:
-        """Whether an action undoes all that the one before it has done without needing any of it."""
+        """Whether an action undoes all effects of the previous one and needs none of them."""
         if not node.actions or not self._limits.novel:
             return False
         done = self._effects[node.actions[-1]]
@@ -245,7 +245,7 @@ class _Search:
         return changed.isdisjoint(needs) and all(p in effects and effects[p] != node.view.get(p) for p in changed)
 
     def _is_novel(self, node: Node) -> bool:
-        """Whether a pair of values is new among nodes of the same assumptions; notes it."""
+        """Record the pairs of values of a node; whether one is new among nodes of the same assumptions."""
         start = self._root.view if self._root else {}
         changed = sorted((p, v) for p, v in node.view.items() if start.get(p) != v)
         assumed = frozenset(node.assumed.items())
@@ -255,15 +255,15 @@ class _Search:
         return len(self._pairs) > known
 
     def _successors(self, node: Node, action: Action, needs: Assignment) -> list[Node]:
-        """The action as it is, its unknown preconditions assumed, and after a bridge for each that is not satisfied."""
+        """The action with assumptions, and after establishing actions for each precondition that is not satisfied."""
         found = [self._progress.step(node, action)]
         for predicate, value in sorted(needs.items()):
             if label(node.view, predicate, value) is Label.SAT:
                 continue
-            # Declared from the start: whether it works here too is for progression to say.
-            bridge = self._domain.bridge(self._state, predicate, value)
-            if bridge:
-                after = self._progress.run(node, bridge)
+            # Declared for the start state; progression checks them here.
+            establishing = self._domain.bridge(self._state, predicate, value)
+            if establishing:
+                after = self._progress.run(node, establishing)
                 if after is not None and label(after.view, predicate, value) is Label.SAT:
                     found.append(self._progress.step(after, action))
         return [after for after in found if after is not None]
@@ -288,19 +288,19 @@ class _Search:
         return sorted(found, key=lambda item: (-self._score(self._gap(item[1])), item[0]))[: self._limits.width]
 
     def _gap(self, subgoal: Subgoal) -> float:
-        """D seen from the other side: what the start lacks of a sub-goal."""
+        """The distance D of a sub-goal from the start."""
         view = self._root.view if self._root else {}
         return sum({True: 0.0, False: 1.0, None: 0.5}[label_of(view, p, v)] for p, v in subgoal)
 
     def _meet(self, depth: int, layers: range) -> None:
-        """Join forward nodes of one length with sub-goals that nothing in them violates; progression decides."""
+        """Join forward nodes of one length with sub-goals that they do not violate; progression decides."""
         for node in self._forward.get(depth, []):
             for layer in layers:
                 if depth + layer > self._limits.length:
                     continue
                 for rest, subgoal in self._backward[layer]:
                     labels = [label_of(node.view, p, v) for p, v in subgoal]
-                    # Rules may close gaps of a sub-goal, so more than may be assumed is left to progression to refuse.
+                    # Rules may supply unknown values, so progression enforces the limit on assumptions.
                     if False not in labels:
                         self._accept(node, rest)
 
@@ -321,7 +321,7 @@ class _Search:
                 self._found[done.actions] = Found(done.actions, dict(sorted(done.assumed.items())))
 
     def _holds(self, done: Node) -> bool:
-        """Whether the plan reaches the goal from the start, with all its assumptions made there and no others."""
+        """Whether the plan reaches the goal from the start under exactly its assumptions."""
         start = self._progress.require(self._root, done.assumed) if self._root else None
         end = self._progress.run(start, done.actions) if start else None
         if end is None or len(end.assumed) != len(done.assumed):
@@ -329,16 +329,15 @@ class _Search:
         return any(all(label_of(end.view, p, v) for p, v in goal.items()) for goal in self._goals)
 
 
-class TwoFrontierProposer:
-    """Implements :class:`tape.protocols.Proposer` without a language model.
+class BidirectionalProposer:
+    """Implements :class:`tape.protocols.Proposer` by bidirectional search, without a language model.
 
     Args:
         domain: Declares the predicates.
         limits: Bounds of each search.
-        assumable: What plans may assume where it is unknown; everything by default.
-        actions: The actions that plans from a state may consist of. By default those that are admissible there, which
-            is enough where the same actions are named everywhere; a domain that lists only what can be done at once
-            needs all its actions given here.
+        assumable: What plans may assume if it is unknown; everything by default.
+        actions: The actions that plans from a state may consist of; by default the admissible ones, which is enough if
+            a domain lists all its actions in every state.
     """
 
     def __init__(
@@ -349,16 +348,16 @@ class TwoFrontierProposer:
         assumable: Assumable | None = None,
     ) -> None:
         self._domain, self._limits, self._actions = domain, limits or Limits(), actions
-        self._predicates = require_predicates(domain, "the two-frontier proposer")
+        self._predicates = require_predicates(domain, "the bidirectional search")
         self._assumable = assumable
 
     def hypotheses(self, state: State, m: int, steps: int | None = None) -> list[Found]:
-        """At most ``m`` plans with what they assume.
+        """At most ``m`` plans with their assumptions.
 
         Args:
             state: Where to start.
             m: Most plans.
-            steps: Most actions, where they are limited.
+            steps: Most actions, if they are limited.
 
         Raises:
             ConfigError: The actions of the domain are open, and none were given.
@@ -366,7 +365,7 @@ class TwoFrontierProposer:
         actions = self._actions(state) if self._actions else self._domain.admissible(state)
         if actions is None:
             raise ConfigError(
-                "the two-frontier proposer needs a list of actions: this domain leaves them open, so pass actions="
+                "the bidirectional search needs a list of actions: this domain leaves them open, so pass actions="
             )
         limits = self._limits
         if steps is not None and steps < limits.length:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from envs.sokoban.domain import SokobanDomain
 from envs.sokoban.simulator import is_solved, replay
-from tape.aec.two_frontier import Found, Label, Limits, TwoFrontierProposer, label, search
+from tape.aec.bidirectional import BidirectionalProposer, Found, Label, Limits, label, search
 from tape.errors import ConfigError
 from tape.protocols import Plan, Proposer
 from tape.protocols.predicates import Assignment, Effects, Predicate
@@ -152,7 +152,7 @@ def test_small_sokoban_levels_are_solved_in_the_fewest_moves() -> None:
         shortest = PlainGame(level).shortest(level.start)
         if shortest is None or shortest > 9:
             continue
-        found = TwoFrontierProposer(SokobanDomain(level), Limits(width=400, length=9)).hypotheses(level.start, 1)
+        found = BidirectionalProposer(SokobanDomain(level), Limits(width=400, length=9)).hypotheses(level.start, 1)
         assert is_solved(level, replay(level, found[0].actions)[-1])
         assert len(found[0].actions) == shortest
         assert not found[0].assumed
@@ -161,7 +161,7 @@ def test_small_sokoban_levels_are_solved_in_the_fewest_moves() -> None:
 
 
 def test_as_a_proposer_it_keeps_to_the_steps_that_remain() -> None:
-    proposer: Proposer = TwoFrontierProposer(CHESTS)
+    proposer: Proposer = BidirectionalProposer(CHESTS)
     starts = [(START, {"steps": 3}), (START, {"steps": 2}), (START, {})]
     enough, too_few, free = asyncio.run(proposer.propose(starts, 2, seed=1))
     assert enough == [Plan(("go a", "open a", "take a")), Plan(("go b", "open b", "take b"))]
@@ -176,8 +176,8 @@ def test_open_actions_have_to_be_given() -> None:
             return None
 
     with pytest.raises(ConfigError, match="needs a list of actions"):
-        TwoFrontierProposer(Open(("a",), "a")).hypotheses(START, 1)
-    assert TwoFrontierProposer(
+        BidirectionalProposer(Open(("a",), "a")).hypotheses(START, 1)
+    assert BidirectionalProposer(
         Open(("a",), "a"), actions=lambda _: [*CHESTS.actions()[:1], "open a", "take a"]
     ).hypotheses(START, 1)
 
