@@ -13,37 +13,34 @@ from hypothesis import strategies as st
 import envs
 from envs.sokoban.generator import generate
 from envs.sokoban.state import is_held_out
-from envs.sokoban.xsb import dumps, parse
+from envs.sokoban.xsb import dumps
 from tests.envs.sokoban.helpers import PlainGame
 from tests.profiles import examples
 
 
-@pytest.mark.parametrize("length", [1, 4, 6, 10, 16])
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_the_optimal_length_is_exact(seed: int, length: int) -> None:
-    level = generate(seed, length)
-    assert PlainGame(level).shortest(level.start) == length
-    assert level.title == f"seed {seed} T*={length}"
-
-
 @pytest.mark.parametrize(
     ("boxes", "rows", "cols", "length"),
-    [(1, 5, 6, 4), (1, 10, 10, (8, 14)), (2, 7, 9, 9), (2, 9, 8, (5, 9)), (3, 6, 7, (6, 10)), (3, 7, 7, 8)],
+    [
+        *((1, 7, 9, length) for length in (1, 4, 6, 10, 16)),
+        (1, 5, 6, 4),
+        (1, 10, 10, (8, 14)),
+        (2, 7, 9, 9),
+        (2, 9, 8, (5, 9)),
+        (3, 6, 7, (6, 10)),
+        (3, 7, 7, 8),
+    ],
 )
 def test_sizes_and_boxes(boxes: int, rows: int, cols: int, length: int | tuple[int, int]) -> None:
-    level = generate(5, length, rows=rows, cols=cols, boxes=boxes)
     low, high = (length, length) if isinstance(length, int) else length
-    assert (level.rows, level.cols, len(level.start.boxes), len(level.goals)) == (rows, cols, boxes, boxes)
-    shortest = PlainGame(level).shortest(level.start)
-    assert shortest is not None
-    assert low <= shortest <= high
-    if boxes > 1:
-        assert not set(level.start.boxes) & set(level.goals)
-
-
-def test_generated_levels_are_valid_xsb() -> None:
-    made = [generate(seed, (3, 9), boxes=1 + seed % 2) for seed in range(6)]
-    assert parse(dumps(made)) == made
+    made = [generate(seed, length, rows=rows, cols=cols, boxes=boxes) for seed in (5, 6, 7)]
+    assert len(set(made)) == 3
+    for seed, level in enumerate(made, 5):
+        assert (level.rows, level.cols, len(level.start.boxes), len(level.goals)) == (rows, cols, boxes, boxes)
+        shortest = PlainGame(level).shortest(level.start)
+        assert shortest is not None
+        assert low <= shortest <= high
+        assert level.title == f"seed {seed} T*={shortest}"
+        assert boxes == 1 or not set(level.start.boxes) & set(level.goals)
 
 
 def test_the_same_seed_gives_the_same_level_in_a_fresh_process() -> None:
@@ -61,10 +58,6 @@ def test_the_same_seed_gives_the_same_level_in_a_fresh_process() -> None:
         for seed in ("1", "2")
     }
     assert seen == {dumps([generate(7, (5, 9), boxes=2)])}
-
-
-def test_other_seeds_give_other_levels() -> None:
-    assert len({generate(seed, 8) for seed in range(20)}) == 20
 
 
 @examples(60)

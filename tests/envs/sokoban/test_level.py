@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import dataclasses
 import pickle
 
-import pytest
 from hypothesis import given
 
 from envs.sokoban.state import Level, State, is_held_out
@@ -24,9 +22,7 @@ def turned(level: Level, flip: bool) -> Level:
 
     def place(cell: int) -> int:
         row, col = divmod(cell, level.cols)
-        if flip:
-            col = level.cols - 1 - col
-        return col * level.rows + (level.rows - 1 - row)
+        return (level.cols - 1 - col if flip else col) * level.rows + level.rows - 1 - row
 
     state = State(place(level.start.player), tuple(sorted(map(place, level.start.boxes))))
     goals = tuple(sorted(map(place, level.goals)))
@@ -43,25 +39,14 @@ def images(level: Level) -> list[Level]:
     return found
 
 
-def test_a_level_cannot_be_changed() -> None:
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        LEVEL.rows = 3  # type: ignore[misc]
-    with pytest.raises(AttributeError):
-        LEVEL.start.player = 3  # type: ignore[misc]
-
-
 def test_levels_are_values() -> None:
     again = pickle.loads(pickle.dumps(LEVEL))
     assert again == LEVEL
     assert hash(again) == hash(LEVEL)
     assert len({LEVEL, again, LEVEL.with_start(LEVEL.start, "another title")}) == 1
-    assert LEVEL.with_start(State(10, LEVEL.start.boxes)) != LEVEL
-
-
-def test_with_start_keeps_the_board_and_the_title() -> None:
     moved = LEVEL.with_start(State(10, (12,)))
-    assert (moved.walls, moved.goals, moved.title) == (LEVEL.walls, LEVEL.goals, LEVEL.title)
-    assert moved.board_hash == LEVEL.board_hash
+    assert moved != LEVEL
+    assert (moved.title, moved.board_hash) == (LEVEL.title, LEVEL.board_hash)
 
 
 def test_only_walls_off_the_border_are_inner_walls() -> None:

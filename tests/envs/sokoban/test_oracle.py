@@ -50,18 +50,14 @@ def check_against_plain_search(level: Level, asked: Oracle) -> None:
         assert asked.viable(level.start, remaining) is (expected is not None and expected <= remaining)
 
 
+@pytest.mark.parametrize("tables", [True, False])
 @examples(120)
 @given(levels(max_side=6, max_boxes=3))
-def test_search_agrees_with_plain_search(level: Level) -> None:
-    fresh = Oracle(level)
-    fresh._table = lambda boxes: None  # type: ignore[method-assign]
-    check_against_plain_search(level, fresh)
-
-
-@examples(60)
-@given(levels(max_side=6, max_boxes=2))
-def test_tables_agree_with_plain_search(level: Level) -> None:
-    check_against_plain_search(level, Oracle(level))
+def test_answers_agree_with_plain_search(tables: bool, level: Level) -> None:
+    asked = Oracle(level)
+    if not tables:
+        asked._table = lambda boxes: None  # type: ignore[method-assign]
+    check_against_plain_search(level, asked)
 
 
 def test_search_agrees_with_the_table_on_larger_boards(no_tables: None) -> None:
@@ -94,18 +90,13 @@ def test_the_bound_never_exceeds_the_cost_and_falls_by_at_most_one(level: Level)
 
 
 @examples(200)
-@given(st.integers(1, 4), st.integers(0, 2), st.data())
+@given(st.integers(2, 4), st.integers(-1, 2), st.data())
 def test_the_assignment_is_the_cheapest_permutation(rows: int, spare: int, data: st.DataObject) -> None:
     cost = st.one_of(st.integers(0, 9), st.just(FORBIDDEN))
     costs = [[data.draw(cost) for _ in range(rows + spare)] for _ in range(rows)]
-    best = min(
-        sum(costs[i][j] for i, j in enumerate(chosen)) for chosen in itertools.permutations(range(rows + spare), rows)
-    )
+    ways = itertools.permutations(range(rows + spare), rows)
+    best = min((sum(costs[i][j] for i, j in enumerate(chosen)) for chosen in ways), default=FORBIDDEN)
     assert min_assignment(costs) == (None if best >= FORBIDDEN else best)
-
-
-def test_more_rows_than_columns_have_no_assignment() -> None:
-    assert min_assignment([[1], [2]]) is None
 
 
 @pytest.mark.parametrize(
@@ -203,9 +194,8 @@ def test_the_limit_is_an_error_and_never_an_answer(no_tables: None) -> None:
 
 
 def test_too_short_a_budget_is_not_taken_for_a_deadlock(no_tables: None) -> None:
-    best = cost_to_go(FOUR, FOUR.start)
+    best, fresh = cost_to_go(FOUR, FOUR.start), Oracle(FOUR)
     assert best is not None
-    fresh = Oracle(FOUR)
     assert not fresh.viable(FOUR.start, best - 1)
     assert fresh.viable(FOUR.start, best)
     assert fresh.cost_to_go(FOUR.start) == best

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -20,16 +21,18 @@ from envs.sokoban.state import ACTIONS, State
 from envs.sokoban.xsb import parse
 from tape.agents.tape import TapeAgent
 from tape.errors import ConfigError, InvalidOutputError, UnknownNameError
-from tape.lm.base import Choice, JsonSchema, Regex, Request
+from tape.lm.base import Choice, Request
 from tape.lm.scripted import ScriptedLM, obeys
-from tape.protocols import Observation
+from tape.protocols import Observation, PromptFormat
 from tests.tape.chat_player import compact_state
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, bundled_tokenizer
 
 TWO = generate(5, 8, boxes=2, rows=8, cols=8)
+COMPACT, CHAT = CompactFormat(SokobanDomain(ROOM)), ChatFormat(SokobanDomain(ROOM))
 
 
 def test_every_prompt_and_answer_is_in_the_vocabulary() -> None:
+    assert len(set(compact.vocabulary())) == len(compact.vocabulary())
     tokenizer = bundled_tokenizer()
     for level in (ROOM, TWO, generate(1, 10), generate(2, 12, rows=10, cols=10)):
         prompt_format = CompactFormat(SokobanDomain(level))
@@ -47,11 +50,6 @@ def test_every_prompt_and_answer_is_in_the_vocabulary() -> None:
             assert len(ids) == len(request.prompt.split())
 
 
-def test_the_vocabulary_has_no_duplicates() -> None:
-    words = compact.vocabulary()
-    assert len(set(words)) == len(words)
-
-
 @given(st.sampled_from(ACTIONS), st.integers(0, 20))
 def test_outcomes_read_back(action: str, seed: int) -> None:
     level = generate(seed, 5)
@@ -65,40 +63,46 @@ def test_outcomes_read_back(action: str, seed: int) -> None:
 @pytest.mark.parametrize("text", ["", " (1,1)", " (1,1) (1,2) (1,3)", " (9,9) (1,1)", " U D", "invalid (1,1)"])
 def test_unreadable_outcomes_are_invalid_output(text: str) -> None:
     with pytest.raises(InvalidOutputError):
-        CompactFormat(SokobanDomain(ROOM)).read_next(ROOM.start, text)
+        COMPACT.read_next(ROOM.start, text)
 
 
-def test_a_plan_keeps_its_readable_beginning() -> None:
-    prompt_format = CompactFormat(SokobanDomain(ROOM))
-    assert prompt_format.read_plan(None, " U D").valid
-    broken = prompt_format.read_plan(None, " U D banana L")
-    assert (broken.actions, broken.valid) == (("U", "D"), False)
-    assert not prompt_format.read_plan(None, "").valid
+@pytest.mark.parametrize(
+    ("prompt_format", "text", "kept"),
+    [
+        (COMPACT, " U D banana L", ("U", "D")),
+        (COMPACT, "", ()),
+        (CHAT, '{"actions": ["right", "right", "le', ("R", "R")),
+        (CHAT, '{"thought": "x", "actions": ["right", "right", "jump", "up"]}', ("R", "R")),
+    ],
+)
+def test_a_plan_keeps_its_readable_beginning(prompt_format: PromptFormat, text: str, kept: tuple[str, ...]) -> None:
+    plan = prompt_format.read_plan(None, text)
+    assert (plan.actions, plan.valid) == (kept, False)
 
 
-def test_a_fixed_action_leaves_no_other_admissible() -> None:
-    for prompt_format in (CompactFormat(SokobanDomain(ROOM)), ChatFormat(SokobanDomain(ROOM))):
-        request = prompt_format.act_request(ROOM.start, {"steps": 5}, "R", ["R", "R"])
-        texts = {
-            CompactFormat: [f" next: push {a} action: {a}" for a in ACTIONS],
-            ChatFormat: [json.dumps({"thought": "so", "action": WORDS[a]}) for a in ACTIONS],
-        }[type(prompt_format)]
-        admitted = [a for a, text in zip(ACTIONS, texts, strict=True) if obeys(request, text)]
-        assert admitted == ["R"]
+def write_compact(action: str) -> str:
+    return f" next: push {action} action: {action}"
 
 
-def test_acting_is_free_without_an_action_and_shows_a_plan_only_where_there_is_one() -> None:
-    for prompt_format, constraint in (
-        (CompactFormat(SokobanDomain(ROOM)), Regex),
-        (ChatFormat(SokobanDomain(ROOM)), JsonSchema),
-    ):
-        alone = prompt_format.act_request(ROOM.start, {"steps": 5}, None, [])
-        hinted = prompt_format.act_request(ROOM.start, {"steps": 5}, None, ["R", "U"])
-        assert isinstance(alone.constraint, constraint)
-        assert alone.constraint == hinted.constraint
-        shown = " R U" if constraint is Regex else "Your plan goes on with right, up:"
-        assert shown in str(hinted.prompt)
-        assert shown not in str(alone.prompt)
+def write_chat(action: str) -> str:
+    return json.dumps({"thought": "so", "action": WORDS[action]})
+
+
+@pytest.mark.parametrize(
+    ("prompt_format", "write", "plan"),
+    [(COMPACT, write_compact, " R U"), (CHAT, write_chat, "Your plan goes on with right, up:")],
+)
+def test_a_fixed_action_leaves_no_other_and_a_plan_only_hints(
+    prompt_format: PromptFormat, write: Callable[[str], str], plan: str
+) -> None:
+    fixed = prompt_format.act_request(ROOM.start, {"steps": 5}, "R", ["R", "R"])
+    assert [action for action in ACTIONS if obeys(fixed, write(action))] == ["R"]
+    alone = prompt_format.act_request(ROOM.start, {"steps": 5}, None, [])
+    hinted = prompt_format.act_request(ROOM.start, {"steps": 5}, None, ["R", "U"])
+    assert all(obeys(alone, write(action)) for action in ACTIONS)
+    assert alone.constraint == hinted.constraint
+    assert plan in str(hinted.prompt)
+    assert plan not in str(alone.prompt)
 
 
 def test_boards_beyond_the_vocabulary_are_refused_at_the_start() -> None:
@@ -166,13 +170,13 @@ def test_malformed_json_is_counted_and_survived(garbage: str) -> None:
 
 
 def test_a_plan_has_at_least_one_move_and_no_more_than_steps() -> None:
-    request = ChatFormat(SokobanDomain(ROOM)).plan_request(ROOM.start, {"steps": 2})
+    request = CHAT.plan_request(ROOM.start, {"steps": 2})
     admitted = [n for n in range(5) if obeys(request, json.dumps({"thought": "", "actions": ["up"] * n}))]
     assert admitted == [1, 2]
 
 
 def test_a_rollout_has_the_outcomes_of_exactly_the_moves_asked_for() -> None:
-    request = ChatFormat(SokobanDomain(ROOM)).rollout_request(ROOM.start, ["U", "R"])
+    request = CHAT.rollout_request(ROOM.start, ["U", "R"])
     assert request is not None
     told = {str(i): outcome(ROOM, ROOM.start, a) for i, a in enumerate("URU", 1)}
     kept = [n for n in range(4) if obeys(request, json.dumps({k: told[k] for k in list(told)[:n]}))]
@@ -183,7 +187,6 @@ def test_a_rollout_has_the_outcomes_of_exactly_the_moves_asked_for() -> None:
 
 @given(st.integers(0, 400), st.integers(1, 3))
 def test_of_a_rollout_that_was_cut_off_the_beginning_is_kept(at: int, indent: int) -> None:
-    prompt_format = ChatFormat(SokobanDomain(ROOM))
     states, told, here = [], {}, ROOM.start
     for number, action in enumerate("UDR", 1):
         told[str(number)] = outcome(ROOM, here, action)
@@ -191,18 +194,11 @@ def test_of_a_rollout_that_was_cut_off_the_beginning_is_kept(at: int, indent: in
         states.append(here)
     text = json.dumps(told, indent=indent)
     try:
-        read = prompt_format.read_rollout(ROOM.start, "UDR", text[:at])
+        read = CHAT.read_rollout(ROOM.start, "UDR", text[:at])
     except InvalidOutputError:
         read = []
     assert read == states[: len(read)]
-    assert len(read) >= sum(text[:at].count(mark) for mark in ("},",))
-
-
-def test_chat_keeps_the_readable_beginning_of_a_plan() -> None:
-    prompt_format = ChatFormat(SokobanDomain(ROOM))
-    for text in ('{"actions": ["right", "right", "le', '{"thought": "x", "actions": ["right", "right", "jump", "up"]}'):
-        cut = prompt_format.read_plan(None, text)
-        assert (cut.actions, cut.valid) == (("R", "R"), False)
+    assert len(read) >= text[:at].count("},")
 
 
 def test_a_chat_rollout_that_stops_too_early_is_counted() -> None:
@@ -216,22 +212,14 @@ def test_a_chat_rollout_that_stops_too_early_is_counted() -> None:
 
 
 def test_chat_answers_about_cells_off_the_board_are_invalid_output() -> None:
-    prompt_format = ChatFormat(SokobanDomain(ROOM))
     good = outcome(ROOM, ROOM.start, "U")
     with pytest.raises(InvalidOutputError):
-        prompt_format.read_next(ROOM.start, json.dumps(good | {"player": "(99,0)"}))
-    assert prompt_format.read_next(ROOM.start, json.dumps(good | {"meets": "wall"})) is None
-    assert prompt_format.read_next(ROOM.start, json.dumps(good)) == step(ROOM, ROOM.start, "U")
+        CHAT.read_next(ROOM.start, json.dumps(good | {"player": "(99,0)"}))
+    assert CHAT.read_next(ROOM.start, json.dumps(good | {"meets": "wall"})) is None
+    assert CHAT.read_next(ROOM.start, json.dumps(good)) == step(ROOM, ROOM.start, "U")
     lost = {"1": good, "2": good | {"move": "down", "player": "(99,3)"}}
-    [state] = prompt_format.read_rollout(ROOM.start, ["U", "D", "U"], json.dumps(lost))
+    [state] = CHAT.read_rollout(ROOM.start, ["U", "D", "U"], json.dumps(lost))
     assert isinstance(state, State)
-
-
-def test_scripted_models_can_be_held_to_their_constraints() -> None:
-    strict = ScriptedLM(["banana"], prompt_format="compact", obey=True)
-    result = TapeAgent(strict).run(SokobanEnvironment(ROOM, 5))
-    assert result.end_state == "model_error"
-    assert "breaks the constraint" in result.detail
 
 
 def test_the_environment_refuses_unknown_actions() -> None:
