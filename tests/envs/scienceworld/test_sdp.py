@@ -6,7 +6,7 @@ import pytest
 from envs.scienceworld import changes, prompts
 from envs.scienceworld.changes import target_of
 from envs.scienceworld.domain import ScienceWorldDomain
-from envs.scienceworld.sdp import CAPS, ScienceAdapter, credit, rejected
+from envs.scienceworld.sdp import ScienceAdapter, credit, rejected
 from envs.scienceworld.simulated.model import open_simulated
 from tape.budget import Budget, Ledger
 from tape.engine.context import RoleContext
@@ -14,14 +14,14 @@ from tape.engine.settings import TapeConfig
 from tape.lm.accounting import AccountedLM
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Observation
-from tape.sdp.adapter import Caps, Tools
+from tape.sdp.adapter import Tools
 from tape.sdp.agent import SdpAgent
 from tape.sdp.events import ConcludedEvent, ValidatedEvent
 from tape.sdp.operators import Outcome
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.seeds import derive
 from tape.trace import TraceWriter
-from tests.envs.scienceworld.recorded import recorded, states
+from tests.envs.scienceworld.recorded import states
 
 REFUSED = "No known action matches that input."
 POT = target_of("The agent's inventory contains the metal pot")
@@ -53,10 +53,6 @@ def path():
     return states("boil")
 
 
-def test_the_caps_are_those_of_table_8(path):
-    assert ScienceAdapter(path[0].task).caps == CAPS == Caps(30, 5, 500)
-
-
 def test_shortcut_1_completion_certifies_all_that_is_left(path):
     found = judge((HEATED, POT, changes.GOAL), path[-2], path[-1], completed=True)
     assert found.k == 3
@@ -82,21 +78,13 @@ def test_typed_predicates_are_checked_and_no_model_is_asked(path):
     assert (found.k, found.checks[0].how, found.checks[0].holds) == (0, "deterministic", False)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The metal pot is in a liquid state",
-        "The agent is at the stove",
-        "The agent's inventory is empty",
-        "The fridge contains nothing",
-    ],
-)
-def test_what_descriptions_leave_open_is_judged_by_the_model_and_flagged(text, path):
-    found = judge((target_of(text), changes.GOAL), path[4], path[5], script=[verdict(1)])
-    assert [(check.holds, check.how) for check in found.checks] == [(True, "lm"), (False, "deterministic")]
+LEFT_OPEN = ("metal pot is in a liquid state", "agent is at the stove", "agent's inventory is empty")
 
 
-def test_other_predicates_are_judged_by_the_model_up_to_the_goal(path):
+def test_what_descriptions_leave_open_is_judged_by_the_model_up_to_the_goal(path):
+    for text in (*LEFT_OPEN, "fridge contains nothing"):
+        found = judge((target_of(f"The {text}"), changes.GOAL), path[4], path[5], script=[verdict(1)])
+        assert [(check.holds, check.how) for check in found.checks] == [(True, "lm"), (False, "deterministic")]
     found = judge((HEATED, HEATED, changes.GOAL), path[4], path[5], script=[verdict(2)])
     assert found.k == 2
     assert [check.how for check in found.checks] == ["lm", "lm", "deterministic"]
@@ -190,4 +178,3 @@ def test_an_episode_keeps_its_caps_and_its_trace_tells_by_what_was_judged(errors
         assert result.end_state == "success"
         hows = {check.how for event in seen for check in event.checks if check.holds}
         assert hows == {"deterministic", "lm", "completion"}
-    assert recorded()["boil"]["variation"] == 0

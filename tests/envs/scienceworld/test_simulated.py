@@ -120,13 +120,6 @@ def test_predictions_on_the_gold_path_are_exact_without_errors():
         assert said.score == after.score
 
 
-def test_it_goes_on_from_where_the_history_has_got_to():
-    steps = gold_path("boil", 0, "easy")
-    done = [step.action for step in steps]
-    for count in range(len(steps) + 1):
-        assert steps[position(steps, tuple(done[:count])) :] == steps[count:]
-
-
 @given(st.lists(st.sampled_from(["wait1", "look in fridge", "eat orange", "go to workshop"]), max_size=6), st.data())
 def test_detours_do_not_lead_it_astray(detours, data):
     steps = gold_path("boil", 0, "easy")

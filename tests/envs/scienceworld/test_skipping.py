@@ -65,13 +65,13 @@ def test_an_answer_is_needed_where_the_world_asks_and_else_needs_nothing() -> No
     actions = ["0", "pick up metal pot"]
     answered = then(moved, "0")
     path = [moved, answered, then(answered, actions[1], gone=[POT], carry=["a thermometer", POT])]
-    assert PathNeeds(DOMAIN).still_good(path, replace(moved, waited=7), actions)
-    assert PathNeeds(DOMAIN).still_good(path, replace(moved, choices=ASKED.choices), actions)
-    gone = replace(moved, look=KITCHEN.replace(f"\t{POT}\n", ""))
-    assert not PathNeeds(DOMAIN).still_good(path, gone, actions)
+    asked, still_good = replace(moved, choices=ASKED.choices), PathNeeds(DOMAIN).still_good
+    assert still_good(path, replace(moved, waited=7), actions)
+    assert still_good(path, asked, actions)
+    assert not still_good(path, replace(moved, look=KITCHEN.replace(f"\t{POT}\n", "")), actions)
     earned = [moved, *(replace(state, score=5) for state in path[1:])]
-    assert not PathNeeds(DOMAIN).still_good(earned, moved, actions)  # what it was to bring is not there
-    assert PathNeeds(DOMAIN).still_good(earned, replace(moved, choices=ASKED.choices), actions)  # it may still come
+    assert not still_good(earned, moved, actions)  # what it was to bring is not there
+    assert still_good(earned, asked, actions)  # it may still come
 
 
 def answer(command: str, *, valid: bool = True, room: str = "kitchen", **more: object) -> str:
