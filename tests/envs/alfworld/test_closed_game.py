@@ -25,85 +25,27 @@ GAME: dict[str, Any] = json.loads(game_text(draw_house(random.Random("closed"), 
 
 EXPRESSIONS = (
     "__import__('os').system('touch MARK') or ''",
-    "open('MARK', 'w')",
-    "open('MARK')",
     "exec('open(chr(77), chr(119))')",
-    "eval('1')",
-    "().__class__.__base__.__subclasses__()",
-    "r.__class__",
-    "r.__class__.__init__.__globals__",
-    "r.name.__class__",
-    "r.name.format",
-    "r.name.upper()",
-    "r.serialize()",
-    "r._hidden",
-    "r.desc",
-    "r . name",
-    "r.name.id",
-    "__builtins__",
-    "__name__",
-    "print",
-    "exit",
-    "context",
-    "self",
-    "self.context",
-    "lambda: 1",
     "(lambda: open('MARK', 'w'))()",
-    "[x for x in (1,)]",
-    "(x for x in (1,))",
-    "r if r else o",
-    "r and o",
-    "not r",
-    "r.name or",
-    "or r.name",
-    "r.name + 1",
-    "r.name + 'a' * 99999999",
-    "r.name or 'text' + r",
-    "'text'",
-    "'%s' % r",
-    "r['name']",
-    "r.name[0]",
-    "r:=1",
-    "f'{r}'",
-    "b'x'",
-    "r.name + '\\x41'",
-    "r.name + '\\n'",
-    "r.name + 'it''s'",
-    'r.name + "x"',
-    "r.n\u0430me",
-    "\uff52.name",
-    "r.\u210dame",
-    "r\u2024name",
-    "r.name\u200b",
-    "r.name\x00",
-    "r.name\n+ o.name",
-    "r.name # or o.name",
-    "r;o",
-    "r,o",
-    "*r",
-    "...",
-    "1",
-    "None",
-    "True or r.name",
-    "9**9**9**9",
-    "r" * 100_000,
-    " or ".join(["r.name"] * 50_000),
-    "(" * 50_000,
-    "-" * 50_000 + "1",
-    "",
-    " ",
-    "{r.name}",
-    "r.name!r",
-    "r.name:>99999999",
-    "0",
-    "#state(r)# or r",
+    "().__class__.__base__.__subclasses__()",
+    "r.__class__.__init__.__globals__",
+    *("open('MARK', 'w')", "open('MARK')", "eval('1')", "lambda: 1", "[x for x in (1,)]", "(x for x in (1,))"),
+    *("r.__class__", "r.name.__class__", "r.name.format", "r.name.upper()", "r.serialize()", "r._hidden", "r.desc"),
+    *("__builtins__", "__name__", "print", "exit", "context", "self", "self.context", "r . name", "r.name.id"),
+    *("r if r else o", "r and o", "not r", "r.name or", "or r.name", "r.name + 1", "r.name or 'text' + r", "'text'"),
+    *("r.name + 'a' * 99999999", "'%s' % r", "r['name']", "r.name[0]", "r:=1", "f'{r}'", "b'x'", "9**9**9**9"),
+    *("r.name + '\\x41'", "r.name + '\\n'", "r.name + 'it''s'", 'r.name + "x"', "r.name\n+ o.name"),
+    *("r.n\u0430me", "\uff52.name", "r.\u210dame", "r\u2024name", "r.name\u200b", "r.name\x00"),
+    *("r;o", "r,o", "*r", "...", "1", "0", "", " ", "None", "True or r.name", "r.name # or o.name"),
+    *("{r.name}", "r.name!r", "r.name:>99999999", "#state(r)# or r"),
+    *("r" * 100_000, " or ".join(["r.name"] * 50_000), "(" * 50_000, "-" * 50_000 + "1"),
 )
 
 
 def _with_text(text: str) -> str:
     """A game whose first sentence has a text."""
-    said = json.dumps(text)[1:-1]
-    return json.dumps({**GAME, "grammar": GAME["grammar"].replace("-= Welcome", f"{said} -= Welcome")})
+    written = json.dumps(text)[1:-1]
+    return json.dumps({**GAME, "grammar": GAME["grammar"].replace("-= Welcome", f"{written} -= Welcome")})
 
 
 def _with_command(text: str) -> str:
@@ -127,11 +69,8 @@ def test_what_is_no_form_of_an_expression_is_refused(expression: str, tmp_path: 
 def test_neither_engine_is_given_what_was_refused(fast: bool, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     payload = "{__import__('os').system('touch " + str(mark) + "') or ''}"
-    for game in (
-        _with_text(payload),
-        _with_command(payload),
-        _with_text(payload).replace("__import__", "\\u005f_import__"),
-    ):
+    escaped = _with_text(payload).replace("__import__", "\\u005f_import__")
+    for game in (_with_text(payload), _with_command(payload), escaped):
         with pytest.raises(GameError, match=r"expression .*__import__.* is refused"):
             TextWorldGame(game, fast=fast)
     assert not mark.exists()
@@ -144,26 +83,14 @@ def test_the_engines_take_checked_games_alone(fast: bool) -> None:
 
     engine = fast_textworld.FastEnv() if fast else fast_textworld.StockEnv()
     with pytest.raises((TypeError, AttributeError)):
-        engine.load(
-            {"pddl_domain": GAME["pddl_domain"], "grammar": GAME["grammar"], "pddl_problem": GAME["pddl_problem"]}
-        )
+        engine.load({part: GAME[part] for part in ("pddl_domain", "grammar", "pddl_problem")})
 
 
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "r",
-        "r.name",
-        "o2.indefinite",
-        "r.name or r.id",
-        "o.indefinite + ' ' + o.name",
-        "r.name + ' (closed)'",
-        "a.id+b.id",
-    ],
-)
-def test_what_games_say_is_taken(expression: str) -> None:
-    check_expression(expression, "a game")
-    assert read_game_data(_with_text("{" + expression + "}"))
+def test_what_games_write_is_taken() -> None:
+    plain = ("r", "r.name", "o2.indefinite", "r.name or r.id")
+    for expression in (*plain, "o.indefinite + ' ' + o.name", "r.name + ' (closed)'", "a.id+b.id"):
+        check_expression(expression, "a game")
+        assert read_game_data(_with_text("{" + expression + "}"))
 
 
 def _closed(expression: str) -> bool:
@@ -184,12 +111,11 @@ def test_whatever_is_taken_only_looks_up(expression: str) -> None:
     assert _closed(expression)
 
 
+_PARTS = ("r.name", "print", "//", "{r.name}", "{print}", "#a#", " or ")
+
+
 @needs_engine
-@given(
-    st.lists(
-        st.sampled_from([*"{}[]#|;/ \n\t'", "r.name", "print", "//", "{r.name}", "{print}", "#a#", " or "]), max_size=12
-    )
-)
+@given(st.lists(st.sampled_from([*"{}[]#|;/ \n\t'", *_PARTS]), max_size=12))
 @examples(150)
 def test_the_engine_finds_no_expression_that_was_not_checked(parts: list[str]) -> None:
     """Its parser skips comments and stops where it understands nothing; it must not find more than the check."""
@@ -219,7 +145,7 @@ def _rules(**rules: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("grammar", "said"),
+    ("grammar", "message"),
     [
         (_rules(a="#b#", b="x #a#"), "leads? back to itself"),
         (_rules(a="#a#"), "leads? back to itself"),
@@ -243,8 +169,8 @@ def _rules(**rules: str) -> str:
         ("x" * 300_000, "characters"),
     ],
 )
-def test_other_grammars_are_refused_with_the_reason(grammar: str, said: str) -> None:
-    with pytest.raises(GameError, match=rf"mine\.json: the grammar.*(?:{said})"):
+def test_other_grammars_are_refused_with_the_reason(grammar: str, message: str) -> None:
+    with pytest.raises(GameError, match=rf"mine\.json: the grammar.*(?:{message})"):
         check_grammar(grammar, "mine.json")
 
 
@@ -263,8 +189,22 @@ def _wide(count: int) -> str:
     return f"(define (problem p) (:domain household) (:objects {objects} - item) (:init) (:goal ()))"
 
 
+def _effect(text: str) -> str:
+    """The domain with another effect of looking."""
+    return DOMAIN.replace(":effect (checked ?l)", text)
+
+
+def _goal(text: str) -> str:
+    """The problem with more in its goal."""
+    return PROBLEM.replace("(:goal", f"(:goal {text}")
+
+
+_NINE = " ".join(f"?p{i}" for i in range(9))
+_ACTIONS = "".join(f"(:action a{i} :effect (p))" for i in range(60))
+
+
 @pytest.mark.parametrize(
-    ("domain", "problem", "said"),
+    ("domain", "problem", "message"),
     [
         (DOMAIN.rstrip()[:-1] + _WIDE, _wide(20), "ways to fill"),
         (DOMAIN, _wide(5000), "5003 objects"),
@@ -277,43 +217,27 @@ def _wide(count: int) -> str:
         (DOMAIN, PROBLEM.replace("agent1", "agent\u0131"), "has the word"),
         (DOMAIN, PROBLEM.replace("(:init", "(:include"), "':include'"),
         (DOMAIN, "x" * 1_100_000, "characters"),
-        (DOMAIN, PROBLEM.replace("(:goal", "(:goal (forall (?x - item) (checked ?x))"), "forall"),
+        (DOMAIN, _goal("(forall (?x - item) (checked ?x))"), "forall"),
         (DOMAIN, "(define (domain household))", r"define \(problem"),
-        (DOMAIN, PROBLEM.replace("(:goal", "(:goal (or " + "(holds agent1 x) " * 40 + ")"), "alternatives"),
-        (DOMAIN, PROBLEM.replace("(:goal", "(:goal (and " + "(holds agent1 x) " * 200 + ")"), "400 words"),
-        (DOMAIN, PROBLEM.replace("(:goal", "(:goal" + "(or (checked x) (checked y))" * 6), "alternatives"),
+        (DOMAIN, _goal("(or " + "(holds agent1 x) " * 40 + ")"), "alternatives"),
+        (DOMAIN, _goal("(and " + "(holds agent1 x) " * 200 + ")"), "400 words"),
+        (DOMAIN, _goal("(or (checked x) (checked y))" * 6), "alternatives"),
         (DOMAIN.replace("(:predicates", "(:derived (p) (q)) (:predicates"), PROBLEM, "':derived'"),
-        (
-            DOMAIN.replace(
-                "(?a - agent ?l - location)\n    :pre", f"({' '.join(f'?p{i}' for i in range(9))})\n    :pre"
-            ),
-            PROBLEM,
-            "9 parameters",
-        ),
-        (DOMAIN.replace(":effect (checked ?l)", ":effect (forall (?x) (checked ?x))"), PROBLEM, "refused"),
+        (DOMAIN.replace("(?a - agent ?l - location)\n    :pre", f"({_NINE})\n    :pre"), PROBLEM, "9 parameters"),
+        (_effect(":effect (forall (?x) (checked ?x))"), PROBLEM, "refused"),
         (DOMAIN.replace("(:action look", "(:action look look"), PROBLEM, "malformed"),
-        (DOMAIN.replace(":effect (checked ?l)", ""), PROBLEM, "malformed"),
-        (DOMAIN.replace(":effect (checked ?l)", f":effect (and {'(checked ?l)' * 500})"), PROBLEM, "400 words"),
-        (
-            DOMAIN.replace(
-                "(:action look", "".join(f"(:action a{i} :effect (p))" for i in range(60)) + "(:action look"
-            ),
-            PROBLEM,
-            "one too many",
-        ),
+        (_effect(""), PROBLEM, "malformed"),
+        (_effect(f":effect (and {'(checked ?l)' * 500})"), PROBLEM, "400 words"),
+        (DOMAIN.replace("(:action look", f"{_ACTIONS}(:action look"), PROBLEM, "one too many"),
         # The compiled library ends the process at a number that it cannot hold.
-        (
-            DOMAIN.replace(":effect (checked ?l)", ":effect (increase (total-cost) 99999999999)"),
-            PROBLEM,
-            "cost .* refused",
-        ),
-        (DOMAIN.replace(":effect (checked ?l)", ":effect (increase (total-cost) -1)"), PROBLEM, "'-1'"),
+        (_effect(":effect (increase (total-cost) 99999999999)"), PROBLEM, "cost .* refused"),
+        (_effect(":effect (increase (total-cost) -1)"), PROBLEM, "'-1'"),
         (DOMAIN, PROBLEM.replace("(:init", "(:init (= (total-cost) 99999999999)"), "refused"),
         (DOMAIN, PROBLEM.replace("(:init", "(:init (not (holds agent1 x))"), "refused"),
     ],
 )
-def test_other_pddl_is_refused_with_the_reason(domain: str, problem: str, said: str) -> None:
-    with pytest.raises(GameError, match=rf"mine\.json: the PDDL .*(?:{said})"):
+def test_other_pddl_is_refused_with_the_reason(domain: str, problem: str, message: str) -> None:
+    with pytest.raises(GameError, match=rf"mine\.json: the PDDL .*(?:{message})"):
         check_pddl(domain, problem, "mine.json")
 
 
@@ -368,8 +292,6 @@ def test_what_only_shows_in_play_is_an_error_of_the_game() -> None:
 @needs_engine
 def test_a_condition_that_asks_for_everything_of_everything_ends() -> None:
     query = " & ".join(f"canContain(r{i}:rtype, o{i}:otype)".lower() for i in range(6))
-    with (
-        TextWorldGame(_with_text("[{r1.name | " + query + "}]")) as game,
-        pytest.raises(GameError, match="go through more than"),
-    ):
+    game = TextWorldGame(_with_text(f"[{{r1.name | {query}}}]"))
+    with game, pytest.raises(GameError, match="go through more than"):
         game.reset()

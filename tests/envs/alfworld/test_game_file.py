@@ -19,6 +19,7 @@ from envs.alfworld.game.generator import draw_house
 from envs.alfworld.game.goal import TASK_TYPES, Goal
 from envs.alfworld.game.house import House
 from envs.alfworld.game.oracle import shortest
+from envs.alfworld.game.textworld_game import TextWorldGame
 from tests.envs.alfworld.helpers import all_games, busy, needs_engine, needs_given, started
 from tests.profiles import examples, parts
 
@@ -28,17 +29,22 @@ def _drawn(seed: object, size: float = 0.3) -> House:
     return draw_house(rng, rng.choice(TASK_TYPES), size)
 
 
+def _holds(game: TextWorldGame, house: House) -> None:
+    """The engine has the things of a household where they are."""
+    facts = game.facts()
+    assert {f[1:] for f in facts if f[0] == "in"} == set(house.inside)
+    assert {f[1] for f in facts if f[0] == "openable"} == {r.name for r in house.receptacles if r.openable}
+
+
 def _is_what_the_engine_holds(text: str, house: House) -> None:
     with started(text) as game:
         view = game.reset()
-        facts = game.facts()
+        _holds(game, house)
+        assert {f[0] for f in game.facts()} == {"in", "openable"}
     listed = re.search(r"you see (.*)\.\n\nYour task is to: (.*)\.$", view.text)
     assert listed
     assert sorted(listed[1].replace("and ", "").split(", ")) == sorted(r.name for r in house.receptacles)
     assert listed[2] == house.goal.sentence()
-    assert {f[1:] for f in facts if f[0] == "in"} == set(house.inside)
-    assert {f[1] for f in facts if f[0] == "openable"} == {r.name for r in house.receptacles if r.openable}
-    assert not [f for f in facts if f[0] not in ("in", "openable")]
 
 
 @given(st.integers(0, 10_000))
@@ -49,16 +55,9 @@ def test_a_written_household_reads_the_same(seed: int) -> None:
 
 
 @needs_engine
-@pytest.mark.parametrize("seed", range(3))
-def test_the_engine_has_the_household_that_was_written(seed: int) -> None:
-    _is_what_the_engine_holds(game_text(_drawn(seed)), _drawn(seed))
-
-
-@needs_engine
 @pytest.mark.slow
 @parts(12)
-def test_the_engine_has_many_households_that_were_written(part: slice) -> None:
-    """And shortest plans of more than sixty win."""
+def test_the_engine_has_the_games_that_were_written_and_shortest_plans_win(part: slice) -> None:
     for seed in range(66)[part]:
         house = _drawn(f"many:{seed}", 0.1 + 0.002 * seed)
         text = game_text(house)
@@ -74,9 +73,8 @@ def test_the_engine_has_many_households_that_were_written(part: slice) -> None:
 def test_official_games_are_read_as_the_engine_shows_them() -> None:
     for game in all_games()[:36:18]:
         with started(game) as engine:
-            view, facts = engine.reset(), engine.facts()
-        assert {f[1:] for f in facts if f[0] == "in"} == set(game.house.inside)
-        assert {f[1] for f in facts if f[0] == "openable"} == {r.name for r in game.house.receptacles if r.openable}
+            view = engine.reset()
+            _holds(engine, game.house)
         assert {f"go to {r.name}" for r in game.house.receptacles} <= set(view.admissible)
 
 
@@ -128,46 +126,48 @@ def test_names_are_those_of_alfworld(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert entity_names(identifiers) == {i: theirs.demangle_alfred_name(i) for i in identifiers}
 
 
-def test_gaps_in_numbers_are_kept() -> None:
+def test_gaps_in_numbers_are_kept_and_odd_names_refused() -> None:
     house = _drawn("gap")
     name = house.inside[0][0]
     renamed = f"{name.split()[0]} 7"
     inside = sorted(((renamed if o == name else o), r) for o, r in house.inside)
     changed = replace(house, inside=tuple(inside))
     assert sorted(read_house(game_text(changed)).inside) == inside
+    with pytest.raises(GameError, match="not a kind and a number"):
+        game_text(replace(house, inside=(*house.inside, ("Golden Egg", house.receptacles[0].name))))
+
+
+GAME = json.loads(game_text(draw_house(random.Random(2), "pick_two_obj_and_place", 0.2)))
+GRAMMAR, PROBLEM = GAME["grammar"], GAME["pddl_problem"]
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("part", "value", "message"),
     [
-        (lambda g: "{" + json.dumps(g), "no JSON"),
-        (lambda g: json.dumps({k: v for k, v in g.items() if k != "grammar"}), "'grammar'"),
-        (lambda g: json.dumps({k: v for k, v in g.items() if k != "solvable"}), "'solvable'"),
-        (lambda g: json.dumps({**g, "pddl_problem": 3}), "'pddl_problem'"),
-        (lambda g: json.dumps({**g, "solvable": False}), "not solvable"),
-        (lambda g: json.dumps({**g, "pddl_problem": g["pddl_problem"][:-9]}), "cut off"),
-        (lambda g: json.dumps({**g, "pddl_problem": g["pddl_problem"] + ")"}), "too many"),
-        (lambda g: json.dumps({**g, "pddl_problem": "(define (problem p) (:init))"}), "no :goal"),
-        (lambda g: json.dumps({**g, "grammar": g["grammar"].replace('"task"', '"other"')}), "no sentence"),
-        (lambda g: json.dumps({**g, "grammar": g["grammar"].replace("task is to: ", "task is to: juggle ")}), "juggle"),
-        (
-            lambda g: json.dumps({**g, "grammar": re.sub(r"(is to: )[^.]*", r"\1put a mug in shelf", g["grammar"])}),
-            "mug",
-        ),
+        ("grammar", None, "'grammar'"),
+        ("solvable", None, "'solvable'"),
+        ("pddl_problem", 3, "'pddl_problem'"),
+        ("solvable", False, "not solvable"),
+        ("pddl_problem", PROBLEM[:-9], "cut off"),
+        ("pddl_problem", PROBLEM + ")", "too many"),
+        ("pddl_problem", "(define (problem p) (:init))", "no :goal"),
+        ("grammar", GRAMMAR.replace('"task"', '"other"'), "no sentence"),
+        ("grammar", GRAMMAR.replace("task is to: ", "task is to: juggle "), "juggle"),
+        ("grammar", re.sub(r"(is to: )[^.]*", r"\1put a mug in shelf", GRAMMAR), "mug"),
     ],
 )
-def test_broken_games_say_what_is_wrong_and_where(change: object, message: str, tmp_path: Path) -> None:
-    game = json.loads(game_text(draw_house(random.Random(2), "pick_two_obj_and_place", 0.2)))
+def test_errors_of_games_name_the_problem_and_the_file(part: str, value: object, message: str, tmp_path: Path) -> None:
     path = tmp_path / "game.tw-pddl"
-    path.write_text(change(game))  # type: ignore[operator]
+    path.write_text(json.dumps({k: v for k, v in {**GAME, part: value}.items() if v is not None}))
     with pytest.raises(GameError, match=re.escape(str(path))) as caught:
         read_house(path)
     assert message in str(caught.value)
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(GameError, match=r"nowhere\.tw-pddl"):
-        read_house(tmp_path / "nowhere.tw-pddl")
+    path.write_text("{" + json.dumps(GAME))
+    with pytest.raises(GameError, match=r"game\.tw-pddl.*no JSON"):
+        read_house(path)
+    path.unlink()
+    with pytest.raises(GameError, match=r"game\.tw-pddl"):
+        read_house(path)
 
 
 @pytest.mark.parametrize(
@@ -187,9 +187,3 @@ def test_goals_that_cannot_be_met_are_refused(goal: Goal, message: str) -> None:
     assert any(r.name == "fridge 1" for r in house.receptacles)
     with pytest.raises(GameError, match=message):
         game_text(kitchen)
-
-
-def test_odd_names_are_refused() -> None:
-    house = _drawn("odd")
-    with pytest.raises(GameError, match="not a kind and a number"):
-        game_text(replace(house, inside=(*house.inside, ("Golden Egg", house.receptacles[0].name))))

@@ -20,14 +20,10 @@ from tests.envs.alfworld.helpers import given_folder, needs_given
 
 
 @pytest.mark.parametrize("split", ["packaged", "dev"])
-def test_shipped_sets_come_out_the_same(split: str) -> None:
+def test_shipped_sets_are_as_they_are_made_and_have_ten_games_of_each_type(split: str) -> None:
     file = Path(make_games.__file__).parents[1] / "data" / f"{split}.json"
     assert make_games.set_text(split) == file.read_text(encoding="utf-8")
-    assert len(json.loads(file.read_text(encoding="utf-8"))) == 60
-
-
-def test_shipped_sets_have_ten_games_of_each_type() -> None:
-    games = load_games("packaged")
+    games = load_games(split)
     assert Counter(game.house.goal.task for game in games) == dict.fromkeys(TASK_TYPES, 10)
     assert len({game.name for game in games}) == 60
     assert all(optimal_length(game.house) >= 3 for game in games)
@@ -41,9 +37,10 @@ def test_held_out_are_all_shipped_games() -> None:
     assert draw_house(random.Random(0)).digest() not in held_out()
 
 
-def _write(
-    folder: Path, task: str = "pick_and_place_simple-Mug-None-Desk-1", trial: str = "trial_1", **more: object
-) -> Path:
+_MUG = "pick_and_place_simple-Mug-None-Desk-1"
+
+
+def _write(folder: Path, task: str = _MUG, trial: str = "trial_1", **more: object) -> Path:
     path = folder / task / trial / "game.tw-pddl"
     path.parent.mkdir(parents=True)
     game = json.loads(game_text(draw_house(random.Random(f"{task}{trial}"), None, 0.1)))
@@ -60,14 +57,12 @@ def test_a_split_is_found_from_any_level(tmp_path: Path) -> None:
         load_games("train", root)
 
 
-def test_a_folder_of_ones_own_is_any_split(tmp_path: Path) -> None:
+def test_a_folder_of_ones_own_is_any_split_and_the_variable_names_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _write(tmp_path / "mine")
     assert all(load_games(split, tmp_path / "mine") for split in SPLITS)
-
-
-def test_the_variable_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _write(tmp_path / "train")
-    monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path))
+    monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path / "mine"))
     assert len(load_games("train")) == 1
 
 
@@ -87,25 +82,22 @@ def test_what_cannot_be_played_is_counted(tmp_path: Path) -> None:
     _write(split, "pick_and_place_with_movable_recep-Spoon-Mug-Desk-1")
     _write(split, "pick_heat_then_place_in_recep-AppleSliced-None-Desk-1")
     _write(split, trial="trial_2", solvable=False)
-    odd = json.loads(_write(split, trial="trial_3").read_text())
-    odd["grammar"] = odd["grammar"].replace("Your task is to: ", "Your task is to: please ")
-    (split / "pick_and_place_simple-Mug-None-Desk-1" / "trial_3" / "game.tw-pddl").write_text(json.dumps(odd))
+    odd = _write(split, trial="trial_3")
+    odd.write_text(odd.read_text().replace("Your task is to: ", "Your task is to: please "))
     with pytest.warns(UserWarning, match=r"1 not solvable, 2 of other task types, 1 whose task"):
         assert len(load_games("valid_seen", split)) == 1
 
 
-def test_a_broken_game_is_named(tmp_path: Path) -> None:
+def test_of_broken_games_ten_are_named(tmp_path: Path) -> None:
     path = _write(tmp_path / "train")
     path.write_text("{")
     with pytest.raises(AlfworldError, match=f"1 broken .*{path}"):
         load_games("train", tmp_path)
-    _write(tmp_path / "train", trial="trial_2")
+    right = _write(tmp_path / "train", trial="trial_2")
     with pytest.warns(UserWarning, match=f"1 broken .*{path}"):
         assert len(load_games("train", tmp_path)) == 1
-
-
-def test_of_many_broken_games_ten_are_named(tmp_path: Path) -> None:
-    for number in range(13):
+    right.write_text("{")
+    for number in range(3, 14):
         _write(tmp_path / "train", trial=f"trial_{number}").write_text("{")
     with pytest.raises(AlfworldError, match="and 3 other reasons") as caught:
         load_games("train", tmp_path)

@@ -16,16 +16,9 @@ from tests.envs.alfworld.households import seeds, tasks, world_of
 
 
 @given(seeds, tasks, st.floats(0.0, 1.0))
-def test_the_same_seed_draws_the_same_house(seed: int, task: str, size: float) -> None:
-    first, second = (draw_house(random.Random(f"same:{seed}"), task, size) for _ in range(2))
-    assert first == second
-    assert first.digest() == second.digest()
-    assert first.goal.task == task
-
-
-@given(seeds, tasks, st.floats(0.0, 1.0))
 def test_houses_obey_the_tables_of_kinds(seed: int, task: str, size: float) -> None:
-    house = draw_house(random.Random(f"tables:{seed}"), task, size)
+    house, again = (draw_house(random.Random(f"tables:{seed}"), task, size) for _ in range(2))
+    assert (house, house.digest(), house.goal.task) == (again, again.digest(), task)
     names = [r.name for r in house.receptacles]
     assert len(set(names)) == len(names)
     for receptacle in house.receptacles:

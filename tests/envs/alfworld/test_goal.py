@@ -42,9 +42,3 @@ def test_the_official_templates(sentence: str, task: str, thing: str, target: st
 def test_other_sentences_are_refused_by_name(sentence: str) -> None:
     with pytest.raises(GameError, match="none of the six"):
         read_goal(sentence)
-
-
-def test_what_matters_to_a_goal() -> None:
-    assert Goal(LOOK, "cd", "desklamp").kinds == ("cd", "desklamp")
-    assert (Goal(TWO, "cd", "safe").count, Goal(TWO, "cd", "safe").kinds) == (2, ("cd",))
-    assert Goal("pick_heat_then_place_in_recep", "egg", "fridge").treatment == "heat"
