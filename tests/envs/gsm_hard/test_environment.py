@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from envs.gsm_hard.environment import GsmHardEnvironment, tools
-from envs.gsm_hard.generator import generate, problem_set
+from envs.gsm_hard.environment import GsmHardEnvironment
+from envs.gsm_hard.generator import generate
 from envs.gsm_hard.loader import load
 from envs.gsm_hard.plugin import PLUGIN
 from envs.gsm_hard.problem import Problem, Step
@@ -21,7 +21,6 @@ from tape.agents.tape import TapeAgent
 from tape.budget import Budget
 from tape.cli import main
 from tape.errors import ConfigError, ModelError
-from tape.lm.base import Regex
 from tape.lm.scripted import ScriptedLM, obeys
 from tape.show.progress import one_line
 from tape.tools.calls import call
@@ -132,7 +131,6 @@ def test_nothing_of_a_problem_but_its_words_reaches_the_model() -> None:
     problem = PROBLEMS[0]
     request = format_of(problem).plan_request(ToolState(), {"usd": 12_000})
     assert isinstance(request.prompt, str)
-    assert isinstance(request.constraint, Regex)
     words = request.prompt.split(" got: ")[0].split()
     assert not [word for word in words if any(map(str.isdigit, word)) and not re.fullmatch("n[0-9]+", word)]
     assert "afford: 9 2 0 ->" in request.prompt
@@ -140,22 +138,21 @@ def test_nothing_of_a_problem_but_its_words_reaches_the_model() -> None:
     assert not obeys(request, "answer #1")
 
 
-def test_foreign_texts_are_unsupported_and_say_so() -> None:
+def test_foreign_texts_are_unsupported() -> None:
     with pytest.raises(ModelError, match=r"unsupported: .*general model"):
         ArithmeticLexicon(FOREIGN).task()
-    problem = Problem("f", FOREIGN, 1.0, None, 2)
     model = ScriptedLM([""], prompt_format="tools")
-    result = TapeAgent(model).run(GsmHardEnvironment(problem), budget=Budget.of(steps=5))
-    assert result.end_state == "model_error"
-    assert "unsupported" in result.detail
-    assert (result.steps, model.requests) == (0, [])  # never a canned answer
+    env = GsmHardEnvironment(Problem("f", FOREIGN, 1.0, None, 2))
+    result = TapeAgent(model).run(env, budget=Budget.of(steps=5))
+    assert (result.end_state, result.steps, model.requests) == ("model_error", 0, [])  # never a canned answer
+    line = one_line({"task": "f", "repeat": 0, "result": result.model_dump()})
+    assert line.startswith("f #0: model_error (unsupported: the bundled tool LM reads")
+    assert len(line) < 200
 
 
+@pytest.mark.skipif("TAPE_TEST_DATA" not in os.environ, reason="TAPE_TEST_DATA is not set")
 def test_the_public_file_is_unsupported_by_the_bundled_model() -> None:
-    folder = os.environ.get("TAPE_TEST_DATA")
-    if not folder:
-        pytest.skip("TAPE_TEST_DATA is not set")
-    problems = load(Path(folder) / "gsm_hard" / "gsmhard_even.jsonl")
+    problems = load(Path(os.environ["TAPE_TEST_DATA"]) / "gsm_hard" / "gsmhard_even.jsonl")
     refused = 0
     for problem in problems:
         try:
@@ -178,46 +175,16 @@ def test_the_plugin_makes_tasks_with_budgets() -> None:
         PLUGIN.simulator(PLUGIN.make(tasks[0]))
 
 
-def test_no_development_problem_is_a_test_problem() -> None:
-    dev, test = ({p.text for p in problem_set(name)} for name in ("dev", "test"))
-    assert not dev & test
-
-
-def test_the_command_line_plays_a_file_under_a_budget(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = tmp_path / "two.jsonl"
-    records = [
-        {"input": f"What is {i} and {i}?", "code": "def solution():\n    return 1 + 1", "target": 2.0 * i}
-        for i in (3, 4)
-    ]
-    data.write_text("\n".join(map(json.dumps, records)))
-    replies = tmp_path / "replies.json"
+def test_the_command_line_plays_a_file_under_a_budget(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, replies = tmp_path / "two.jsonl", tmp_path / "replies.json"
+    rows = [{"input": f"What is {i} and {i}?", "code": "1 + 1", "target": 2.0 * i} for i in (3, 4)]
+    data.write_text("\n".join(map(json.dumps, rows)))
     plan = {"calls": [{"tool": "add.exact", "arguments": {"a": 3, "b": 3}}], "answer": "#1"}
     replies.write_text(json.dumps([json.dumps(plan)]))
     args = ["run", "gsm_hard", "--data", str(data), "--budget", "seconds=1.0,usd=0.03", "--agent", "open_loop"]
     assert main([*args, "--model", f"scripted:{replies}", "--out", str(tmp_path / "run")]) == 0
-    said = capsys.readouterr().out
-    assert "two open_loop" in said.replace("| ", "")
-    assert "1/2 solved" in said
-    assert "of 1 s" in said  # what was used of the budget
-    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
-    [group] = summary["groups"]
-    assert group["budget_violations"] == 0
-    assert group["mean_used"]["usd"] == 20_000
-
-
-def test_tools_have_the_docstrings_and_arguments_of_the_operations() -> None:
-    box = tools(PROFILES["priced"])
-    assert len(box.all()) == 18
-    assert list(box.of_kind("factorial")[0].arguments.model_fields) == ["a"]
-    assert "divisor" in box.of_kind("divide")[0].description or "goes into" in box.of_kind("divide")[0].description
-
-
-def test_a_line_of_an_episode_says_what_is_unsupported() -> None:
-    result = TapeAgent(ScriptedLM([""], prompt_format="tools")).run(
-        GsmHardEnvironment(Problem("f", FOREIGN, 1.0, None, 2)), budget=Budget.of(steps=5)
-    )
-    said = one_line({"task": "f", "repeat": 0, "result": result.model_dump()})
-    assert said.startswith("f #0: model_error (unsupported: the bundled tool LM reads")
-    assert len(said) < 200
+    printed = capsys.readouterr().out
+    assert "1/2 solved" in printed
+    assert "of 1 s" in printed  # what was used of the budget
+    [group] = json.loads((tmp_path / "run" / "summary.json").read_text())["groups"]
+    assert (group["budget_violations"], group["mean_used"]["usd"]) == (0, 20_000)

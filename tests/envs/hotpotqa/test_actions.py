@@ -18,10 +18,9 @@ def test_findings_are_read_as_they_were_written(hop: int, finding: str, title: s
     assert read(write(made)) == made
 
 
-@given(WORDS.filter(bool))
-def test_queries_and_answers_are_read_as_they_were_written(text: str) -> None:
-    assert read(write(Search(text))) == Search(text)
-    assert read(write(Answer(text))) == Answer(text)
+@given(st.sampled_from([Search, Answer]), WORDS.filter(bool))
+def test_queries_and_answers_are_read_as_they_were_written(kind: type[Search | Answer], text: str) -> None:
+    assert read(write(kind(text))) == kind(text)
 
 
 def test_the_hop_may_be_left_out_and_extra_fields_are_ignored() -> None:
@@ -31,7 +30,7 @@ def test_the_hop_may_be_left_out_and_extra_fields_are_ignored() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("look: around", "an action is search"),
         ("search:", "an action is search"),
@@ -40,14 +39,11 @@ def test_the_hop_may_be_left_out_and_extra_fields_are_ignored() -> None:
         ('find: {"finding": 3}', "are texts"),
         ('find: {"hop": 0}', "number from 1"),
         ('find: {"hop": 1' + "0" * 200 + "}", "number from 1"),
-        ("find: " + "[" * 1900, "nested deeper"),
-        ("find: " + "9" * 1900, "digits"),
-        ('find: {"finding": "\\ud800"}', "half of a surrogate pair"),
         ('find: {"hop": NaN}', "NaN is no number"),
         ('find: {"hop": true}', "number from 1"),
         ("answer: " + "x" * 3000, "at most 2000"),
     ],
 )
-def test_what_is_no_action_is_said(text: str, said: str) -> None:
-    with pytest.raises(HotpotError, match=said):
+def test_what_is_no_action_is_refused(text: str, message: str) -> None:
+    with pytest.raises(HotpotError, match=message):
         read(text)

@@ -7,25 +7,25 @@ from typing import Any
 
 import pytest
 
-from envs.hotpotqa import prompts
 from envs.hotpotqa.actions import Answer, Find, Finish, Parsed, Search, read, write
 from envs.hotpotqa.environment import HotpotEnvironment
 from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.operators import ending, hop_target
 from envs.hotpotqa.paragraphs import with_distractors
-from envs.hotpotqa.plugin import PLUGIN
 from envs.hotpotqa.prompts.chat_schema import as_step
 from envs.hotpotqa.sdp import HopAdapter
 from envs.hotpotqa.search import TitledCorpus
 from envs.musique.corpus import load_corpus, load_questions
 from envs.musique.evidence import gold_chain
+from envs.musique.question import Question
 from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget
-from tape.errors import ConfigError, UnknownNameError
+from tape.errors import ConfigError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM, obeys
+from tape.protocols.search import Passage
 from tests.envs.hotpotqa.helpers import PASSAGES, QUESTION, answer, environment, setting, text_of
 
 
@@ -35,6 +35,9 @@ def find(hop: int, finding: str, title: str) -> str:
 
 def test_the_answer_that_stands_at_the_end_is_judged_once() -> None:
     env = environment()
+    env.conclude()
+    assert (env.success(), env.measures()) == (False, {"exact_match": 0.0, "f1": 0.0})
+    env.reset(0)
     env.step("answer: Ada Quill")
     assert (env.success(), env.ended(), env.measures()["exact_match"]) == (False, False, 1.0)
     env.step("answer: Fenn Garrow")
@@ -47,27 +50,19 @@ def test_the_answer_that_stands_at_the_end_is_judged_once() -> None:
     assert env.success()
 
 
-def test_no_answer_is_no_success() -> None:
-    env = environment()
-    env.conclude()
-    assert not env.success()
-    assert env.measures() == {"exact_match": 0.0, "f1": 0.0}
-
-
 @pytest.mark.parametrize(
-    ("mode", "action", "said"),
+    ("mode", "action", "message"),
     [
         ("distractor", "search: Aldera", "nothing to search"),
         ("open", "dance", "an action is search"),
-        ("open", "find: {", "no JSON"),
     ],
 )
-def test_what_cannot_be_done_is_refused_for_a_step(mode: str, action: str, said: str) -> None:
+def test_what_cannot_be_done_is_refused_for_a_step(mode: str, action: str, message: str) -> None:
     env = environment(mode)
     before = env.state
     _, cost = env.step(action)
     assert dict(cost) == {"steps": 1}
-    assert said in env.state.note
+    assert message in env.state.note
     assert env.state.key() == before.key()
     assert env.domain.outcome(before, action).state is None
 
@@ -112,25 +107,30 @@ def test_predicted_and_observed_states_are_the_same_to_a_plan() -> None:
     assert env.domain.outcome(env.state, "finish").state is None
 
 
-def test_the_truth_of_predicates_comes_from_the_decomposition() -> None:
+def two_hops() -> tuple[Question, tuple[Passage, ...], list[tuple[str, str, Passage]]]:
+    """Our first question of two hops, its paragraphs, and query, answer and paragraph of each hop."""
     question = next(q for q in load_questions("dev") if q.operations == 2)
-    assert question.hops is not None
     given = with_distractors(question, TitledCorpus(load_corpus()))
-    env = HotpotEnvironment(question, given=given, reader="scripted")
-    (relation, subject), (second, _) = question.hops
-    hop, later = hop_target(1, f"{relation} of {subject}"), hop_target(2, f"{second} of #1")
-    assert env.truth(hop) is False
     chain = gold_chain(question, given)
     assert chain is not None
-    env.step(find(1, chain[0][1], chain[0][2].title))
+    return question, given, chain
+
+
+def test_the_truth_of_predicates_comes_from_the_decomposition() -> None:
+    question, given, [(_, first, at), (_, second, later_at)] = two_hops()
+    env = HotpotEnvironment(question, given=given, reader="scripted")
+    assert question.hops is not None
+    (relation, subject), (then, _) = question.hops
+    hop, later = hop_target(1, f"{relation} of {subject}"), hop_target(2, f"{then} of #1")
+    assert env.truth(hop) is False
+    env.step(find(1, first, at.title))
     assert env.truth(hop) is True
-    env.step(find(2, chain[0][1], chain[0][2].title))
+    env.step(find(2, first, at.title))
     assert env.truth(later) is False
-    env.step(find(2, chain[1][1], chain[1][2].title))
+    env.step(find(2, second, later_at.title))
     assert env.truth(later) is True
-    assert (
-        env.truth(hop_target(1, f"{relation} of Nobody Atall")) is False
-    )  # in the corpus' terms, and nothing states it
+    # A predicate in the corpus' terms that no passage states.
+    assert env.truth(hop_target(1, f"{relation} of Nobody Atall")) is False
     answer, goal = ending(question.text)
     assert env.truth(goal) is False
     env.step(f"answer: {question.answer}")
@@ -139,11 +139,7 @@ def test_the_truth_of_predicates_comes_from_the_decomposition() -> None:
 
 
 def test_the_truth_of_a_sub_question_in_other_words_is_that_of_its_number_or_unknown() -> None:
-    question = next(q for q in load_questions("dev") if q.operations == 2)
-    given = with_distractors(question, TitledCorpus(load_corpus()))
-    chain = gold_chain(question, given)
-    assert chain is not None
-    assert question.hops is not None
+    question, given, chain = two_hops()
     (_, first, at), (_, second, _) = chain
 
     def truth(hop: int, finding: str, sub: str = "Who might that be?") -> bool | None:
@@ -154,6 +150,7 @@ def test_the_truth_of_a_sub_question_in_other_words_is_that_of_its_number_or_unk
     assert truth(1, f"the {first}.") is True
     assert truth(1, "Nobody Atall") is False
     assert truth(1, second) is None  # perhaps the hops come in another order
+    assert question.hops is not None
     assert truth(1, first, f"{question.hops[0][0]} of the firm she named") is True  # no name: other words
     assert truth(3, first) is None  # the decomposition has no such hop
 
@@ -168,7 +165,7 @@ def test_the_truth_of_what_a_walk_alone_has() -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         ({"given": PASSAGES, "benchmark": "trivia"}, "no benchmark 'trivia'"),
         ({}, "give one of the two"),
@@ -179,16 +176,9 @@ def test_the_truth_of_what_a_walk_alone_has() -> None:
         ({"corpus": TitledCorpus(PASSAGES), "retriever": "v9"}, "no retriever"),
     ],
 )
-def test_arguments_that_contradict_each_other_are_refused(more: dict[str, Any], said: str) -> None:
-    with pytest.raises(HotpotError, match=said):
+def test_arguments_that_contradict_each_other_are_refused(more: dict[str, Any], message: str) -> None:
+    with pytest.raises(HotpotError, match=message):
         HotpotEnvironment(QUESTION, **more)
-
-
-def test_there_is_no_simulator_and_no_other_format() -> None:
-    with pytest.raises(ConfigError, match="no simulator"):
-        PLUGIN.simulator(environment())
-    with pytest.raises(UnknownNameError):
-        prompts.prompt_format(setting(), "compact")
 
 
 # --- other agents -----------------------------------------------------------------------------
@@ -273,11 +263,7 @@ def test_at_a_limit_the_model_may_answer_whatever_it_has() -> None:
     env = environment("open")
     agent = ReactAgent(ScriptedLM(reply), on_limit="final_answer")
     result = agent.run(env, budget=Budget({"steps": 1}))
-    assert (result.end_state, result.success, result.final_answer) == (
-        "success",
-        True,
-        answer("Ada Quill"),
-    )
+    assert (result.end_state, result.success, result.final_answer) == ("success", True, answer("Ada Quill"))
 
 
 def test_no_request_for_an_answer_is_longer_than_the_longest_one() -> None:

@@ -28,7 +28,7 @@ HOP1 = hop_target(1, SUBS[0])
 
 
 class Parrot:
-    """Writes numbered queries and finds what it is told."""
+    """Writes numbered queries, or none, and always finds the same."""
 
     def __init__(self, guess: str | None = "Ada", repeats: bool = False) -> None:
         self.guessed, self._repeats, self.tasks = guess, repeats, list[HopTask]()
@@ -72,20 +72,17 @@ def test_a_hop_is_searched_then_found_then_searched_again() -> None:
     assert found == write(Find(2, "Ada Quill", "Belmar Yards", "Ada Quill", "Who founded Belmar Yards?"))
     rejected = one.with_claim(2, "Fenn", "Elmo Works", "Fenn")
     assert realized(reader, at(rejected, TAIL)).action == "search: query 1"
+    given_ = replace(START, given=PASSAGES)  # what came with the question is read at once
+    assert isinstance(read(realized(reader, at(given_, TAIL), searches=False).action or ""), Find)
 
 
-def test_given_paragraphs_are_read_at_once() -> None:
-    given_ = replace(START, given=PASSAGES)
-    assert isinstance(read(realized(Parrot(), at(given_, TAIL), searches=False).action or ""), Find)
-
-
-def test_searches_of_the_hop_before_are_no_tries_at_this_one() -> None:
-    earlier = (Searched("Aldera", PASSAGES[:2]),)
-    state = QaState(QUESTION.text, searches=earlier).with_claim(1, "Belmar Yards", "Aldera", "Belmar Yards")
-    reader = Parrot()
-    assert realized(reader, at(state, TAIL)).action == "search: query 0"
-    assert reader.tasks[0].queries == ()
-    assert set(reader.tasks[0].paragraphs) == set(PASSAGES[:2])  # but what they brought is at hand
+def test_searches_of_the_hop_before_are_no_tries_at_this_one_and_are_not_repeated() -> None:
+    for earlier, query in (("Aldera", "query 0"), ("query 0", "Belmar Yards")):
+        reader, made = Parrot(), (Searched(earlier, PASSAGES[:2]),)
+        state = QaState(QUESTION.text, searches=made).with_claim(1, "Belmar Yards", "Aldera", "Belmar Yards")
+        assert realized(reader, at(state, TAIL)).action == f"search: {query}"
+        assert reader.tasks[0].queries == ()
+        assert set(reader.tasks[0].paragraphs) == set(PASSAGES[:2])  # but what they brought is at hand
 
 
 def test_the_reader_sees_certified_findings_alone_and_references_replaced() -> None:
@@ -98,32 +95,26 @@ def test_the_reader_sees_certified_findings_alone_and_references_replaced() -> N
 
 
 @pytest.mark.parametrize(
-    ("tries", "escalates", "query"),
+    ("tries", "guess", "escalates", "query"),
     [
-        (3, True, "query 3"),
-        (4, True, "Belmar Yards"),
-        (5, True, "Belmar Yards"),
-        (6, True, "Ada"),
-        (4, False, "query 4"),
-        (7, False, "query 7"),
+        (3, "Ada", True, "query 3"),
+        (4, "Ada", True, "Belmar Yards"),
+        (5, "Ada", True, "Belmar Yards"),
+        (6, "Ada", True, "Ada"),
+        (6, None, True, "Belmar Yards"),
+        (7, "Ada", False, "query 7"),
     ],
 )
-def test_search_escalates_on_musique(tries: int, escalates: bool, query: str) -> None:
+def test_search_escalates_on_musique(tries: int, guess: str | None, escalates: bool, query: str) -> None:
     state = searched(START, tries).with_claim(2, "x", "y", "z")
-    assert realized(Parrot(), at(state, TAIL), escalates=escalates).action == f"search: {query}"
-
-
-def test_without_a_guess_entities_go_on() -> None:
-    state = searched(START, 6).with_claim(2, "x", "y", "z")
-    assert realized(Parrot(guess=None), at(state, TAIL), escalates=True).action == "search: Belmar Yards"
+    assert realized(Parrot(guess), at(state, TAIL), escalates=escalates).action == f"search: {query}"
 
 
 def test_a_model_that_repeats_its_queries_is_helped_until_nothing_is_left() -> None:
     reader, state = Parrot(repeats=True), START
     queries = []
     for _ in range(9):
-        text = realized(reader, at(state, TAIL)).action
-        if text is None:
+        if (text := realized(reader, at(state, TAIL)).action) is None:
             break
         action = read(text)
         assert isinstance(action, Search)
@@ -131,12 +122,6 @@ def test_a_model_that_repeats_its_queries_is_helped_until_nothing_is_left() -> N
         state = replace(state, searches=(*state.searches, Searched(action.query, ()))).with_claim(2, "x", "y", "z")
     assert queries[:2] == ["Belmar Yards", "Who founded Belmar Yards?"]
     assert len(queries) == len(set(queries)) < 9
-
-
-def test_what_an_earlier_hop_searched_is_not_searched_again() -> None:
-    earlier = (Searched("query 0", PASSAGES[:2]),)
-    state = QaState(QUESTION.text, searches=earlier).with_claim(1, "Belmar Yards", "Aldera", "Belmar Yards")
-    assert realized(Parrot(), at(state, TAIL)).action == "search: Belmar Yards"
 
 
 def test_the_answer_is_written_once_and_a_rejected_one_not_again() -> None:

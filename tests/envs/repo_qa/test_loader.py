@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -30,73 +28,49 @@ def read(repository: Repository, *records: object) -> list[PublicQuestion]:
 
 
 def test_the_fields_of_public_files_are_read(repository: Repository) -> None:
-    record = {
-        **PLAIN,
-        "id": "a1",
-        "repo": "acme/store",
-        "commit_id": "1234",
-        "cluster": "Prices",
-        "qa_type": "who",
-        "file": "shop/prices.py",
-        "evidence": ["shop/prices.py:13", "shop/errors.py:L4-L9"],
-    }
-    assert read(repository, record, PLAIN) == [
-        PublicQuestion(
-            "a1",
-            "Who raises PriceError?",
-            ("discount",),
-            ("shop/prices.py:7", "shop/errors.py:4", "shop/errors.py:8"),
-            True,
-        ),
+    public = {"id": "a1", "repo": "acme/store", "commit_id": "1234", "cluster": "Prices", "qa_type": "who"}
+    where = {"file": "shop/prices.py", "evidence": ["shop/prices.py:13", "shop/errors.py:L4-L9"]}
+    evidence = ("shop/prices.py:7", "shop/errors.py:4", "shop/errors.py:8")
+    assert read(repository, {**PLAIN, **public, **where}, PLAIN) == [
+        PublicQuestion("a1", "Who raises PriceError?", ("discount",), evidence, True),
         PublicQuestion("line-2", "Who raises PriceError?", ("discount",), (), True),
     ]
 
 
 def test_answers_may_be_several_or_none(repository: Repository) -> None:
-    found = read(
-        repository,
-        {**PLAIN, "answer": ["discount", "shop.prices.discount"]},
+    several = ["discount", "shop.prices.discount"]
+    none = [
         {**PLAIN, "answer": "UNANSWERABLE"},
         {"question": "Why?", "answerable": False},
         {**PLAIN, "answerable": False},
-    )
-    assert [(one.answers, one.answerable) for one in found] == [
-        (("discount", "shop.prices.discount"), True),
-        ((), False),
-        ((), False),
-        ((), False),
     ]
+    found = read(repository, {**PLAIN, "answer": several}, *none)
+    assert [(one.answers, one.answerable) for one in found] == [(tuple(several), True), *[((), False)] * 3]
 
 
-def test_other_repositories_are_left_out_and_told(repository: Repository) -> None:
+def test_other_repositories_are_left_out_and_reported(repository: Repository) -> None:
     with pytest.warns(LeftOutWarning, match=r"q\.jsonl: 2 questions about other .*'acme/other' 2"):
-        found = read(
-            repository, {**PLAIN, "repo": "acme/other"}, {**PLAIN, "repo": "store"}, {**PLAIN, "repo": "acme/other"}
-        )
+        found = read(repository, *({**PLAIN, "repo": name} for name in ("acme/other", "store", "acme/other")))
     assert [one.id for one in found] == ["line-2"]
     with pytest.raises(RepoQuestionFileError, match="no question about 'store'; it has 'acme/other' 1"):
         read(repository, {**PLAIN, "repo": "acme/other"})
 
 
-def test_evidence_outside_of_definitions_is_told(repository: Repository) -> None:
+def test_evidence_outside_of_definitions_is_reported(repository: Repository) -> None:
     with pytest.warns(LeftOutWarning, match="1 lines of evidence stand outside"):
         [one] = read(repository, {**PLAIN, "evidence": ["shop/prices.py:3", "shop/prices.py:17"]})
     assert one.evidence == ("shop/prices.py:17",)
 
 
 @pytest.mark.parametrize(
-    ("change", "field", "told"),
+    ("change", "field", "message"),
     [
         ({"question": None}, "question", "not empty"),
-        ({"question": "x" * 5000}, "question", "at most 2000"),
         ({"answer": 3}, "answer", "give a text"),
-        ({"answer": []}, "answer", "empty list"),
         ({"answer": ["a", 1]}, "answer", "list of texts"),
         ({"answerable": "yes"}, "answerable", "true or false"),
         ({"id": ""}, "id", "not empty"),
-        ({"repo": 1}, "repo", "not empty"),
         ({"file": "shop/none.py"}, "file", "no Python file of 'store', where paths are such as"),
-        ({"file": {"path": 1}}, "file", "list of texts"),
         ({"evidence": "shop/prices.py:7"}, "evidence", "list of texts"),
         ({"evidence": ["shop/prices.py"]}, "evidence", "path:line"),
         ({"evidence": ["../../etc/passwd:1"]}, "evidence", "no Python file"),
@@ -105,25 +79,20 @@ def test_evidence_outside_of_definitions_is_told(repository: Repository) -> None
         ({"evidence": ["shop/prices.py:700"]}, "evidence", "the version that the questions are about"),
     ],
 )
-def test_a_wrong_field_is_named(change: dict[str, Any], field: str, told: str, repository: Repository) -> None:
-    with pytest.raises(RepoQuestionFileError, match=told) as caught:
+def test_a_wrong_field_is_named(change: dict[str, Any], field: str, message: str, repository: Repository) -> None:
+    with pytest.raises(RepoQuestionFileError, match=message) as caught:
         read(repository, PLAIN, {**PLAIN, **change})
     error = caught.value
     assert (error.place, error.field) == (2, field)
     assert str(error).startswith(f"{error.file}:2: field {field!r}: ")
-    assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
 def test_what_is_no_record_is_named(repository: Repository) -> None:
-    for records, told in (([PLAIN, [1]], "is a JSON list"), ([], "has no question")):
-        with pytest.raises(RepoQuestionFileError, match=told):
-            read(repository, *records)
     twice = {**PLAIN, "id": "same"}
-    with pytest.raises(RepoQuestionFileError, match="came before in line 1"), warnings.catch_warnings():
-        read(repository, twice, twice)
-    path = repository.root.parent / "bad.jsonl"
-    path.write_text('{"question": \n')
-    with pytest.raises(RepoQuestionFileError, match=r"bad\.jsonl:1: .*give one JSON object a line"):
-        load(path, repository)
-    with pytest.raises(RepoQuestionFileError, match="cannot be read"):
-        load(path.with_name("none.jsonl"), repository)
+    for records, message in (
+        ([PLAIN, [1]], "is a JSON list"),
+        ([], "has no question"),
+        ([twice, twice], "came before in line 1"),
+    ):
+        with pytest.raises(RepoQuestionFileError, match=message):
+            read(repository, *records)

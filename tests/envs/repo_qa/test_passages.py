@@ -1,7 +1,8 @@
-"""Passages show what they should, and no more than they may."""
+"""Passages show their definitions within the bounds on their length."""
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 from hypothesis import given
@@ -35,15 +36,15 @@ def test_a_function_shows_signature_docstring_and_body(tmp_path: Path) -> None:
 
 
 def test_a_class_shows_its_names(tmp_path: Path) -> None:
-    assert text_of(shop(tmp_path), "shop.shelves.Shelf").split("\n") == [
+    repository = shop(tmp_path)
+    assert text_of(repository, "shop.shelves.Shelf").split("\n") == [
         "class Shelf(Thing):  # in shop.shelves",
         '    """Holds things."""',
         "    # attributes: colour, room",
         "    # methods: __init__, put_away, copy",
     ]
-    assert text_of(shop(tmp_path), "shop.shelves.TallShelf.climb").startswith(
-        "def climb(self, rung=7, /):  # method of TallShelf\n"
-    )
+    climb = text_of(repository, "shop.shelves.TallShelf.climb")
+    assert climb.startswith("def climb(self, rung=7, /):  # method of TallShelf\n")
 
 
 def test_ids_are_files_and_lines(tmp_path: Path) -> None:
@@ -105,8 +106,6 @@ LINE = st.sampled_from(
 @given(st.lists(LINE, max_size=12))
 @examples(60)
 def test_any_module_is_shown_within_bounds_and_in_its_own_lines(parts: list[str]) -> None:
-    import ast
-
     text = "\n".join(parts) + "\n"
     source = Source("m.py", "m", tuple(text.split("\n")), ast.parse(text), False)
     place = Place("m", Path("."), Path("."))

@@ -11,21 +11,13 @@ from pathlib import Path
 import pytest
 
 from envs.repo_qa import RepoQaError, questions, read_package, read_repo
-from envs.repo_qa.sources import MOST_BYTES, find_package, find_repo, read_sources
+from envs.repo_qa.sources import MOST_BYTES, find_package
 from tests.envs.repo_qa.helpers import FILES, write_shop
 from tests.places import ROOT
 
 
 def skipped(folder: Path) -> dict[str, str]:
     return {one.path: one.reason for one in read_repo(folder).skipped}
-
-
-def test_files_come_in_the_order_of_their_paths_with_their_modules(tmp_path: Path) -> None:
-    sources, left_out = read_sources(find_repo(write_shop(tmp_path)))
-    assert [source.path for source in sources] == sorted(FILES)
-    assert [source.module for source in sources] == ["shop", "shop.errors", "shop.prices", "shop.shelves"]
-    assert left_out == ()
-    assert sources[2].lines[3] == "from .errors import PriceError"
 
 
 def test_nothing_is_executed_or_imported(tmp_path: Path) -> None:
@@ -135,23 +127,25 @@ def test_hidden_folders_and_environments_are_not_entered(tmp_path: Path) -> None
     assert set(read_repo(tmp_path).sources) == set(FILES)
 
 
-def test_modules_are_named_from_their_outermost_package(tmp_path: Path) -> None:
-    for name in ("src/a/__init__.py", "src/a/b.py", "scripts/run.py", "src/single.py", "top.py", "src/a/c/d.py"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("def f(): pass\n")
-    modules = {path: source.module for path, source in read_repo(tmp_path).sources.items()}
-    assert modules == {
+def test_modules_are_named_from_their_outermost_package_in_the_order_of_paths(tmp_path: Path) -> None:
+    modules = {
+        "scripts/run.py": "scripts.run",
         "src/a/__init__.py": "a",
         "src/a/b.py": "a.b",
-        "scripts/run.py": "scripts.run",
+        "src/a/c/d.py": "a.c.d",
         "src/single.py": "single",
         "top.py": "top",
-        "src/a/c/d.py": "a.c.d",
     }
+    for name in reversed(modules):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("def f(): pass\n")
+    found = read_repo(tmp_path)
+    assert [(path, source.module) for path, source in found.sources.items()] == list(modules.items())
+    assert found is read_repo(tmp_path)  # a repository is read once in a process
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("networkxx", "perhaps 'networkx' is meant"),
         ("no_such_package_at_all", "by --repo"),
@@ -163,8 +157,8 @@ def test_modules_are_named_from_their_outermost_package(tmp_path: Path) -> None:
         ("a\x00b", "as it is imported"),
     ],
 )
-def test_an_unknown_package_is_an_error_with_a_remedy(name: str, told: str) -> None:
-    with pytest.raises(RepoQaError, match=told):
+def test_an_unknown_package_is_an_error_with_a_remedy(name: str, message: str) -> None:
+    with pytest.raises(RepoQaError, match=message):
         find_package(name)
 
 
@@ -175,20 +169,20 @@ def test_modules_and_packages_inside_of_packages_are_found() -> None:
 
 
 def test_a_folder_that_is_none_is_an_error(tmp_path: Path) -> None:
-    file = tmp_path / "a.py"
+    file, loop, empty = tmp_path / "a.py", tmp_path / "loop", tmp_path / "empty"
     file.write_text("x = 1\n")
-    (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    (tmp_path / "empty").mkdir()
-    for folder, told in ((tmp_path / "none", "does not exist"), (file, "is a file"), (tmp_path / "empty", "no Python")):
-        with pytest.raises(RepoQaError, match=told):
+    loop.symlink_to(loop)
+    empty.mkdir()
+    none = (tmp_path / "none", "does not exist")
+    for folder, message in (
+        none,
+        (file, "is a file"),
+        (empty, "no Python"),
+        (loop, "--repo"),
+        (Path("a\x00b"), "--repo"),
+    ):
+        with pytest.raises(RepoQaError, match=message):
             read_repo(folder)
-    for folder in (tmp_path / "loop", Path("a\x00b")):
-        with pytest.raises(RepoQaError):
-            read_repo(folder)
-
-
-def test_a_repository_is_read_once_in_a_process(tmp_path: Path) -> None:
-    assert read_repo(write_shop(tmp_path)) is read_repo(tmp_path)
 
 
 def test_too_many_files_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

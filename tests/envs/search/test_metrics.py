@@ -7,12 +7,9 @@ from hypothesis import strategies as st
 from envs.search.metrics import exact_match, f1, normalise
 
 
-@pytest.mark.parametrize(
-    ("text", "normal"),
-    [("The  Belmar-Yards!", "belmaryards"), ("an A. the", ""), ("Theodor Another", "theodor another"), ("a\tb", "b")],
-)
-def test_normal_form(text: str, normal: str) -> None:
-    assert normalise(text) == normal
+def test_normal_form() -> None:
+    normal = {"The  Belmar-Yards!": "belmaryards", "an A. the": "", "Theodor Another": "theodor another", "a\tb": "b"}
+    assert {text: normalise(text) for text in normal} == normal
 
 
 @pytest.mark.parametrize(

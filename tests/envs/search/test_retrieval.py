@@ -81,11 +81,18 @@ def test_renaming_passages_changes_nothing_but_ids(passages: tuple[Passage, ...]
 
 @FEW
 @given(CORPORA, st.integers(0, 10))
-def test_most_is_the_sum_of_the_largest(passages: tuple[Passage, ...], depth: int) -> None:
+def test_most_is_the_sum_of_the_largest_and_sizes_are_computed_once(passages: tuple[Passage, ...], depth: int) -> None:
+    sized: list[str] = []
+
     def size(passage: Passage) -> int:
+        sized.append(passage.id)
         return len(passage.text)
 
-    assert ScriptedDense(passages).most(depth, size) == sum(sorted(map(size, passages), reverse=True)[:depth])
+    index = ScriptedDense(passages)
+    assert [index.most(k, size) for k in (1, depth, depth)][1:] == [
+        sum(sorted((len(passage.text) for passage in passages), reverse=True)[:depth])
+    ] * 2
+    assert len(sized) == len(passages)
 
 
 @FEW
@@ -95,18 +102,6 @@ def test_no_search_brings_more_than_the_most(passages: tuple[Passage, ...], quer
     brought = index.search(query, k)
     assert len(brought) <= k
     assert sum(len(one.text) for one in brought) <= index.most(k, lambda one: len(one.text))
-
-
-def test_sizes_are_asked_for_once() -> None:
-    asked: list[str] = []
-
-    def size(passage: Passage) -> int:
-        asked.append(passage.id)
-        return len(passage.text)
-
-    index = ScriptedDense([Passage(str(i), "t", "word " * (i % 7 + 1)) for i in range(5000)])
-    assert [index.most(depth, size) for depth in (1, 3, 3)] == [35, 105, 105]
-    assert len(asked) == 5000
 
 
 def test_bm25_finds_nothing_where_no_word_is_shared() -> None:
@@ -122,17 +117,12 @@ def test_equal_passages_come_in_their_order() -> None:
         assert [one.id for one in index.search("same words", 2)] == ["c", "a"]
 
 
-def test_the_same_query_brings_the_same() -> None:
-    index = scripted_hybrid(PASSAGES, 0.5)
-    first = index.search("mayor", 3)
-    index.search("sea", 2)
-    assert index.search("mayor", 3) == first == scripted_hybrid(PASSAGES, 0.5).search("mayor", 3)
-
-
-@pytest.mark.parametrize("alpha", [-0.1, 1.1, float("nan"), float("inf")])
-def test_weights_out_of_range(alpha: float) -> None:
-    with pytest.raises(SearchError, match="alpha is the weight of BM25, a number from 0 to 1"):
-        hybrid(PASSAGES, alpha=alpha)
+def test_weights_and_depths_out_of_range() -> None:
+    for alpha in (-0.1, 1.1, float("nan"), float("inf")):
+        with pytest.raises(SearchError, match="alpha is the weight of BM25, a number from 0 to 1"):
+            hybrid(PASSAGES, alpha=alpha)
+    with pytest.raises(SearchError, match="k=0"):
+        bm25(PASSAGES).search("mayor", 0)
 
 
 @pytest.mark.parametrize(
@@ -146,11 +136,6 @@ def test_weights_out_of_range(alpha: float) -> None:
 def test_corpora_that_cannot_be_indexed(passages: list[Passage], message: str) -> None:
     with pytest.raises(SearchError, match=message):
         bm25(passages)
-
-
-def test_depths_below_one() -> None:
-    with pytest.raises(SearchError, match="k=0"):
-        bm25(PASSAGES).search("mayor", 0)
 
 
 def test_models_that_are_not_there() -> None:

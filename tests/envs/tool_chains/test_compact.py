@@ -92,7 +92,7 @@ def test_the_bundled_model_reads_and_the_cheapest_chain_is_taken(change: str) ->
 
 
 @pytest.mark.slow
-def test_a_model_that_only_reads_says_so_when_it_is_asked_to_plan() -> None:
+def test_a_model_that_only_reads_refuses_to_plan() -> None:
     problem = generate("dev", 0, Settings())
     with pytest.raises(ConfigError, match="--proposer declared"):
         TapeAgent(open_model("bundled:chains")).run(ToolChainsEnvironment(problem, "lm"), budget=Budget.of(steps=20))

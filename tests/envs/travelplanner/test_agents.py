@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -22,18 +21,18 @@ from tape.lm.base import Choice, JsonSchema, Request
 from tape.lm.registry import open_model
 from tape.lm.scripted import ScriptedLM, obeys
 from tape.protocols import Plan
-from tests.envs.travelplanner.trips import complete, trip
+from tests.envs.travelplanner.trips import actions_of, complete, trip, with_query
 
 AGENTS: list[type[Agent]] = [TapeAgent, ReactAgent, PlanAndActAgent, PlanAndActReplanAgent]
 
 
 def rich(seed: str = "agents", days: int = 3) -> Trip:
-    made = trip(seed, days, "easy", "loose")
-    return Trip(replace(made.query, budget=10**8), made.world)
+    return with_query(trip(seed, days, "easy", "loose"), budget=10**8)
 
 
-def actions_of(made: Trip) -> list[str]:
-    return [f"{slot.name}: {name}" for slot, name in zip(made.slots, complete(made).booked, strict=True)]
+def formatted(made: Trip) -> tuple[ChatTripFormat, TripState]:
+    """The prompt format of a trip, and its first state."""
+    return ChatTripFormat(TripEnvironment(made.query, made.world).domain), TripState(spent=0)
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -71,9 +70,7 @@ def test_any_chat_model_can_play(agent: type[Agent], execution: str) -> None:
 
 def test_constrained_execution_admits_the_planned_action_alone() -> None:
     made = rich()
-    env = TripEnvironment(made.query, made.world)
-    state = env.reset(0).data
-    prompt_format = ChatTripFormat(env.domain)
+    prompt_format, state = formatted(made)
     [first, *_] = actions_of(made)
     request = prompt_format.act_request(state, {}, first, [first])
     assert isinstance(request.constraint, JsonSchema)
@@ -109,7 +106,7 @@ def planned(made: Trip, actions: list[str]) -> str:
 @pytest.mark.parametrize("days", [3, 5, 7])
 def test_a_plan_names_one_of_the_listed_options_of_every_slot(days: int) -> None:
     made = trip("schema", days, "hard", "loose")
-    prompt_format, state = ChatTripFormat(TripEnvironment(made.query, made.world).domain), TripState(spent=0)
+    prompt_format, state = formatted(made)
     request, actions = prompt_format.plan_request(state, {}), actions_of(made)
     text = planned(made, actions)
     assert obeys(request, text)
@@ -118,22 +115,24 @@ def test_a_plan_names_one_of_the_listed_options_of_every_slot(days: int) -> None
     fields = json.loads(text)
     for change in ({"outbound": "SLOT"}, {"day_1_lunch": "OPTION"}, {"more": "x"}, {"thought": "x" * 201}):
         assert not obeys(request, json.dumps(fields | change))
-    assert not obeys(request, json.dumps({name: said for name, said in fields.items() if name != "return"}))
+    assert not obeys(request, json.dumps({name: option for name, option in fields.items() if name != "return"}))
 
 
 def test_of_a_plan_that_breaks_off_the_beginning_is_kept() -> None:
     made = rich()
-    prompt_format, state = ChatTripFormat(TripEnvironment(made.query, made.world).domain), TripState(spent=0)
+    prompt_format, state = formatted(made)
     text = json.dumps(json.loads(planned(made, actions_of(made))), indent=2)
     plan = prompt_format.read_plan(state, text[: text.index("day_1_lunch") + 20])
     assert (list(plan.actions), plan.valid) == (actions_of(made)[:4], False)
     for text in ("", "{", "[]", '{"outbound": 3}', '{"outbound": " "}'):
         assert prompt_format.read_plan(state, text) == Plan((), valid=False)
+        with pytest.raises(InvalidOutputError):
+            prompt_format.read_act(state, text)
 
 
 def test_a_restaurant_that_is_named_twice_gives_way_to_the_cheapest_that_is_not() -> None:
     made = rich()
-    prompt_format, state = ChatTripFormat(TripEnvironment(made.query, made.world).domain), TripState(spent=0)
+    prompt_format, state = formatted(made)
     fields = json.loads(planned(made, actions_of(made)))
     meals = [name for name in fields if name.startswith("day_") and not name.endswith("attraction")]
     plan = prompt_format.read_plan(state, json.dumps(fields | dict.fromkeys(meals, fields[meals[0]])))
@@ -144,27 +143,14 @@ def test_a_restaurant_that_is_named_twice_gives_way_to_the_cheapest_that_is_not(
 
 
 def test_where_no_option_is_left_one_can_be_named_all_the_same_and_is_refused() -> None:
-    made = trip("poor", 3, "easy", "loose")
-    poor = Trip(replace(made.query, budget=0), made.world)
-    env = TripEnvironment(poor.query, poor.world)
-    state = env.reset(0).data
-    prompt_format = ChatTripFormat(env.domain)
+    poor = with_query(trip("poor", 3, "easy", "loose"), budget=0)
+    prompt_format, state = formatted(poor)
     assert not prompt_format.choices(state)
     request = prompt_format.act_request(state, {}, None, [])
     assert isinstance(request.constraint, JsonSchema)
     field = request.constraint.model.model_json_schema()["properties"]["action"]
     for action in field.get("enum", [field.get("const")]):
         assert poor.refusal(state, action)
-
-
-def test_answers_that_cannot_be_read_are_said_to_be() -> None:
-    env = TripEnvironment(rich().query, rich().world)
-    state = env.reset(0).data
-    for name in ("chat", "declared"):
-        prompt_format = env.prompt_format(name)
-        with pytest.raises(InvalidOutputError):
-            prompt_format.read_act(state, "nothing can be booked")
-    assert not env.prompt_format("chat").read_plan(state, "{").valid
 
 
 def test_the_declared_model_answers_where_options_are_listed_and_nowhere_else() -> None:

@@ -4,36 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.travelplanner.evaluate import COMMONSENSE, Evaluation, broken_so_far, evaluate
-from envs.travelplanner.offers import Flight, Restaurant, Stay, World
+from envs.travelplanner.evaluate import COMMONSENSE, broken_so_far, evaluate
+from envs.travelplanner.offers import Flight, Stay, World
 from envs.travelplanner.official import DayPlan
-from envs.travelplanner.query import Constraints, Query
+from envs.travelplanner.query import Query
 from envs.travelplanner.trip import Trip
-from tests.envs.travelplanner.trips import plan_of, trip
+from tests.envs.travelplanner.trips import plan_of, trip, with_query
 from tests.profiles import examples
 
 Broken = tuple[list[DayPlan], Query, World]
+Break = Callable[[Trip, list[DayPlan], int], Broken]
 MEALS = ("breakfast", "lunch", "dinner")
 
 
-def judged(broken: Broken) -> Evaluation:
-    return evaluate(*broken)
+def asking(made: Trip, **changes: Any) -> Query:
+    """The query with fields of it or of its constraints changed."""
+    return with_query(made, **changes).query
 
 
 def middle(made: Trip) -> int:
-    """Index of a day on which nobody travels."""
+    """Index of a day without travel."""
     return next(day for day in range(1, made.query.days + 1) if made.query.leg_on(day) is None) - 1
-
-
-def open_restaurants(made: Trip, plan: list[DayPlan], day: int) -> list[Restaurant]:
-    used = {entry[meal] for entry in plan for meal in MEALS}
-    city = made.query.city_of(day + 1)
-    return [place for place in made.world.restaurants_in(city).values() if f"{place.name}, {city}" not in used]
 
 
 def within_sandbox(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
@@ -50,9 +47,8 @@ def complete_information(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
     world = made.world
     if field == "accommodation":  # a night less may also be too few for the stay's own minimum
         world = replace(world, stays=tuple(replace(stay, minimum_nights=1) for stay in world.stays))
-    if field in MEALS:  # nor may it have been the only one to serve a cuisine
-        return plan, replace(made.query, constraints=replace(made.query.constraints, cuisines=())), world
-    return plan, made.query, world
+    # Nor may a meal have been the only one to serve a cuisine.
+    return plan, asking(made, cuisines=()) if field in MEALS else made.query, world
 
 
 def within_current_city(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
@@ -60,21 +56,20 @@ def within_current_city(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
     day, home = middle(made), made.query.origin
     places = sorted(made.world.restaurants_in(home))
     plan[day][MEALS[pick % 3]] = f"{places[pick % len(places)]}, {home}"
-    query = replace(made.query, constraints=replace(made.query.constraints, cuisines=()))
-    return plan, query, made.world
+    return plan, asking(made, cuisines=()), made.world
 
 
 def reasonable_city_route(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
     # The same plan for somebody who wanted to go elsewhere.
     del pick
-    return plan, replace(made.query, destination="Elsewhere"), made.world
+    return plan, asking(made, destination="Elsewhere"), made.world
 
 
 def diverse_restaurants(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
     day, meal = middle(made), MEALS[pick % 3]
     other = MEALS[(pick + 1) % 3]
     plan[day][meal] = plan[day][other]
-    return plan, replace(made.query, constraints=replace(made.query.constraints, cuisines=())), made.world
+    return plan, asking(made, cuisines=()), made.world
 
 
 def diverse_attractions(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
@@ -99,8 +94,7 @@ def non_conflicting_transport(made: Trip, plan: list[DayPlan], pick: int) -> Bro
         for name in ("taxi", "self-driving")
         for ride in made.world.grounds[:1]
     ]
-    query = replace(made.query, constraints=replace(made.query.constraints, transportation=None))
-    return plan, query, replace(made.world, grounds=tuple(grounds))
+    return plan, asking(made, transportation=None), replace(made.world, grounds=tuple(grounds))
 
 
 def minimum_nights(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
@@ -120,13 +114,12 @@ def with_stays(made: Trip, plan: list[DayPlan], **changes: object) -> World:
 def budget(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
     total = evaluate(plan, made.query, made.world).cost
     assert total is not None
-    return plan, replace(made.query, budget=total - 1 - pick % total), made.world
+    return plan, asking(made, budget=total - 1 - pick % total), made.world
 
 
 def room_rule(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
     del pick
-    query = replace(made.query, constraints=replace(made.query.constraints, house_rule="pets"))
-    return plan, query, with_stays(made, plan, house_rules="No smoking & No pets")
+    return plan, asking(made, house_rule="pets"), with_stays(made, plan, house_rules="No smoking & No pets")
 
 
 def room_type(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
@@ -136,14 +129,12 @@ def room_type(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
         ("private room", "Entire home/apt"),
         ("entire room", "Private room"),
     )[pick % 4]
-    query = replace(made.query, constraints=replace(made.query.constraints, room_type=wanted))
-    return plan, query, with_stays(made, plan, room_type=other)
+    return plan, asking(made, room_type=wanted), with_stays(made, plan, room_type=other)
 
 
 def cuisine(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
     del pick
-    wanted = Constraints(**{**vars(made.query.constraints), "cuisines": ("Martian",)})
-    return plan, replace(made.query, constraints=wanted), made.world
+    return plan, asking(made, cuisines=("Martian",)), made.world
 
 
 def transportation(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
@@ -155,11 +146,10 @@ def transportation(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
         flight = Flight("F0000001", origin, city, made.query.date_of(day), 0)
         world = replace(world, flights=(*world.flights, flight))
         plan[0]["transportation"] = f"Flight Number: {flight.name}, from {origin} to {city}"
-    query = replace(made.query, constraints=replace(made.query.constraints, transportation=banned))
-    return plan, query, world
+    return plan, asking(made, transportation=banned), world
 
 
-BREAKS: tuple[Callable[[Trip, list[DayPlan], int], Broken], ...] = (
+BREAKS: tuple[Break, ...] = (
     within_sandbox,
     complete_information,
     within_current_city,
@@ -189,12 +179,10 @@ def test_a_valid_plan_passes_everything(days: int) -> None:
 @pytest.mark.parametrize("break_", BREAKS, ids=lambda one: one.__name__)
 @given(seed=st.integers(0, 30), days=st.sampled_from([3, 5, 7]), pick=st.integers(0, 10**6))
 @examples(25)
-def test_what_is_broken_alone_is_reported_alone(
-    break_: Callable[[Trip, list[DayPlan], int], Broken], seed: int, days: int, pick: int
-) -> None:
+def test_what_is_broken_alone_is_reported_alone(break_: Break, seed: int, days: int, pick: int) -> None:
     made = trip(f"mutation {seed}", days)
     broken = break_(made, plan_of(made), pick)
-    found = judged(broken)
+    found = evaluate(*broken)
     expected = {break_.__name__}
     if break_.__name__ in ("within_sandbox", "complete_information"):  # then no hard constraint is judged
         expected |= set(found.hard)
@@ -247,15 +235,9 @@ def test_open_slots_break_nothing_so_far() -> None:
 def test_a_stay_for_fewer_people_takes_more_rooms() -> None:
     made = trip("rooms", 3, "easy")
     plan = plan_of(made)
-    crowded = replace(made.query, people=7, budget=10**9)
     stay: Stay = made.world.stays_in(made.query.cities[0])[plan[0]["accommodation"].rpartition(", ")[0]]
-    one = evaluate(plan, replace(crowded, people=stay.occupancy), made.world).cost
-    more = evaluate(plan, replace(crowded, people=stay.occupancy + 1), made.world).cost
-    assert one is not None
-    assert more is not None
-    per_head = sum(
-        made.world.restaurants_in(entry[meal].rpartition(", ")[2])[entry[meal].rpartition(", ")[0]].price
-        for entry in plan
-        for meal in MEALS
-    )
-    assert (more - one) >= 2 * stay.price + per_head
+    people = (stay.occupancy, stay.occupancy + 1)
+    one, more = (evaluate(plan, asking(made, people=n, budget=10**9), made.world).cost or 0 for n in people)
+    meals = [entry[meal].rpartition(", ") for entry in plan for meal in MEALS]
+    per_head = sum(made.world.restaurants_in(city)[name].price for name, _, city in meals)
+    assert more - one >= 2 * stay.price + per_head

@@ -1,4 +1,4 @@
-"""The experiment on trips: a tiny run in the common runner, resumed, and what its report says."""
+"""The experiment on trips: a tiny run in the common runner, resumed, and its report."""
 
 from __future__ import annotations
 
@@ -34,5 +34,4 @@ def test_a_tiny_run_is_reported_published_and_resumed(tmp_path: Path, capsys: py
 
 def test_the_matrix_pairs_methods_on_the_same_trips(capsys: pytest.CaptureFixture[str]) -> None:
     assert travelplanner.run(["--dry-run", "--quick", "--limit", "2"]) == 0
-    told = capsys.readouterr().out
-    assert f"{7 * 5} configurations, {7 * 5 * 2} episodes" in told
+    assert f"{7 * 5} configurations, {7 * 5 * 2} episodes" in capsys.readouterr().out

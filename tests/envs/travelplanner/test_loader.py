@@ -35,77 +35,34 @@ def write(folder: Path, name: str, rows: list[dict[str, Any]]) -> None:
 def database(tmp_path: Path) -> Path:
     folder = tmp_path / "database"
     flights, stays, places, sights, roads = FILES
-    write(
-        folder,
-        flights,
-        [
-            {
-                "": i,
-                "Flight Number": f"F{i}",
-                "Price": 100 + i,
-                "DepTime": "05:38",
-                "ArrTime": "07:46",
-                "ActualElapsedTime": "2 hours",
-                "FlightDate": date,
-                "OriginCityName": a,
-                "DestCityName": b,
-                "Distance": 500.0,
-            }
-            for i, (a, b, date) in enumerate(
-                [("Home", "Aton", "2022-03-16"), ("Aton", "Home", "2022-03-18"), ("Bton", "Home", "2022-03-20")]
-            )
-        ],
-    )
-    write(
-        folder,
-        stays,
-        [
-            {
-                "NAME": f"Room, the {kind} one",
-                "price": 80.0,
-                "room type": kind,
-                "house_rules": "No pets & No smoking",
-                "minimum nights": 1.0,
-                "maximum occupancy": 2,
-                "review rate number": 4.0,
-                "city": city,
-            }
-            for city in ("Aton", "Bton")
-            for kind in ("Private room", "Entire home/apt")
-        ],
-    )
-    write(
-        folder,
-        places,
-        [
-            {
-                "Name": f"Place {i}",
-                "Average Cost": 10 + i,
-                "Cuisines": "Cafe, Indian",
-                "Aggregate Rating": 4.1,
-                "City": c,
-            }
-            for c in ("Aton", "Bton")
-            for i in range(12)
-        ],
-    )
+    flown = [("Home", "Aton", "2022-03-16"), ("Aton", "Home", "2022-03-18"), ("Bton", "Home", "2022-03-20")]
+    columns = ("", "Flight Number", "Price", "DepTime", "ArrTime", "FlightDate", "OriginCityName", "DestCityName")
+    rows: list[tuple[object, ...]] = [
+        (i, f"F{i}", 100 + i, "05:38", "07:46", date, a, b) for i, (a, b, date) in enumerate(flown)
+    ]
+    write(folder, flights, [dict(zip(columns, row, strict=True)) for row in rows])
+    stay = {"price": 80.0, "house_rules": "No pets & No smoking", "minimum nights": 1.0, "maximum occupancy": 2}
+    kinds = [(city, kind) for city in ("Aton", "Bton") for kind in ("Private room", "Entire home/apt")]
+    named = [{"NAME": f"Room, the {kind} one", **stay, "room type": kind, "city": city} for city, kind in kinds]
+    write(folder, stays, [{**room, "review rate number": 4.0} for room in named])
+    eaten = [{"Name": f"Place {i}", "Average Cost": 10 + i, "City": c} for c in ("Aton", "Bton") for i in range(12)]
+    write(folder, places, [{**place, "Cuisines": "Cafe, Indian", "Aggregate Rating": 4.1} for place in eaten])
     write(folder, sights, [{"Name": f"Sight {i}", "City": c} for c in ("Aton", "Bton") for i in range(5)])
-    write(
-        folder,
-        roads,
-        [
-            {"origin": "Home", "destination": "Aton", "duration": "4 hours", "distance": "1,234 km"},
-            {"origin": "Aton", "destination": "Home", "duration": "1 day 4 hours", "distance": "2,234 km"},
-            {"origin": "Aton", "destination": "Bton", "duration": "1 hour", "distance": "99.9 km"},
-            {"origin": "Bton", "destination": "Home", "duration": "", "distance": ""},
-        ],
+    ways = (
+        ("Home", "Aton", "4 hours", "1,234 km"),
+        ("Aton", "Home", "1 day 4 hours", "2,234 km"),
+        ("Aton", "Bton", "1 hour", "99.9 km"),
+        ("Bton", "Home", "", ""),
     )
+    columns = ("origin", "destination", "duration", "distance")
+    write(folder, roads, [dict(zip(columns, way, strict=True)) for way in ways])
     (folder / STATES).parent.mkdir(parents=True, exist_ok=True)
     (folder / STATES).write_text("".join(f"{c}\t{s}\n" for c, s in CITIES.items()), encoding="utf-8")
     return folder
 
 
 def record(days: int = 3, **changes: Any) -> dict[str, Any]:
+    wishes = {"house rule": None, "cuisine": ["Indian"], "room type": "private room", "transportation": None}
     shown = {
         "org": "Home",
         "dest": "Aton" if days == 3 else "Stateland",
@@ -113,9 +70,7 @@ def record(days: int = 3, **changes: Any) -> dict[str, Any]:
         "visiting_city_number": {3: 1, 5: 2, 7: 3}.get(days),
         "date": "['2022-03-16', '2022-03-17', '2022-03-18']",
         "people_number": 2,
-        "local_constraint": str(
-            {"house rule": None, "cuisine": ["Indian"], "room type": "private room", "transportation": None}
-        ),
+        "local_constraint": str(wishes),
         "budget": 1400,
         "level": "hard",
         "query": "Please plan a trip.",
@@ -127,6 +82,8 @@ def record(days: int = 3, **changes: Any) -> dict[str, Any]:
 
 def test_queries_and_offers_are_read_and_can_be_played(tmp_path: Path, database: Path) -> None:
     write(tmp_path, "queries.csv", [record()])
+    with (database / list(FILES)[2]).open("a", encoding="utf-8") as file:
+        file.write("No Kitchen,9,Aton,,4.0\n")  # a row with an empty cell is left out
     [(query, world)] = load(tmp_path / "queries.csv", database)
     assert (query.origin, query.cities, query.start, query.budget) == ("Home", ("Aton",), "2022-03-16", 140_000)
     assert query.constraints.cuisines == ("Indian",)
@@ -139,6 +96,7 @@ def test_queries_and_offers_are_read_and_can_be_played(tmp_path: Path, database:
     assert {flight.name for flight in load_world(database).flights} == {"F0", "F1", "F2"}
     assert world.states == CITIES
     assert len(world.stays_in("Aton")) == 2
+    assert "No Kitchen" not in world.restaurants_in("Aton")
     env = TripEnvironment(query, world)
     result = TapeAgent("declared:first", num_plans=1, execution="forced").run(env)
     assert result.end_state == "success"
@@ -147,34 +105,19 @@ def test_queries_and_offers_are_read_and_can_be_played(tmp_path: Path, database:
     assert least == env.trip.total(env._state) == 100 * (2 * (100 + 101) + 160 + 2 * (9 * 10 + sum(range(9))))
 
 
-@pytest.mark.parametrize(
-    ("source", "value"),
-    [
-        (
-            "annotated_plan",
-            [
-                {"org": "Home"},
-                [{"current_city": "from Home to Aton"}, {"current_city": "from Aton(Stateland) to Bton"}],
-            ],
-        ),
-        (
-            "reference_information",
-            [
-                {"Description": "Attractions in Aton", "Content": "..."},
-                {"Description": "Restaurants in Bton", "Content": "..."},
-                {"Description": "Flight from Home to Aton on 2022-03-16", "Content": "..."},
-            ],
-        ),
-    ],
-)
+PLANNED = [{"org": "Home"}, [{"current_city": "from Home to Aton"}, {"current_city": "from Aton(Stateland) to Bton"}]]
+DESCRIBED = ["Attractions in Aton", "Restaurants in Bton", "Flight from Home to Aton on 2022-03-16"]
+REFERENCE = [{"Description": text, "Content": "..."} for text in DESCRIBED]
+
+
+@pytest.mark.parametrize(("source", "value"), [("annotated_plan", PLANNED), ("reference_information", REFERENCE)])
 @pytest.mark.parametrize("literal", [str, json.dumps])
 def test_the_visited_cities_are_taken_from_the_plan_or_the_reference(
     tmp_path: Path, source: str, value: Any, literal: Any
 ) -> None:
     write(tmp_path, "queries.csv", [record(5, **{source: literal(value)})])
     [query] = load_queries(tmp_path / "queries.csv")
-    assert query.cities == ("Aton", "Bton")
-    assert query.destination == "Stateland"
+    assert (query.cities, query.destination) == (("Aton", "Bton"), "Stateland")
 
 
 def test_json_lines_hold_the_same(tmp_path: Path) -> None:
@@ -188,36 +131,50 @@ def test_json_lines_hold_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"days": 4}, "4 days"),
+        ({"days": 5, "visiting_city_number": 2}, "which 2 cities"),
         ({"budget": "much"}, "no number of dollars"),
-        ({"local_constraint": "{'room type': 'castle'}"}, "castle"),
-        ({"local_constraint": "__import__('os')"}, "neither JSON nor a literal"),
+        ({"budget": "1e999990"}, "no whole number of cents"),
+        ({"people_number": 0}, "0 people"),
         ({"date": "[]"}, "a date"),
         ({"date": "['soon']"}, "no date"),
-        ({"people_number": 0}, "0 people"),
+        ({"date": "['9999-12-31']"}, "is no date"),
+        ({"date": [["x"]]}, "is no date"),
+        ({"org": {"a": 1}}, "org is an object"),
+        ({"local_constraint": "{'room type': 'castle'}"}, "castle"),
+        ({"local_constraint": {"cuisine": "Chinese"}}, "cuisine of local_constraint has to be a list"),
+        ({"local_constraint": {"cuisine": [[1]]}}, "cuisine of local_constraint has to be a list"),
+        ({"local_constraint": "{'room type': '\\ud800'}"}, "neither JSON nor a literal"),
+        ({"local_constraint": "{[]: 1}"}, "neither JSON nor a literal"),
+        ({"local_constraint": "__import__('os').system('true')"}, "neither JSON nor a literal"),
+        ({"local_constraint": "{1: 1e999}"}, "neither JSON nor a literal"),
+        ({"local_constraint": "-" * 50_000 + "1"}, "neither JSON nor a literal"),
+        ({"local_constraint": "[" * 100_000}, "neither JSON nor a literal"),
     ],
 )
-def test_what_cannot_be_read_is_named_with_its_line(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
-    write(tmp_path, "queries.csv", [record(), record(**changes)])
-    with pytest.raises(DataError, match=said) as error:
-        load_queries(tmp_path / "queries.csv")
-    assert "line 3" in str(error.value)
-
-
-def test_cities_that_nothing_names_are_an_error(tmp_path: Path) -> None:
-    write(tmp_path, "queries.csv", [record(5)])
-    with pytest.raises(DataError, match="which 2 cities"):
-        load_queries(tmp_path / "queries.csv")
+def test_wrong_values_of_a_query_are_named_with_their_line(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    (tmp_path / "queries.jsonl").write_text(f"{json.dumps(record())}\n{json.dumps(record(**changes))}\n")
+    with pytest.raises(DataError, match=rf"queries\.jsonl: line 2.*{message}"):
+        load_queries(tmp_path / "queries.jsonl")
+    if all(isinstance(value, str | int) for value in changes.values()):
+        write(tmp_path, "queries.csv", [record(), record(**changes)])
+        with pytest.raises(DataError, match=rf"queries\.csv: line 3.*{message}"):
+            load_queries(tmp_path / "queries.csv")
 
 
 def test_missing_columns_files_and_values_are_named(tmp_path: Path, database: Path) -> None:
     write(tmp_path, "queries.csv", [{"org": "Home", "dest": "Aton"}])
     with pytest.raises(DataError, match="columns are missing: days"):
         load_queries(tmp_path / "queries.csv")
-    with pytest.raises(DataError, match="cannot be read"):
-        load_queries(tmp_path / "nowhere.csv")
+    write(tmp_path, "queries.csv", [record()])
+    with (tmp_path / "queries.csv").open("a", encoding="utf-8") as file:
+        file.write("Home,Aton\n")
+    with pytest.raises(DataError, match="line 3: there is no days, date"):
+        load_queries(tmp_path / "queries.csv")
     stays = database / list(FILES)[1]
     text = stays.read_text(encoding="utf-8")
     stays.write_text(text.replace("house_rules", "rules", 1), encoding="utf-8")
@@ -253,11 +210,10 @@ def test_odd_ends_of_lines_end_no_query(tmp_path: Path, name: str, odd: str) -> 
 
 @pytest.mark.parametrize("name", ["queries.csv", "queries.jsonl"])
 def test_a_file_of_queries_that_is_not_utf_8_is_named_with_its_line(tmp_path: Path, name: str) -> None:
-    long = "x" * 20_000
-    write(tmp_path, "queries.csv", [record(query=long), record(org="Zürich")])
+    rows = [record(query="x" * 20_000), record(), record(org="Zürich")]
+    write(tmp_path, "queries.csv", rows[::2])
     if name == "queries.jsonl":
-        lines = [json.dumps(one, ensure_ascii=False) for one in (record(query=long), record(), record(org="Zürich"))]
-        (tmp_path / name).write_text("\n".join(lines), encoding="utf-8")
+        (tmp_path / name).write_text("\n".join(json.dumps(one, ensure_ascii=False) for one in rows), encoding="utf-8")
     file = tmp_path / name
     file.write_bytes(file.read_text(encoding="utf-8").encode("latin-1"))
     with pytest.raises(DataError, match=rf"{name}: line 3.* UTF-8"):
@@ -281,37 +237,6 @@ def test_a_cell_that_swallows_the_rest_of_a_table_is_an_error(database: Path) ->
         load_world(database)
 
 
-def test_a_row_that_is_cut_off_is_named(tmp_path: Path) -> None:
-    write(tmp_path, "queries.csv", [record()])
-    with (tmp_path / "queries.csv").open("a", encoding="utf-8") as file:
-        file.write("Home,Aton\n")
-    with pytest.raises(DataError, match="line 3: there is no days, date"):
-        load_queries(tmp_path / "queries.csv")
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("[" * 100_000, "nested deeper"),
-        ("{", "no JSON"),
-        ("[1]", "a JSON object"),
-        (json.dumps(record(days=float("inf"))), "Infinity is no number"),
-        (json.dumps(record(local_constraint="[" * 100_000)), "neither JSON nor a literal"),
-    ],
-)
-def test_json_that_holds_no_query_is_named_with_its_line(tmp_path: Path, line: str, said: str) -> None:
-    (tmp_path / "queries.jsonl").write_text(json.dumps(record()) + "\n" + line + "\n", encoding="utf-8")
-    with pytest.raises(DataError, match=rf"line 2: .*{said}"):
-        load_queries(tmp_path / "queries.jsonl")
-
-
-def test_rows_with_an_empty_cell_are_left_out(database: Path) -> None:
-    places = database / list(FILES)[2]
-    with places.open("a", encoding="utf-8") as file:
-        file.write("No Kitchen,12,,4.0,Aton\n")
-    assert "No Kitchen" not in load_world(database).restaurants_in("Aton")
-
-
 def test_the_command_line_reads_both(tmp_path: Path, database: Path) -> None:
     write(tmp_path, "queries.csv", [record(), record(budget=10)])
     options = {"data": str(tmp_path / "queries.csv"), "database": str(database), "objective": "cheapest"}
@@ -320,32 +245,6 @@ def test_the_command_line_reads_both(tmp_path: Path, database: Path) -> None:
     assert tasks[0].level_set == "queries"
     with pytest.raises(ValueError, match="both --data FILE and --database"):
         PLUGIN.tasks({**options, "database": None, "tightness": "medium"})
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"people_number": 10**300}, "people"),
-        ({"budget": "1e999990"}, "no whole number of cents"),
-        ({"date": "['9999-12-31']"}, "is no date"),
-        ({"date": [["x"]]}, "is no date"),
-        ({"org": {"a": 1}}, "org is an object"),
-        ({"level": [1]}, "level is a list"),
-        ({"local_constraint": {"cuisine": "Chinese"}}, "cuisine of local_constraint has to be a list"),
-        ({"local_constraint": {"cuisine": [[1]]}}, "cuisine of local_constraint has to be a list"),
-        ({"local_constraint": "{'room type': '\\ud800'}"}, "neither JSON nor a literal"),
-        ({"local_constraint": "{[]: 1}"}, "neither JSON nor a literal"),
-        ({"local_constraint": "__import__('os').system('true')"}, "neither JSON nor a literal"),
-        ({"local_constraint": "{1: 1e999}"}, "neither JSON nor a literal"),
-        ({"local_constraint": "-" * 50_000 + "1"}, "neither JSON nor a literal"),
-        ({"query": "\ud800"}, "half of a surrogate pair"),
-    ],
-)
-def test_absurd_values_of_a_query_are_refused(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
-    path = tmp_path / "queries.jsonl"
-    path.write_text(json.dumps(record(**changes)) + "\n", encoding="utf-8")
-    with pytest.raises(DataError, match=rf"queries\.jsonl: line 1.*{said}"):
-        load_queries(path)
 
 
 def test_a_route_is_looked_for_in_the_beginning_of_a_text_alone(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -23,15 +22,12 @@ from tape.engine.result import EpisodeResult
 from tape.lm.base import Choice, Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Observation
-from tape.sdp.adapter import KnowsTruth, SdpEnvironment
 from tape.sdp.agent import SdpAgent
 from tape.sdp.events import ValidatedEvent
 from tape.sdp.operators import Outcome
-from tape.trace import TraceWriter, read_trace
-from tests.envs.travelplanner.trips import complete, trip
+from tape.trace import TraceWriter
+from tests.envs.travelplanner.trips import FIXED, complete, trip, with_query
 from tests.profiles import examples
-
-FIXED = {"num_plans": 1, "execution": "forced", "on_infeasible": "stop"}
 
 
 def played(
@@ -43,7 +39,7 @@ def played(
 
 
 @pytest.mark.parametrize(("days", "cities", "count"), [(3, 1, 11), (5, 2, 17), (7, 3, 23)])
-def test_a_chain_has_as_many_predicates_as_the_paper_says(days: int, cities: int, count: int) -> None:
+def test_a_chain_has_as_many_predicates_as_in_the_paper(days: int, cities: int, count: int) -> None:
     made = trip("chain", days)
     chain = chain_of(made)
     assert len(chain) == count == 1 + cities + (cities - 1) + 2 * days + 3
@@ -54,12 +50,6 @@ def test_a_chain_has_as_many_predicates_as_the_paper_says(days: int, cities: int
     assert (CAPS.attempts, CAPS.replans, CAPS.steps) == (3, 5, 60)
 
 
-def test_trips_take_part_in_sdp() -> None:
-    env = TripEnvironment(trip().query, trip().world)
-    assert isinstance(env, SdpEnvironment)
-    assert isinstance(env, KnowsTruth)
-
-
 @pytest.mark.parametrize("days", [3, 5, 7])
 def test_the_greedy_choice_certifies_one_predicate_at_a_time(days: int) -> None:
     # A trip on which the cheapest way out has a way on: where there is none, see the dead end below.
@@ -68,9 +58,8 @@ def test_the_greedy_choice_certifies_one_predicate_at_a_time(days: int) -> None:
     env, result = played(made, trace=trace)
     assert result.end_state == "success"
     assert env.success()
-    assert (result.method["certified"], result.method["chain_length"], result.method["rejections"]) == (
-        len(chain_of(made)),
-    ) * 2 + (0,)
+    assert result.method["certified"] == result.method["chain_length"] == len(chain_of(made))
+    assert result.method["rejections"] == 0
     found = [event for event in trace.events if isinstance(event, ValidatedEvent)]
     prepared = [event for event in found if event.k == 0]
     assert len(prepared) == 2 * days
@@ -93,38 +82,32 @@ def dead_end() -> Trip:
     return Trip(replace(made.query, budget=10**7), world)
 
 
-def test_the_greedy_choice_runs_into_a_dead_end_and_says_which_filter_it_was() -> None:
-    env, result = played(dead_end())
-    assert result.end_state == "replan_limit"
-    assert result.replans == CAPS.replans
-    assert "way back" in result.detail
+def test_the_greedy_choice_runs_into_a_dead_end_and_names_the_filter() -> None:
     trace = TraceWriter("dead")
     env, result = played(dead_end(), trace=trace)
+    assert (result.end_state, result.replans) == ("replan_limit", CAPS.replans)
+    assert "way back" in result.detail
     [*_, last] = [event for event in trace.events if isinstance(event, ValidatedEvent)]
     assert last.action is None
     assert "'transport mode'" in last.reason
     assert result.used[MONEY] == env.trip.total(env._state) > 0
+    env, result = played(dead_end(), "walk")  # the solver's path avoids it
+    assert (result.end_state, result.replans, env._state.booked[0][0]) == ("success", 0, "F")
 
 
-def test_the_solvers_walk_does_not() -> None:
-    env, result = played(dead_end(), "walk")
-    assert result.end_state == "success"
-    assert result.replans == 0
-    assert env._state.booked[0].startswith("F")
-
-
-def test_walk_and_chain_book_the_same_as_tape() -> None:
+def test_a_chain_along_the_path_books_the_same_as_tape() -> None:
     made = trip("same", 3, "hard", "tight")
-    env, result = played(made, "walk")
+    trace = TraceWriter("path")
+    env, result = played(made, "walk", trace=trace)
     assert result.end_state == "success"
     assert made.total(env._state) == cheapest(made)
     assert result.method["certified"] == result.method["chain_length"] == len(made.slots)
+    assert sum(event.k for event in trace.events if isinstance(event, ValidatedEvent)) == len(made.slots)
 
 
 def test_a_check_that_fails_is_retried_to_the_cap_and_nothing_else_is_undone() -> None:
     made = trip("retry", 3, "easy", "loose")
-    wanting = Trip(replace(made.query, constraints=replace(made.query.constraints, cuisines=("Martian",))), made.world)
-    env, result = played(wanting)
+    env, result = played(with_query(made, cuisines=("Martian",)))
     assert result.end_state == "replan_limit"
     assert result.method["rejections"] == CAPS.attempts * (CAPS.replans + 1)
     assert result.method["certified"] == len(chain_of(made)) - 2
@@ -165,12 +148,6 @@ def test_the_validator_is_never_wrong_on_adversarial_cases() -> None:
         assert verdict.counts is not (case.family == "prepared")
 
 
-def test_cases_are_the_same_each_time() -> None:
-    made = cases(0, len(FAMILIES))
-    assert made == cases(0, len(FAMILIES))
-    assert [case.family for case in made] == list(FAMILIES)
-
-
 @given(st.data())
 @examples(30)
 def test_k_never_skips_a_false_predicate(data: st.DataObject) -> None:
@@ -197,12 +174,3 @@ def test_fields_are_plain_values() -> None:
     fields = dict(TripAdapter(env.domain).fields(complete(made)))
     assert fields["cost"] == made.total(complete(made))
     assert set(fields["cuisines"]) == set(made.query.constraints.cuisines)
-
-
-def test_a_trace_can_be_read_again(tmp_path: Path) -> None:
-    made = trip("trace", 3, "easy", "loose")
-    file = tmp_path / "trace.jsonl"
-    env = TripEnvironment(made.query, made.world)
-    SdpAgent("declared:first", sdp={"chain": "walk"}, **FIXED).run(env, trace=file)
-    found = [event for event in read_trace(file) if isinstance(event, ValidatedEvent)]
-    assert sum(event.k for event in found) == len(made.slots)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from typing import Any
 
 from envs.travelplanner.domain import TripDomain
 from envs.travelplanner.generator import generate
@@ -11,6 +13,8 @@ from envs.travelplanner.proposal import first_complete
 from envs.travelplanner.query import Level
 from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Trip
+
+FIXED: dict[str, Any] = {"num_plans": 1, "execution": "forced", "on_infeasible": "stop"}
 
 
 def trip(seed: str = "t", days: int = 3, level: Level = "hard", tightness: str = "loose") -> Trip:
@@ -30,10 +34,21 @@ def complete(made: Trip) -> TripState:
 
 
 def plan_of(made: Trip) -> list[DayPlan]:
-    """The same in the public format."""
+    """That itinerary in the public format."""
     return itinerary(made, complete(made))
 
 
 def rng_of(*names: object) -> random.Random:
     """A named source of randomness."""
     return random.Random(" ".join(map(str, names)))
+
+
+def actions_of(made: Trip) -> list[str]:
+    """The actions of that itinerary."""
+    return [f"{slot.name}: {name}" for slot, name in zip(made.slots, complete(made).booked, strict=True)]
+
+
+def with_query(made: Trip, **changes: Any) -> Trip:
+    """The same trip with fields of its query, or of the query's constraints, changed."""
+    own = {name: changes.pop(name) for name in list(changes) if hasattr(made.query.constraints, name)}
+    return Trip(replace(made.query, constraints=replace(made.query.constraints, **own), **changes), made.world)
