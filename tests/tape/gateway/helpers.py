@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +99,11 @@ async def running(file: Path) -> AsyncIterator[Gateway]:
         sys.path[:] = path
 
 
+def gateway_on(folder: Path, text: str) -> AbstractAsyncContextManager[Gateway]:
+    """A gateway on a configuration that is written to a folder, and the journal beside it."""
+    return running(write_config(folder, text))
+
+
 async def never(tool: Offered, arguments: Mapping[str, Any], worst: Mapping[str, Any]) -> str:
     """Nobody is there to approve."""
     return "nobody is there"
@@ -107,9 +114,21 @@ async def call(gateway: Gateway, tool: str, who: Caller = WHO, /, **arguments: A
     return await gateway.call(who, tool, arguments, never)
 
 
+async def ask(gateway: Gateway, tool: str, who: Caller = WHO, /, **arguments: Any) -> dict[str, Any]:
+    """Call a tool; the fields of its answer."""
+    found: dict[str, Any] = (await call(gateway, tool, who, **arguments))["structuredContent"]
+    return found
+
+
 async def left(gateway: Gateway, kind: str = "usd", who: Caller = WHO) -> float:
     """What is left of a resource."""
-    return float((await call(gateway, "budget", who))["structuredContent"]["left"][kind])
+    return float((await ask(gateway, "budget", who))["left"][kind])
+
+
+def record(name: str, found: Mapping[str, Any]) -> None:
+    """Write the figures of a sweep to the folder of ``make soak``."""
+    if folder := os.environ.get("TAPE_SOAK_RESULTS"):
+        Path(folder, f"{name}.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 def server_table(command: list[str], name: str = "s", seconds: float = 200) -> str:

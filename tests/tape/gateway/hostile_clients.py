@@ -15,40 +15,111 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tests.tape.gateway.over_http import HELLO, message, stateless
 
 
-@dataclass
 class Field:
     """Where the clients meet.
 
-    Attributes:
+    Args:
         address: Host and port.
         count: Requests that are sent in all.
+
+    Attributes:
         sent: By client.
         answers: By client and status; 0 where the connection was closed instead.
     """
 
-    address: str
-    count: int
-    sent: Counter[str] = field(default_factory=Counter)
-    answers: dict[str, Counter[int]] = field(default_factory=dict)
+    def __init__(self, address: str, count: int) -> None:
+        self.host, _, self.port = address.partition(":")
+        self.count = count
+        self.sent: Counter[str] = Counter()
+        self.answers: dict[str, Counter[int]] = {}
 
-    def goes_on(self, client: str) -> bool:
+    def is_over(self) -> bool:
+        return sum(self.sent.values()) >= self.count
+
+
+@dataclass
+class Client:
+    """One of them, which does one thing on many connections at once."""
+
+    ground: Field
+    name: str
+    rng: random.Random
+    token: str
+
+    def goes_on(self) -> bool:
         """Count a request; whether it is still to be sent."""
-        if sum(self.sent.values()) >= self.count:
+        if self.ground.is_over():
             return False
-        self.sent[client] += 1
+        self.ground.sent[self.name] += 1
         return True
 
-    def answered(self, client: str, status: int) -> None:
-        self.answers.setdefault(client, Counter())[status] += 1
+    def answered(self, status: int) -> None:
+        self.ground.answers.setdefault(self.name, Counter())[status] += 1
 
-    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        host, _, port = self.address.partition(":")
-        return await asyncio.open_connection(host, int(port))
+    def session(self) -> str:
+        """A session that it makes up."""
+        return f"{self.rng.getrandbits(128):032x}"
+
+    def request(self, body: bytes, **headers: str) -> bytes:
+        return head("POST", len(body), **{"Authorization": self.token, **headers}) + body
+
+    async def exchange(
+        self, raw: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> tuple[int, dict[str, str]]:
+        writer.write(raw)
+        await writer.drain()
+        status, headers = await answer(reader)
+        self.answered(status)
+        return status, headers
+
+    async def at_once(self, number: int, use: Use) -> None:
+        """Use so many connections at once, each followed by another one, until enough was sent."""
+
+        async def one() -> None:
+            while not self.ground.is_over():
+                with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError, ValueError):
+                    reader, writer = await asyncio.open_connection(self.ground.host, int(self.ground.port))
+                    try:
+                        await use(reader, writer)
+                    finally:
+                        writer.transport.abort()
+
+        await asyncio.gather(*(one() for _ in range(number)))
+
+    async def over(self, raws: Callable[[], bytes], at_once: int = 30) -> None:
+        """Send requests on connections that go on as long as they may."""
+
+        async def use(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            while self.goes_on() and (await self.exchange(raws(), reader, writer))[0]:
+                pass
+
+        await self.at_once(at_once, use)
+
+    async def left_open(self, raw: Callable[[], bytes], drip: bytes, at_once: int) -> None:
+        """Begin something on many connections, send a byte now and then, and never end it."""
+
+        async def use(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            self.goes_on()
+            try:
+                writer.write(raw())
+                while not self.ground.is_over() and not reader.at_eof():
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(reader.read(65536), 0.5)
+                    writer.write(drip)
+                    await writer.drain()
+            finally:
+                self.answered(0)
+
+        await self.at_once(at_once, use)
+
+
+Use = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+OPEN = HELLO.splitlines()[0]
 
 
 def head(method: str, length: int | None, **headers: str) -> bytes:
@@ -77,183 +148,107 @@ async def answer(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
     return int(line.split()[1]), found
 
 
-async def exchange(
-    ground: Field, client: str, raw: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-) -> tuple[int, dict[str, str]]:
-    writer.write(raw)
-    await writer.drain()
-    status, headers = await answer(reader)
-    ground.answered(client, status)
-    return status, headers
-
-
-async def over(ground: Field, client: str, raws: Callable[[], bytes], at_once: int = 30) -> None:
-    """Send requests on connections that go on as long as they may."""
-
-    async def one() -> None:
-        while sum(ground.sent.values()) < ground.count:
-            with contextlib.suppress(OSError, asyncio.IncompleteReadError, ValueError):
-                reader, writer = await ground.connect()
-                try:
-                    while ground.goes_on(client):
-                        if not (await exchange(ground, client, raws(), reader, writer))[0]:
-                            break
-                finally:
-                    writer.transport.abort()
-
-    await asyncio.gather(*(one() for _ in range(at_once)))
-
-
-async def left_open(ground: Field, client: str, raw: Callable[[], bytes], drip: bytes, at_once: int) -> None:
-    """Begin something on many connections, send a byte now and then, and never end it."""
-
-    async def one() -> None:
-        while ground.goes_on(client):
-            with contextlib.suppress(OSError):
-                reader, writer = await ground.connect()
-                try:
-                    writer.write(raw())
-                    while sum(ground.sent.values()) < ground.count and not reader.at_eof():
-                        with contextlib.suppress(TimeoutError):
-                            await asyncio.wait_for(reader.read(65536), 0.5)
-                        writer.write(drip)
-                        await writer.drain()
-                finally:
-                    ground.answered(client, 0)
-                    writer.transport.abort()
-
-    await asyncio.gather(*(one() for _ in range(at_once)))
-
-
-async def slow_readers(ground: Field, client: str, rng: random.Random, token: str) -> None:
+async def slow_readers(client: Client) -> None:
     """Ask for much, many times on one connection, and read nothing."""
     body, headers = stateless("echo", text="x" * 100_000)
-    raw = head("POST", len(body), Authorization=token, **headers) + body
+    raw = client.request(body, **headers)
 
-    async def one() -> None:
-        while ground.goes_on(client):
-            with contextlib.suppress(OSError, TimeoutError):
-                _, writer = await ground.connect()
-                try:
-                    for _ in range(200):
-                        if not ground.goes_on(client):
-                            break
-                        writer.write(raw)
-                        await asyncio.wait_for(writer.drain(), 30)
-                finally:
-                    writer.transport.abort()
+    async def use(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for _ in range(200):
+            if not client.goes_on():
+                break
+            writer.write(raw)
+            await asyncio.wait_for(writer.drain(), 30)
 
-    await asyncio.gather(*(one() for _ in range(10)))
+    await client.at_once(10, use)
 
 
-async def session_flood(ground: Field, client: str, rng: random.Random, token: str) -> None:
+async def session_flood(client: Client) -> None:
     """Open sessions as fast as they are opened."""
-    body = HELLO.splitlines()[0]
-    await over(ground, client, lambda: head("POST", len(body), Authorization=token) + body)
+    await client.over(lambda: client.request(OPEN))
 
 
-async def made_up(ground: Field, client: str, rng: random.Random, token: str) -> None:
+async def made_up(client: Client) -> None:
     """Make up a session for each call, in either era."""
     old = message(2, "tools/call", name="echo", arguments={"text": "x"})
     new, headers = stateless("echo", text="x")
 
     def raw() -> bytes:
-        session = f"{rng.getrandbits(128):032x}"
-        if rng.random() < 0.3:
-            return head("POST", len(old), Authorization=token, Mcp_Session_Id=session) + old
-        return head("POST", len(new), Authorization=token, Mcp_Session_Id=session, **headers) + new
+        if client.rng.random() < 0.3:
+            return client.request(old, Mcp_Session_Id=client.session())
+        return client.request(new, Mcp_Session_Id=client.session(), **headers)
 
-    await over(ground, client, raw)
+    await client.over(raw)
 
 
-async def huge_bodies(ground: Field, client: str, rng: random.Random, token: str) -> None:
+async def huge_bodies(client: Client) -> None:
     """Send bodies that are long, deep, or long to parse."""
-
-    def raw() -> bytes:
-        body, headers = stateless("echo", text=["x"])
-        inside = rng.choice([b"[]," * 80_000 + b"[]", b"1," * 1_000_000 + b"1", b"[" * 5_000, b'"' + b"x" * 4_000_000])
-        body = body.replace(b'["x"]', b"[" + inside + b"]")
-        return head("POST", len(body), Authorization=token, **headers) + body
-
-    await over(ground, client, raw, 8)
-
-
-async def wrong_tokens(ground: Field, client: str, rng: random.Random, token: str) -> None:
-    """Guess tokens."""
-    body = HELLO.splitlines()[0]
-    await over(
-        ground, client, lambda: head("POST", len(body), Authorization=f"Bearer {rng.getrandbits(128):x}") + body, 60
+    body, headers = stateless("echo", text=["x"])
+    inside = [b"[]," * 80_000 + b"[]", b"1," * 1_000_000 + b"1", b"[" * 5_000, b'"' + b"x" * 4_000_000]
+    await client.over(
+        lambda: client.request(body.replace(b'["x"]', b"[" + client.rng.choice(inside) + b"]"), **headers), 8
     )
 
 
-async def delete_storm(ground: Field, client: str, rng: random.Random, token: str) -> None:
+async def wrong_tokens(client: Client) -> None:
+    """Guess tokens."""
+    await client.over(lambda: client.request(OPEN, Authorization=f"Bearer {client.rng.getrandbits(128):x}"), 60)
+
+
+async def delete_storm(client: Client) -> None:
     """End sessions, its own and those that it makes up."""
-    body, mine = HELLO.splitlines()[0], list[str]()
+    mine: list[str] = []
 
-    async def one() -> None:
-        while sum(ground.sent.values()) < ground.count:
-            with contextlib.suppress(OSError, asyncio.IncompleteReadError, ValueError):
-                reader, writer = await ground.connect()
-                try:
-                    while ground.goes_on(client):
-                        raw = head("POST", len(body), Authorization=token) + body
-                        if rng.random() < 0.9:
-                            name = mine.pop() if mine else f"{rng.getrandbits(128):032x}"
-                            raw = head("DELETE", None, Authorization=token, Mcp_Session_Id=name)
-                        status, headers = await exchange(ground, client, raw, reader, writer)
-                        if not status:
-                            break
-                        mine.extend([headers["mcp-session-id"]] if "mcp-session-id" in headers else [])
-                finally:
-                    writer.transport.abort()
+    async def use(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        status = 1
+        while status and client.goes_on():
+            raw = client.request(OPEN)
+            if client.rng.random() < 0.9:
+                name = mine.pop() if mine else client.session()
+                raw = head("DELETE", None, Authorization=client.token, Mcp_Session_Id=name)
+            status, headers = await client.exchange(raw, reader, writer)
+            mine.extend([headers["mcp-session-id"]] if "mcp-session-id" in headers else [])
 
-    await asyncio.gather(*(one() for _ in range(20)))
+    await client.at_once(20, use)
 
 
-async def streams(ground: Field, client: str, rng: random.Random, token: str) -> None:
+async def streams(client: Client) -> None:
     """Hold streams open, and send the heads of further ones byte by byte."""
-    body = HELLO.splitlines()[0]
 
-    async def one() -> None:
-        while ground.goes_on(client):
-            with contextlib.suppress(OSError, asyncio.IncompleteReadError, ValueError):
-                reader, writer = await ground.connect()
-                try:
-                    raw = head("POST", len(body), Authorization=token) + body
-                    _, headers = await exchange(ground, client, raw, reader, writer)
-                    raw = head("GET", None, Authorization=token, Mcp_Session_Id=headers.get("mcp-session-id", "x"))
-                    writer.write(raw)
-                    with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(reader.read(65536), rng.random())
-                    for byte in raw[: rng.randrange(20)]:
-                        writer.write(bytes([byte]))
-                        await asyncio.sleep(0.05)
-                finally:
-                    writer.transport.abort()
+    async def use(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        client.goes_on()
+        _, headers = await client.exchange(client.request(OPEN), reader, writer)
+        session = headers.get("mcp-session-id", "x")
+        raw = head("GET", None, Authorization=client.token, Mcp_Session_Id=session)
+        writer.write(raw)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(reader.read(65536), client.rng.random())
+        for byte in raw[: client.rng.randrange(20)]:
+            writer.write(bytes([byte]))
+            await asyncio.sleep(0.05)
 
-    await asyncio.gather(*(one() for _ in range(60)))
+    await client.at_once(60, use)
 
 
-async def half_heads(ground: Field, client: str, rng: random.Random, token: str) -> None:
+async def half_heads(client: Client) -> None:
     """Hold connections that show no token."""
     raw = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-"
-    await left_open(ground, client, lambda: raw[: rng.randrange(len(raw))], b"x", 400)
+    await client.left_open(lambda: raw[: client.rng.randrange(len(raw))], b"x", 400)
 
 
-async def half_bodies(ground: Field, client: str, rng: random.Random, token: str) -> None:
+async def half_bodies(client: Client) -> None:
     """Hold connections whose body goes on and on."""
-    raw = head("POST", 100_000, Authorization=token) + b'{"jsonrpc": '
-    await left_open(ground, client, lambda: raw, b" ", 100)
+    raw = head("POST", 100_000, Authorization=client.token) + b'{"jsonrpc": '
+    await client.left_open(lambda: raw, b" ", 100)
 
 
-async def many_connections(ground: Field, client: str, rng: random.Random, token: str) -> None:
+async def many_connections(client: Client) -> None:
     """Ask once on each of many connections, and keep them."""
     body, headers = stateless("budget")
-    raw = head("POST", len(body), Authorization=token, **headers) + body
-    await left_open(ground, client, lambda: raw, b"", 200)
+    await client.left_open(lambda: client.request(body, **headers), b"", 200)
 
 
-CLIENTS: list[Callable[[Field, str, random.Random, str], Awaitable[None]]] = [
+CLIENTS: list[Callable[[Client], Awaitable[None]]] = [
     half_heads, half_bodies, slow_readers, made_up, session_flood, huge_bodies, many_connections, wrong_tokens,
     delete_storm, streams,
 ]  # fmt: skip
@@ -264,10 +259,9 @@ async def attack(address: str, seed: int, count: int) -> Field:
     ground = Field(address, count)
     await asyncio.gather(
         *(
-            client(
-                ground, client.__name__, random.Random(seed * 100 + number), f"Bearer {os.environ[f'HOSTILE_{number}']}"
-            )
-            for number, client in enumerate(CLIENTS)
+            play(Client(ground, play.__name__, random.Random(seed * 100 + number), f"Bearer {os.environ[name]}"))
+            for number, play in enumerate(CLIENTS)
+            for name in [f"HOSTILE_{number}"]
         )
     )
     return ground

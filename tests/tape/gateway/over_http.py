@@ -94,17 +94,37 @@ def address_in(log: Path, ended: Callable[[], object]) -> str:
     return log.read_text().partition("http://")[2].partition("/")[0]
 
 
-def post(address: str, body: bytes, **headers: str) -> tuple[int, str]:
+def heads(**headers: str) -> dict[str, str]:
+    """The headers of a request; underscores stand for hyphens."""
+    common = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    return common | {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+def send(address: str, method: str, body: bytes | None = None, **headers: str) -> tuple[int, str, str]:
+    """Status, session and body of an answer."""
     connection = http.client.HTTPConnection(address)
     try:
-        head = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-        connection.request(
-            "POST", "/mcp", body, head | {name.replace("_", "-"): value for name, value in headers.items()}
-        )
+        connection.request(method, "/mcp", body, heads(**headers))
         answer = connection.getresponse()
-        return answer.status, answer.read().decode()
+        return answer.status, answer.getheader("mcp-session-id") or "", answer.read().decode()
     finally:
         connection.close()
+
+
+def post(address: str, body: bytes, **headers: str) -> tuple[int, str]:
+    """Status and body of the answer to a message."""
+    status, _, text = send(address, "POST", body, **headers)
+    return status, text
+
+
+def opened(address: str, token: str) -> tuple[int, str]:
+    """Open a session: the status, and its name where it was opened."""
+    return send(address, "POST", HELLO.splitlines()[0], Authorization=f"Bearer {token}")[:2]
+
+
+def delete(address: str, token: str, session: str) -> int:
+    """End a session; the status."""
+    return send(address, "DELETE", Authorization=f"Bearer {token}", Mcp_Session_Id=session)[0]
 
 
 NEWEST = "2026-07-28"
@@ -113,33 +133,7 @@ NEWEST = "2026-07-28"
 
 def stateless(name: str, **arguments: Any) -> tuple[bytes, dict[str, str]]:
     """Body and headers of a call in the version that has no sessions."""
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": NEWEST,
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
+    prefix = "io.modelcontextprotocol/"
+    meta = {f"{prefix}protocolVersion": NEWEST, f"{prefix}clientCapabilities": {}}
     headers = {"Mcp_Protocol_Version": NEWEST, "Mcp_Method": "tools/call", "Mcp_Name": name}
     return message(2, "tools/call", name=name, arguments=arguments, _meta=meta), headers
-
-
-def opened(address: str, token: str) -> tuple[int, str]:
-    """Open a session: the status, and its name where it was opened."""
-    connection = http.client.HTTPConnection(address)
-    head = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-    try:
-        connection.request("POST", "/mcp", HELLO.splitlines()[0], head | {"Authorization": f"Bearer {token}"})
-        answer = connection.getresponse()
-        answer.read()
-        return answer.status, answer.getheader("mcp-session-id") or ""
-    finally:
-        connection.close()
-
-
-def request(address: str, method: str, token: str, session: str) -> int:
-    """The status of a request without a body."""
-    connection = http.client.HTTPConnection(address)
-    try:
-        head = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream", "Mcp-Session-Id": session}
-        connection.request(method, "/mcp", headers=head)
-        return connection.getresponse().status
-    finally:
-        connection.close()

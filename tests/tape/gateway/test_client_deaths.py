@@ -17,7 +17,7 @@ from random import Random
 import pytest
 
 from tape.budget import Budget
-from tests.tape.gateway.helpers import server_table, write_config
+from tests.tape.gateway.helpers import record, server_table, write_config
 from tests.tape.gateway.over_http import command, hello, message
 from tests.tape.tools.hostile import is_running
 
@@ -28,19 +28,9 @@ HERE = Path(__file__).parent
 PRICE, CAP = 10_000, 200_000
 """Of a call and of a run, in millionths of a dollar."""
 KINDS = (
-    "before the handshake",
-    "amid the bytes",
-    "a call in flight",
-    "asked for an approval",
-    "an approval on its way",
-    "writes no more",
-    "reads no more",
-    "has never read",
-    "killed",
-    "the gateway killed",
-)
-
-
+    "before the handshake", "amid the bytes", "a call in flight", "asked for an approval", "an approval on its way",
+    "writes no more", "reads no more", "has never read", "killed", "the gateway killed",
+)  # fmt: skip
 HELLO = hello(elicitation={})
 
 
@@ -55,12 +45,7 @@ class Place:
         self.linger = linger
         self.log, self.pids = folder / "log", folder / "pids"
         self.journal = folder / "gateway.journal.jsonl"
-        server = [
-            sys.executable,
-            "-S",
-            str(HERE / "counting_server.py"),
-            *map(str, (self.journal, self.log, self.pids)),
-        ]
+        server = [sys.executable, "-S", *map(str, (HERE / "counting_server.py", self.journal, self.log, self.pids))]
         text = f'[budgets]\nrun = {{ usd = "${CAP / 1e6}" }}\n{server_table([*server, *["linger"] * linger])}'
         file = write_config(folder, f'{text}price = {{ usd = "${PRICE / 1e6}" }}\n')
         self.command = command(file)
@@ -152,9 +137,8 @@ def play(place: Place, kind: str, chance: Random, process: subprocess.Popen[byte
         process.stdin.flush()
 
     before = len(place.calls())
-    some = b"".join(
-        call(number, chance.choice(("look", "slow", "wipe"))) for number in range(2, 2 + chance.randint(1, 6))
-    )
+    numbers = range(2, 2 + chance.randint(1, 6))
+    some = b"".join(call(number, chance.choice(("look", "slow", "wipe"))) for number in numbers)
     match kind:
         case "before the handshake":
             write(HELLO[: chance.randint(0, 20)])
@@ -239,6 +223,4 @@ def test_nothing_is_left_of_a_client_that_dies(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 def test_nothing_is_left_of_100_clients_that_die(tmp_path: Path) -> None:
-    found = sweep(tmp_path, 100, 2)
-    if folder := os.environ.get("TAPE_SOAK_RESULTS"):
-        Path(folder, "client_deaths.json").write_text(json.dumps(found, indent=1) + "\n")
+    record("client_deaths", sweep(tmp_path, 100, 2))

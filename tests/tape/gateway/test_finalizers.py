@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import itertools
-import json
 import os
 import random
 import subprocess
@@ -26,6 +25,7 @@ import pytest
 from tape.budget import Budget, Ledger, Resources
 from tape.errors import BudgetExceededError, LockOrderError
 from tape.gateway.guard import Guard
+from tests.tape.gateway.helpers import record
 
 HANG_SECONDS = 60
 CAP = 12
@@ -64,58 +64,42 @@ class Schedule:
         self.run = Ledger(Budget.of(steps=CAP), name="run")
         self.ledgers = [Ledger(name="episode", payer=self.run) for _ in range(2)]
 
-    # --- what threads do ------------------------------------------------------------------------
+    # --- what threads do: streams, read to their end or half ---------------------------------------
 
-    def read_half(self, name: str, guard: Guard) -> None:
-        def stream() -> Iterator[None]:
-            with guard.tool("t") as charge:
-                self.begun[name] += 1
-                yield
-                charge.answered()
+    def of_guard(self, name: str, guard: Guard) -> Iterator[None]:
+        with guard.tool("t") as charge:
+            self.begun[name] += 1
+            yield
+            charge.answered()
 
-        self._stash.append(HalfRead(stream()))
+    def of_ledger(self, ledger: Ledger) -> Iterator[None]:
+        with ledger.reserve(CALL) as reservation:
+            self.begun["run"] += 1
+            yield
+            reservation.settle(CALL)
 
-    def read_half_of_a_ledger(self, ledger: Ledger) -> None:
-        def stream() -> Iterator[None]:
-            with ledger.reserve(CALL) as reservation:
-                self.begun["run"] += 1
-                yield
-                reservation.release()
+    def of_part(self, ledger: Ledger) -> Iterator[None]:
+        with ledger.earmark(steps=2) as part, part.reserve(CALL):
+            self.begun["run"] += 1
+            yield
 
-        self._stash.append(HalfRead(stream()))
-
-    def read_half_of_a_part(self, ledger: Ledger) -> None:
-        def stream() -> Iterator[None]:
-            with ledger.earmark(steps=2) as part, part.reserve(CALL):
-                self.begun["run"] += 1
-                yield
-
-        self._stash.append(HalfRead(stream()))
+    def read_half(self, stream: Iterator[None]) -> None:
+        self._stash.append(HalfRead(stream))
 
     def one(self, rng: random.Random) -> Callable[[], object]:
         """Something that a thread may do."""
         name, guard = rng.choice(self.guards)
         ledger = rng.choice(self.ledgers)
 
-        def call() -> None:
-            with guard.within(Budget.of(steps=3)).tool("t") as charge:
-                self.begun[name] += 1
-                charge.answered()
-
-        def pay() -> None:
-            with ledger.reserve(CALL) as reservation:
-                self.begun["run"] += 1
-                reservation.settle(CALL)
-
         return rng.choice(
             [
-                call,
-                pay,
+                lambda: [*self.of_guard(name, guard.within(Budget.of(steps=3)))],
+                lambda: [*self.of_ledger(ledger)],
                 guard.left,
                 lambda: ledger.used,
-                lambda: self.read_half(name, guard),
-                lambda: self.read_half_of_a_ledger(ledger),
-                lambda: self.read_half_of_a_part(ledger),
+                lambda: self.read_half(self.of_guard(name, guard)),
+                lambda: self.read_half(self.of_ledger(ledger)),
+                lambda: self.read_half(self.of_part(ledger)),
             ]
         )
 
@@ -269,7 +253,4 @@ def test_a_budget_is_not_used_amid_what_is_booked() -> None:
 
 @pytest.mark.soak
 def test_five_thousand_schedules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = sweep(tmp_path, range(5_000), monkeypatch) | {"hangs": 0}
-    folder = os.environ.get("TAPE_SOAK_RESULTS")
-    if folder:
-        Path(folder, "finalizers.json").write_text(json.dumps(found, indent=1) + "\n")
+    record("finalizers", sweep(tmp_path, range(5_000), monkeypatch) | {"hangs": 0})

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from tape.gateway import http_connections, http_requests
 from tape.gateway.http_requests import Requests, Turns
 from tape.gateway.http_sessions import Sessions
 from tests.tape.gateway.helpers import write_config
-from tests.tape.gateway.over_http import message, opened, post, request, serving_here, stateless
+from tests.tape.gateway.over_http import delete, message, opened, post, serving_here, stateless
 
 TOKENS = {"ONE": "one-9fK2mQ7xVb4Tz81L", "TWO": "two-3hN6pR0yWc5Us72M"}
 CONFIG = """
@@ -55,49 +56,56 @@ def in_session(address: str, session: str, name: str = "ONE") -> str | None:
     return refusal(post(address, body, Authorization=f"Bearer {TOKENS[name]}", Mcp_Session_Id=session))
 
 
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return write_config(tmp_path, CONFIG)
+
+
+@pytest.fixture
+def address(file: Path) -> Iterator[str]:
+    """Host and port of a gateway on it, in this process."""
+    with serving_here(file, **TOKENS) as found:
+        yield found
+
+
 # --- budgets of sessions --------------------------------------------------------------------------
 
 
-def test_sessions_that_the_protocol_does_not_have_are_not_invented(tmp_path: Path) -> None:
-    file = write_config(tmp_path, CONFIG)
+def test_sessions_that_the_protocol_does_not_have_are_not_invented(address: str, file: Path) -> None:
     body, headers = stateless("echo", text="x")
-    with serving_here(file, **TOKENS) as address:
-        right = {"Authorization": f"Bearer {TOKENS['ONE']}"}
-        found = [refusal(post(address, body, **headers, **right, Mcp_Session_Id=f"mine-{n}")) for n in range(5)]
-        assert found == [None, None, None, "session", "session"]
-        legacy = message(2, "tools/call", name="echo", arguments={"text": "x"})
-        assert post(address, legacy, **right, Mcp_Session_Id="mine")[0] == 404
+    right = {"Authorization": f"Bearer {TOKENS['ONE']}"}
+    found = [refusal(post(address, body, **headers, **right, Mcp_Session_Id=f"mine-{n}")) for n in range(5)]
+    assert found == [None, None, None, "session", "session"]
+    legacy = message(2, "tools/call", name="echo", arguments={"text": "x"})
+    assert post(address, legacy, **right, Mcp_Session_Id="mine")[0] == 404
     sessions = {line.get("session") for line in map(json.loads, file.with_suffix(".journal.jsonl").open())}
     assert sessions == {None, "one:shared"}
 
 
-def test_coming_again_gives_no_fresh_budget(tmp_path: Path) -> None:
-    file = write_config(tmp_path, CONFIG)
+def test_coming_again_gives_no_fresh_budget(file: Path) -> None:
     one = TOKENS["ONE"]
     with serving_here(file, **TOKENS) as address:
         first = opened(address, one)[1]
         assert [in_session(address, first) for _ in range(4)] == [None, None, None, "session"]
         beside = opened(address, one)[1]  # a second one at the same time has a budget of its own
         assert in_session(address, beside) is None
-        assert request(address, "DELETE", one, first) == 200
-        assert request(address, "DELETE", one, first) == 404
+        assert delete(address, one, first) == 200
+        assert delete(address, one, first) == 404
         assert in_session(address, opened(address, one)[1]) == "session"
         assert in_session(address, opened(address, TOKENS["TWO"])[1], "TWO") is None
     with serving_here(file, **TOKENS) as address:  # nor does a restart
         assert in_session(address, opened(address, one)[1]) == "session"
 
 
-def test_a_client_has_so_many_sessions_and_opens_them_at_so_many_a_second(tmp_path: Path) -> None:
-    file = write_config(tmp_path, CONFIG)
-    with serving_here(file, **TOKENS) as address:
-        found = [opened(address, TOKENS["ONE"]) for _ in range(30)]
-        names = [name for status, name in found if status == 200]
-        assert {status for status, _ in found} == {200, 429}
-        assert len(names) >= 6
-        # The last three go on; for each of them the one that was idle for longest has ended.
-        delete = [request(address, "DELETE", TOKENS["ONE"], name) for name in names]
-        assert delete == [404] * (len(names) - 3) + [200] * 3
-        assert opened(address, TOKENS["TWO"])[0] == 200
+def test_a_client_has_so_many_sessions_and_opens_them_at_so_many_a_second(address: str) -> None:
+    found = [opened(address, TOKENS["ONE"]) for _ in range(30)]
+    names = [name for status, name in found if status == 200]
+    assert {status for status, _ in found} == {200, 429}
+    assert len(names) >= 6
+    # The last three go on; for each of them the one that was idle for longest has ended.
+    ended = [delete(address, TOKENS["ONE"], name) for name in names]
+    assert ended == [404] * (len(names) - 3) + [200] * 3
+    assert opened(address, TOKENS["TWO"])[0] == 200
 
 
 class App:
@@ -143,42 +151,36 @@ async def ask(
     return found["status"], found["headers"].get(b"mcp-session-id", b"").decode()
 
 
-def test_an_idle_session_ends_and_the_next_goes_on_in_its_slot() -> None:
-    async def body() -> None:
-        now, ended, app = [0.0], list[tuple[str, int]](), App()
-        sessions = Sessions(app, lambda client, slot: ended.append((client, slot)), 2, 60.0, lambda: now[0])
-        (_, first), (_, second) = await ask(sessions), await ask(sessions)
-        now[0] = 50.0
-        assert (await ask(sessions, name=second))[0] == 200
-        now[0] = 70.0
-        assert (await ask(sessions, name=first))[0] == 404
-        assert (await ask(sessions, "two", name=second))[0] == 404
-        assert (await ask(sessions, name=second))[0] == 200
-        assert ended == [("one", 1)]
-        third = (await ask(sessions))[1]
-        assert [app.slots[name] for name in (first, second, third)] == [1, 2, 1]
-
-    asyncio.run(body())
+async def test_an_idle_session_ends_and_the_next_goes_on_in_its_slot() -> None:
+    now, ended, app = [0.0], list[tuple[str, int]](), App()
+    sessions = Sessions(app, lambda client, slot: ended.append((client, slot)), 2, 60.0, lambda: now[0])
+    (_, first), (_, second) = await ask(sessions), await ask(sessions)
+    now[0] = 50.0
+    assert (await ask(sessions, name=second))[0] == 200
+    now[0] = 70.0
+    assert (await ask(sessions, name=first))[0] == 404
+    assert (await ask(sessions, "two", name=second))[0] == 404
+    assert (await ask(sessions, name=second))[0] == 200
+    assert ended == [("one", 1)]
+    third = (await ask(sessions))[1]
+    assert [app.slots[name] for name in (first, second, third)] == [1, 2, 1]
 
 
-def test_only_an_idle_session_makes_way_for_another() -> None:
-    async def body() -> None:
-        now, app = [0.0], App()
-        sessions = Sessions(app, lambda client, slot: None, 2, 60.0, lambda: now[0])
-        names = [(await ask(sessions))[1] for _ in range(2)]
-        app.hold.clear()
-        working = [asyncio.create_task(ask(sessions, name=name)) for name in names]
-        await asyncio.sleep(0)
-        assert (await ask(sessions))[0] == 429
-        app.hold.set()
-        await asyncio.gather(*working)
-        now[0] = 1.0
-        assert (await ask(sessions, name=names[0]))[0] == 200
-        assert (await ask(sessions))[0] == 200  # ends the other
-        assert [app.slots[name] for name in names] == [1, -1]
-        assert (await ask(sessions, name=names[1]))[0] == 404
-
-    asyncio.run(body())
+async def test_only_an_idle_session_makes_way_for_another() -> None:
+    now, app = [0.0], App()
+    sessions = Sessions(app, lambda client, slot: None, 2, 60.0, lambda: now[0])
+    names = [(await ask(sessions))[1] for _ in range(2)]
+    app.hold.clear()
+    working = [asyncio.create_task(ask(sessions, name=name)) for name in names]
+    await asyncio.sleep(0)
+    assert (await ask(sessions))[0] == 429
+    app.hold.set()
+    await asyncio.gather(*working)
+    now[0] = 1.0
+    assert (await ask(sessions, name=names[0]))[0] == 200
+    assert (await ask(sessions))[0] == 200  # ends the other
+    assert [app.slots[name] for name in names] == [1, -1]
+    assert (await ask(sessions, name=names[1]))[0] == 404
 
 
 @given(st.lists(st.tuples(st.sampled_from(["open", "use", "end", "wait"]), st.integers(0, 9)), max_size=60))
@@ -210,17 +212,6 @@ def test_no_two_open_sessions_share_a_slot(steps: list[tuple[str, int]]) -> None
 # --- bodies and turns -----------------------------------------------------------------------------
 
 
-class Passed(App):
-    """Counts what is passed on."""
-
-    count = 0
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        self.count += 1
-        assert (await receive())["more_body"] is False
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-
-
 MANY = http_requests.MOST_VALUES
 BODIES = {
     b"x" * (http_requests.MOST_BODY_BYTES + 1): 413,
@@ -237,38 +228,39 @@ BODIES = {
 
 
 @pytest.mark.parametrize("number", range(len(BODIES)))
-def test_bodies_have_limits(number: int) -> None:
+async def test_bodies_have_limits(number: int) -> None:
     body, status = list(BODIES.items())[number]
-    app = Passed()
+    passed: list[Any] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        passed.append(await receive())
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
     requests = Requests(app)
-    assert asyncio.run(ask(requests, body=body))[0] == status
-    assert app.count == (status == 200)
+    assert (await ask(requests, body=body))[0] == status
+    assert [one["more_body"] for one in passed] == [False] * (status == 200)
     assert set(requests._open.values()) == set(requests._held.values()) == {0}
 
 
-def test_a_client_has_so_many_requests_and_bytes_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_has_so_many_requests_and_bytes_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_requests, "MOST_REQUESTS", 2)
     monkeypatch.setattr(http_requests, "MOST_HELD_BYTES", 100)
-
-    async def body() -> None:
-        app = App()
-        app.hold.clear()
-        requests = Requests(Sessions(app, lambda client, slot: None, 9, 60.0))
-        working = [asyncio.create_task(ask(requests, body=b"x" * 60))]
-        await asyncio.sleep(0)
-        assert (await ask(requests, body=b"x" * 60))[0] == 429
-        working.append(asyncio.create_task(ask(requests)))
-        await asyncio.sleep(0)
-        assert (await ask(requests))[0] == 429
-        working.append(asyncio.create_task(ask(requests, "two", body=b"x" * 60)))
-        app.hold.set()
-        assert [status for status, _ in await asyncio.gather(*working)] == [200] * 3
-        assert (await ask(requests, body=b"x" * 60))[0] == 200
-
-    asyncio.run(body())
+    app = App()
+    app.hold.clear()
+    requests = Requests(Sessions(app, lambda client, slot: None, 9, 60.0))
+    working = [asyncio.create_task(ask(requests, body=b"x" * 60))]
+    await asyncio.sleep(0)
+    assert (await ask(requests, body=b"x" * 60))[0] == 429
+    working.append(asyncio.create_task(ask(requests)))
+    await asyncio.sleep(0)
+    assert (await ask(requests))[0] == 429
+    working.append(asyncio.create_task(ask(requests, "two", body=b"x" * 60)))
+    app.hold.set()
+    assert [status for status, _ in await asyncio.gather(*working)] == [200] * 3
+    assert (await ask(requests, body=b"x" * 60))[0] == 200
 
 
-def test_a_body_that_never_ends_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_body_that_never_ends_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_requests, "BODY_SECONDS", 0.01)
     sent: list[Any] = []
 
@@ -280,126 +272,100 @@ def test_a_body_that_never_ends_is_not_waited_for(monkeypatch: pytest.MonkeyPatc
         sent.append(message)
 
     user = AuthenticatedUser(AccessToken(token="one", client_id="one", scopes=[]))
-    asyncio.run(Requests(App())({"headers": [], "user": user}, receive, send))
+    await Requests(App())({"headers": [], "user": user}, receive, send)
     assert sent[0]["status"] == 408
 
 
-def test_who_floods_waits_for_itself() -> None:
-    async def body() -> list[str]:
-        turns, order = Turns(), list[str]()
+async def test_a_client_that_floods_waits_for_itself() -> None:
+    turns, order = Turns(), list[str]()
 
-        async def one(client: str, cost: float) -> None:
-            async with turns.turn(client, cost):
-                order.append(client)
-                await asyncio.sleep(0)
+    async def one(client: str, cost: float) -> None:
+        async with turns.turn(client, cost):
+            order.append(client)
+            await asyncio.sleep(0)
 
-        flood = [asyncio.create_task(one("flood", 1)) for _ in range(20)]
-        big = [asyncio.create_task(one("big", 100)) for _ in range(3)]
-        await asyncio.sleep(0)
-        await asyncio.gather(*(one("honest", 1) for _ in range(3)), *flood, *big)
-        return order
-
-    order = asyncio.run(body())
+    flood = [asyncio.create_task(one("flood", 1)) for _ in range(20)]
+    big = [asyncio.create_task(one("big", 100)) for _ in range(3)]
+    await asyncio.sleep(0)
+    await asyncio.gather(*(one("honest", 1) for _ in range(3)), *flood, *big)
     assert len(order) == 26
     assert [place for place, client in enumerate(order) if client == "honest"][-1] < 15
-    assert [client for client in order if client != "flood"].index("big") == 0  # nobody waits forever
+    assert [client for client in order if client != "flood"].index("big") == 0  # none waits forever
     assert order[-2:] == ["big", "big"]
 
 
-def test_a_turn_that_nobody_waits_for_any_more_is_given_on() -> None:
-    async def body() -> None:
-        turns = Turns()
+async def test_the_turn_of_a_cancelled_request_is_given_on() -> None:
+    turns, until = Turns(), asyncio.Event()
 
-        async def hold(until: asyncio.Event) -> None:
-            async with turns.turn("one", 1):
-                await until.wait()
+    async def hold() -> None:
+        async with turns.turn("one", 1):
+            await until.wait()
 
-        until = asyncio.Event()
-        tasks = [asyncio.create_task(hold(until)) for _ in range(10)]
-        await asyncio.sleep(0)
-        for task in tasks[1:9]:
-            task.cancel()
-        until.set()
-        await asyncio.wait(tasks)
-        assert not tasks[9].cancelled()
-        assert turns._free == http_requests.TURNS_AT_ONCE
-
-    asyncio.run(body())
+    tasks = [asyncio.create_task(hold()) for _ in range(10)]
+    await asyncio.sleep(0)
+    for task in tasks[1:9]:
+        task.cancel()
+    until.set()
+    await asyncio.wait(tasks)
+    assert not tasks[9].cancelled()
+    assert turns._free == http_requests.TURNS_AT_ONCE
 
 
 # --- connections ----------------------------------------------------------------------------------
 
 
+def connected(address: str) -> socket.socket:
+    host, _, port = address.partition(":")
+    return socket.create_connection((host, int(port)), timeout=100)
+
+
 def hung_up(connections: list[socket.socket]) -> None:
     """Wait until the other end has closed all of them."""
     for connection in connections:
-        connection.settimeout(100)
-        try:
+        with contextlib.suppress(ConnectionError):
             while connection.recv(65536):
                 pass
-        except ConnectionError:
-            pass
 
 
-def test_half_sent_requests_lock_nobody_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_connections, "HEAD_SECONDS", 2.0)
-    file = write_config(tmp_path, CONFIG)
-    with serving_here(file, **TOKENS) as address:
-        host, _, port = address.partition(":")
-        half = [socket.create_connection((host, int(port)), timeout=100) for _ in range(700)]
-        try:
-            for connection in half:
-                connection.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-")
-            assert opened(address, TOKENS["ONE"])[0] == 200
-            hung_up(half)  # the first ones at once, the others after the time for a head
-        finally:
-            for connection in half:
-                connection.close()
-        assert opened(address, TOKENS["ONE"])[0] == 200
+POST = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
+OF_ONE = POST + f"Authorization: Bearer {TOKENS['ONE']}\r\nContent-Length: 9\r\n".encode()
 
 
-ODD = {
-    "no request": b"\0" * 100,
-    "a length that is too long to read": b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
-    + b"9" * 6000
-    + b"\r\n\r\n",
-    "a head that is too long": b"POST /mcp HTTP/1.1\r\nX: " + b"x" * 200_000,
-    "another protocol": b"GET /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
-}
-
-
-def test_what_is_no_request_is_hung_up_on_and_leaves_no_traceback(tmp_path: Path) -> None:
-    file = write_config(tmp_path, CONFIG)
-    with serving_here(file, **TOKENS) as address:
-        host, _, port = address.partition(":")
-        for raw in ODD.values():
-            with socket.create_connection((host, int(port)), timeout=100) as connection:
-                with contextlib.suppress(ConnectionError):
-                    connection.sendall(raw)
-                hung_up([connection])
-        assert opened(address, TOKENS["ONE"])[0] == 200
-    log = file.with_suffix(".log").read_text()
-    assert [line for line in log.splitlines() if not line.startswith("tape gateway:")] == []
-
-
-@pytest.mark.parametrize("end", [b"", b"\r\n{"])
-def test_connections_of_one_client_lock_no_other_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: bytes
+@pytest.mark.parametrize(
+    ("number", "raw", "other"),
+    [(700, POST + b"X-", "ONE"), (300, OF_ONE, "TWO"), (300, OF_ONE + b"\r\n{", "TWO")],
+    ids=["of no client", "half a head", "half a body"],
+)
+def test_half_sent_requests_lock_no_client_out(
+    file: Path, monkeypatch: pytest.MonkeyPatch, number: int, raw: bytes, other: str
 ) -> None:
     monkeypatch.setattr(http_connections, "HEAD_SECONDS", 2.0)
     monkeypatch.setattr(http_requests, "BODY_SECONDS", 2.0)
-    file = write_config(tmp_path, CONFIG)
-    head = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKENS['ONE']}\r\nContent-Length: 9\r\n"
-    with serving_here(file, **TOKENS) as address:
-        host, _, port = address.partition(":")
-        half = [socket.create_connection((host, int(port)), timeout=100) for _ in range(300)]
-        try:
-            for connection in half:
-                connection.sendall(head.encode() + end)
-            assert opened(address, TOKENS["TWO"])[0] == 200
-            hung_up(half)
-        finally:
-            for connection in half:
-                connection.close()
+    with serving_here(file, **TOKENS) as address, contextlib.ExitStack() as stack:
+        half = [stack.enter_context(connected(address)) for _ in range(number)]
+        for connection in half:
+            connection.sendall(raw)
+        assert opened(address, TOKENS[other])[0] == 200
+        hung_up(half)  # of no client: the first ones at once, the others after the time for a head
         assert opened(address, TOKENS["ONE"])[0] == 200
+
+
+ODD = [
+    b"\0" * 100,
+    POST + b"Content-Length: " + b"9" * 6000 + b"\r\n\r\n",
+    b"POST /mcp HTTP/1.1\r\nX: " + b"x" * 200_000,
+    POST.replace(b"POST", b"GET") + b"Connection: Upgrade\r\nUpgrade: websocket\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+]
+"""No request, a length of 6,000 digits, a head that is too long, another protocol."""
+
+
+def test_what_is_no_request_is_hung_up_on_and_leaves_no_traceback(address: str, file: Path) -> None:
+    for raw in ODD:
+        with connected(address) as connection:
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(raw)
+            hung_up([connection])
+    assert opened(address, TOKENS["ONE"])[0] == 200
+    log = file.with_suffix(".log").read_text()
+    assert [line for line in log.splitlines() if not line.startswith("tape gateway:")] == []

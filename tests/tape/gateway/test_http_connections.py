@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ class Pipe(asyncio.Transport):
 
     def pause_reading(self) -> None: ...
 
-    def resume_reading(self) -> None: ...
+    resume_reading = pause_reading
 
     def is_closing(self) -> bool:
         return self.aborted
@@ -53,7 +54,7 @@ class Pipe(asyncio.Transport):
 
 
 class Bench:
-    """Makes connections to an application that answers when it is told to."""
+    """Makes connections to an application that answers when ``answer`` is set."""
 
     def __init__(self) -> None:
         self.answer = asyncio.Event()
@@ -62,10 +63,8 @@ class Bench:
             registry = Connections()
 
         self.registry = Bound.registry
-        self._kind, self._state = Bound, ServerState()
-        self._config = uvicorn.Config(
-            self._app, http=Bound, ws="none", lifespan="off", interface="asgi3", log_config=None
-        )
+        config = uvicorn.Config(self._app, http=Bound, ws="none", lifespan="off", interface="asgi3", log_config=None)
+        self._make = partial(Bound, config, ServerState(), {})
 
     async def _app(self, scope: Any, receive: Any, send: Any) -> None:
         await self.answer.wait()
@@ -74,92 +73,76 @@ class Bench:
 
     def connect(self) -> tuple[Connection, Pipe]:
         pipe = Pipe()
-        connection = self._kind(self._config, self._state, {})
+        connection = self._make()
         connection.connection_made(pipe)
         return connection, pipe
 
 
-def test_an_anonymous_connection_more_closes_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_anonymous_connection_more_closes_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_connections, "MOST_ANONYMOUS", 3)
-
-    async def body() -> None:
-        bench = Bench()
-        found = [bench.connect() for _ in range(3)]
-        assert found[1][0].belongs_to("one")  # so it takes the place of none of the others
-        more = [bench.connect() for _ in range(3)]
-        assert [pipe.aborted for _, pipe in found + more] == [True, False, True, False, False, False]
-
-    asyncio.run(body())
+    bench = Bench()
+    found = [bench.connect() for _ in range(3)]
+    assert found[1][0].belongs_to("one")  # so it takes the place of none of the others
+    more = [bench.connect() for _ in range(3)]
+    assert [pipe.aborted for _, pipe in found + more] == [True, False, True, False, False, False]
 
 
-def test_a_connection_more_of_a_client_closes_an_idle_one_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_connection_more_of_a_client_closes_an_idle_one_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_connections, "MOST_OF_CLIENT", 2)
-
-    async def body() -> None:
-        bench = Bench()
-        (one, _), (two, idle), (three, _), (other, _) = (bench.connect() for _ in range(4))
-        for connection in (one, three, other):
-            connection.data_received(HEAD)
-        assert other.belongs_to("other")
-        assert one.belongs_to("one")
-        assert two.belongs_to("one")
-        assert three.belongs_to("one")
-        assert idle.aborted
-        four, refused = bench.connect()
-        four.data_received(HEAD)
-        assert not four.belongs_to("one")  # both are answering
-        assert not refused.aborted
-        assert one.belongs_to("one")
-        one.connection_lost(None)
-        assert four.belongs_to("one")
-
-    asyncio.run(body())
+    bench = Bench()
+    (one, _), (two, idle), (three, _), (other, _) = (bench.connect() for _ in range(4))
+    for connection in (one, three, other):
+        connection.data_received(HEAD)
+    for connection, client in ((other, "other"), (one, "one"), (two, "one"), (three, "one")):
+        assert connection.belongs_to(client)
+    assert idle.aborted
+    four, refused = bench.connect()
+    four.data_received(HEAD)
+    assert not four.belongs_to("one")  # both are answering
+    assert not refused.aborted
+    assert one.belongs_to("one")
+    one.connection_lost(None)
+    assert four.belongs_to("one")
 
 
-def test_heads_have_a_deadline_and_bodies_another() -> None:
-    async def body() -> None:
-        bench = Bench()
-        connection, _ = bench.connect()
-        now = asyncio.get_running_loop().time
-        assert not connection.is_overdue(now())
-        assert connection.is_overdue(now() + HEAD_SECONDS + 1)
-        connection.data_received(HEAD[:30])
-        assert connection.is_overdue(now() + HEAD_SECONDS + 1)
-        connection.data_received(HEAD[30:] + b"12")
-        assert not connection.is_overdue(now() + HEAD_SECONDS + 1)
-        connection.data_received(b"345")
-        bench.answer.set()
-        while connection.busy:
-            await asyncio.sleep(0)
-        connection.transport.unread = 0  # type: ignore[attr-defined]
-        assert not connection.is_overdue(now() + HEAD_SECONDS + 1)  # kept alive, for as long as uvicorn does
-        connection.data_received(b"P")
-        assert connection.is_overdue(now() + HEAD_SECONDS + 1)
-
-    asyncio.run(body())
+async def test_heads_have_a_deadline_and_bodies_another() -> None:
+    bench = Bench()
+    connection, _ = bench.connect()
+    now = asyncio.get_running_loop().time
+    assert not connection.is_overdue(now())
+    assert connection.is_overdue(now() + HEAD_SECONDS + 1)
+    connection.data_received(HEAD[:30])
+    assert connection.is_overdue(now() + HEAD_SECONDS + 1)
+    connection.data_received(HEAD[30:] + b"12")
+    assert not connection.is_overdue(now() + HEAD_SECONDS + 1)
+    connection.data_received(b"345")
+    bench.answer.set()
+    while connection.busy:
+        await asyncio.sleep(0)
+    connection.transport.unread = 0  # type: ignore[attr-defined]
+    assert not connection.is_overdue(now() + HEAD_SECONDS + 1)  # kept alive, for as long as uvicorn does
+    connection.data_received(b"P")
+    assert connection.is_overdue(now() + HEAD_SECONDS + 1)
 
 
-def test_who_reads_nothing_is_hung_up_on() -> None:
-    async def body() -> None:
-        bench = Bench()
-        connection, pipe = bench.connect()
-        connection.data_received(HEAD + b"12345")
-        now = asyncio.get_running_loop().time()
-        pipe.unread = 100
-        assert not connection.is_overdue(now)
-        assert not connection.is_overdue(now + STALL_SECONDS)
-        pipe.unread = 0
-        assert not connection.is_overdue(now + STALL_SECONDS + 1)
-        pipe.unread = 100
-        assert not connection.is_overdue(now + STALL_SECONDS + 2)
-        assert connection.is_overdue(now + 2 * STALL_SECONDS + 3)
-        await bench.registry.tick()
-        assert not pipe.aborted
-        connection._unread_since = now - STALL_SECONDS - 1
-        await bench.registry.tick()
-        assert pipe.aborted
-
-    asyncio.run(body())
+async def test_a_client_that_reads_nothing_is_hung_up_on() -> None:
+    bench = Bench()
+    connection, pipe = bench.connect()
+    connection.data_received(HEAD + b"12345")
+    now = asyncio.get_running_loop().time()
+    pipe.unread = 100
+    assert not connection.is_overdue(now)
+    assert not connection.is_overdue(now + STALL_SECONDS)
+    pipe.unread = 0
+    assert not connection.is_overdue(now + STALL_SECONDS + 1)
+    pipe.unread = 100
+    assert not connection.is_overdue(now + STALL_SECONDS + 2)
+    assert connection.is_overdue(now + 2 * STALL_SECONDS + 3)
+    await bench.registry.tick()
+    assert not pipe.aborted
+    connection._unread_since = now - STALL_SECONDS - 1
+    await bench.registry.tick()
+    assert pipe.aborted
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="limits of open files are those of Linux here")

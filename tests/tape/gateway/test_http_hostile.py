@@ -16,16 +16,15 @@ import pytest
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
-from tests.tape.gateway.helpers import write_config
-from tests.tape.gateway.over_http import message, opened, serving, stateless
+from tests.places import ROOT
+from tests.tape.gateway.helpers import record, write_config
+from tests.tape.gateway.over_http import heads, message, opened, serving, stateless
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).resolve().parents[3]
 HOSTILE = 10
-TOKENS = {f"HOSTILE_{n}": f"hostile-{n}-4hQ9xT2mWc7Rk5Zb" for n in range(HOSTILE)} | {
-    "HONEST": "honest-8sLp3VnYd6Jf1GtX"
-}
+TOKENS = {"HONEST": "honest-8sLp3VnYd6Jf1GtX"}
+TOKENS |= {f"HOSTILE_{n}": f"hostile-{n}-4hQ9xT2mWc7Rk5Zb" for n in range(HOSTILE)}
 CONFIG = """
 [budgets]
 session = { usd = "$0.05" }
@@ -57,13 +56,8 @@ class Honest:
         if number % 2:
             body, headers = stateless("budget")
         else:
-            body, headers = message(2, "tools/call", name="budget", arguments={}), {"Mcp-Session-Id": self._session}
-        head = {
-            "Content-Type": "application/json",
-            "Accept": "application/json, text/event-stream",
-            "Authorization": f"Bearer {TOKENS['HONEST']}",
-            **{name.replace("_", "-"): value for name, value in headers.items()},
-        }
+            body, headers = message(2, "tools/call", name="budget", arguments={}), {"Mcp_Session_Id": self._session}
+        head = heads(Authorization=f"Bearer {TOKENS['HONEST']}", **headers)
         began = time.monotonic()
         connection = self._kept if number % 4 < 2 else http.client.HTTPConnection(self._address, timeout=100)
         try:
@@ -83,11 +77,11 @@ class Honest:
 def spent(journal: Path) -> dict[str, int]:
     """Micro-dollars that each session has spent."""
     worst: dict[int, tuple[str, int]] = {}
-    for record in map(json.loads, journal.read_text().splitlines()):
-        if "reserve" in record:
-            worst[record["reserve"]] = (record["session"], record["worst"].get("usd", 0))
-        elif "close" in record:
-            worst[record["close"]] = (worst[record["close"]][0], record["spent"].get("usd", 0))
+    for line in map(json.loads, journal.read_text().splitlines()):
+        if "reserve" in line:
+            worst[line["reserve"]] = (line["session"], line["worst"].get("usd", 0))
+        elif "close" in line:
+            worst[line["close"]] = (worst[line["close"]][0], line["spent"].get("usd", 0))
     found: dict[str, int] = {}
     for session, usd in worst.values():
         found[session] = found.get(session, 0) + usd
@@ -107,9 +101,8 @@ def check(folder: Path, seed: int, count: int) -> dict[str, Any]:
         thread.start()
         try:
             command = [sys.executable, "-m", "tests.tape.gateway.hostile_clients", address, str(seed), str(count)]
-            attack = subprocess.run(
-                command, cwd=ROOT, env=os.environ | TOKENS, stdout=subprocess.PIPE, check=True, text=True
-            )
+            env = os.environ | TOKENS
+            attack = subprocess.run(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, check=True, text=True)
         finally:
             end.set()
             thread.join()
@@ -143,6 +136,4 @@ def test_an_honest_client_is_answered_beside_ten_hostile_ones(tmp_path: Path) ->
 
 @pytest.mark.soak
 def test_an_honest_client_is_answered_beside_a_hundred_thousand_hostile_requests(tmp_path: Path) -> None:
-    found = check(tmp_path, 2, 100_000)
-    if folder := os.environ.get("TAPE_SOAK_RESULTS"):
-        (Path(folder) / "gateway_http.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    record("gateway_http", check(tmp_path, 2, 100_000))

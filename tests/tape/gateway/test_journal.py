@@ -7,7 +7,8 @@ import contextlib
 import json
 import os
 import random
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,22 +34,27 @@ def books(path: Path, **caps: int) -> Books:
     return Books(given.get("run", empty), clients, given.get("session", empty), Journal(path))
 
 
-def kill(found: Books) -> None:
-    """The process is gone: nothing more is written, and the lock is free."""
+def begin(found: Books, worst: Resources = COST) -> Coroutine[Any, Any, Charge]:
+    return found.begin(found.current("local", "a"), "look", worst)
+
+
+def used(path: Path) -> dict[str, int | None]:
+    """What the journal says once no process has it open."""
+    found = books(path, run=1000)
     found.journal.close()
+    return dict(found.run.used)
 
 
-def test_what_was_in_flight_counts_until_it_is_settled(tmp_path: Path) -> None:
-    path = tmp_path / "j"
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "j"
 
-    async def first() -> None:
-        found = books(path, run=1000)
-        book = found.current("local", "a")
-        (await found.begin(book, "look", COST)).settle(Resources({"steps": 1, "usd": 100}), "ok")
-        await found.begin(book, "look", COST)
-        kill(found)
 
-    asyncio.run(first())
+async def test_what_was_in_flight_counts_until_it_is_settled(path: Path) -> None:
+    found = books(path, run=1000)
+    (await begin(found)).settle(Resources({"steps": 1, "usd": 100}), "ok")
+    await begin(found)
+    found.journal.close()  # the process is gone
     again = books(path, run=1000)
     assert dict(again.run.used) == {"steps": 2, "usd": 500}
     assert [(number, one.tool) for number, one in again.left_open.items()] == [(2, "look")]
@@ -61,148 +67,111 @@ def test_what_was_in_flight_counts_until_it_is_settled(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="expected CALL:AMOUNTS"):
         settle(journal, "usd=1")
     journal.close()
-    last = books(path, run=1000)
-    assert dict(last.run.used) == {"steps": 2, "usd": 250}
-    assert not last.left_open
-    last.journal.close()
+    assert used(path) == {"steps": 2, "usd": 250}
 
 
-def test_the_disk_has_a_call_before_it_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_disk_has_a_call_before_it_starts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     sync = os.fsync
 
     def fsync(descriptor: int) -> None:
         sync(descriptor)
-        seen.append((tmp_path / "j").read_text())
+        seen.append(path.read_text())
 
-    async def body() -> None:
-        found = books(tmp_path / "j")
-        monkeypatch.setattr(os, "fsync", fsync)
-        charge = await found.begin(found.current("local", "a"), "look", COST)
-        assert json.loads(seen[-1].splitlines()[-1])["reserve"] == 1
-        charge.settle(COST, "ok")
-        assert len(seen) == 1
-        many = await asyncio.gather(*(found.begin(found.current("local", "a"), "look", COST) for _ in range(50)))
-        assert all(f'"reserve": {number}' in seen[-1] for number in range(2, 52))
-        assert len(seen) <= 4  # calls that wait share one
-        for one in many:
-            one.settle(COST, "ok")
-        found.journal.close()
-
-    asyncio.run(body())
+    found = books(path)
+    monkeypatch.setattr(os, "fsync", fsync)
+    charge = await begin(found)
+    assert json.loads(seen[-1].splitlines()[-1])["reserve"] == 1
+    charge.settle(COST, "ok")
+    assert len(seen) == 1
+    many = await asyncio.gather(*(begin(found) for _ in range(50)))
+    assert all(f'"reserve": {number}' in seen[-1] for number in range(2, 52))
+    assert len(seen) <= 4  # calls that wait share one
+    for one in many:
+        one.settle(COST, "ok")
+    found.journal.close()
 
 
-def test_a_disk_that_fails_lets_nothing_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def body() -> None:
-        found = books(tmp_path / "j", run=1000)
-
-        def full(descriptor: int) -> None:
-            raise OSError(28, "No space left on device")
-
-        with monkeypatch.context() as patch:
-            patch.setattr(os, "fsync", full)
-            with pytest.raises(JournalError, match="No space left on device"):
-                await found.begin(found.current("local", "a"), "look", COST)
-        assert not found.run.reserved
-        assert found.run.remaining("usd") == 1000
-        (tmp_path / "j").unlink()
-        with pytest.raises(JournalError, match="removed or replaced"):
-            await found.begin(found.current("local", "a"), "look", COST)
-        found.journal.close()
-
-    asyncio.run(body())
+async def test_a_disk_that_fails_lets_nothing_through(path: Path) -> None:
+    found = books(path, run=1000)
+    with disk() as faults:
+        faults[0] = 1
+        with pytest.raises(JournalError, match="Input/output error"):
+            await begin(found)
+    assert not found.run.reserved
+    assert found.run.remaining("usd") == 1000
+    path.unlink()
+    with pytest.raises(JournalError, match="removed or replaced"):
+        await begin(found)
+    found.journal.close()
 
 
-def test_half_a_line_is_taken_back(tmp_path: Path) -> None:
-    async def body() -> None:
-        found = books(tmp_path / "j", run=1000)
-        book = found.current("local", "a")
-        other = await found.begin(book, "look", COST)
-        file = found.journal._file
+async def test_half_a_line_is_taken_back(path: Path) -> None:
+    found = books(path, run=1000)
+    other = await begin(found)
+    file = found.journal._file
 
-        class Full:
-            def write(self, line: bytes) -> int:
-                if len(line) < 20:
-                    raise OSError(28, "No space left on device")
-                return int(file.write(line[: len(line) // 2]))
+    class Full:
+        def write(self, line: bytes) -> int:
+            if len(line) < 20:
+                raise OSError(28, "No space left on device")
+            return int(file.write(line[: len(line) // 2]))
 
-            def fileno(self) -> int:
-                return file.fileno()
+        def fileno(self) -> int:
+            return file.fileno()
 
-        found.journal._file = Full()  # type: ignore[assignment]
-        with pytest.raises(JournalError, match="No space left"):
-            await found.begin(book, "look", COST)
-        found.journal._file = file
-        other.settle(COST, "ok")
-        (await found.begin(book, "look", COST)).settle(COST, "ok")
-        found.journal.close()
-
-    asyncio.run(body())
-    again = books(tmp_path / "j", run=1000)
-    assert dict(again.run.used) == {"steps": 2, "usd": 800}
-    again.journal.close()
+    found.journal._file = Full()  # type: ignore[assignment]
+    with pytest.raises(JournalError, match="No space left"):
+        await begin(found)
+    found.journal._file = file
+    other.settle(COST, "ok")
+    (await begin(found)).settle(COST, "ok")
+    found.journal.close()
+    assert used(path) == {"steps": 2, "usd": 800}
 
 
-def test_who_is_cancelled_before_the_disk_has_it_spends_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_a_call_that_is_cancelled_before_the_disk_has_it_spends_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import threading
-
-    go = threading.Event()
-    sync = os.fsync
+    go, sync = threading.Event(), os.fsync
 
     def slow(descriptor: int) -> None:
         go.wait()
         sync(descriptor)
 
-    async def body() -> None:
-        found = books(tmp_path / "j", run=1000)
-        other = await found.begin(found.current("local", "a"), "look", COST)  # a single call is synced in place
-        monkeypatch.setattr(os, "fsync", slow)
-        task = asyncio.create_task(found.begin(found.current("local", "a"), "look", COST))
-        while len(found.journal.open) < 2:
-            await asyncio.sleep(0)
-        task.cancel()
-        await asyncio.wait([task])
-        go.set()
-        assert task.cancelled()
-        other.settle(Resources(), "ok")
-        assert not found.run.reserved
-        found.journal.close()
-
-    asyncio.run(body())
-    again = books(tmp_path / "j", run=1000)
-    assert not again.run.used
-    again.journal.close()
+    found = books(path, run=1000)
+    other = await begin(found)  # a single call is synced in place
+    monkeypatch.setattr(os, "fsync", slow)
+    task = asyncio.create_task(begin(found))
+    while len(found.journal.open) < 2:
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait([task])
+    go.set()
+    assert task.cancelled()
+    other.settle(Resources(), "ok")
+    assert not found.run.reserved
+    found.journal.close()
+    assert not used(path)
 
 
-def test_a_torn_last_line_is_dropped(tmp_path: Path) -> None:
-    path = tmp_path / "j"
-
-    async def body() -> None:
+async def test_a_torn_last_line_is_dropped(path: Path) -> None:
+    for number in (1, 2):
         found = books(path)
-        (await found.begin(found.current("local", "a"), "look", COST)).settle(COST, "ok")
-        kill(found)
+        (await begin(found)).settle(COST, "ok")
+        found.journal.close()
         whole = path.read_bytes()
         path.write_bytes(whole + b'{"reserve": 2, "sess')
-        found = books(path)
-        assert dict(found.run.used) == {"steps": 1, "usd": 400}
+        assert used(path) == {"steps": number, "usd": 400 * number}
         assert path.read_bytes() == whole
-        (await found.begin(found.current("local", "a"), "look", COST)).settle(COST, "ok")
-        found.journal.close()
-        found = books(path)
-        assert dict(found.run.used) == {"steps": 2, "usd": 800}
-        found.journal.close()
-
-    asyncio.run(body())
 
 
-def test_two_gateways_do_not_share_a_journal(tmp_path: Path) -> None:
-    first = Journal(tmp_path / "j")
+def test_two_gateways_do_not_share_a_journal(path: Path) -> None:
+    first = Journal(path)
     with pytest.raises(JournalError, match=r"another gateway.*--http"):
-        Journal(tmp_path / "j")
+        Journal(path)
     first.close()
-    Journal(tmp_path / "j").close()
+    Journal(path).close()
 
 
 @pytest.mark.parametrize(
@@ -216,14 +185,13 @@ def test_two_gateways_do_not_share_a_journal(tmp_path: Path) -> None:
         "no",
     ],
 )
-def test_what_is_no_journal_is_left_alone(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "j"
+def test_what_is_no_journal_is_left_alone(path: Path, line: str) -> None:
     Journal(path).close()
     path.write_text(path.read_text() + line + "\n")
-    said = path.read_text()
+    before = path.read_text()
     with pytest.raises(JournalError, match=f"{path}:2"):
         Journal(path)
-    assert path.read_text() == said
+    assert path.read_text() == before
 
 
 def test_other_files_are_no_journal(tmp_path: Path) -> None:
@@ -237,15 +205,12 @@ def test_other_files_are_no_journal(tmp_path: Path) -> None:
         Journal(tmp_path / "no" / "j")
 
 
-def test_an_unknown_amount_under_a_new_cap_is_an_error(tmp_path: Path) -> None:
-    async def first() -> None:
-        found = books(tmp_path / "j")
-        await found.begin(found.current("local", "a"), "look", Resources({"usd": None}))
-        found.journal.close()
-
-    asyncio.run(first())
+async def test_an_unknown_amount_under_a_new_cap_is_an_error(path: Path) -> None:
+    found = books(path)
+    await begin(found, Resources({"usd": None}))
+    found.journal.close()
     with pytest.raises(ConfigError, match="name another journal"):
-        books(tmp_path / "j", run=1000)
+        books(path, run=1000)
 
 
 CAPS = {"run": 3000, "client": 2500, "session": 1200}
@@ -260,24 +225,15 @@ def test_no_schedule_overspends(seed: int, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.mark.soak
-def test_no_schedule_of_many_overspends(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
-    schedules = 5_000
-    record_property("schedules", schedules)
-    record_property("calls", sweep(schedules, tmp_path))
-    record_property("overspent", 0)
-
-
-def sweep(schedules: int, folder: Path) -> int:
-    """Play many schedules; returns how many calls were begun.
-
-    Nothing is synced: a process that is killed loses nothing that it has written.
-    """
-    calls, path = 0, folder / "j"
+def test_no_schedule_of_many_overspends(path: Path, record_property: Callable[[str, object], None]) -> None:
+    """Nothing is synced: a process that is killed loses nothing that it has written."""
+    calls, schedules = 0, 5_000
     with disk() as faults:
         for seed in range(schedules):
             path.unlink(missing_ok=True)
             calls += asyncio.run(schedule(random.Random(seed), path, faults))
-    return calls
+    for name, count in (("schedules", schedules), ("calls", calls), ("overspent", 0)):
+        record_property(name, count)
 
 
 @contextlib.contextmanager
@@ -309,7 +265,7 @@ async def schedule(rng: random.Random, path: Path, faults: list[int], steps: int
         for ledger in found._clients.values():
             assert (ledger.used["usd"] or 0) + (ledger.reserved["usd"] or 0) <= CAPS["client"]
 
-    async def begin() -> None:
+    async def start() -> None:
         nonlocal begun
         worst, excess = rng.randrange(1, 700), 1
         keys: list[str | int] = [0, 1, "b", "c"]
@@ -325,10 +281,10 @@ async def schedule(rng: random.Random, path: Path, faults: list[int], steps: int
         assert excess > 0
 
     async def several() -> None:
-        await asyncio.gather(*(begin() for _ in range(4)))
+        await asyncio.gather(*(start() for _ in range(4)))
 
     async def cancelled() -> None:
-        tasks = [asyncio.create_task(begin()) for _ in range(3)]
+        tasks = [asyncio.create_task(start()) for _ in range(3)]
         for _ in range(rng.randrange(4)):
             await asyncio.sleep(0)
         for task in tasks:
@@ -337,7 +293,7 @@ async def schedule(rng: random.Random, path: Path, faults: list[int], steps: int
 
     async def broken_disk() -> None:
         faults[0] = 1
-        await (several if rng.random() < 0.5 else begin)()
+        await (several if rng.random() < 0.5 else start)()
         faults[0] = 0
 
     async def end() -> None:
@@ -354,7 +310,7 @@ async def schedule(rng: random.Random, path: Path, faults: list[int], steps: int
 
     async def crash() -> None:
         nonlocal found, truly
-        kill(found)
+        found.journal.close()
         if rng.random() < 0.5:
             with path.open("ab") as file:  # in the middle of a line
                 file.write(b'{"reserve": 1000, "session": "local:shared", "cli'[: rng.randrange(1, 40)])
@@ -362,7 +318,7 @@ async def schedule(rng: random.Random, path: Path, faults: list[int], steps: int
         open_.clear()
         found = books(path, **CAPS)
 
-    doing: list[Callable[[], Any]] = [begin, several, end, cancelled, broken_disk, crash]
+    doing: list[Callable[[], Any]] = [start, several, end, cancelled, broken_disk, crash]
     for _ in range(steps):
         await rng.choices(doing, [6, 1, 7, 1, 1, 0.7])[0]()
         check()

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 
 from tape.cli.main import main
 from tape.errors import ConfigError
-from tests.tape.gateway.helpers import call, running, server_table, write_config
+from tests.tape.gateway.helpers import ask, call, running, server_table, write_config
 from tests.tape.gateway.over_http import HELLO, command, message, opened, post, serving, serving_here
 from tests.tape.tools.hostile import Hostile
 
@@ -33,12 +34,6 @@ def parameters(file: Path, *more: str) -> Any:
     return StdioServerParameters(command=sys.executable, args=command(file, *more)[1:], env=dict(os.environ))
 
 
-def begun(file: Path) -> bool:
-    """Whether a call is on the disk."""
-    journal = file.with_suffix(".journal.jsonl")
-    return journal.exists() and b"reserve" in journal.read_bytes()
-
-
 def calling(file: Path, *more: str) -> subprocess.Popen[bytes]:
     """A gateway in which a call of `wipe` is under way that is never answered."""
     process = subprocess.Popen(
@@ -47,26 +42,50 @@ def calling(file: Path, *more: str) -> subprocess.Popen[bytes]:
     assert process.stdin is not None
     process.stdin.write(HELLO + message(2, "tools/call", name="wipe", arguments={}))
     process.stdin.flush()
-    while not begun(file) and process.poll() is None:
+    journal = file.with_suffix(".journal.jsonl")
+    while not (journal.exists() and b"reserve" in journal.read_bytes()) and process.poll() is None:
         time.sleep(0.01)
     return process
 
 
+def table(hostile: Hostile) -> str:
+    """The server, whose calls cost $0.01 each."""
+    return server_table(hostile.command) + PRICE
+
+
+async def scopes(client: Any) -> list[str | None]:
+    """The scopes of the budgets that refuse four calls; None where a call was made."""
+    found = [await client.call_tool("wipe", {}) for _ in range(4)]
+    return [(one.structured_content or {}).get("scope") for one in found]
+
+
+@contextlib.asynccontextmanager
+async def client_at(address: str, headers: dict[str, str], mode: str, **options: Any) -> AsyncIterator[Any]:
+    """The SDK's client over HTTP."""
+    import httpx2
+    from mcp.client import Client
+    from mcp.client.streamable_http import streamable_http_client
+
+    async with httpx2.AsyncClient(headers=headers, timeout=60) as over:
+        transport = streamable_http_client(f"http://{address}/mcp", http_client=over)
+        async with Client(transport, mode=mode, **options) as client:
+            yield client
+
+
+TWICE = {"legacy": [None, None, None, "session"], "auto": [None, None, "run", "run"]}
+"""What two sessions of four calls are answered, one after the other."""
+
+
 @pytest.mark.slow
-def test_the_budget_of_a_run_outlives_the_gateway(tmp_path: Path) -> None:
+async def test_the_budget_of_a_run_outlives_the_gateway(tmp_path: Path) -> None:
     from mcp.client import Client
 
     hostile = Hostile(tmp_path / "server")
-    file = write_config(tmp_path, HEAD + server_table(hostile.command) + PRICE)
-
-    async def session(mode: str) -> list[Any]:
+    file = write_config(tmp_path, HEAD + table(hostile))
+    for mode, expected in TWICE.items():
         async with Client(parameters(file), mode=mode) as client:
             assert [tool.name for tool in (await client.list_tools()).tools][-2:] == ["look", "wipe"]
-            said = [await client.call_tool("wipe", {}) for _ in range(4)]
-            return [(one.structured_content or {}).get("scope") for one in said]
-
-    assert asyncio.run(session("legacy")) == [None, None, None, "session"]
-    assert asyncio.run(session("auto")) == [None, None, "run", "run"]
+            assert await scopes(client) == expected
     hostile.require_gone()
 
 
@@ -75,7 +94,7 @@ def test_the_budget_of_a_run_outlives_the_gateway(tmp_path: Path) -> None:
 def test_nothing_is_left_of_a_client_that_disappears(tmp_path: Path, end: str) -> None:
     ways = ["linger", "ignore_term", "spawn"]
     hostile = Hostile(tmp_path / "server", {"tools/call": b""}, ways)
-    file = write_config(tmp_path, HEAD + server_table(hostile.command) + PRICE)
+    file = write_config(tmp_path, HEAD + table(hostile))
     process = calling(file)
     assert process.stdin is not None
     if end == "hang up":
@@ -84,18 +103,18 @@ def test_nothing_is_left_of_a_client_that_disappears(tmp_path: Path, end: str) -
         process.send_signal(getattr(signal, end))
     process.wait()
     hostile.require_gone()
-    said = [json.loads(line) for line in file.with_suffix(".journal.jsonl").read_text().splitlines()]
+    last = json.loads(file.with_suffix(".journal.jsonl").read_text().splitlines()[-1])
     # Cut off while it was being written down it was not begun. After a signal nothing more is written: it counts.
-    assert said[-1].get("outcome") in (("cut off", "released") if end == "hang up" else (None, "cut off", "released"))
+    assert last.get("outcome") in (("cut off", "released") if end == "hang up" else (None, "cut off", "released"))
     for stream in (process.stdin, process.stdout, process.stderr):
         with contextlib.suppress(BrokenPipeError):
             stream.close()  # type: ignore[union-attr]
 
 
 @pytest.mark.slow
-def test_a_killed_gateway_counts_what_was_in_flight(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_killed_gateway_counts_what_was_in_flight(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hostile = Hostile(tmp_path / "server", {"call:0": b""})
-    file = write_config(tmp_path, HEAD.replace("0.05", "0.02") + server_table(hostile.command) + PRICE)
+    file = write_config(tmp_path, HEAD.replace("0.05", "0.02") + table(hostile))
     process = calling(file)
     process.kill()
     process.communicate()
@@ -104,16 +123,16 @@ def test_a_killed_gateway_counts_what_was_in_flight(tmp_path: Path, capsys: pyte
 
     async def after() -> list[Any]:
         async with running(file) as gateway:
-            return [(await call(gateway, "wipe"))["structuredContent"].get("scope") for _ in range(2)]
+            return [(await ask(gateway, "wipe")).get("scope") for _ in range(2)]
 
-    assert asyncio.run(after()) == [None, "run"]
+    assert await after() == [None, "run"]
     assert main(["gateway", str(file), "--settle", "1:"]) == 0
     assert capsys.readouterr().out == "call 1 of wipe took {'steps': 1}, not {'steps': 1, 'usd': 0.01}\n"
-    assert asyncio.run(after()) == [None, "run"]
+    assert await after() == [None, "run"]
     hostile.require_gone()
 
 
-def test_what_is_wrong_is_said_before_anything_is_started(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_wrong_is_found_before_anything_is_started(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hostile = Hostile(tmp_path / "server")
     file = write_config(tmp_path, HEAD + server_table(hostile.command) + "prise = { usd = 1 }\n")
     assert main(["gateway", str(file)]) == 2
@@ -124,7 +143,7 @@ def test_what_is_wrong_is_said_before_anything_is_started(tmp_path: Path, capsys
     )
     assert not hostile.file.with_suffix(".pids").exists()
 
-    write_config(tmp_path, HEAD + server_table(hostile.command) + PRICE)
+    write_config(tmp_path, HEAD + table(hostile))
     assert main(["gateway", str(file), "--check"]) == 0
     assert "wipe: Wipe. [s; a call takes at most: steps 1, usd 0.01]" in capsys.readouterr().out
     assert not file.with_suffix(".journal.jsonl").exists()
@@ -132,7 +151,7 @@ def test_what_is_wrong_is_said_before_anything_is_started(tmp_path: Path, capsys
 
 
 @pytest.mark.slow
-def test_functions_may_print(tmp_path: Path) -> None:
+async def test_functions_may_print(tmp_path: Path) -> None:
     from mcp.client import Client
 
     (tmp_path / "printing.py").write_text(
@@ -140,59 +159,39 @@ def test_functions_may_print(tmp_path: Path) -> None:
         "    os.write(1, b'more\\n')\n    return text\n"
     )
     file = write_config(tmp_path, '[python.say]\nfunction = "printing:say"\n')
-
-    async def body() -> None:
-        async with Client(parameters(file)) as client:
-            said = await client.call_tool("say", {"text": "x"})
-            assert said.structured_content == {"result": "x"}
-
-    asyncio.run(body())
+    async with Client(parameters(file)) as client:
+        found = await client.call_tool("say", {"text": "x"})
+        assert found.structured_content == {"result": "x"}
 
 
 # --- HTTP -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-def test_http_is_for_who_knows_the_token_and_comes_from_here(tmp_path: Path) -> None:
-    from mcp.client import Client
-    from mcp.client.streamable_http import streamable_http_client
-
+async def test_http_is_for_clients_that_know_the_token_and_come_from_here(tmp_path: Path) -> None:
     hostile = Hostile(tmp_path / "server")
-    file = write_config(tmp_path, HEAD + server_table(hostile.command) + PRICE)
+    file = write_config(tmp_path, HEAD + table(hostile))
     with serving(file) as address:
         secret = file.with_suffix(".token")
         assert secret.stat().st_mode & 0o777 == 0o600
         token = secret.read_text().strip()
         right = {"Authorization": f"Bearer {token}"}
-        assert post(address, HELLO)[0] == 401
-        assert post(address, HELLO, Authorization="Bearer wrong")[0] == 401
-        assert post(address, HELLO, Authorization=f"Basic {token}")[0] == 401
-        assert post(address, HELLO.splitlines()[0], Host="evil.example", **right)[0] == 403
-        assert post(address, HELLO.splitlines()[0], Origin="https://evil.example", **right)[0] == 403
+        for wrong in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {token}"}):
+            assert post(address, HELLO, **wrong)[0] == 401
+        for foreign in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}):
+            assert post(address, HELLO.splitlines()[0], **foreign, **right)[0] == 403
         assert post(address, b"x" * (9 << 20), **right)[0] == 413
         assert post(address, HELLO.splitlines()[0], Origin=f"http://{address}", **right)[0] == 200
-
-        import httpx2
-
-        async def body(mode: str) -> list[Any]:
-            async with httpx2.AsyncClient(headers=right, timeout=60) as over:
-                transport = streamable_http_client(f"http://{address}/mcp", http_client=over)
-                async with Client(transport, mode=mode) as client:
-                    said = [await client.call_tool("wipe", {}) for _ in range(4)]
-                    return [(one.structured_content or {}).get("scope") for one in said]
-
-        assert asyncio.run(body("legacy")) == [None, None, None, "session"]
-        assert asyncio.run(body("auto")) == [None, None, "run", "run"]
+        for mode, expected in TWICE.items():
+            async with client_at(address, right, mode) as client:
+                assert await scopes(client) == expected
     hostile.require_gone()
     assert token not in file.with_suffix(".log").read_text()
     assert token not in file.with_suffix(".journal.jsonl").read_text()
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_approval_over_http(tmp_path: Path, mode: str) -> None:
-    import httpx2
-    from mcp.client import Client
-    from mcp.client.streamable_http import streamable_http_client
+async def test_approval_over_http(tmp_path: Path, mode: str) -> None:
     from mcp_types import ElicitResult
 
     async def elicit(context: Any, params: Any) -> Any:
@@ -204,20 +203,15 @@ def test_approval_over_http(tmp_path: Path, mode: str) -> None:
     file = write_config(tmp_path, text)
     with serving_here(file) as address:
         right = {"Authorization": f"Bearer {file.with_suffix('.token').read_text().strip()}"}
-
-        async def body() -> list[bool]:
-            async with httpx2.AsyncClient(headers=right, timeout=60) as over:
-                transport = streamable_http_client(f"http://{address}/mcp", http_client=over)
-                async with Client(transport, mode=mode, elicitation_callback=elicit) as client:
-                    return [(await client.call_tool(name, {"text": "x"})).is_error for name in ("drop", "forget")]
-
-        assert asyncio.run(body()) == [False, True]
+        async with client_at(address, right, mode, elicitation_callback=elicit) as client:
+            found = [await client.call_tool(name, {"text": "x"}) for name in ("drop", "forget")]
+    assert [one.is_error for one in found] == [False, True]
 
 
 def test_each_client_has_a_token_a_budget_and_sessions_of_its_own(tmp_path: Path) -> None:
     hostile = Hostile(tmp_path / "server")
     clients = '[clients.one]\ntoken_env = "ONE"\nbudget = { usd = "$0.01" }\n[clients.two]\ntoken_env = "TWO"\n'
-    file = write_config(tmp_path, HEAD + clients + server_table(hostile.command) + PRICE)
+    file = write_config(tmp_path, HEAD + clients + table(hostile))
     tokens = {"ONE": "one-9fK2mQ7xVb4Tz81L", "TWO": "two-3hN6pR0yWc5Us72M"}
 
     def asked(address: str, name: str, session: str) -> str:
@@ -239,7 +233,7 @@ def test_tokens_that_are_missing_weak_or_open_to_others(
 ) -> None:
     hostile = Hostile(tmp_path / "server")
     clients = '[clients.one]\ntoken_env = "GATEWAY_NO_TOKEN"\n'
-    file = write_config(tmp_path, HEAD + clients + server_table(hostile.command) + PRICE)
+    file = write_config(tmp_path, HEAD + clients + table(hostile))
 
     def refused() -> str:
         assert main(["gateway", str(file), "--http", "0"]) == 2
@@ -251,25 +245,17 @@ def test_tokens_that_are_missing_weak_or_open_to_others(
     assert f"{where} is not set" in refused()
     monkeypatch.setenv("GATEWAY_NO_TOKEN", "short")
     assert "a token has at least 16" in refused()
-    write_config(tmp_path, HEAD + server_table(hostile.command) + PRICE)
+    write_config(tmp_path, HEAD + table(hostile))
     file.with_suffix(".token").write_text("x" * 32)
     file.with_suffix(".token").chmod(0o644)
     assert "chmod 600" in refused()
     hostile.require_gone()
 
 
-def test_a_downstream_server_over_http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_downstream_server_over_http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A gateway behind a gateway: one speaks HTTP, the other asks it."""
     hostile = Hostile(tmp_path / "server")
-    inner = write_config(tmp_path / "inner", HEAD + server_table(hostile.command) + PRICE)
-
-    async def body() -> None:
-        async with running(outer) as gateway:
-            own = ["plan", "budget", "checkpoint", "resume"]
-            assert [tool["name"] for tool in gateway.listed()[4:]] == [f"far_{name}" for name in (*own, "look", "wipe")]
-            said = await asyncio.gather(*(call(gateway, "far_wipe") for _ in range(4)))
-            assert [one["isError"] for one in said].count(False) == 3
-            assert {one["structuredContent"].get("scope") for one in said} == {None, "session"}
+    inner = write_config(tmp_path / "inner", HEAD + table(hostile))
 
     with serving_here(inner) as address:
         token = inner.with_suffix(".token").read_text().strip()
@@ -279,9 +265,14 @@ def test_a_downstream_server_over_http(tmp_path: Path, monkeypatch: pytest.Monke
             f'prefix = "far_"\n{PRICE}',
         )
         monkeypatch.setenv("FAR_TOKEN", f"Bearer {token}")
-        asyncio.run(body())
+        async with running(outer) as gateway:
+            own = ["plan", "budget", "checkpoint", "resume"]
+            assert [tool["name"] for tool in gateway.listed()[4:]] == [f"far_{name}" for name in (*own, "look", "wipe")]
+            found = await asyncio.gather(*(call(gateway, "far_wipe") for _ in range(4)))
+            assert [one["isError"] for one in found].count(False) == 3
+            assert {one["structuredContent"].get("scope") for one in found} == {None, "session"}
         monkeypatch.setenv("FAR_TOKEN", "Bearer wrong")
         with pytest.raises(ConfigError, match=f"{outer}:7: field servers.far.url: .*HTTP status 401"):
-            asyncio.run(body())
+            await running(outer).__aenter__()
     hostile.require_gone()
     assert token not in outer.with_suffix(".journal.jsonl").read_text()

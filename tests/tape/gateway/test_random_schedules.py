@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -23,6 +22,7 @@ from tape.budget import Budget
 from tape.errors import BudgetExceededError
 from tape.gateway.errors import JournalError
 from tape.gateway.guard import Guard, ModelCharge, ToolCharge
+from tests.tape.gateway.helpers import record
 
 MODELS = {"m": ("1", "2")}
 TOOLS: dict[str, Any] = {
@@ -198,6 +198,5 @@ def test_fifty_thousand_random_schedules_overspend_nothing(
 ) -> None:
     found = sweep(50_000, 0, tmp_path)
     record_property("schedules", json.dumps(found))
-    if folder := os.environ.get("TAPE_SOAK_RESULTS"):
-        (Path(folder) / "schedules.json").write_text(json.dumps(found, indent=2) + "\n", "utf-8")
+    record("schedules", found)
     assert found["overspent"] == 0

@@ -15,19 +15,27 @@ from tape.gateway.errors import JournalError
 from tape.gateway.guard import Guard
 from tests.tape.gateway.test_guard import TOOLS, usd
 
+IMPORTS = """
+import os
+from tape.errors import BudgetExceededError, TapeError
+from tape.gateway.guard import Guard
+"""
+
+
+def run(program: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", IMPORTS + program], stdout=subprocess.PIPE)
+
 
 def test_a_journal_outlives_the_program(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     program = f"""
-import os
-from tape.gateway.guard import Guard
 guard = Guard("usd=0.12", tools={TOOLS!r}, journal={str(path)!r})
 with guard.tool("quick") as charge:
     charge.answered()
 with guard.tool("deep"):
     os._exit(9)
 """
-    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 9
+    assert run(program).wait() == 9
     guard = Guard("usd=0.12", tools=TOOLS, journal=path)
     assert usd(guard) == Decimal("0.01")
     assert guard.left()["left"] == {"usd": 0.06}  # what was in flight stays reserved
@@ -42,11 +50,8 @@ with guard.tool("deep"):
 
 
 def test_programs_with_one_journal_share_the_budget(tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
     program = f"""
-from tape.errors import BudgetExceededError
-from tape.gateway.guard import Guard
-guard, made = Guard("steps=50", tools={{"t": {{"usd": 0}}}}, journal={str(path)!r}), 0
+guard, made = Guard("steps=50", tools={{"t": {{"usd": 0}}}}, journal={str(tmp_path / "run.jsonl")!r}), 0
 try:
     while True:
         with guard.tool("t") as charge:
@@ -55,9 +60,8 @@ try:
 except BudgetExceededError:
     print(made)
 """
-    programs = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) for _ in range(3)]
-    made = [int(one.communicate()[0]) for one in programs]
-    assert sum(made) == 50
+    programs = [run(program) for _ in range(3)]
+    assert sum(int(one.communicate()[0]) for one in programs) == 50
     one, other = (Guard("usd=0.06", tools=TOOLS, journal=tmp_path / "two") for _ in range(2))
     with one.tool("deep") as charge:
         assert other.left()["left"] == {"usd": 0.01}
@@ -83,31 +87,26 @@ def test_a_journal_that_is_no_journal_is_named(tmp_path: Path) -> None:
     for use in (guard.left, guard.left, lambda: Guard("usd=1", journal=path)):
         with pytest.raises(JournalError, match=r"run\.jsonl:6: no line"):
             use()
-    other = tmp_path / "other.jsonl"
-    other.write_text('{"schema": 1, "what": "gateway"}\n')
+    path.write_text('{"schema": 1, "what": "gateway"}\n')
     with pytest.raises(JournalError, match="not the journal of a guard"):
-        Guard("usd=1", journal=other)
+        Guard("usd=1", journal=path)
     with pytest.raises(JournalError, match="cannot be opened"):
         Guard("usd=1", journal=tmp_path)
-    gone = tmp_path / "gone.jsonl"
-    guard = Guard("usd=1", tools=TOOLS, journal=gone)
-    gone.unlink()
+    path.unlink()
+    with Guard("tokens=2000", journal=path).model("unheard-of", ""):
+        pass
+    with pytest.raises(JournalError, match=r"run\.jsonl:2: .*lift the cap on usd, or name another"):
+        Guard("usd=1", journal=path)
+    guard = Guard("tokens=2000", tools=TOOLS, journal=path)
+    path.unlink()
     with pytest.raises(JournalError, match="removed or replaced"), guard.tool("quick"):
         pytest.fail("called")
-    shared = tmp_path / "tokens.jsonl"
-    with Guard("tokens=2000", journal=shared).model("unheard-of", ""):
-        pass
-    with pytest.raises(JournalError, match=r"tokens\.jsonl:2: .*lift the cap on usd, or name another"):
-        Guard("usd=1", journal=shared)
 
 
 @pytest.mark.parametrize("journal", [False, True])
 def test_a_fork_does_not_spend_the_budget_again(tmp_path: Path, journal: bool) -> None:
     path = tmp_path / "run.jsonl"
     program = f"""
-import os
-from tape.errors import TapeError
-from tape.gateway.guard import Guard
 guard = Guard("steps=2", tools={{"t": {{"usd": 0}}}}, journal={str(path) if journal else None!r})
 with guard.tool("t") as charge:
     if not os.fork():
@@ -123,7 +122,7 @@ with guard.tool("t") as charge:
     assert os.waitstatus_to_exitcode(os.wait()[1]) == 7
     charge.answered()
 """
-    subprocess.run([sys.executable, "-c", program], check=True)
+    assert run(program).wait() == 0
     if journal:
         assert Guard("steps=2", journal=path).left()["left"] == {"steps": 1}
 
