@@ -1,4 +1,4 @@
-"""Scripted parts for simulated episodes: they know what they really spent, and they lie, fail and wait as told."""
+"""Scripted parts for simulated episodes: they know what they really spent, and they lie, fail and wait by chance."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Faults:
         lm_fails: Probability that a call raises.
         waits: Probability that a step or call waits for the event loop.
         modest: Probability that a model reports less than it used.
-        greedy: Probability that a tool or model uses more than it declared: a broken declaration.
+        greedy: Probability that a tool or model uses more than it declared.
         cached: Probability that an answer comes from a cache.
     """
 
@@ -87,8 +87,7 @@ class Costs(Domain):
     def key(self, state: State) -> str:
         return str(state)
 
-    def render(self, state: State) -> str:
-        return str(state)
+    render = key
 
     def project(self, observation: Observation) -> State:
         return observation.text
@@ -106,7 +105,7 @@ class Tools(Environment):
     Args:
         rng: The source of all chance.
         faults: What goes wrong.
-        truth: Is told what is spent.
+        truth: Adds up what is spent.
     """
 
     def __init__(self, rng: random.Random, faults: Faults, truth: Truth) -> None:
@@ -145,13 +144,7 @@ class Tools(Environment):
 
 
 class Model:
-    """A metered model with random usage.
-
-    Args:
-        rng: The source of all chance.
-        faults: What goes wrong.
-        truth: Is told what is spent.
-    """
+    """A metered model with random usage; its arguments are those of the tools."""
 
     name = identity = "sweep"
     prompt_format = "chat"

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Resources
 from tape.budget.deadline import Deadline, DeadlineError, in_thread
 from tape.engine.result import EpisodeResult
-from tape.lm.base import Completion, Price, Request, Usage
+from tape.lm.base import Completion, Price, Request
 from tape.lm.batching import EpisodeBatch
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Observation
@@ -31,7 +31,7 @@ PAID = Price(Decimal("1e-6"), Decimal("1e-6"))
 
 
 class Clock:
-    """A clock that only moves when it is told to."""
+    """A clock that only moves when a test sets it."""
 
     now = 0.0
 
@@ -49,17 +49,24 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 class Hanging(SimulatedModel):
     """Never answers."""
 
-    cancelled = 0
-    time_up: TimeUp | None = None
+    cancelled = False
+
+    def __init__(self, time_up: Callable[[], None], **options: Any) -> None:
+        super().__init__(CORRIDOR, **options)
+        self.time_up = time_up
 
     async def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        if self.time_up is not None:
-            self.time_up()
-        try:
-            return await asyncio.get_running_loop().create_future()
-        except asyncio.CancelledError:
-            Hanging.cancelled += 1
-            raise
+        return await hang(self)
+
+
+async def hang(part: Any) -> Any:
+    """Let the time pass, and never answer."""
+    part.time_up()
+    try:
+        return await asyncio.get_running_loop().create_future()
+    except asyncio.CancelledError:
+        part.cancelled = True
+        raise
 
 
 def late(result: EpisodeResult) -> bool:
@@ -67,12 +74,10 @@ def late(result: EpisodeResult) -> bool:
 
 
 def test_a_call_that_hangs_is_cancelled_and_booked(time_up: TimeUp) -> None:
-    Hanging.cancelled = 0
-    model = Hanging(CORRIDOR, price=PAID)
-    model.time_up = time_up
+    model = Hanging(time_up, price=PAID)
     result = TapeAgent(model).run(SokobanEnvironment(CORRIDOR, 4), budget=SOON | Budget.of(tokens=50_000))
     assert late(result)
-    assert Hanging.cancelled == 1
+    assert model.cancelled
     assert result.used["tokens"] > 0, "what it may have cost is booked"
     assert result.budget["wall_seconds"] == 20
     assert not result.budget_violations
@@ -80,61 +85,43 @@ def test_a_call_that_hangs_is_cancelled_and_booked(time_up: TimeUp) -> None:
 
 
 class Slow(SokobanEnvironment):
-    """Its step waits until it is told otherwise."""
+    """One of its methods waits until ``go`` is set."""
 
-    def __init__(self, time_up: TimeUp) -> None:
+    def __init__(self, time_up: TimeUp, slow: str) -> None:
         super().__init__(CORRIDOR, 4)
-        self.time_up, self.go = time_up, threading.Event()
+        self.time_up, self.go, self.slow = time_up, threading.Event(), slow
+
+    def wait(self, method: str) -> None:
+        if method == self.slow:
+            self.time_up()
+            self.go.wait()
+
+    def reset(self, seed: int) -> Observation:
+        self.wait("reset")
+        return super().reset(seed)
 
     def step(self, action: str) -> tuple[Observation, Resources]:
-        self.time_up()
-        self.go.wait()
+        self.wait("step")
         return super().step(action)
 
 
-class SlowToBegin(Slow):
-    """The same at its reset."""
-
-    def reset(self, seed: int) -> Observation:
-        self.time_up()
-        self.go.wait()
-        return super().reset(seed)
-
-
 class SlowAsync(SokobanEnvironment):
-    """The same as a coroutine."""
+    """A step never ends."""
 
     cancelled = False
-    time_up: TimeUp
 
     async def astep(self, action: str) -> tuple[Observation, Resources]:
-        self.time_up()
-        try:
-            return await asyncio.get_running_loop().create_future()
-        except asyncio.CancelledError:
-            self.cancelled = True
-            raise
+        return await hang(self)
 
 
-def test_a_step_that_hangs_is_given_up(time_up: TimeUp) -> None:
-    env = Slow(time_up)
+@pytest.mark.parametrize("method", ["reset", "step"])
+def test_a_method_that_hangs_is_given_up(time_up: TimeUp, method: str) -> None:
+    env = Slow(time_up, method)
     result = ReactAgent(SimulatedModel(CORRIDOR)).run(env, budget=SOON)
     assert late(result)
-    assert result.used["steps"] == 1, "it may have been taken"
+    assert result.used.get("steps", 0) == (method == "step"), "a step may have been taken"
     assert (result.steps, result.actions) == (0, [])
-    end(env)
-
-
-def test_a_reset_that_hangs_is_given_up(time_up: TimeUp) -> None:
-    env = SlowToBegin(time_up)
-    result = ReactAgent(SimulatedModel(CORRIDOR)).run(env, budget=SOON)
-    assert late(result)
-    assert result.used == result.lm_calls == {}
-    end(env)
-
-
-def end(env: Slow) -> None:
-    """Let go what was given up."""
+    assert bool(result.lm_calls) == (method == "step")
     env.go.set()
     for thread in threading.enumerate():
         if thread.name.startswith("environment"):
@@ -143,7 +130,7 @@ def end(env: Slow) -> None:
 
 def test_a_coroutine_step_that_hangs_is_cancelled(time_up: TimeUp) -> None:
     env = SlowAsync(CORRIDOR, 4)
-    env.time_up = time_up
+    env.time_up = time_up  # type: ignore[attr-defined]
     result = ReactAgent(SimulatedModel(CORRIDOR)).run(env, budget=SOON)
     assert late(result)
     assert env.cancelled
@@ -156,9 +143,8 @@ def test_what_is_in_time_is_as_without_a_deadline(agent: type[TapeAgent], clock:
         for budget in (None, Budget.of(wall_seconds=3))
     ]
     assert runs[0].success
-    assert runs[0].model_dump(exclude={"budget", "solver_seconds"}) == runs[1].model_dump(
-        exclude={"budget", "solver_seconds"}
-    )
+    free, timed = (run.model_dump(exclude={"budget", "solver_seconds"}) for run in runs)
+    assert free == timed
 
 
 def test_a_computation_that_cannot_be_cancelled_is_measured(clock: Clock) -> None:
@@ -216,17 +202,14 @@ def test_a_deadline_counts_from_its_beginning() -> None:
 
 
 def test_a_thread_passes_on_what_happens_in_it() -> None:
-    async def go(call: Callable[[], Any]) -> Any:
-        return await in_thread(call, "test")
-
-    assert asyncio.run(go(lambda: 3)) == 3
+    assert asyncio.run(in_thread(lambda: 3, "test")) == 3
     with pytest.raises(ZeroDivisionError):
-        asyncio.run(go(lambda: 1 // 0))
+        asyncio.run(in_thread(lambda: 1 // 0, "test"))
 
 
 def test_an_episode_that_is_cancelled_from_outside_is_not_late() -> None:
     async def go() -> None:
-        agent = ReactAgent(Hanging(CORRIDOR))
+        agent = ReactAgent(Hanging(lambda: None))
         task = asyncio.create_task(agent.arun(SokobanEnvironment(CORRIDOR, 4), budget=Budget.of(wall_seconds=99)))
         for _ in range(5):
             await asyncio.sleep(0)
@@ -241,7 +224,7 @@ def test_an_episode_that_is_cancelled_from_outside_is_not_late() -> None:
 
 
 class Held(ScriptedLM):
-    """Answers when it is let go."""
+    """Answers when ``go`` is set."""
 
     def __init__(self) -> None:
         super().__init__(["yes"])
@@ -257,58 +240,37 @@ class Held(ScriptedLM):
             raise
         return await super().generate(requests)
 
-    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
-        raise AssertionError("not asked")
 
-
-def with_batch(story: Callable[[Held, list["asyncio.Task[Any]"], EpisodeBatch], Awaitable[None]]) -> None:
+@pytest.mark.parametrize("all_end", [False, True])
+def test_a_batch_is_cancelled_where_the_time_of_all_is_up(all_end: bool) -> None:
     async def go() -> None:
         model = Held()
         batch = EpisodeBatch(model, 2)
         tasks = [asyncio.create_task(batch.member(i).generate([Request(str(i), 3)])) for i in range(2)]
         await model.asked.wait()
-        await story(model, tasks, batch)
+        tasks[1].cancel()
+        if all_end:
+            tasks[0].cancel()
+            await asyncio.wait(tasks)
+        else:
+            await batch.leave()
+            model.go.set()
+            [completion] = await tasks[0]
+            assert completion.texts == ("yes",)
+            assert tasks[1].cancelled()
         await batch.close()
+        assert model.cancelled == all_end
 
     asyncio.run(go())
 
 
-def test_a_member_whose_time_is_up_does_not_take_the_batch_with_it() -> None:
-    async def story(model: Held, tasks: list["asyncio.Task[Any]"], batch: EpisodeBatch) -> None:
-        tasks[1].cancel()
-        await batch.leave()
-        model.go.set()
-        [completion] = await tasks[0]
-        assert completion.texts == ("yes",)
-        assert tasks[1].cancelled()
-        assert not model.cancelled
-
-    with_batch(story)
-
-
-def test_a_batch_that_nobody_waits_for_is_cancelled() -> None:
-    async def story(model: Held, tasks: list["asyncio.Task[Any]"], batch: EpisodeBatch) -> None:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
-        await batch.close()
-        assert model.cancelled
-
-    with_batch(story)
-
-
-# What a table says
-
-
-def test_the_summary_says_that_the_clock_had_a_part() -> None:
-    def line(over: float) -> dict[str, Any]:
-        result = EpisodeResult(
-            end_state="failure", success=False, budget={"wall_seconds": 5}, wall_overrun_seconds=over
-        )
-        return {"cell": "tape", "level_set": "x", "digest": str(over), "result": result.model_dump()}
-
-    configurations = {"tape": spec_for(None)}  # type: ignore[arg-type]
-    [group] = summarise(configurations, [line(0.0), line(0.25)])
+def test_the_summary_counts_episodes_with_a_deadline() -> None:
+    lines: list[dict[str, Any]] = []
+    for over in (0.0, 0.25):
+        kept: dict[str, Any] = {"end_state": "failure", "success": False, "budget": {"wall_seconds": 5}}
+        result = EpisodeResult(**kept, wall_overrun_seconds=over).model_dump()
+        lines.append({"cell": "tape", "level_set": "x", "digest": str(over), "result": result})
+    [group] = summarise({"tape": spec_for(None)}, lines)  # type: ignore[arg-type]
     assert (group["under_deadline"], group["wall_overruns"], group["longest_wall_overrun_seconds"]) == (2, 1, 0.25)
     assert group["budget_violations"] == 0
     assert "2 episodes had a deadline on the real clock" in table([group])

@@ -9,6 +9,8 @@ than it had declared, which the ledger must have counted; any other is an error.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import itertools
 import json
 import multiprocessing
 import os
@@ -38,24 +40,23 @@ def plain(amounts: Mapping[str, int | None]) -> dict[str, int]:
 
 
 class Truth:
-    """What the actors of a schedule really spent, told apart from any ledger.
-
-    Attributes:
-        spent: By the ledger's number: counts by kind, those of ledgers inside included.
-        broken: The numbers of ledgers in or below which more was used than declared.
-        total: What all of them spent.
-        open: The worst cases that are set aside, by the number of their reservation.
-        earmarks: The earmarks that have begun and not ended, by their number.
-    """
+    """What the actors of a schedule really spent, counted without any ledger."""
 
     def __init__(self) -> None:
         self.spent: dict[int, Counter[str]] = {}
+        """By the ledger's number: counts by kind, those of ledgers inside included."""
         self.broken: set[int] = set()
+        """The numbers of ledgers in or below which more was used than declared."""
         self.total: Counter[str] = Counter()
-        self.open: dict[int, Resources] = {}
+        self.open: dict[object, Resources] = {}
+        """The worst cases that are set aside."""
         self.earmarks: dict[int, Budget] = {}
-        self.last = 0
-        self.lock = threading.RLock()
+        """Those that have begun and not ended."""
+        self.lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the lock, and with what is open under names that another process can read."""
+        return {**vars(self), "open": dict(enumerate(self.open.values())), "lock": None}
 
     def at_most(self) -> tuple[Counter[str], Counter[str]]:
         """What may have been spent if all ended now; and the same with all that is earmarked."""
@@ -87,10 +88,8 @@ def spend(ledger: Ledger, chain: tuple[int, ...], rng: random.Random, truth: Tru
             counts["refused"] += 1
             yield
             continue
-        with truth.lock:
-            truth.last += 1
-            mine = truth.last
-            truth.open[mine] = worst
+        mine = object()
+        truth.open[mine] = worst
         fate = rng.random()
         actual, broken = worst, False
         try:
@@ -116,10 +115,8 @@ def spend(ledger: Ledger, chain: tuple[int, ...], rng: random.Random, truth: Tru
         except RuntimeError:
             pass
         finally:  # also where the generator is closed: then the worst case was booked
-            counts["operations"] += 2
-            with truth.lock:
-                del truth.open[mine]
-                truth.add(chain, actual, broken)
+            del truth.open[mine]
+            truth.add(chain, actual, broken)
         yield
 
 
@@ -132,14 +129,12 @@ def spend_earmark(
     try:
         with ledger.earmark(budget) as part:
             counts["earmarks"] += 1
-            with truth.lock:
-                truth.earmarks[number] = budget
+            truth.earmarks[number] = budget
             try:
                 for _ in range(2):
                     yield from spend(part, (number, *chain), rng, truth, counts)
             finally:
-                with truth.lock:
-                    del truth.earmarks[number]
+                del truth.earmarks[number]
     except BudgetExceededError:
         counts["refused"] += 1
         yield
@@ -149,24 +144,19 @@ def spend_earmark(
 
 def check(ledger: Ledger, number: int, truth: Truth) -> None:
     """A ledger says what was spent, and is above a cap only where an actor used more than it had declared."""
-    with truth.lock:
-        spent = truth.spent.get(number, Counter())
-        assert plain(ledger.used) == plain(spent)
-        over = [kind for kind, cap in ledger.budget.items() if spent[kind] > cap]
-        assert not over or number in truth.broken, f"an unexplained overspend of {over}"
-        assert bool(ledger.violations) <= (number in truth.broken)
-        if over:
-            assert set(over) <= set(ledger.violations), "an overspend that the ledger has not counted"
+    spent = truth.spent.get(number, Counter())
+    assert plain(ledger.used) == plain(spent)
+    over = [kind for kind, cap in ledger.budget.items() if spent[kind] > cap]
+    assert not over or number in truth.broken, f"an unexplained overspend of {over}"
+    assert bool(ledger.violations) <= (number in truth.broken)
+    assert set(over) <= set(ledger.violations), "an overspend that the ledger has not counted"
 
 
 class Schedule:
     """A drawn tree of ledgers, and its actors."""
 
-    def __init__(
-        self, rng: random.Random, counts: Counter[str], payer: Payer | None = None, truth: Truth | None = None
-    ):
-        self.truth = truth or Truth()
-        self.rng = rng
+    def __init__(self, rng: random.Random, counts: Counter[str], payer: Payer | None = None) -> None:
+        self.truth, self.rng = Truth(), rng
         self.ledgers: list[Ledger] = []
         chains: list[tuple[int, ...]] = []
         for number in range(rng.randint(1, 4)):
@@ -201,11 +191,18 @@ class Schedule:
             yield
 
     def check(self) -> None:
-        """All is over: the books are true, and nothing is set aside."""
+        """All is over: the ledgers hold what was spent, and nothing is set aside."""
         assert not self.truth.open
         for number, ledger in enumerate(self.ledgers):
             assert not any(ledger.reserved.values()), "something stays set aside"
             check(ledger, number, self.truth)
+
+    def play(self, steps: int | None = None) -> None:
+        """Play to the end, or so many steps."""
+        for _ in itertools.islice(self.steps(), steps):
+            pass
+        if steps is None:
+            self.check()
 
     def close(self) -> None:
         """Cut all actors off."""
@@ -217,20 +214,16 @@ def one_by_one(seeds: range, counts: Counter[str]) -> None:
     """Interleaved by chance, the caps checked after every step."""
     for seed in seeds:
         schedule = Schedule(random.Random(seed), counts)
-        for _ in schedule.steps():
-            pass
-        schedule.check()
+        schedule.play()
 
 
 def as_tasks(seeds: range, counts: Counter[str]) -> None:
     """An event loop interleaves; tasks are cancelled while something is set aside."""
 
     async def act(steps: Steps) -> None:
-        try:
+        with contextlib.closing(steps):
             for _ in steps:
                 await asyncio.sleep(0)
-        finally:
-            steps.close()
 
     async def play(seed: int) -> None:
         rng = random.Random(seed)
@@ -256,11 +249,8 @@ def as_tasks(seeds: range, counts: Counter[str]) -> None:
 
 def in_threads(seeds: range, counts: Counter[str]) -> None:
     """The actors of many schedules in three threads, all of whom pay from one run's ledger."""
-    cap = {"usd": len(seeds) * 3, "tokens": len(seeds) * 10**6}
-    run, schedules = Ledger(Budget(cap), name="run"), []
-    own = [Counter[str]() for _ in range(3)]
-    for seed in seeds:
-        schedules.append(Schedule(random.Random(seed), own[seed % 3], payer=run))
+    run, own = run_of(seeds), [Counter[str]() for _ in range(3)]
+    schedules = [Schedule(random.Random(seed), own[seed % 3], payer=run) for seed in seeds]
     everything = [actor for schedule in schedules for actor in schedule.actors]
 
     def act(part: int) -> None:
@@ -274,19 +264,24 @@ def in_threads(seeds: range, counts: Counter[str]) -> None:
         list(pool.map(act, range(3)))
     for schedule in schedules:
         schedule.check()
-    finish(run, [schedule.truth for schedule in schedules])
+    truths = [schedule.truth for schedule in schedules]
+    total = sum((truth.total for truth in truths), Counter[str]())
+    assert plain(run.used) == plain(total), "a settlement was lost"
+    check_run(run, any(truth.broken for truth in truths))
     for count in own:
         counts.update(count)
 
 
-def finish(run: Ledger, truths: list[Truth]) -> None:
-    """What a run's ledger must say once all of its schedules are over."""
-    total = sum((truth.total for truth in truths), Counter[str]())
-    assert plain(run.used) == plain(total), "a settlement was lost"
+def run_of(seeds: range) -> Ledger:
+    """The ledger of a run that has enough for some of its schedules."""
+    return Ledger(Budget({"usd": len(seeds) * 3, "tokens": len(seeds) * 10**6}), name="run")
+
+
+def check_run(run: Ledger, broken: bool) -> None:
+    """The ledger of a run whose schedules are over; ``broken`` where one used more than it had declared."""
     assert not any(run.reserved.values())
-    over = set(run.overspent())
-    assert not over or any(truth.broken for truth in truths), f"the run's cap was overspent: {over}"
-    assert over <= set(run.violations)
+    assert broken or not run.overspent(), "the run's cap was overspent"
+    assert set(run.overspent()) <= set(run.violations)
 
 
 def check_booked(found: Resources, truths: list[Truth]) -> None:
@@ -306,8 +301,7 @@ def crashing(seeds: range, counts: Counter[str], folder: Path) -> None:
         path.unlink(missing_ok=True)
         journal = Journal(path, Resources())
         schedule = Schedule(rng, counts, payer=journal)
-        for _ in zip(range(rng.randint(0, 12)), schedule.steps(), strict=False):
-            pass
+        schedule.play(rng.randint(0, 12))
         torn = json.dumps({"close": 1, "spent": {}})[: rng.randint(0, 12)]
         left = folder / "left"
         left.write_bytes(path.read_bytes() + torn.encode())
@@ -336,26 +330,22 @@ def worker(pipe: connection.Connection, seeds: range) -> None:
     client = LedgerClient(ask, pipe.send)
     for seed in seeds[:-1]:
         schedule = Schedule(random.Random(seed), counts, payer=client)
-        for _ in schedule.steps():
-            pass
-        schedule.check()
+        schedule.play()
         truths.append(schedule.truth)
     rng = random.Random(seeds[-1])
     schedule = Schedule(rng, counts, payer=client)
-    for _ in zip(range(rng.randint(1, 10)), schedule.steps(), strict=False):
-        pass
+    schedule.play(rng.randint(1, 10))
     counts["crashes"] += 1
-    last = schedule.truth
     done = sum((truth.total for truth in truths), Counter[str]())
-    broken = any(truth.broken for truth in [*truths, last])
-    pipe.send((counts, done, broken, (last.total, last.open, last.earmarks, last.broken)))
+    broken = any(truth.broken for truth in [*truths, schedule.truth])
+    pipe.send((counts, done, broken, schedule.truth))
     os._exit(9)
 
 
 def in_processes(seeds: range, deaths: int, counts: Counter[str]) -> None:
     """Two processes at a time on one run's ledger; each dies and is followed by another one."""
     context = multiprocessing.get_context("spawn")
-    run = Ledger(Budget({"usd": len(seeds) * 3, "tokens": len(seeds) * 10**6}), name="run")
+    run = run_of(seeds)
     host, size = LedgerHost(run), len(seeds) // deaths
     waiting = [range(seeds.start + i * size, seeds.start + (i + 1) * size) for i in range(deaths)]
     pipes: dict[connection.Connection, Any] = {}
@@ -386,40 +376,31 @@ def in_processes(seeds: range, deaths: int, counts: Counter[str]) -> None:
             counts.update(message[0])
             done.update(message[1])
             broken = broken or message[2]
-            last = Truth()
-            last.total, last.open, last.earmarks, last.broken = message[3]
-            lasts.append(last)
+            lasts.append(message[3])
     assert len(lasts) == deaths
-    assert not any(run.reserved.values())
+    check_run(run, broken)
     check_booked(Resources({kind: (run.used[kind] or 0) - done[kind] for kind in KINDS}), lasts)
-    assert broken or not run.overspent()
-    assert set(run.overspent()) <= set(run.violations)
 
 
 def sweep(total: int, deaths: int, folder: Path) -> Counter[str]:
     """All kinds, in shares of what they cost to play."""
     counts = Counter[str]()
-    shares = {one_by_one: 50, as_tasks: 20, in_threads: 20}
-    start = 0
-    for play, share in shares.items():
-        for first in range(start, start + total * share // 100, 10_000):
-            play(range(first, min(first + 10_000, start + total * share // 100)), counts)
-        start += total * share // 100
-    crashing(range(start, start + total * 5 // 100), counts, folder)
-    start += total * 5 // 100
-    in_processes(range(start, total), deaths, counts)
+    cuts = [total * share // 100 for share in (0, 50, 70, 90, 95, 100)]
+    parts = [range(*ends) for ends in itertools.pairwise(cuts)]
+    for play, part in zip((one_by_one, as_tasks, in_threads), parts[:3], strict=True):
+        for first in range(part.start, part.stop, 10_000):
+            play(range(first, min(first + 10_000, part.stop)), counts)
+    crashing(parts[3], counts, folder)
+    in_processes(parts[4], deaths, counts)
     return counts
 
 
-def test_no_schedule_overspends_without_an_explanation(tmp_path: Path) -> None:
-    counts = sweep(10_000, 2, tmp_path)
-    assert counts["schedules"] == 10_000
+@pytest.mark.parametrize(("total", "deaths"), [(10_000, 2), pytest.param(100_000, 10, marks=pytest.mark.soak)])
+def test_no_schedule_overspends_without_an_explanation(
+    tmp_path: Path, record_property: Callable[[str, object], None], total: int, deaths: int
+) -> None:
+    counts = sweep(total, deaths, tmp_path)
+    assert counts["schedules"] == total
     assert min(counts[what] for what in ("refused", "failed", "broken", "earmarks", "cancelled", "crashes")) > 400
-
-
-@pytest.mark.soak
-def test_a_hundred_thousand_schedules(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
-    counts = sweep(100_000, 10, tmp_path)
-    assert counts["schedules"] == 100_000
     for name, count in sorted(counts.items()):
         record_property(name, count)

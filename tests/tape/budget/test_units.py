@@ -16,7 +16,7 @@ declare("rent", "hour", "1e-3")
 
 
 @pytest.mark.parametrize(
-    ("kind", "said", "amount"),
+    ("kind", "text", "amount"),
     [
         ("usd", "$0.05", "0.05"),
         ("usd", "$ 1,234.50", "1234.5"),
@@ -50,13 +50,13 @@ declare("rent", "hour", "1e-3")
         ("tokens", np.int64(7), "7"),
     ],
 )
-def test_amounts_are_read_as_they_are_written(kind: str, said: object, amount: str) -> None:
-    assert parse_amount(kind, said, kind_of(kind).unit) == Decimal(amount)
-    assert kind_of(kind).count(said) * kind_of(kind).resolution == Decimal(amount)  # type: ignore[arg-type]
+def test_amounts_are_read_as_they_are_written(kind: str, text: object, amount: str) -> None:
+    assert parse_amount(kind, text, kind_of(kind).unit) == Decimal(amount)
+    assert kind_of(kind).count(text) * kind_of(kind).resolution == Decimal(amount)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("kind", "said", "says"),
+    ("kind", "text", "message"),
     [
         ("usd", "10 s", "'10 s' is in 's', not in US dollars; write 0.05, '$0.05', '0.05 usd' or '5 cents'"),
         ("seconds", "$5", "'$5' is in '$', not in seconds; write 1.5, '250 ms', '1.5 s', '2 min' or '1 h'"),
@@ -78,13 +78,13 @@ def test_amounts_are_read_as_they_are_written(kind: str, said: object, amount: s
         ("rent", "20 min", "cannot be written as a decimal number of hours"),
     ],
 )
-def test_what_is_no_amount_is_named(kind: str, said: object, says: str) -> None:
-    with pytest.raises(ConfigError, match=re.escape(says)) as error:
-        parse_amount(kind, said, kind_of(kind).unit)
+def test_what_is_no_amount_is_named(kind: str, text: object, message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)) as error:
+        parse_amount(kind, text, kind_of(kind).unit)
     assert str(error.value).startswith(f"{kind}: ")
 
 
-def test_a_kind_that_nobody_declared_takes_plain_numbers_and_its_own_name() -> None:
+def test_an_undeclared_kind_takes_plain_numbers_and_its_own_name() -> None:
     assert parse_amount("gold", "1.5k") == 1500
     assert parse_amount("gold", "3 gold") == 3
     assert parse_amount("minutes", "90 s") == Decimal("1.5")
@@ -93,12 +93,8 @@ def test_a_kind_that_nobody_declared_takes_plain_numbers_and_its_own_name() -> N
 
 
 def test_budgets_and_resources_take_the_same() -> None:
-    assert dict(Budget.parse("tokens=1,000,usd=$0.05,wall_seconds=2 min,steps=8")) == {
-        "tokens": 1000,
-        "usd": 50_000,
-        "wall_seconds": 120_000,
-        "steps": 8,
-    }
+    parsed = Budget.parse("tokens=1,000,usd=$0.05,wall_seconds=2 min,steps=8")
+    assert parsed == {"tokens": 1000, "usd": 50_000, "wall_seconds": 120_000, "steps": 8}
     assert Budget.of(usd="5 cents", tokens="10k") == Budget({"usd": 50_000, "tokens": 10_000})
     assert Resources.of(seconds="250 ms")["seconds"] == 250
     with pytest.raises(ConfigError, match=r"finer than the resolution of 0\.001 second"):
@@ -110,12 +106,12 @@ def test_budgets_and_resources_take_the_same() -> None:
 @given(st.integers(0, 10**12), st.sampled_from(["usd", "seconds", "tokens"]))
 def test_counts_survive_being_written(count: int, kind: str) -> None:
     amount = kind_of(kind).amount(count)
-    for said in (f"{amount:f}", f"{amount:,f}", f"{amount} {kind}", amount):
-        assert kind_of(kind).count(said) == count
+    for text in (f"{amount:f}", f"{amount:,f}", f"{amount} {kind}", amount):
+        assert kind_of(kind).count(text) == count
 
 
 @given(st.floats(0, 1e6), st.sampled_from([("ms", 1000), ("min", Fraction(1, 60)), ("s", 1)]))
 def test_units_are_exact(number: float, unit: tuple[str, Fraction]) -> None:
     name, share = unit
-    said = f"{number:.4f}"
-    assert Fraction(parse_amount("seconds", f"{said} {name}", "second")) == Fraction(said) / share
+    text = f"{number:.4f}"
+    assert Fraction(parse_amount("seconds", f"{text} {name}", "second")) == Fraction(text) / share

@@ -15,7 +15,7 @@ import pytest
 
 from tape.gateway.guard import Guard
 from tests.tape.integrations.drivers import ASYNC, driver_of
-from tests.tape.integrations.drivers.base import Driver
+from tests.tape.integrations.drivers.base import Ask, Driver
 from tests.tape.integrations.drivers.scripted import Truth, Turn, await_what_was_left, guard_of, no_overspend, truth_of
 
 BUDGETS = (
@@ -66,7 +66,7 @@ def scenario(name: str, seed: int) -> dict[str, int]:
             case "run":
                 work = driver.run(truth, guard, retries=chance.randint(0, 2))
             case "call":
-                work = driver.call(truth, guard, limit=chance.choice([None, 7]), wide=chance.random() < 0.2)
+                work = driver.call(truth, guard, Ask(limit=chance.choice([None, 7]), wide=chance.random() < 0.2))
             case "nested":
                 truth.script[0] = driver.use("ask")
                 work = driver.nested(truth, guard, inner, guard.within("calls=3, usd=0.05", name="helper"))

@@ -28,5 +28,5 @@ def driver_of(name: str) -> Driver:
     """A driver; the test is skipped where its framework is not installed."""
     pytest.importorskip(NEEDS[name])
     module, _, how = name.partition(":")
-    found: Driver = importlib.import_module(f"tests.tape.integrations.drivers.{module}").driver(how)
-    return found
+    found: type[Driver] = importlib.import_module(f"tests.tape.integrations.drivers.{module}").DRIVER
+    return found(awaits=how == "async")

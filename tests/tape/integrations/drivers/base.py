@@ -27,12 +27,31 @@ class Played:
     refused: str = ""
 
 
+@dataclass(frozen=True)
+class Ask:
+    """What a single call of a model asks for.
+
+    Attributes:
+        limit: The model's own limit of completion tokens.
+        part: An image to show.
+        wide: A format whose description has 3,000 letters.
+        hosted: Whether a tool is offered that the provider would run.
+    """
+
+    limit: int | None = None
+    part: Any = None
+    wide: bool = False
+    hosted: bool = False
+
+
+@dataclass(frozen=True)
 class Driver(ABC):
     """A framework with a scripted model and scripted tools. Which tools there are, says ``functions_of``.
 
     Attributes:
+        awaits: Whether runs are asynchronous, where a framework has both kinds.
         failed: What a call of the model raises that has failed.
-        ended: What a refused call of the model raises; None where the run ends without an error.
+        ended: What a refused call of the model raises; nothing where the run ends without an error.
         tokens: A cap on tokens that some calls of the model fit into, and fifty do not.
         parts: Images as the framework takes them.
         hosted: What the error about a tool of the provider says.
@@ -42,8 +61,10 @@ class Driver(ABC):
         ways: Further things that sweeps do, by name: coroutines of a chance, a truth and a guard.
     """
 
+    awaits: bool = False
+
     failed: ClassVar[type[Exception]]
-    ended: ClassVar[type[Exception] | tuple[type[Exception], ...] | None] = None
+    ended: ClassVar[type[Exception] | tuple[type[Exception], ...]] = ()
     tokens: ClassVar[int] = 6000
     parts: ClassVar[Sequence[Any]] = ()
     hosted: ClassVar[str] = "the provider runs"
@@ -65,8 +86,8 @@ class Driver(ABC):
         return self._ended(self.run(truth, guard, **options))
 
     def ask(self, truth: Truth, guard: Guard, **options: Any) -> Played:
-        """Call the model once; see :meth:`call`."""
-        return self._ended(self.call(truth, guard, **options))
+        """Call the model once; the options are those of :class:`Ask`."""
+        return self._ended(self.call(truth, guard, Ask(**options)))
 
     def nest(self, truth: Truth, guard: Guard, inner: Truth, own: Guard) -> Played:
         """Run an agent whose tool or teammate is another agent under a guard of its own."""
@@ -76,11 +97,9 @@ class Driver(ABC):
         try:
             found: Played = asyncio.run(work)
             return found
-        except Exception as error:
+        except self.ended as error:
             cause = error if isinstance(error, REFUSALS) else error.__cause__
             if not isinstance(cause, REFUSALS):
-                raise
-            if self.ended is None or not isinstance(error, self.ended):
                 raise
             return Played(refused=f"{error} {cause}")
 
@@ -96,20 +115,8 @@ class Driver(ABC):
         """
 
     @abstractmethod
-    async def call(
-        self, truth: Truth, guard: Guard, *, limit: int | None = None, part: Any = None, wide: bool = False,
-        hosted: bool = False,
-    ) -> Played:  # fmt: skip
-        """Call the model once.
-
-        Args:
-            truth: What the model does.
-            guard: The budget.
-            limit: The model's own limit of completion tokens.
-            part: An image to show.
-            wide: Ask for a format whose description has 3,000 letters.
-            hosted: Offer a tool that the provider would run.
-        """
+    async def call(self, truth: Truth, guard: Guard, ask: Ask) -> Played:
+        """Call the model once."""
 
     @abstractmethod
     async def nested(self, truth: Truth, guard: Guard, inner: Truth, own: Guard) -> Played:

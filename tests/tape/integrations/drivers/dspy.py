@@ -8,7 +8,7 @@ import os
 import re
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
 from typing import Any, ClassVar
 
@@ -21,7 +21,7 @@ from dspy.utils.exceptions import LMServerError
 from tape.errors import BudgetExceededError, UnknownCostError
 from tape.gateway.guard import Guard
 from tape.integrations.dspy import BoundedLM, bounded_tools
-from tests.tape.integrations.drivers.base import Driver, Played
+from tests.tape.integrations.drivers.base import Ask, Driver, Played
 from tests.tape.integrations.drivers.scripted import USAGES, Truth, Turn, awaited_functions_of, functions_of
 
 
@@ -158,11 +158,8 @@ async def _parallel(chance: Random, truth: Truth, guard: Guard) -> None:
         dspy.Parallel(num_threads=3, disable_progress_bar=True)(pairs)
 
 
-@dataclass(frozen=True)
 class DSPy(Driver):
     """Programs of DSPy, run synchronously or not."""
-
-    awaits: bool = False
 
     failed = LMServerError
     ended = (BudgetExceededError, UnknownCostError)
@@ -195,17 +192,14 @@ class DSPy(Driver):
         program = dspy.ReAct("question -> answer", tools=bounded_tools(functions.values(), guard), max_iters=50)
         return await self._played(program, lm_of(ScriptedEngine(truth), guard, gate, num_retries=retries))
 
-    async def call(
-        self, truth: Truth, guard: Guard, *, limit: int | None = None, part: Any = None, wide: bool = False,
-        hosted: bool = False,
-    ) -> Played:  # fmt: skip
-        lm = lm_of(ScriptedEngine(truth), guard, max_tokens=limit)
-        if part:
+    async def call(self, truth: Truth, guard: Guard, ask: Ask) -> Played:
+        lm = lm_of(ScriptedEngine(truth), guard, max_tokens=ask.limit)
+        if ask.part:
             truth.script = [replace(one, text=said(answer=one.text)) for one in truth.script]
             with dspy.context(lm=lm):
-                return Played(dspy.Predict("image: dspy.Image -> answer")(image=part).answer)
-        asked: Any = "x" * 3000 if wide else "Where?"
-        if hosted:
+                return Played(dspy.Predict("image: dspy.Image -> answer")(image=ask.part).answer)
+        asked: Any = "x" * 3000 if ask.wide else "Where?"
+        if ask.hosted:
             search = (lm15.BuiltinTool("web_search"),)
             asked = lm15.Request("scripted", (lm15.Message.user(asked),), tools=search)
         return Played(str(await lm.acall(asked) if self.awaits else lm(asked)))
@@ -239,6 +233,4 @@ class DSPy(Driver):
         await asyncio.to_thread(BoundedLM(lm, guard), "go")
 
 
-def driver(how: str) -> Driver:
-    """The driver; ``how`` is ``async`` or empty."""
-    return DSPy(how == "async")
+DRIVER = DSPy

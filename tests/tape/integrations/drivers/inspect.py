@@ -28,7 +28,7 @@ from tenacity import RetryError, wait_none
 from tape.errors import UnknownCostError
 from tape.gateway.guard import Guard
 from tape.integrations.inspect_agent import bounded_model, bounded_tools
-from tests.tape.integrations.drivers.base import Driver, Played
+from tests.tape.integrations.drivers.base import Ask, Driver, Played
 from tests.tape.integrations.drivers.scripted import NUMBERS, ScriptError, Truth, awaited_functions_of
 
 
@@ -138,16 +138,14 @@ class Inspect(Driver):
         messages = await loop(scripted(truth, gate), tools_of(truth), guard, retries)
         return Played(messages[-1].text, told(messages))
 
-    async def call(
-        self, truth: Truth, guard: Guard, *, limit: int | None = None, part: Any = None, wide: bool = False,
-        hosted: bool = False,
-    ) -> Played:  # fmt: skip
+    async def call(self, truth: Truth, guard: Guard, ask: Ask) -> Played:
         schema = ResponseSchema(name="wide", json_schema=JSONSchema(type="object", description="x" * 3000))
-        message = ChatMessageUser(content=[ContentText(text="Where?"), *([ContentImage(image=part)] if part else [])])
-        config = GenerateConfig(max_tokens=limit, response_schema=schema if wide else None, max_retries=1)
+        image = [ContentImage(image=ask.part)] if ask.part else []
+        message = ChatMessageUser(content=[ContentText(text="Where?"), *image])
+        config = GenerateConfig(max_tokens=ask.limit, response_schema=schema if ask.wide else None, max_retries=1)
         search = ToolInfo(name="web_search", description="Search.", options={"openai": {}})
         output = await bounded_model(scripted(truth), guard).generate(
-            [message], tools=[search] if hosted else [], config=config
+            [message], tools=[search] if ask.hosted else [], config=config
         )
         return Played(output.completion)
 
@@ -177,6 +175,4 @@ class Inspect(Driver):
         await bounded_model(model, guard).generate("go", config=GenerateConfig(max_retries=1))
 
 
-def driver(how: str) -> Driver:
-    """The driver."""
-    return Inspect()
+DRIVER = Inspect

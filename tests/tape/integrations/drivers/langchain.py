@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from langchain.agents import create_agent
@@ -17,7 +16,7 @@ from pydantic import BaseModel
 
 from tape.gateway.guard import Guard
 from tape.integrations.langchain import GuardMiddleware
-from tests.tape.integrations.drivers.base import Driver, Played
+from tests.tape.integrations.drivers.base import Ask, Driver, Played
 from tests.tape.integrations.drivers.scripted import ScriptError, Truth, Turn, awaited_functions_of, functions_of
 
 ASK: dict[str, Any] = {"messages": [HumanMessage("Where?")]}
@@ -119,11 +118,8 @@ def told(result: dict[str, Any]) -> list[ToolMessage]:
     return [message for message in result["messages"] if isinstance(message, ToolMessage)]
 
 
-@dataclass(frozen=True)
 class LangChain(Driver):
     """Agents of LangChain, run synchronously or not."""
-
-    awaits: bool = False
 
     failed = ScriptError
     parts = (
@@ -150,15 +146,12 @@ class LangChain(Driver):
             agent_of(truth, guard, *again, tools=tools, model=ScriptedModel(truth=truth, gate=gate))
         )
 
-    async def call(
-        self, truth: Truth, guard: Guard, *, limit: int | None = None, part: Any = None, wide: bool = False,
-        hosted: bool = False,
-    ) -> Played:  # fmt: skip
-        content = [{"type": "text", "text": "Where?"}, *([part] if part else [])]
+    async def call(self, truth: Truth, guard: Guard, ask: Ask) -> Played:
+        content = [{"type": "text", "text": "Where?"}, *([ask.part] if ask.part else [])]
         return await self._played(
             agent_of(
-                truth, guard, model=ScriptedModel(truth=truth, max_tokens=limit),
-                tools=[{"type": "web_search"}] if hosted else [], response_format=Wide if wide else None,
+                truth, guard, model=ScriptedModel(truth=truth, max_tokens=ask.limit),
+                tools=[{"type": "web_search"}] if ask.hosted else [], response_format=Wide if ask.wide else None,
             ),
             {"messages": [HumanMessage("Before."), HumanMessage(content)]},
         )  # fmt: skip
@@ -188,6 +181,4 @@ class LangChain(Driver):
         return said
 
 
-def driver(how: str) -> Driver:
-    """The driver; ``how`` is ``async`` or empty."""
-    return LangChain(how == "async")
+DRIVER = LangChain

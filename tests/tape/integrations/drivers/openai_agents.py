@@ -31,7 +31,7 @@ from pydantic import BaseModel
 
 from tape.gateway.guard import Guard
 from tape.integrations.openai_agents import BoundedModel, OutOfBudget, bounded_tools, say_why
-from tests.tape.integrations.drivers.base import Driver, Played
+from tests.tape.integrations.drivers.base import Ask, Driver, Played
 from tests.tape.integrations.drivers.scripted import NUMBERS, ScriptError, Truth, awaited_functions_of
 
 NUMBER = itertools.count()
@@ -112,15 +112,11 @@ class OpenAIAgents(Driver):
         again = ModelSettings(retry=AGAIN if retries else None)
         return await _played(agent_of(truth, guard, model=scripted(truth, gate), model_settings=again))
 
-    async def call(
-        self, truth: Truth, guard: Guard, *, limit: int | None = None, part: Any = None, wide: bool = False,
-        hosted: bool = False,
-    ) -> Played:  # fmt: skip
-        parts = [{"type": "input_image", "detail": "auto", **part}] if part else []
-        agent = agent_of(
-            truth, guard, tools=[], model_settings=ModelSettings(max_tokens=limit), output_type=Wide if wide else None
-        )
-        agent.tools += [WebSearchTool()] if hosted else []
+    async def call(self, truth: Truth, guard: Guard, ask: Ask) -> Played:
+        parts = [{"type": "input_image", "detail": "auto", **ask.part}] if ask.part else []
+        settings = ModelSettings(max_tokens=ask.limit)
+        agent = agent_of(truth, guard, tools=[], model_settings=settings, output_type=Wide if ask.wide else None)
+        agent.tools += [WebSearchTool()] if ask.hosted else []
         content = [{"type": "input_text", "text": "Where?"}, *parts]
         return await _played(agent, [{"role": "user", "content": content}])
 
@@ -151,6 +147,4 @@ class OpenAIAgents(Driver):
         await Runner.run(Agent("agent", model=bounded), "Where?", run_config=QUIET)
 
 
-def driver(how: str) -> Driver:
-    """The driver."""
-    return OpenAIAgents()
+DRIVER = OpenAIAgents

@@ -30,7 +30,7 @@ from pydantic_ai.usage import RequestUsage
 
 from tape.gateway.guard import Guard
 from tape.integrations.pydantic_ai import GuardCapability, OutOfBudget
-from tests.tape.integrations.drivers.base import Driver, Played
+from tests.tape.integrations.drivers.base import Ask, Driver, Played
 from tests.tape.integrations.drivers.scripted import Truth, awaited_functions_of
 
 
@@ -155,17 +155,14 @@ class PydanticAI(Driver):
         again = [Hooks(model_request_error=_again)] if retries else []
         return _played(await agent_of(truth, guard, *again, model=ScriptedModel(truth, gate)).run("Where?"))
 
-    async def call(
-        self, truth: Truth, guard: Guard, *, limit: int | None = None, part: Any = None, wide: bool = False,
-        hosted: bool = False,
-    ) -> Played:  # fmt: skip
+    async def call(self, truth: Truth, guard: Guard, ask: Ask) -> Played:
         agent: Any = Agent(
             ScriptedModel(truth),
-            capabilities=[GuardCapability(guard), *([NativeTool(WebSearchTool())] if hosted else [])],
-            output_type=[str, Wide] if wide else str,
-            model_settings=ModelSettings(max_tokens=limit) if limit else None,
+            capabilities=[GuardCapability(guard), *([NativeTool(WebSearchTool())] if ask.hosted else [])],
+            output_type=[str, Wide] if ask.wide else str,
+            model_settings=ModelSettings(max_tokens=ask.limit) if ask.limit else None,
         )
-        return _played(await agent.run(["Where?", *([part] if part else [])]))
+        return _played(await agent.run(["Where?", *([ask.part] if ask.part else [])]))
 
     async def nested(self, truth: Truth, guard: Guard, inner: Truth, own: Guard) -> Played:
         helper = agent_of(inner, own)
@@ -193,6 +190,4 @@ class PydanticAI(Driver):
         await Agent(model("scripted", provider=provider), capabilities=[GuardCapability(guard)]).run("Where?")
 
 
-def driver(how: str) -> Driver:
-    """The driver."""
-    return PydanticAI()
+DRIVER = PydanticAI

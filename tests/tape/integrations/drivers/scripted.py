@@ -136,52 +136,35 @@ class Truth:
         return f"{name} found it"
 
 
+DOES = {
+    "quick": "Search.",
+    "deep": "Search well.",
+    "fails": "Search in vain.",
+    "metered": "Search, and report what it cost.",
+    "broke": "Run out of a budget that is another's.",
+}
+"""The tools that all frameworks get, and their descriptions."""
+
+
 def functions_of(truth: Truth) -> dict[str, Callable[[str], Any]]:
     """The tools as plain functions."""
 
-    def quick(query: str) -> str:
-        """Search.
+    def made(name: str) -> Callable[[str], Any]:
+        def function(query: str) -> Any:
+            found = truth.tool(name)
+            if name == "fails":
+                raise ScriptError(f"{found} not")
+            if name == "broke":
+                raise BudgetExceededError("usd", 1, 1, 1, "own")
+            return {"cost": 0.02} if name == "metered" else found
 
-        Args:
-            query: What for.
-        """
-        return truth.tool("quick")
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = f"{DOES[name]}\n\nArgs:\n    query: What for."
+        if name != "metered":
+            function.__annotations__["return"] = str
+        return function
 
-    def deep(query: str) -> str:
-        """Search well.
-
-        Args:
-            query: What for.
-        """
-        return truth.tool("deep")
-
-    def fails(query: str) -> str:
-        """Search in vain.
-
-        Args:
-            query: What for.
-        """
-        raise ScriptError(f"{truth.tool('fails')} not")
-
-    def metered(query: str) -> Any:
-        """Search, and say what it cost.
-
-        Args:
-            query: What for.
-        """
-        truth.tool("metered")
-        return {"cost": 0.02}
-
-    def broke(query: str) -> str:
-        """Run out of a budget that is somebody else's.
-
-        Args:
-            query: What for.
-        """
-        truth.tool("broke")
-        raise BudgetExceededError("usd", 1, 1, 1, "own")
-
-    return {one.__name__: one for one in (quick, deep, fails, metered, broke)}
+    return {name: made(name) for name in DOES}
 
 
 def awaited_functions_of(truth: Truth) -> dict[str, Callable[[str], Any]]:

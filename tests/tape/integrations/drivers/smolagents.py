@@ -26,7 +26,7 @@ from smolagents.utils import AgentGenerationError
 
 from tape.gateway.guard import REFUSALS, Guard
 from tape.integrations.smolagents import BoundedModel, bounded_tools
-from tests.tape.integrations.drivers.base import Driver, Played
+from tests.tape.integrations.drivers.base import Ask, Driver, Played
 from tests.tape.integrations.drivers.scripted import Truth, Turn, call, functions_of
 
 GO = [ChatMessage(MessageRole.USER, "go")]
@@ -158,13 +158,10 @@ class Smolagents(Driver):
         model = ScriptedApi(truth) if retries else ScriptedModel(truth)
         return _played(agent_of(truth, guard, model, max_steps=50))
 
-    async def call(
-        self, truth: Truth, guard: Guard, *, limit: int | None = None, part: Any = None, wide: bool = False,
-        hosted: bool = False,
-    ) -> Played:  # fmt: skip
-        content = [{"type": "text", "text": "Where?"}, *([part] if part else [])]
-        model = ScriptedModel(truth, **({"max_tokens": limit} if limit else {}))
-        options = {"response_format": {"description": "x" * 3000}} if wide else {}
+    async def call(self, truth: Truth, guard: Guard, ask: Ask) -> Played:
+        content = [{"type": "text", "text": "Where?"}, *([ask.part] if ask.part else [])]
+        model = ScriptedModel(truth, **({"max_tokens": ask.limit} if ask.limit else {}))
+        options = {"response_format": {"description": "x" * 3000}} if ask.wide else {}
         message = BoundedModel(model, guard).generate([ChatMessage(MessageRole.USER, content)], **options)
         return Played(str(message.content))
 
@@ -201,6 +198,4 @@ class Smolagents(Driver):
             assert model.kwargs == before  # the model that was given is as it was
 
 
-def driver(how: str) -> Driver:
-    """The driver."""
-    return Smolagents()
+DRIVER = Smolagents
