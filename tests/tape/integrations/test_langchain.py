@@ -24,7 +24,6 @@ from tape.integrations.langchain import GuardCallback, GuardMiddleware, plan_nod
 from tests.tape.integrations.drivers.langchain import ASK, ScriptedModel, agent_of, told, tools_of
 from tests.tape.integrations.drivers.scripted import (
     MODELS,
-    ScriptError,
     Turn,
     call,
     exactly,
@@ -48,9 +47,8 @@ def test_each_attempt_of_a_retry_is_paid_for_wherever_the_middleware_stands(last
 def test_a_model_that_stands_in_is_paid_for() -> None:
     truth, guard = truth_of(Turn(fails=True), Turn("Stood in.")), guard_of("calls=5")
     spare = ScriptedModel(truth=truth, model_name="spare")
-    agent = create_agent(
-        ScriptedModel(truth=truth), [], middleware=[ModelFallbackMiddleware(spare), GuardMiddleware(guard)]
-    )
+    middleware = [ModelFallbackMiddleware(spare), GuardMiddleware(guard)]
+    agent = create_agent(ScriptedModel(truth=truth), [], middleware=middleware)
     assert agent.invoke(ASK)["messages"][-1].text == "Stood in."
     assert truth.spent["calls"] == guard.ledger.used["calls"] == 2
     assert truth.limits == [20, 20]
@@ -64,10 +62,6 @@ def test_a_tool_that_fails_costs_its_worst_case_at_each_attempt() -> None:
     assert truth.called == ["fails", "fails"]
     no_overspend(guard, truth)
     assert guard.ledger.used["steps"] == 2
-
-    with pytest.raises(ScriptError):
-        agent_of(truth_of(Turn(calls=(call("fails", query="a"),))), other := guard_of("usd=1")).invoke(ASK)
-    assert other.ledger.used["usd"] == 10_000 + 50
 
 
 def test_a_client_that_repeats_calls_is_refused() -> None:
@@ -134,8 +128,7 @@ def test_a_graph_of_ones_own() -> None:
     middleware, model = GuardMiddleware(guard), ScriptedModel(truth=truth).bind(max_tokens=20)
     graph = StateGraph(State)
     graph.add_node("model", lambda state: {"messages": [*state["messages"], model.invoke(state["messages"])]})
-    node = ToolNode(tools_of(truth), wrap_tool_call=middleware.wrap_tool_call)
-    graph.add_node("tools", node)
+    graph.add_node("tools", ToolNode(tools_of(truth), wrap_tool_call=middleware.wrap_tool_call))
     graph.add_edge(START, "model")
     graph.add_edge("model", "tools")
     graph.add_edge("tools", END)
@@ -164,9 +157,8 @@ def test_a_tool_that_answers_by_a_command_costs_its_worst_case() -> None:
 
 
 def test_a_limit_by_another_name_is_the_one_that_is_paid_for() -> None:
-    truth = truth_of(Turn("x", reports=False))
     guard = guard_of("tokens=100000")
-    model = ScriptedModel(truth=truth).bind(max_tokens=20, max_completion_tokens=5000)
+    model = ScriptedModel(truth=truth_of(Turn("x", reports=False))).bind(max_tokens=20, max_completion_tokens=5000)
     model.invoke("Go", {"callbacks": [GuardCallback(guard)]})
     assert (guard.ledger.used["tokens"] or 0) > 5000
 

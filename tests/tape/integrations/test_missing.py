@@ -17,11 +17,7 @@ from tests.tape.show.view_runs import episode, write_run
 
 @pytest.mark.parametrize(
     ("to", "package", "extra"),
-    [
-        ("otel", "opentelemetry", "otel"),
-        ("otel", "opentelemetry.sdk", "otel"),
-        ("inspect", "inspect_ai", "inspect"),
-    ],
+    [("otel", "opentelemetry", "otel"), ("otel", "opentelemetry.sdk", "otel"), ("inspect", "inspect_ai", "inspect")],
 )
 def test_the_extra_is_named(
     to: str,

@@ -10,25 +10,16 @@ import pytest
 
 pytest.importorskip("pydantic_ai.capabilities")
 
-from pydantic_ai import Agent, ModelRetry, Tool, ToolReturn, WebSearchTool
-from pydantic_ai.capabilities import Hooks, NativeTool
+from pydantic_ai import Agent, ModelRetry, Tool, ToolReturn
+from pydantic_ai.capabilities import Hooks
 from pydantic_ai.messages import ImageUrl
-from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.models.fallback import FallbackModel
 
 from tape.errors import ConfigError
 from tape.gateway.guard import Guard
 from tape.integrations.pydantic_ai import BoundedModel, GuardCapability, OutOfBudget
 from tests.tape.integrations.drivers.pydantic_ai import ScriptedModel, agent_of, told
-from tests.tape.integrations.drivers.scripted import (
-    MODELS,
-    Turn,
-    call,
-    exactly,
-    guard_of,
-    no_overspend,
-    truth_of,
-)
+from tests.tape.integrations.drivers.scripted import MODELS, Turn, call, exactly, guard_of, no_overspend, truth_of
 
 
 def test_models_that_stand_in_are_paid_for() -> None:
@@ -66,26 +57,12 @@ def test_each_call_of_a_tool_that_a_hook_repeats_is_paid_for() -> None:
     exactly(guard, truth)
 
 
-def test_a_stream_that_is_left_costs_its_worst_case() -> None:
-    async def left(model: BoundedModel) -> None:
-        async with model.request_stream([], None, ModelRequestParameters()) as stream:
-            async for _ in stream:
-                break
-
-    truth, guard = truth_of(Turn("Long text that nobody reads")), guard_of("tokens=5000")
-    asyncio.run(left(BoundedModel(ScriptedModel(truth), guard)))
-    no_overspend(guard, truth)
-    assert not guard.ledger.reserved["tokens"]
-
-
-def test_what_the_provider_does_by_itself_is_refused() -> None:
-    truth = truth_of(Turn("Never."))
-    model = ScriptedModel(truth)
-    for more in ({"capabilities": [NativeTool(WebSearchTool())]}, {"model_settings": {"openai_conversation_id": "x"}}):
-        agent = Agent(model, **{"capabilities": [], **more})
-        with pytest.raises(ConfigError, match="not known before it"):
-            agent.run_sync("Where?", capabilities=[GuardCapability(guard_of("calls=1"))])
-    guarded = BoundedModel(model, guard_of("calls=1"))
+def test_what_the_provider_keeps_or_runs_later_is_refused() -> None:
+    truth, guard = truth_of(Turn("Never.")), guard_of("calls=1")
+    guarded = BoundedModel(ScriptedModel(truth), guard)
+    agent = Agent(ScriptedModel(truth), model_settings={"openai_conversation_id": "x"})  # type: ignore[typeddict-unknown-key]
+    with pytest.raises(ConfigError, match="not known before it"):
+        agent.run_sync("Where?", capabilities=[GuardCapability(guard)])
     with pytest.raises(ConfigError, match="batches"):
         asyncio.run(guarded.batch_create([]))
     with pytest.raises(ConfigError, match="shorter"):
@@ -106,10 +83,8 @@ def test_results_of_all_kinds_are_priced() -> None:
 
 def test_an_image_that_a_tool_returns_is_refused() -> None:
     def photo(query: str) -> Any:
-        return ToolReturn(
-            {"type": "image", "file_id": "data of its own"},
-            content=["seen:", ImageUrl("https://example.org/river.png")],
-        )
+        seen = ImageUrl("https://example.org/river.png")
+        return ToolReturn({"type": "image", "file_id": "data of its own"}, content=["seen:", seen])
 
     truth = truth_of(Turn(calls=(call("photo", query="a"),)), Turn("never"))
     guard = Guard("usd=1", tools={"photo": {"usd": 0}}, models=MODELS)

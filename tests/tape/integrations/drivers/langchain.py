@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from typing import Any
 
 from langchain.agents import create_agent
@@ -118,6 +119,11 @@ def told(result: dict[str, Any]) -> list[ToolMessage]:
     return [message for message in result["messages"] if isinstance(message, ToolMessage)]
 
 
+async def _awaited(stream: Any, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
+    for one in stream(*arguments, **options):
+        yield one
+
+
 class LangChain(Driver):
     """Agents of LangChain, run synchronously or not."""
 
@@ -168,16 +174,11 @@ class LangChain(Driver):
 
     async def stream(self, truth: Truth, guard: Guard, most: int | None = None) -> str:
         said, agent = "", agent_of(truth, guard, tools=[])
-        if self.awaits:
-            async for part, _ in agent.astream(ASK, stream_mode="messages"):
-                said += part.text
-                if most is not None:
-                    break
-        else:
-            for part, _ in agent.stream(ASK, stream_mode="messages"):
-                said += part.text
-                if most is not None:
-                    break
+        pieces = agent.astream if self.awaits else partial(_awaited, agent.stream)
+        async for part, _ in pieces(ASK, stream_mode="messages"):
+            said += part.text
+            if most is not None:
+                break
         return said
 
 
