@@ -97,6 +97,20 @@ def test_coming_again_gives_no_fresh_budget(file: Path) -> None:
         assert in_session(address, opened(address, one)[1]) == "session"
 
 
+def test_each_client_has_a_token_a_budget_and_sessions_of_its_own(tmp_path: Path) -> None:
+    config = CONFIG.replace('token_env = "ONE"', 'token_env = "ONE"\nbudget = { usd = "$0.01" }')
+    file = write_config(tmp_path, config)
+    with serving_here(file, **TOKENS) as address:
+        one, two = (opened(address, token)[1] for token in TOKENS.values())
+        assert [in_session(address, one) for _ in range(2)] == [None, "client"]
+        assert in_session(address, two, "TWO") is None
+        body = message(2, "tools/call", name="echo", arguments={"text": "x"})
+        status, text = post(address, body, Authorization=f"Bearer {TOKENS['ONE']}", Mcp_Session_Id=two)
+        assert (status, "Session not found" in text) == (404, True)
+    journal = file.with_suffix(".journal.jsonl").read_text()
+    assert not any(secret in journal for secret in (*TOKENS.values(), one, two))
+
+
 def test_a_client_has_so_many_sessions_and_opens_them_at_so_many_a_second(address: str) -> None:
     found = [opened(address, TOKENS["ONE"]) for _ in range(30)]
     names = [name for status, name in found if status == 200]

@@ -19,7 +19,7 @@ import pytest
 from tape.cli.main import main
 from tape.errors import ConfigError
 from tests.tape.gateway.helpers import ask, call, running, server_table, write_config
-from tests.tape.gateway.over_http import HELLO, command, message, opened, post, serving, serving_here
+from tests.tape.gateway.over_http import HELLO, command, message, post, serving, serving_here
 from tests.tape.tools.hostile import Hostile
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
@@ -206,26 +206,6 @@ async def test_approval_over_http(tmp_path: Path, mode: str) -> None:
         async with client_at(address, right, mode, elicitation_callback=elicit) as client:
             found = [await client.call_tool(name, {"text": "x"}) for name in ("drop", "forget")]
     assert [one.is_error for one in found] == [False, True]
-
-
-def test_each_client_has_a_token_a_budget_and_sessions_of_its_own(tmp_path: Path) -> None:
-    hostile = Hostile(tmp_path / "server")
-    clients = '[clients.one]\ntoken_env = "ONE"\nbudget = { usd = "$0.01" }\n[clients.two]\ntoken_env = "TWO"\n'
-    file = write_config(tmp_path, HEAD + clients + table(hostile))
-    tokens = {"ONE": "one-9fK2mQ7xVb4Tz81L", "TWO": "two-3hN6pR0yWc5Us72M"}
-
-    def asked(address: str, name: str, session: str) -> str:
-        head = {"Authorization": f"Bearer {tokens[name]}", "Mcp_Session_Id": session}
-        return post(address, message(2, "tools/call", name="wipe", arguments={}), **head)[1].replace(" ", "")
-
-    with serving_here(file, **tokens) as address:
-        sessions = {name: opened(address, token)[1] for name, token in tokens.items()}
-        assert '"isError":false' in asked(address, "ONE", sessions["ONE"])
-        assert '"scope":"client"' in asked(address, "ONE", sessions["ONE"])
-        assert "Sessionnotfound" in asked(address, "ONE", sessions["TWO"])
-        assert '"isError":false' in asked(address, "TWO", sessions["TWO"])
-    journal = file.with_suffix(".journal.jsonl").read_text()
-    assert not any(secret in journal for secret in [*tokens.values(), *sessions.values()])
 
 
 def test_tokens_that_are_missing_weak_or_open_to_others(
