@@ -78,27 +78,28 @@ def sweep(seeds: range, share: float, counts: Counter[str]) -> None:
         counts.update(count)
 
 
-@pytest.mark.parametrize("share", [0.3, 100.0])
-def test_no_cap_is_overspent_whatever_goes_wrong(share: float, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    ("share", "seeds"),
+    [
+        (0.3, range(950)),
+        (100.0, range(950)),
+        *(
+            pytest.param(share, range(first, first + 2500), marks=pytest.mark.soak)
+            for first, share in zip(range(100_000, 110_000, 2500), (0.2, 0.5, 1.0, 100.0), strict=True)
+        ),
+    ],
+)
+def test_no_cap_is_overspent_whatever_goes_wrong(
+    share: float, seeds: range, caplog: pytest.LogCaptureFixture, record_property: Callable[[str, object], None]
+) -> None:
     caplog.set_level("ERROR", "tape.budget")
     counts: Counter[str] = Counter()
-    sweep(range(950), share, counts)
-    assert counts["episodes"] == 950
+    sweep(seeds, share, counts)
+    assert counts["episodes"] == len(seeds)
     assert counts["success"] > 50
     assert counts["env_error"] > 20
     assert counts["model_error"] > 20
     assert counts["broken declarations"] > 100
     assert counts["budget"] > (500 if share < 1 else 200)
-
-
-@pytest.mark.soak
-def test_ten_thousand_episodes(
-    record_property: Callable[[str, object], None], caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("ERROR", "tape.budget")
-    counts: Counter[str] = Counter()
-    for i, share in enumerate((0.2, 0.5, 1.0, 100.0)):
-        sweep(range(100_000 + i * 2500, 100_000 + (i + 1) * 2500), share, counts)
-    assert counts["episodes"] == 10_000
     for name, count in sorted(counts.items()):
         record_property(name, count)

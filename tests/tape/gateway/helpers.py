@@ -7,14 +7,17 @@ import json
 import os
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tape.gateway.books import Books
 from tape.gateway.catalog import Offered
 from tape.gateway.config import GatewayConfig, load_config
 from tape.gateway.gateway import Caller, Gateway
+from tape.gateway.guard import ModelCharge
 from tape.gateway.journal import Journal
 
 WHO = Caller("local", "stdio")
@@ -25,12 +28,10 @@ import asyncio
 begun = asyncio.Event()
 calls = []
 
-
 def echo(text: str) -> str:
     """Say it again."""
     calls.append(text)
     return text
-
 
 async def wait(text: str = "") -> str:
     """Never come back."""
@@ -38,7 +39,6 @@ async def wait(text: str = "") -> str:
     calls.append(text)
     await asyncio.Event().wait()
     return text
-
 
 def shred(pages: list[list[str]], kind: str = "paper") -> int:
     """Take a list to pieces."""
@@ -48,17 +48,14 @@ def shred(pages: list[list[str]], kind: str = "paper") -> int:
     pages.clear()
     return 0
 
-
 def wipe(path: str, a: str = "", options: dict | None = None) -> str:
     """Wipe a path."""
     calls.append(path)
     return path
 
-
 def fail(text: str) -> str:
     """Fail."""
     raise ValueError(text)
-
 
 def usage(usd: float) -> dict:
     """Report a cost."""
@@ -123,6 +120,19 @@ async def ask(gateway: Gateway, tool: str, who: Caller = WHO, /, **arguments: An
 async def left(gateway: Gateway, kind: str = "usd", who: Caller = WHO) -> float:
     """What is left of a resource."""
     return float((await ask(gateway, "budget", who))["left"][kind])
+
+
+def refused(call: AbstractContextManager[Any], error: type[Exception], match: str | None = None) -> Any:
+    """A call is refused before it is made; the error."""
+    with pytest.raises(error, match=match) as caught, call:
+        pytest.fail("called")
+    return caught.value
+
+
+def paid(call: AbstractContextManager[Any], *answer: Any, **more: Any) -> None:
+    """Make a call that is answered, or a model call that used so many tokens."""
+    with call as charge:
+        (charge.used if isinstance(charge, ModelCharge) else charge.answered)(*answer, **more)
 
 
 def record(name: str, found: Mapping[str, Any]) -> None:

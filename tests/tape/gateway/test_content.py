@@ -17,10 +17,12 @@ from tape.gateway.content import parts_of, size_of
 from tape.gateway.errors import ChargeError
 from tape.gateway.guard import OVERHEAD_TOKENS, Guard
 from tests.profiles import examples
+from tests.tape.gateway.helpers import paid, refused
 
 pytestmark = pytest.mark.timeout(60)
 
 URL = "https://example.org/river.png"
+IMAGE = {"type": "image", "url": URL}
 MODELS = {"m": ("1", "2")}
 SCHEMA = {"type": "object", "properties": {"type": {"enum": ["image", "file"]}, "file_id": {"type": "string"}}}
 
@@ -97,12 +99,9 @@ def test_parts_are_found_by_their_form(part: Any, kinds: list[str]) -> None:
         return
     guard = Guard("usd=1, tokens=1000000", models=MODELS)
     if not kinds:
-        with guard.model("m", user(part)) as charge:
-            charge.used(1, 1)
+        paid(guard.model("m", user(part)), 1, 1)
         return
-    with pytest.raises(UnknownCostError) as refused, guard.model("m", user(part)):
-        pytest.fail("called")
-    assert "the request to m holds" in str(refused.value)
+    refused(guard.model("m", user(part)), UnknownCostError, "the request to m holds")
     assert not guard.ledger.used["calls"]
 
 
@@ -141,16 +140,10 @@ def test_what_the_provider_keeps_runs_or_bills_is_found(request_: Any, kind: str
         b"[no JSON",
         json.dumps(user({"type": "image_url", "image_url": URL})),
         {"tools": [{"type": "function", "function": {"name": "f", "parameters": SCHEMA}}, ("f", "does", SCHEMA)]},
-        {
-            "tools": [
-                {"name": "f", "input_schema": SCHEMA},
-                {"toolSpec": {"name": "f", "inputSchema": {"json": SCHEMA}}},
-            ]
-        },
-        {
-            "response_format": {"type": "json_schema", "json_schema": {"schema": SCHEMA}},
-            "tool_choice": {"type": "tool"},
-        },
+        {"tools": [{"name": "f", "input_schema": SCHEMA}]},
+        {"tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": SCHEMA}}}]},
+        {"response_format": {"type": "json_schema", "json_schema": {"schema": SCHEMA}}},
+        {"tool_choice": {"type": "tool"}},
         {"messages": [{"role": "assistant", "tool_calls": [{"type": "function", "arguments": {"file_id": "mine"}}]}]},
         {"messages": [{"type": "ai", "data": {"content": "x", "tool_calls": [{"args": {"type": "image"}}]}}]},
         {"messages": [{"kind": "request", "conversation_id": "of the run", "parts": [{"part_kind": "text"}]}]},
@@ -189,43 +182,33 @@ def test_money_that_no_report_of_tokens_holds_is_booked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("budget", "content", "part", "said"),
+    ("budget", "content", "part", "message"),
     [
-        (
-            "usd=1",
-            {},
-            {"type": "image", "url": URL},
-            r'image .messages\[0\]\.content\[0\]., .*usd is capped.*{"image": 1600}',
-        ),
-        ("usd=1, tokens=9", {}, {"type": "image", "url": URL}, "usd and tokens are capped"),
-        ("tokens=9", {"image": {"usd": "$0.01"}}, {"type": "image", "url": URL}, '{"image": {"tokens": 1600}}'),
+        ("usd=1", {}, IMAGE, r'image .messages\[0\]\.content\[0\]., .*usd is capped.*{"image": 1600}'),
+        ("usd=1, tokens=9", {}, IMAGE, "usd and tokens are capped"),
+        ("tokens=9", {"image": {"usd": "$0.01"}}, IMAGE, '{"image": {"tokens": 1600}}'),
         ("usd=1", {}, {"type": "text", "text": "x", "cache_control": {"type": "x"}}, r'{"cache": {"usd": "\$0.01"}}'),
         ("usd=1", {"image": 9}, {"type": "hologram"}, "a part that is not known, .*leave it out"),
     ],
 )
-def test_a_refusal_names_the_part_and_the_line_to_add(budget: str, content: Any, part: Any, said: str) -> None:
+def test_a_refusal_names_the_part_and_the_line_to_add(budget: str, content: Any, part: Any, message: str) -> None:
     guard = Guard(budget, models=MODELS, content=content)
-    with pytest.raises(UnknownCostError, match=said), guard.model("m", user(part)):
-        pytest.fail("called")
+    refused(guard.model("m", user(part)), UnknownCostError, message)
 
 
 def test_where_neither_money_nor_tokens_are_capped_nothing_is_refused() -> None:
     guard = Guard("calls=1", models=MODELS)
-    with guard.model("m", user({"type": "hologram"}, {"type": "image_url", "image_url": URL})) as charge:
-        charge.used(60_000, 1)
+    paid(guard.model("m", user({"type": "hologram"}, {"type": "image_url", "image_url": URL})), 60_000, 1)
     assert guard.ledger.used["usd"] == 60_002
 
 
 def test_caps_of_an_outer_guard_count() -> None:
-    with (
-        pytest.raises(UnknownCostError, match="usd is capped"),
-        Guard("usd=1", models=MODELS).within("calls=1").model("m", user({"type": "image_url", "image_url": URL})),
-    ):
-        pytest.fail("called")
+    guard = Guard("usd=1", models=MODELS).within("calls=1")
+    refused(guard.model("m", user({"type": "image_url", "image_url": URL})), UnknownCostError, "usd is capped")
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ({"picture": 9}, r"content\.picture: there is no such kind of content; there is image, audio"),
         ({"image": "many"}, r"content\.image: expected tokens"),
@@ -235,16 +218,15 @@ def test_caps_of_an_outer_guard_count() -> None:
         ({"image": -1}, r"content\.image"),
     ],
 )
-def test_a_declaration_that_is_malformed_is_named(content: dict[str, Any], said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
+def test_a_declaration_that_is_malformed_is_named(content: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         Guard("usd=1", content=content)
 
 
 def test_a_request_that_holds_itself_is_refused() -> None:
     request = user("x")
     request["messages"].append(request)
-    with pytest.raises(ChargeError, match="holds itself"), Guard("usd=1", models=MODELS).model("m", request):
-        pytest.fail("called")
+    refused(Guard("usd=1", models=MODELS).model("m", request), ChargeError, "holds itself")
 
 
 JSON = st.recursive(

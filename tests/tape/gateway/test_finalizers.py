@@ -25,7 +25,7 @@ import pytest
 from tape.budget import Budget, Ledger, Resources
 from tape.errors import BudgetExceededError, LockOrderError
 from tape.gateway.guard import Guard
-from tests.tape.gateway.helpers import record
+from tests.tape.gateway.helpers import paid, record
 
 HANG_SECONDS = 60
 CAP = 12
@@ -232,8 +232,7 @@ def test_two_guards_on_one_file_in_one_thread(tmp_path: Path) -> None:
 
     sys.settrace(trace)
     try:
-        with one.tool("t") as charge:
-            charge.answered()
+        paid(one.tool("t"))
     finally:
         sys.settrace(None)
     assert not held

@@ -18,6 +18,7 @@ from tape.budget import Budget, amount_of
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
 from tape.gateway.errors import ChargeError
 from tape.gateway.guard import OVERHEAD_TOKENS, Guard
+from tests.tape.gateway.helpers import paid, refused
 
 TOOLS = {
     "quick": {"price": {"usd": "$0.01"}, "quality": 0.6, "kind": "search"},
@@ -39,23 +40,18 @@ def test_tools_are_paid_for_before_they_are_called() -> None:
         assert guard.ledger.reserved["usd"] == 50_000
         charge.answered("found")
     assert usd(guard) == Decimal("0.05")
-    with pytest.raises(BudgetExceededError) as refused, guard.tool("deep"):
-        pytest.fail("called")
-    message = guard.refusal(refused.value, "deep")
+    message = guard.refusal(refused(guard.tool("deep"), BudgetExceededError), "deep")
     assert "deep was not called" in message
     assert message.endswith('What would fit: quick ({"steps": 1, "usd": 0.01})')
-    with guard.tool("quick") as charge:
-        charge.answered()
+    paid(guard.tool("quick"))
     assert guard.left()["left"] == {"steps": 1, "usd": 0}
 
 
 def test_what_is_reported_counts_and_what_is_not_is_the_worst_case() -> None:
     guard = Guard("usd=1", tools=TOOLS)
-    with guard.tool("metered") as charge:
-        charge.answered(structured={"cost": "0.02"})
+    paid(guard.tool("metered"), structured={"cost": "0.02"})
     assert usd(guard) == Decimal("0.02")
-    with guard.tool("metered") as charge:
-        charge.answered("no report")
+    paid(guard.tool("metered"), "no report")
     assert usd(guard) == Decimal("0.12")
     with pytest.raises(ZeroDivisionError), guard.tool("metered"):
         raise ZeroDivisionError
@@ -64,10 +60,8 @@ def test_what_is_reported_counts_and_what_is_not_is_the_worst_case() -> None:
         charge.answered()
         with pytest.raises(ConfigError, match="settled already"):
             charge.answered()
-    with pytest.raises(ChargeError, match="at most 3"), guard.tool("pages", {"n": 4}):
-        pytest.fail("called")
-    with pytest.raises(UnknownCostError, match="declare it"), guard.tool("nobody knows"):
-        pytest.fail("called")
+    refused(guard.tool("pages", {"n": 4}), ChargeError, "at most 3")
+    refused(guard.tool("nobody knows"), UnknownCostError, "declare it")
     assert guard.ledger.overspent() == ()
 
 
@@ -78,40 +72,32 @@ def test_models_are_paid_for_by_the_bytes_of_the_prompt_and_their_limit() -> Non
         assert guard.ledger.reserved["tokens"] == 100 + OVERHEAD_TOKENS + 50
         charge.used(30, 20)
     assert dict(guard.ledger.used) == {"calls": 1, "tokens": 50, "usd": 70}
-    with guard.model("m", [{"role": "user", "content": "ä"}], most_tokens=7) as charge:
-        charge.used(None, 3)
+    paid(guard.model("m", [{"role": "user", "content": "ä"}], most_tokens=7), None, 3)
     assert guard.ledger.used["tokens"] == 50 + len('[{"role": "user", "content": "ä"}]'.encode()) + OVERHEAD_TOKENS + 7
-    with pytest.raises(BudgetExceededError, match="calls"), guard.model("m", ""):
-        pytest.fail("called")
+    refused(guard.model("m", ""), BudgetExceededError, "calls")
     rough = Guard("tokens=3000", bytes_per_token=3)
     with rough.model("m", b"1234"):
         assert rough.ledger.reserved["tokens"] == 2 + OVERHEAD_TOKENS + 1024
-    with pytest.raises(ConfigError, match="most_tokens=0"), rough.model("m", "", most_tokens=0):
-        pytest.fail("called")
+    refused(rough.model("m", "", most_tokens=0), ConfigError, "most_tokens=0")
 
 
 def test_prices_of_models_are_looked_up() -> None:
     from tape.lm.price_table import PriceTable
 
     name = next(iter(PriceTable.shipped().prices))
-    for said in (name, name.partition(":")[2]):
-        with Guard("usd=1").model(said, "hello", 10) as charge:
+    for one in (name, name.partition(":")[2]):
+        with Guard("usd=1").model(one, "hello", 10) as charge:
             assert charge.worst["usd"]
-    with pytest.raises(UnknownCostError), Guard("usd=1").model("unheard-of", "hello"):
-        pytest.fail("called")
-    with Guard("tokens=2000").model("unheard-of", "hello") as charge:
-        charge.used(1, 1)
+    refused(Guard("usd=1").model("unheard-of", "hello"), UnknownCostError)
+    paid(Guard("tokens=2000").model("unheard-of", "hello"), 1, 1)
 
 
 def test_nested_guards_keep_their_own_caps_and_the_outer_ones() -> None:
     outer = Guard("usd=0.07", tools=TOOLS)
     inner = outer.within("usd=0.05", name="helper")
-    with inner.tool("deep") as charge:
-        charge.answered()
-    with pytest.raises(BudgetExceededError, match="helper"), inner.tool("quick"):
-        pytest.fail("called")
-    with pytest.raises(BudgetExceededError, match="guard"), outer.within(Budget()).tool("deep"):
-        pytest.fail("called")
+    paid(inner.tool("deep"))
+    refused(inner.tool("quick"), BudgetExceededError, "helper")
+    refused(outer.within(Budget()).tool("deep"), BudgetExceededError, "guard")
     assert usd(outer) == usd(inner) == Decimal("0.05")
 
 
@@ -193,15 +179,13 @@ def test_a_price_is_that_of_the_arguments_before_the_call() -> None:
         with guard.tool("pages", {"n": said}) as charge:
             assert charge.worst["usd"] == units * 10_000
     for said in ("9999", "1e9", "inf"):
-        with pytest.raises(ChargeError), guard.tool("pages", {"n": said}):
-            pytest.fail("called")
+        refused(guard.tool("pages", {"n": said}), ChargeError)
     by_token = Guard("usd=1", tools={"t": {"each": {"usd": "$0.01"}, "per": "input_tokens"}})
     with by_token.tool("t", {"path": Path("x" * 40)}) as charge:
         assert (charge.worst["usd"] or 0) > 100_000
     endless: list[Any] = []
     endless.append(endless)
-    with pytest.raises(ChargeError, match="hold themselves"), by_token.tool("t", {"n": endless}):
-        pytest.fail("called")
+    refused(by_token.tool("t", {"n": endless}), ChargeError, "hold themselves")
 
 
 def test_all_that_is_sent_counts() -> None:

@@ -13,6 +13,7 @@ import pytest
 from tape.errors import BudgetExceededError
 from tape.gateway.errors import JournalError
 from tape.gateway.guard import Guard
+from tests.tape.gateway.helpers import paid, refused
 from tests.tape.gateway.test_guard import TOOLS, usd
 
 IMPORTS = """
@@ -39,14 +40,11 @@ with guard.tool("deep"):
     guard = Guard("usd=0.12", tools=TOOLS, journal=path)
     assert usd(guard) == Decimal("0.01")
     assert guard.left()["left"] == {"usd": 0.06}  # what was in flight stays reserved
-    with guard.tool("deep") as charge:
-        charge.answered()
+    paid(guard.tool("deep"))
     guard.close()
-    with pytest.raises(JournalError, match="closed"), guard.tool("quick"):
-        pytest.fail("called")
+    refused(guard.tool("quick"), JournalError, "closed")
     assert Guard("usd=0.12", tools=TOOLS, journal=path).left()["left"] == {"usd": 0.01}
-    with pytest.raises(BudgetExceededError), Guard("usd=0.05", tools=TOOLS, journal=path).tool("quick"):
-        pytest.fail("called")
+    refused(Guard("usd=0.05", tools=TOOLS, journal=path).tool("quick"), BudgetExceededError)
 
 
 def test_programs_with_one_journal_share_the_budget(tmp_path: Path) -> None:
@@ -67,8 +65,7 @@ except BudgetExceededError:
 def test_a_journal_that_is_no_journal_is_named(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     guard = Guard("usd=1", tools=TOOLS, journal=path)
-    with guard.tool("quick") as charge:
-        charge.answered()
+    paid(guard.tool("quick"))
     with path.open("ab") as file:
         file.write(b'{"reserve": 2, "na')
     Guard("usd=1", journal=path)
@@ -92,8 +89,7 @@ def test_a_journal_that_is_no_journal_is_named(tmp_path: Path) -> None:
         Guard("usd=1", journal=path)
     guard = Guard("tokens=2000", tools=TOOLS, journal=path)
     path.unlink()
-    with pytest.raises(JournalError, match="removed or replaced"), guard.tool("quick"):
-        pytest.fail("called")
+    refused(guard.tool("quick"), JournalError, "removed or replaced")
 
 
 @pytest.mark.parametrize("journal", [False, True])
@@ -137,8 +133,7 @@ def test_an_interrupt_while_a_line_is_written_does_not_break_the_journal(
     for _ in range(2):  # at a settlement, and at a reservation
         with pytest.raises(KeyboardInterrupt), guard.tool("quick") as charge:
             charge.answered()
-    with guard.tool("quick") as charge:
-        charge.answered()
+    paid(guard.tool("quick"))
     assert usd(guard) == usd(other) + Decimal("0.02") == Decimal("0.02")
     assert other.left()["left"] == guard.left()["left"] == {"usd": 0.04}
 

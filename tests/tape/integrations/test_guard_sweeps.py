@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 from collections import Counter
 from contextlib import suppress
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
 from tape.gateway.guard import Guard
+from tests.tape.gateway.helpers import record
 from tests.tape.integrations.drivers import ASYNC, driver_of
 from tests.tape.integrations.drivers.base import Ask, Driver
 from tests.tape.integrations.drivers.scripted import Truth, Turn, await_what_was_left, guard_of, no_overspend, truth_of
@@ -87,23 +85,13 @@ def scenario(name: str, seed: int) -> dict[str, int]:
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore:Pydantic serializer")
 @pytest.mark.usefixtures("collected")
+@pytest.mark.parametrize("scenarios", [4, pytest.param(40, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", NAMES)
-def test_nothing_is_overspent_whatever_happens(name: str) -> None:
+def test_nothing_is_overspent_whatever_happens(name: str, scenarios: int) -> None:
     found = Counter[str]()
-    for seed in range(4):
+    for seed in range(scenarios):
         found.update(scenario(name, seed))
     assert found["calls"] > 4
     assert found["steps"] > 0
-
-
-@pytest.mark.soak
-@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore:Pydantic serializer")
-@pytest.mark.usefixtures("collected")
-@pytest.mark.parametrize("name", NAMES)
-def test_nothing_is_overspent_whatever_happens_40_times(name: str) -> None:
-    found = Counter[str]()
-    for seed in range(40):
-        found.update(scenario(name, seed))
-    if folder := os.environ.get("TAPE_SOAK_RESULTS"):
-        result = {"scenarios": 40, "model calls": found["calls"], "tool calls": found["steps"], "above a cap": 0}
-        Path(folder, f"guard_{name.replace(':', '_')}.json").write_text(json.dumps(result, indent=1) + "\n")
+    figures = {"scenarios": scenarios, "model calls": found["calls"], "tool calls": found["steps"], "above a cap": 0}
+    record(f"guard_{name.replace(':', '_')}", figures)

@@ -13,12 +13,11 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, Too
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.tools import tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from pydantic import BaseModel
 
 from tape.gateway.guard import Guard
 from tape.integrations.langchain import GuardMiddleware
 from tests.tape.integrations.drivers.base import Ask, Driver, Played
-from tests.tape.integrations.drivers.scripted import ScriptError, Truth, Turn, awaited_functions_of, functions_of
+from tests.tape.integrations.drivers.scripted import ScriptError, Truth, Turn, Wide, awaited_functions_of, functions_of
 
 ASK: dict[str, Any] = {"messages": [HumanMessage("Where?")]}
 
@@ -75,15 +74,6 @@ class ScriptedModel(BaseChatModel):
     ) -> AsyncIterator[ChatGenerationChunk]:
         for chunk in self._stream(messages, **kwargs):
             yield chunk
-
-
-class Wide(BaseModel):
-    """A format with a long description."""
-
-    place: str = "Bern"
-
-
-Wide.__doc__ = "x" * 3000
 
 
 def tools_of(truth: Truth) -> list[Any]:

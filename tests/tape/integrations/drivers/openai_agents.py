@@ -27,12 +27,11 @@ from agents.retry import ModelRetryAdvice
 from agents.testing import ModelCall, ModelStep, ScriptedModel, assistant_message, function_call
 from agents.usage import Usage
 from openai.types.responses import ResponseTextDeltaEvent
-from pydantic import BaseModel
 
 from tape.gateway.guard import Guard
 from tape.integrations.openai_agents import BoundedModel, OutOfBudget, bounded_tools, say_why
 from tests.tape.integrations.drivers.base import Ask, Driver, Played
-from tests.tape.integrations.drivers.scripted import NUMBERS, ScriptError, Truth, awaited_functions_of
+from tests.tape.integrations.drivers.scripted import NUMBERS, ScriptError, Truth, Wide, awaited_functions_of
 
 NUMBER = itertools.count()
 QUIET = RunConfig(tracing_disabled=True)
@@ -80,13 +79,6 @@ def agent_of(truth: Truth, guard: Guard, **more: Any) -> Agent[Any]:
 def told(result: Any) -> list[str]:
     """What tools have answered."""
     return [str(item.output) for item in result.new_items if isinstance(item, ToolCallOutputItem)]
-
-
-class Wide(BaseModel):
-    """A format with a long description."""
-
-    __doc__ = "x" * 3000
-    place: str
 
 
 async def _played(agent: Agent[Any], asked: Any = "Where?") -> Played:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from pydantic import BaseModel
 from pydantic_ai import Agent, Tool, WebSearchTool
 from pydantic_ai.capabilities import Hooks, NativeTool
 from pydantic_ai.exceptions import ModelHTTPError, RetryModelRequest
@@ -31,7 +30,7 @@ from pydantic_ai.usage import RequestUsage
 from tape.gateway.guard import Guard
 from tape.integrations.pydantic_ai import GuardCapability, OutOfBudget
 from tests.tape.integrations.drivers.base import Ask, Driver, Played
-from tests.tape.integrations.drivers.scripted import Truth, awaited_functions_of
+from tests.tape.integrations.drivers.scripted import Truth, Wide, awaited_functions_of
 
 
 class ScriptedModel(Model):
@@ -106,13 +105,6 @@ class ScriptedStream(StreamedResponse):
 
     async def close_stream(self) -> None:
         """Nothing to close."""
-
-
-class Wide(BaseModel):
-    """A format with a long description."""
-
-    __doc__ = "x" * 3000
-    place: str = "Bern"
 
 
 def agent_of(truth: Truth, guard: Guard, *before: Any, **more: Any) -> Agent[Any, Any]:

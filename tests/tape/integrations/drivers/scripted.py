@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import BaseModel
+
 from tape.errors import BudgetExceededError
 from tape.gateway.guard import Guard
 
@@ -94,6 +96,13 @@ class Turn:
 def call(name: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
     """A call of a tool."""
     return name, arguments
+
+
+class Wide(BaseModel):
+    """A format with a long description."""
+
+    __doc__ = "x" * 3000
+    place: str = "Bern"
 
 
 class ScriptError(Exception):
