@@ -266,9 +266,7 @@ class _Search:
             return self._written(name, int(count))
 
         text = found.text(
-            amount,
-            lambda node: self._found.names[node],
-            lambda edge: self._found.said(self._found.options[edge]),
+            amount, lambda node: self._found.names[node], lambda edge: self._found.said(self._found.options[edge])
         )
         least = {
             need.limit: None if need.least is None else self._amount(need.limit, need.least) for need in found.budgets

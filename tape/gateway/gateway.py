@@ -261,11 +261,7 @@ def told(content: dict[str, Any]) -> dict[str, Any]:
 def refused(error: str, message: str, **more: Any) -> dict[str, Any]:
     """A call that was not made, or came to nothing, as a result that says why in fields."""
     content = {"error": error, "message": message, **more}
-    return {
-        "content": [{"type": "text", "text": message}],
-        "structuredContent": content,
-        "isError": True,
-    }
+    return {"content": [{"type": "text", "text": message}], "structuredContent": content, "isError": True}
 
 
 def passed_on(result: Mapping[str, Any], broken: list[dict[str, Any]]) -> dict[str, Any]:

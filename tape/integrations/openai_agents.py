@@ -54,12 +54,7 @@ class BoundedModel(Model):  # type: ignore[misc]
         self._guard = guard
 
     async def get_response(
-        self,
-        system_instructions: str | None,
-        input: Any,
-        model_settings: ModelSettings,
-        *rest: Any,
-        **more: Any,
+        self, system_instructions: str | None, input: Any, model_settings: ModelSettings, *rest: Any, **more: Any
     ) -> ModelResponse:
         """Pay for a call.
 
@@ -74,12 +69,7 @@ class BoundedModel(Model):  # type: ignore[misc]
             return response
 
     async def stream_response(
-        self,
-        system_instructions: str | None,
-        input: Any,
-        model_settings: ModelSettings,
-        *rest: Any,
-        **more: Any,
+        self, system_instructions: str | None, input: Any, model_settings: ModelSettings, *rest: Any, **more: Any
     ) -> AsyncIterator[Any]:
         """Pay for a call whose answer is streamed; one that is not read to its end costs its worst case."""
         with self._paid(system_instructions, input, model_settings, *rest, **more) as (charge, settings):
