@@ -1,4 +1,4 @@
-"""What a ledger is told and says, and how it books amounts."""
+"""What a ledger takes and returns, and how it books amounts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Payer(Protocol):
 
 @dataclass(frozen=True)
 class Broken:
-    """More was used than had been declared: the worst case was none.
+    """More was used than the declared bound.
 
     Attributes:
         kind: The resource.
@@ -61,12 +61,12 @@ class Limit(NamedTuple):
 
 
 class Account:
-    """What one ledger has booked, in counts; whoever changes it holds the ledger's lock.
+    """What one ledger has booked, in counts; its fields are changed under the ledger's lock.
 
     Attributes:
         reserved: Set aside, by kind.
         used: Settled, the known amounts, by kind.
-        violations: Broken declarations, by kind.
+        violations: Uses above the declared bound, by kind.
     """
 
     def __init__(self) -> None:

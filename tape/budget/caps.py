@@ -34,7 +34,7 @@ class Budget(Mapping[str, int]):
         """Read ``steps=8,usd=0.05``; amounts may be written as ``usd=$0.05,wall_seconds=2 min,tokens=10k``.
 
         Raises:
-            ConfigError: Says which part is malformed.
+            ConfigError: A part is malformed; the message names it.
         """
         amounts: dict[str, str] = {}
         # A comma before three digits is one within a number, as in tokens=1,000.

@@ -34,12 +34,12 @@ class DeadlineError(BudgetExceededError):
     """An episode's real time is up."""
 
     def __init__(self, limit: int, used: int) -> None:
-        said = f"{KIND}: {in_units('seconds', limit)} were allowed, {in_units('seconds', used)} have passed"
-        super().__init__(KIND, limit, used, 0, "episode", said)
+        message = f"{KIND}: {in_units('seconds', limit)} were allowed, {in_units('seconds', used)} have passed"
+        super().__init__(KIND, limit, used, 0, "episode", message)
 
 
 class Deadline:
-    """Measures an episode's time and says when it is up.
+    """Measures an episode's time and reports when it is up.
 
     Args:
         limit: In counts of ``wall_seconds`` (milliseconds); None measures only.

@@ -18,7 +18,7 @@ from tape.errors import BudgetExceededError, UnknownCostError
 
 @dataclass(frozen=True)
 class LedgerMessage:
-    """What a client tells its host; made of plain values, so that any channel carries it.
+    """What a client sends to its host; made of plain values, so that any channel carries it.
 
     Attributes:
         what: A ``reserve`` is answered by a :class:`LedgerReply`, the others are not.
@@ -95,11 +95,11 @@ class LedgerClient:
 
     Args:
         ask: Sends a message and waits for the reply.
-        tell: Sends a message; whatever is sent arrives in order.
+        send: Sends a message; messages arrive in order.
     """
 
-    def __init__(self, ask: Callable[[LedgerMessage], LedgerReply], tell: Callable[[LedgerMessage], None]) -> None:
-        self._ask, self._tell = ask, tell
+    def __init__(self, ask: Callable[[LedgerMessage], LedgerReply], send: Callable[[LedgerMessage], None]) -> None:
+        self._ask, self._send = ask, send
         self._lock = OrderedLock(CLIENT, "ledger of another process")
         self.rank = CLIENT
         self._last = 0
@@ -119,9 +119,9 @@ class LedgerClient:
     def settle(self, reservation: int, actual: Resources) -> None:
         """See :class:`~tape.budget.Payer`."""
         with self._lock, self._lock.mutex:
-            self._tell(LedgerMessage("settle", reservation, dict(actual)))
+            self._send(LedgerMessage("settle", reservation, dict(actual)))
 
     def release(self, reservation: int) -> None:
         """See :class:`~tape.budget.Payer`."""
         with self._lock, self._lock.mutex:
-            self._tell(LedgerMessage("release", reservation, {}))
+            self._send(LedgerMessage("release", reservation, {}))

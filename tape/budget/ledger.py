@@ -28,7 +28,7 @@ class Ledger:
         budget: The caps.
         parent: The enclosing ledger, if any; its caps count in :meth:`remaining` and :meth:`capped`.
         name: For error messages, for instance ``"episode"``.
-        payer: Is asked last for every reservation and told what was paid, but its caps are not seen here: a run's
+        payer: Is asked last for every reservation and gets what was paid, but its caps are not seen here: a run's
             budget, which refuses but must not shape an episode. The outermost ledger of a tree has it.
 
     Raises:
@@ -70,7 +70,7 @@ class Ledger:
     ) -> Earmark:
         """Set a part aside for one sub-agent: ``with ledger.earmark(usd="0.02") as part: agent.run(env, parent=part)``.
 
-        Siblings cannot take it, and who has it cannot take more of these kinds. Of the others it may use what there is.
+        Siblings cannot take it, and its user cannot take more of these kinds. Other kinds are not limited by it.
 
         Args:
             budget: The amounts, or give them as keyword arguments.
@@ -113,7 +113,7 @@ class Ledger:
 
         Args:
             worst_case: In counts.
-            forced: Also above the caps: somebody else has let it through, and it is only kept in mind here.
+            forced: Also above the caps: another program has let it through, and it is only recorded here.
 
         Raises:
             UnknownCostError: A capped kind has an unknown worst case.
@@ -144,7 +144,7 @@ class Ledger:
             self._due.popleft()()
 
     def abandon(self, reservation: Reservation) -> None:
-        """Settle at the worst case without a lock: who has it next books that, and until then it stays set aside."""
+        """Settle at the worst case without a lock: its next holder books that; until then it stays set aside."""
         reservation.open = False
         self._due.append(partial(self._settle, reservation, unknown(reservation.worst_case)))
 
@@ -176,12 +176,12 @@ class Ledger:
             reservation: What was set aside.
             actual: What was used; counts against the budget.
             paid: What it really cost, where that is less, for instance nothing for a cached answer. It is recorded
-                beside, and is what the payer is told.
+                beside, and is what the payer gets.
             parts: What was declared for and used by each part, where the reservation is for several: one that used
                 too much is not excused by the others.
 
         Returns:
-            The broken declarations: kinds of which more was used than was set aside, if they are capped or the
+            Costs above the declared bound: kinds of which more was used than was set aside, if they are capped or the
             reservation named them. They are booked in full and counted.
 
         Raises:
@@ -220,7 +220,7 @@ class Ledger:
         return broken
 
     def _broken(self, declared: Resources, actual: Resources) -> Iterator[Broken]:
-        """What was used beyond its declaration; kinds that are neither capped nor declared are nobody's promise."""
+        """What was used beyond its declaration; kinds that are neither capped nor declared do not count."""
         capped = self.capped()
         for kind in actual:
             used, most = actual[kind], declared[kind]
@@ -270,7 +270,7 @@ class Ledger:
                 ledger._give_back()
 
     def book(self, spent: Resources) -> None:
-        """Count what was spent before this ledger was made, whatever the caps say; the payer is not told.
+        """Count what was spent before this ledger was made, also above the caps; the payer does not get it.
 
         Raises:
             UnknownCostError: Of a capped kind an unknown amount was spent.
@@ -290,7 +290,7 @@ class Ledger:
     def remaining(self, kind: str) -> int | None:
         """Counts left of a kind here and in all parents, reservations taken off; None where nothing caps it.
 
-        Never below 0, even where a broken declaration has led above a cap.
+        Never below 0, even where a cost above its declared bound has led above a cap.
         """
         return min((limit.left for limit in self.limits(kind)), default=None)
 
@@ -325,11 +325,11 @@ class Ledger:
 
     @property
     def violations(self) -> Mapping[str, int]:
-        """Broken declarations, by kind."""
+        """Uses above the declared bound, by kind."""
         return self._read(lambda account: dict(account.violations))
 
     def overspent(self) -> tuple[str, ...]:
-        """Kinds whose settled use is above the cap (only a broken declaration leads here)."""
+        """Kinds whose settled use is above the cap (only a cost above the declared bound leads here)."""
         used = self._read(lambda account: dict(account.used))
         return tuple(kind for kind, cap in self.budget.items() if used.get(kind, 0) > cap)
 

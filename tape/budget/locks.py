@@ -11,7 +11,7 @@ A thread may take a lock only while it holds none of the same or a later rank. T
 
 The garbage collector runs finalizers in any thread, at any allocation, also while that thread holds one of these locks.
 So what may run in a finalizer never waits for a lock that is out of order: where :meth:`OrderedLock.free` is False it
-appends what it has to book to a queue, and whoever takes the lock next books that first.
+appends what it has to book to a queue, and the next holder of the lock books that first.
 """
 
 from __future__ import annotations

@@ -48,9 +48,7 @@ class ResourceKind:
                 f"{self.name}: {short(amount)} is finer than the resolution of {self.resolution} {self.unit}"
             )
         if value > MOST:
-            raise ConfigError(
-                f"{self.name}: {short(amount)} is more than anybody has; the most is {in_units(self.name, MOST)}"
-            )
+            raise ConfigError(f"{self.name}: {short(amount)} is too much; the most is {in_units(self.name, MOST)}")
         return int(value)
 
     def amount(self, count: int) -> Decimal:
@@ -69,7 +67,7 @@ def declare(name: str, unit: str, resolution: str | int = 1) -> ResourceKind:
     Args:
         name: What budgets and costs call it, for instance ``"gold"``.
         unit: For people, in the singular, for instance ``"coin"``.
-        resolution: The smallest amount that is told apart, in units: ``1`` for things that are counted, ``"1e-6"``
+        resolution: The smallest difference between amounts, in units: ``1`` for things that are counted, ``"1e-6"``
             for micro-dollars.
 
     Raises:
@@ -121,13 +119,13 @@ def in_units(name: str, count: int) -> str:
         rest = name  # kinds of one's own may share a unit
     if unit == "US dollar":
         cents = len(text.partition(".")[2])
-        said = f"${text}0" if cents == 1 else f"${text}"
+        text = f"${text}0" if cents == 1 else f"${text}"
     elif unit == "second":
-        said = f"{text} s"
+        text = f"{text} s"
     else:
         several = amount != 1 and unit.islower()  # symbols such as MB have no plural
-        said = f"{text} {unit}{'s' if several else ''}"
-    return f"{said} of {rest}" if rest else said
+        text = f"{text} {unit}{'s' if several else ''}"
+    return f"{text} of {rest}" if rest else text
 
 
 def part_in_units(name: str, part: int, whole: int) -> str:
@@ -138,11 +136,11 @@ def part_in_units(name: str, part: int, whole: int) -> str:
 def exceeded(kind: str, limit: int, used: int, requested: int, ledger: str = "") -> BudgetExceededError:
     """The error of a reservation that does not fit, in units; the arguments are those of the error."""
     where = f" of the {ledger} ledger" if ledger else ""
-    said = (
+    message = (
         f"{kind}{where}: {in_units(kind, requested)} requested, {part_in_units(kind, used, limit)} used or reserved; "
         f"it takes a cap of at least {in_units(kind, used + requested)}"
     )
-    return BudgetExceededError(kind, limit, used, requested, ledger, said)
+    return BudgetExceededError(kind, limit, used, requested, ledger, message)
 
 
 def kind_of(name: str) -> ResourceKind:
@@ -178,7 +176,7 @@ class Resources(Mapping[str, int | None]):
             if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 0):
                 raise ConfigError(f"{name}: a count is an integer >= 0, got {short(count)}; Resources.of takes units")
             if count is not None and count > _MOST_TOTAL:
-                raise ConfigError(f"{name}: a count of more than {_MOST_TOTAL:.0e} is more than anybody has")
+                raise ConfigError(f"{name}: a count is at most {_MOST_TOTAL:.0e}, got {short(count)}")
         self._counts = {k: v for k, v in sorted((counts or {}).items()) if v != 0}
 
     @classmethod

@@ -40,7 +40,7 @@ _LARGEST = 30
 _FINEST = 100
 """Nor after it: amounts are counted in units of their last digit."""
 _LONGEST = 200
-"""Characters of an amount: no amount that anybody has takes more, and exact arithmetic on many digits takes long."""
+"""Characters of an amount: more are never needed, and exact arithmetic on many digits takes long."""
 
 _EXACT = Context(prec=60, traps=[Inexact, InvalidOperation, Overflow])
 
@@ -55,13 +55,13 @@ def parse_amount(kind: str, value: object, unit: str = "") -> Decimal:
     Args:
         kind: The resource, for instance ``"usd"``.
         value: The amount.
-        unit: The unit that amounts of it are counted in, as `ResourceKind.unit`; empty for a kind that nobody declared.
+        unit: The unit that amounts of it are counted in, as `ResourceKind.unit`; empty for a kind that is not declared.
 
     Returns:
         The amount in that unit, >= 0.
 
     Raises:
-        ConfigError: It is no amount, negative, or in a unit of something else; says what is allowed.
+        ConfigError: It is no amount, negative, or in a unit of something else; the message names what is allowed.
     """
     if isinstance(value, str):
         amount = _read(kind, value.strip(), unit) if len(value) <= _LONGEST else None
@@ -72,8 +72,7 @@ def parse_amount(kind: str, value: object, unit: str = "") -> Decimal:
             f"{kind}: {short(value)} is not a number of {_several(kind, unit)}; write {_examples(kind, unit)}"
         )
     if amount.is_finite() and amount.adjusted() > _LARGEST:
-        said = f"{kind}: {short(value)} is more than anybody has"
-        raise ConfigError(f"{said}; at most {_LARGEST} digits before the point")
+        raise ConfigError(f"{kind}: {short(value)} is too much; at most {_LARGEST} digits before the point")
     exponent = amount.as_tuple().exponent
     if isinstance(exponent, int) and exponent < -_FINEST:
         raise ConfigError(f"{kind}: {short(value)} is too fine; at most {_FINEST} digits after the point")
@@ -101,11 +100,11 @@ def _read(kind: str, text: str, unit: str) -> Decimal | None:
     found = _AMOUNT.fullmatch(text)
     if found is None:
         return _number(text) if text.lower().lstrip("+-") in ("inf", "infinity", "nan") else None
-    said = " ".join((found["unit"] or "").split())
-    size = _size(kind, said or found["dollar"], unit)
-    if size is None or (found["dollar"] and said and _size(kind, "$", unit) is None):
+    named = " ".join((found["unit"] or "").split())
+    size = _size(kind, named or found["dollar"], unit)
+    if size is None or (found["dollar"] and named and _size(kind, "$", unit) is None):
         raise ConfigError(
-            f"{kind}: {text!r} is in {said or found['dollar']!r}, not in {_several(kind, unit)}; "
+            f"{kind}: {text!r} is in {named or found['dollar']!r}, not in {_several(kind, unit)}; "
             f"write {_examples(kind, unit)}"
         )
     number = Fraction(Decimal(found["number"].replace(",", "") + (found["exponent"] or "")))
@@ -119,19 +118,19 @@ def _read(kind: str, text: str, unit: str) -> Decimal | None:
         ) from None
 
 
-def _size(kind: str, said: str, unit: str) -> Fraction | None:
-    """How many of the kind's unit one of the unit said is; None where it measures something else."""
+def _size(kind: str, named: str, unit: str) -> Fraction | None:
+    """How many of the kind's unit the named unit is; None where it measures something else."""
     # As `in_units` writes it: "5 coins of gold", "$20 of the trip".
-    said = said.removesuffix(f"of {unit.partition(' of ')[2] or kind}").rstrip()
-    if not said:
+    named = named.removesuffix(f"of {unit.partition(' of ')[2] or kind}").rstrip()
+    if not named:
         return Fraction(1)
     table, base = _table(kind, unit)
-    if table is not None and said.lower() in table:
-        return table[said.lower()] / base
+    if table is not None and named.lower() in table:
+        return table[named.lower()] / base
     own, _, rest = unit.partition(" of ")
     names = {one.lower() for name in (kind, own) if name for one in (name, f"{name}s", name.removesuffix("s"))}
     names |= {f"{name} of {rest}".lower() for name in (own, f"{own}s") if rest}
-    return Fraction(1) if said.lower() in names else None
+    return Fraction(1) if named.lower() in names else None
 
 
 def _table(kind: str, unit: str) -> tuple[dict[str, Fraction] | None, Fraction]:

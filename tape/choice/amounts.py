@@ -29,7 +29,7 @@ def caps_of(budget: object) -> dict[str, Decimal]:
     """The budgets, in the units of their resources.
 
     Raises:
-        ConfigError: Says what is wrong.
+        ConfigError: An amount is malformed; the message names it.
     """
     if isinstance(budget, str):
         budget = Budget.parse(budget)
@@ -40,12 +40,12 @@ def caps_of(budget: object) -> dict[str, Decimal]:
     return _read(budget, "the budget", "leave it out where nothing caps it")
 
 
-def as_said(budget: object) -> dict[str, str]:
+def as_written(budget: object) -> dict[str, str]:
     """The budgets that were written with a unit, as they were."""
     if not isinstance(budget, Mapping):
         return {}
-    said = {name: amount.strip() for name, amount in budget.items() if isinstance(amount, str)}
-    return {name: amount for name, amount in said.items() if not re.fullmatch(r"[\d.eE+-]*", amount)}
+    texts = {name: amount.strip() for name, amount in budget.items() if isinstance(amount, str)}
+    return {name: amount for name, amount in texts.items() if not re.fullmatch(r"[\d.eE+-]*", amount)}
 
 
 def cost_reader(cost: object, caps: Mapping[str, Decimal]) -> Callable[[Any], Amounts | None]:
@@ -73,13 +73,13 @@ def amounts_of(given: object, caps: Mapping[str, Decimal], what: str) -> dict[st
     """Amounts by resource, none of them unknown.
 
     Raises:
-        ConfigError: Says what is wrong with which.
+        ConfigError: An amount is malformed; the message names it.
     """
     if given is None:
         raise ConfigError(f"{what} is None: an unknown cost is not 0; give the most that it can be")
     if not isinstance(given, Mapping):
         if len(caps) != 1:
-            raise ConfigError(f'{what} is {given!r}: say of which resource, for instance {{"usd": "$0.05"}}')
+            raise ConfigError(f'{what} is {given!r}: name its resource, for instance {{"usd": "$0.05"}}')
         given = {next(iter(caps)): given}
     return _read(given, what, "an unknown cost is not 0; give the most that it can be")
 

@@ -38,7 +38,7 @@ class Choice:
         plan: The steps to take; None if no plan fits.
         spent: What the plan takes of each resource, in its unit; empty without a plan.
         left: What it leaves of each budget.
-        value: What it is worth; None without a plan.
+        value: Its value; None without a plan.
         alternatives: The next best plans that fit, best first, each as a choice.
         why: What stood in the way.
     """

@@ -21,7 +21,7 @@ class Option:
         tail: Number of the node before.
         head: Number of the node after.
         step: The step.
-        gain: What taking it is worth, the node that it leads to included.
+        gain: The value of taking it, with that of the node that it leads to.
         cost: What it takes; an amount is None where it is unknown and nothing caps it.
         listed: It is a step of the plan that comes back; else it only chooses between plans.
     """
@@ -44,7 +44,7 @@ class Options:
         start: Number of the node where plans begin.
         ends: Numbers of the nodes where plans may end.
         moves: The most edges of a path; None if that follows from the graph.
-        said: Writes an option, for people.
+        describe: Writes an option, for people.
         lists: The plans were given as lists of steps.
         again: Number of the node that stands for ending at the start after having left it; None if there is none.
     """
@@ -54,13 +54,13 @@ class Options:
     start: int
     ends: Sequence[int]
     moves: int | None
-    said: Callable[[Option], str]
+    describe: Callable[[Option], str]
     lists: bool = False
     again: int | None = None
 
     @property
     def enough(self) -> bool:
-        """Whether nobody has limited the moves."""
+        """Whether the moves have no limit."""
         return self.lists or self.moves is None
 
 
@@ -99,12 +99,12 @@ def options_of(plans: Any, asked: Asked) -> Options:
 
 
 def _of_lists(plans: Any, asked: Asked) -> Options:
-    """Each plan is a chain of its own behind a first edge that chooses it and earns what the plan itself is worth."""
+    """Each plan is a chain of its own behind a first edge that chooses it and earns the value of the plan itself."""
     for name in ("start", "goals", "horizon"):
         if getattr(asked, name) is not None:
             raise ConfigError(f"{name}= goes with graphs, not with lists of steps")
     lists = _lists(plans)
-    worth, value = _worth(asked.value, len(lists))
+    gains, value = _plan_values(asked.value, len(lists))
     read_cost, read_value = cost_reader(asked.cost, asked.caps), value_reader(value)
     if asked.cost is None and asked.caps:
         raise ConfigError("cost= is needed: what each step takes of what is capped, as a dict by step or a function")
@@ -114,14 +114,14 @@ def _of_lists(plans: Any, asked: Asked) -> Options:
     ends = []
     for i, plan in enumerate(lists):
         names.append(f"plan {i}")
-        options.append(Option(0, len(names) - 1, None, worth[i], {}, listed=False))
+        options.append(Option(0, len(names) - 1, None, gains[i], {}, listed=False))
         for step in plan:
             names.append(f"after {step!r}")
             for one in variants(step):
                 cost = read_cost(one)
                 if cost is None and asked.cost is not None:
                     raise ConfigError(
-                        f"step {one!r} has no cost; an unknown cost is not 0, so say what it takes ({{}} if nothing)"
+                        f"step {one!r} has no cost; an unknown cost is not 0, so declare one ({{}} if it is free)"
                     )
                 options.append(Option(len(names) - 2, len(names) - 1, one, read_value(one), cost or {}))
         ends.append(len(names) - 1)
@@ -142,19 +142,14 @@ def _lists(plans: Any) -> list[list[Any]]:
     return lists
 
 
-def _worth(value: object, count: int) -> tuple[list[Fraction], object]:
-    """What each plan is worth as a whole, and what is left to say of its steps."""
-    if (
-        isinstance(value, str | bytes)
-        or callable(value)
-        or isinstance(value, Mapping)
-        or not isinstance(value, Iterable)
-    ):
+def _plan_values(value: object, count: int) -> tuple[list[Fraction], object]:
+    """The value of each plan as a whole, and the values of its steps."""
+    if isinstance(value, str | bytes | Mapping) or callable(value) or not isinstance(value, Iterable):
         return [Fraction(0)] * count, value
-    worth = [number(one, f"the value of plan {i}") for i, one in enumerate(value)]
-    if len(worth) != count:
-        raise ConfigError(f"value= lists {len(worth)} values for {count} plans")
-    return worth, None
+    values = [number(one, f"the value of plan {i}") for i, one in enumerate(value)]
+    if len(values) != count:
+        raise ConfigError(f"value= lists {len(values)} values for {count} plans")
+    return values, None
 
 
 def _variants(variants: Mapping[Any, Sequence[Any]] | None) -> Callable[[Any], Sequence[Any]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import solvers
 from solvers import PathProblem, Status
-from tape.choice.amounts import WIDE, as_said, caps_of, digits, plain, written
+from tape.choice.amounts import WIDE, as_written, caps_of, digits, plain, written
 from tape.choice.answer import Choice, Why
 from tape.choice.options import Asked, Option, Options, options_of
 from tape.errors import ConfigError, GraphError, TapeError
@@ -78,7 +78,7 @@ def select(
     if horizon is not None and (isinstance(horizon, bool) or not isinstance(horizon, int) or horizon < 1):
         raise ConfigError(f"horizon={horizon!r}: the most steps, at least 1")
     found = options_of(plans, Asked(cost, value, caps, start, goals, horizon, variants))
-    search = _Search(found, caps, as_said(budget))
+    search = _Search(found, caps, as_written(budget))
     paths = search.best(k)
     if not paths:
         return Choice(None, {}, {name: plain(cap) for name, cap in caps.items()}, None, (), search.why_not())
@@ -92,14 +92,14 @@ class _Search:
     Args:
         found: The options.
         caps: The budgets.
-        said: The budgets as they were written, where that was with a unit.
+        texts: The budgets as they were written, where that was with a unit.
 
     Raises:
         GraphError: No horizon is given, and none is enough.
     """
 
-    def __init__(self, found: Options, caps: Mapping[str, Decimal], said: Mapping[str, str]) -> None:
-        self._found, self._caps, self._said = found, dict(caps), said
+    def __init__(self, found: Options, caps: Mapping[str, Decimal], texts: Mapping[str, str]) -> None:
+        self._found, self._caps, self._texts = found, dict(caps), texts
         costs = [option.cost for option in found.options]
         unknown = {name for cost in costs for name, amount in cost.items() if amount is None}
         named = dict.fromkeys([*caps, *(name for cost in costs for name in cost)])
@@ -124,8 +124,8 @@ class _Search:
         )
         if found.moves is None:
             problem = replace(problem, horizon=self._enough(problem))
-        self._told = [option.gain for option in found.options]
-        gains = _comparable(self._told, problem.steps, len(caps))
+        self._gains = [option.gain for option in found.options]
+        gains = _comparable(self._gains, problem.steps, len(caps))
         options = [replace(option, gain=gain) for option, gain in zip(found.options, gains, strict=True)]
         self._found = replace(found, options=options)
         self._plain = replace(problem, edge_rewards=_whole(gains))
@@ -139,8 +139,8 @@ class _Search:
 
     def _written(self, name: str, count: int) -> str:
         """A count as people read it; a budget as it was written."""
-        if name in self._said and count == self._count(name, self._caps[name]):
-            return self._said[name]
+        if name in self._texts and count == self._count(name, self._caps[name]):
+            return self._texts[name]
         return written(name, self._amount(name, count))
 
     def _enough(self, problem: PathProblem) -> int:
@@ -194,17 +194,17 @@ class _Search:
     def _circles_for_nothing(self, path: Sequence[int]) -> bool:
         """Whether a part that comes back to its beginning could be cut out without losing value."""
         start, again = self._found.start, self._found.again
-        worth = Fraction(0)
-        # Of each node, the most that the path was worth when it was there. Where a path has to have a step, nothing can
+        value = Fraction(0)
+        # Of each node, the highest value that the path had there. Where a path has to have a step, nothing can
         # be cut out between the very beginning and an end at the start.
-        best = {start: worth}
+        best = {start: value}
         for option in self._options(path):
-            worth += option.gain
-            if worth <= best.get(option.head, worth - 1):
+            value += option.gain
+            if value <= best.get(option.head, value - 1):
                 return True
-            best[option.head] = worth
+            best[option.head] = value
             if option.head == start and again is not None:
-                best[again] = worth
+                best[again] = value
         return False
 
     def _options(self, path: Sequence[int]) -> list[Option]:
@@ -217,7 +217,7 @@ class _Search:
             plan=[option.step for option in self._options(path) if option.listed],
             spent={name: self._amount(name, count) for name, count in spent.items()},
             left={name: self._amount(name, self._count(name, cap) - spent[name]) for name, cap in self._caps.items()},
-            value=float(sum(self._told[edge] for edge in path)),
+            value=float(sum(self._gains[edge] for edge in path)),
         )
 
     def _spent(self, path: Sequence[int]) -> dict[str, int]:
@@ -240,8 +240,8 @@ class _Search:
             return Why("Without budgets there is no best plan: one could go round a circle that earns for ever.")
         best = solvers.solve(free)
         _require(best.status, best.message)
-        worth = sum((option.gain for option in self._options(best.edges)), Fraction(0))
-        if worth <= sum((option.gain for option in self._options(path)), Fraction(0)):
+        value = sum((option.gain for option in self._options(best.edges)), Fraction(0))
+        if value <= sum((option.gain for option in self._options(path)), Fraction(0)):
             return Why("No budget stood in the way: without them no plan is worth more.")
         spent = self._spent(best.edges)
         short = tuple(name for name, cap in self._caps.items() if spent[name] > self._count(name, cap))
@@ -251,7 +251,7 @@ class _Search:
         )
         plan = [option.step for option in self._options(best.edges) if option.listed]
         return Why(
-            f"{' and '.join(short)} stood in the way of {plan!r}, worth {float(worth):.12g} instead of "
+            f"{' and '.join(short)} stood in the way of {plan!r}, worth {float(value):.12g} instead of "
             f"{chosen.value:.12g}: it takes {takes}.",
             short,
         )
@@ -266,7 +266,7 @@ class _Search:
             return self._written(name, int(count))
 
         text = found.text(
-            amount, lambda node: self._found.names[node], lambda edge: self._found.said(self._found.options[edge])
+            amount, lambda node: self._found.names[node], lambda edge: self._found.describe(self._found.options[edge])
         )
         least = {
             need.limit: None if need.least is None else self._amount(need.limit, need.least) for need in found.budgets
@@ -285,13 +285,12 @@ def _require(status: Status, message: str) -> None:
 def _comparable(gains: Sequence[Fraction], horizon: int, budgets: int) -> list[Fraction]:
     """Gains whose sums solvers add up exactly: as they are if they have few digits, else the nearest of at least nine.
 
-    What is rounded is rounded so far that there is room for the shares of the budgets beside it, by which plans of
-    equal worth are told apart.
+    Rounding leaves digits for the shares of the budgets, which order plans of equal value.
     """
-    largest, room = max(map(abs, gains), default=Fraction(0)), _room(horizon)
-    if max(map(abs, _whole(gains)), default=0) <= room:
+    largest, most_reward = max(map(abs, gains), default=Fraction(0)), _largest_reward(horizon)
+    if max(map(abs, _whole(gains)), default=0) <= most_reward:
         return [*gains]
-    most = max(room // (budgets * (1000 + horizon) + 2), min(room, 10**9))
+    most = max(most_reward // (budgets * (1000 + horizon) + 2), min(most_reward, 10**9))
     unit = largest / most
     return [round(gain / unit) * unit for gain in gains]
 
@@ -304,29 +303,29 @@ def _whole(gains: Sequence[Fraction]) -> list[int]:
     return [one // shared for one in whole]
 
 
-def _room(horizon: int) -> int:
+def _largest_reward(horizon: int) -> int:
     """The largest reward with which all objectives are exact, whichever way the problem is compiled."""
     moves = 2 * horizon + 1
     return min(2**49, 2**58 // (moves + 2)) // moves
 
 
 def _cheapest_first(problem: PathProblem) -> list[float]:
-    """The rewards, such that of paths of equal worth the one comes first that takes the smaller shares of the budgets.
+    """The rewards, such that of paths of equal value the one with the smaller shares of the budgets comes first.
 
     Rewards are whole numbers. They are multiplied by more than the shares of any path can add up to, and the shares are
     taken off. Shares are exact, as numbers of the least common multiple of the budgets, where such numbers leave the
-    objectives exact; else they are rounded to a decimal, or left out where there is no room for any.
+    objectives exact; else they are rounded to a decimal, or left out where none fits.
     """
     rewards, moves = list(problem.edge_rewards), problem.steps
     capped = [k for k, budget in enumerate(problem.budgets) if budget > 0]
     if not capped or any(reward != int(reward) for reward in rewards):
         return rewards
-    largest, room = int(max(map(abs, rewards), default=0)), _room(moves)
+    largest, most_reward = int(max(map(abs, rewards), default=0)), _largest_reward(moves)
     rows = [[Fraction(min(row[k], problem.budgets[k]), problem.budgets[k]) for k in capped] for row in problem.costs]
     exact = math.lcm(*(share.denominator for row in rows for share in row))
     for parts in (exact, *(10**n for n in range(15, 0, -1))):
         bound = len(capped) * (parts + moves)  # what a path's shares, each rounded, add up to at most
-        if (largest + 1) * (bound + 1) <= room:
+        if (largest + 1) * (bound + 1) <= most_reward:
             shares = [sum(round(share * parts) for share in row) for row in rows]
             return [reward * (bound + 1) - share for reward, share in zip(rewards, shares, strict=True)]
     return rewards

@@ -23,7 +23,7 @@ _MOST_PENDING = 100
 _MAKE = {_KEY: {"type": "boolean", "title": "Make this call", "description": "It cannot be undone."}}
 _SHOW = {_MORE: {"type": "boolean", "title": "Show more first", "description": "The call is not made yet."}}
 _CANNOT = (
-    "it is destructive, and this client cannot ask its user (elicitation). Whoever runs the gateway can allow it by "
+    "it is destructive, and this client cannot ask its user (elicitation). The configuration can allow it by "
     "allow_destructive = true"
 )
 
@@ -32,7 +32,7 @@ class AskedError(Exception):
     """The client has to answer something before the call can go on.
 
     Attributes:
-        result: What it is told.
+        result: The answer to the client.
     """
 
     def __init__(self, result: Any) -> None:
@@ -100,7 +100,7 @@ class Approvals:
     """Asks, and remembers what was asked.
 
     Args:
-        seconds: How long somebody may think.
+        seconds: Time to answer.
     """
 
     def __init__(self, seconds: float) -> None:

@@ -60,7 +60,7 @@ class Charge:
     def __init__(self, journal: Journal, number: int, reservation: Reservation) -> None:
         self._journal, self._number, self._reservation = journal, number, reservation
         self.outcome = "cut off"
-        """What the journal says became of the call."""
+        """What the journal holds of the call."""
 
     def settle(self, actual: Resources, outcome: str) -> list[dict[str, Any]]:
         """Book what was used; an unknown amount as it was set aside.

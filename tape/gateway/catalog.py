@@ -47,8 +47,8 @@ class Offered:
         kind: What it does; tools of one kind are interchangeable.
         listed: Its entry in the list of tools.
         price: What a call costs.
-        priced: Whether anybody has declared that.
-        quality: Probability that a result is what was asked for; None where nobody knows.
+        priced: Whether that is declared.
+        quality: Probability that a result is what was asked for; None where it is unknown.
         ask: A call has to be approved.
         call: Makes a call.
         ready: Sees that a call can be made, before anything is set aside.

@@ -74,7 +74,7 @@ class PythonSettings(ToolSettings):
 
 
 class ClientSettings(_Table):
-    """Who knows a certain token over HTTP."""
+    """A client over HTTP, known by its token."""
 
     token_env: str | None = None
     token_file: str | None = None
@@ -96,9 +96,9 @@ class Limits(_Table):
     """Limits of everything behind the gateway.
 
     Attributes:
-        name: What the gateway calls itself.
+        name: The name of the gateway.
         call_seconds: How long a call may take.
-        approve_seconds: How long somebody may think about a destructive call.
+        approve_seconds: How long the user may think about a destructive call.
         most_result_bytes: Of a result, as JSON; a longer one is paid and not passed on.
         allow_destructive: Make destructive calls without asking.
         most_sessions: Over HTTP, open at once for each client, and so many session budgets it has.
@@ -129,7 +129,7 @@ class Declared:
 
     Attributes:
         settings: As the file has them.
-        price: None where nobody has said one.
+        price: None where none is declared.
     """
 
     settings: ToolSettings
@@ -146,13 +146,13 @@ class GatewayConfig:
         run: The caps of all that one journal remembers.
         client: By client, its caps.
         session: The caps of one session of a client.
-        clients: Who may come over HTTP.
+        clients: The clients over HTTP.
         servers: Downstream servers by name.
         server_prices: By server: the price of its tools that have none of their own.
         tools: By server, then by the server's name of a tool: what is declared.
         python: Python tools by name: what is declared.
         functions: The same: which function.
-        where: Says file and line of a field.
+        where: Gives file and line of a field.
     """
 
     path: Path
@@ -181,7 +181,7 @@ def load_config(path: Path) -> GatewayConfig:
     """Read a configuration file.
 
     Raises:
-        ConfigError: Something is wrong; names file, line and field, and says what to do.
+        ConfigError: Something is wrong; names file, line, field and remedy.
     """
     text = read_text(path, error=ConfigError)
     raw = parse_toml(text, str(path), error=ConfigError)
@@ -280,7 +280,7 @@ def _budget(given: Mapping[str, Any], path: Sequence[str | int]) -> Budget:
     caps = {}
     for name, amount in given.items():
         if name == "wall_seconds":
-            raise FieldError((*path, name), "is real time, which nobody reserves; limit it by gateway.call_seconds")
+            raise FieldError((*path, name), "is real time, which cannot be reserved; limit it by gateway.call_seconds")
         caps[name] = count_of(name, amount, path)
     return Budget(caps)
 
@@ -296,7 +296,7 @@ def _check_server(name: str, server: ServerSettings) -> None:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise FieldError((*path, "url"), "a URL begins with http:// or https:// and names a host")
         if parts.username is not None or parts.password is not None:
-            raise FieldError((*path, "url"), "a password does not belong into the file; give it by headers_from")
+            raise FieldError((*path, "url"), "a password must not stand in the file; give it by headers_from")
         for setting in ("env", "env_from", "cwd"):
             if getattr(server, setting):
                 raise FieldError((*path, setting), "goes with command, not with url")

@@ -69,7 +69,7 @@ _KEYS = {
     **dict.fromkeys(("file_id", "file_ids", "file_url", "file_data", "file_uri", "fileData", "fileUri"), "file"),
     **dict.fromkeys(("inlineData", "inline_data"), "file"),
 }
-"""Keys that make an object a part, whatever else it says."""
+"""Keys that make an object a part, whatever else it holds."""
 _BARE = {"image": "image", "audio": "audio", "video": "video", "document": "file"}
 """The same for the parts of a message that have no type, as Amazon's."""
 _BARE_TEXT = _words(
@@ -127,7 +127,7 @@ class Worst:
     """The declared worst case of a part of one kind.
 
     Attributes:
-        tokens: Of the prompt, at most; None where nobody has said.
+        tokens: Of the prompt, at most; None where it is not declared.
         usd: What it costs, in millionths of a dollar, where that is not its tokens at the prompt's price. It is booked
             beside the tokens that the provider reports.
     """
@@ -143,14 +143,14 @@ def read_worst(declared: Mapping[str, Any]) -> dict[str, Worst]:
         FieldError: There is no such kind, or the amount is malformed.
     """
     found = {}
-    for kind, said in declared.items():
+    for kind, given in declared.items():
         path = ("content", kind)
         if kind not in KINDS:
             raise FieldError(path, f"there is no such kind of content; there is {', '.join(KINDS)}")
-        amounts = {"tokens": said} if isinstance(said, int) and not isinstance(said, bool) else said
+        amounts = {"tokens": given} if isinstance(given, int) and not isinstance(given, bool) else given
         if not isinstance(amounts, Mapping) or not amounts or amounts.keys() - {"tokens", "usd"}:
             raise FieldError(
-                path, f'expected tokens, as in 1600, or {{"tokens": 1600, "usd": "$0.01"}}; got {short(said)}'
+                path, f'expected tokens, as in 1600, or {{"tokens": 1600, "usd": "$0.01"}}; got {short(given)}'
             )
         worst = read_price(amounts, path).worst()
         found[kind] = Worst(*(worst[one] if one in amounts else None for one in ("tokens", "usd")))
@@ -167,7 +167,7 @@ def parts_of(request: Any) -> list[Part]:
         ChargeError: It is nested too deep, or holds itself.
     """
     try:
-        return list(_Walk(_SORTS).parts(_body(request), "", _Listed.MESSAGES))
+        return list(_Finder(_SORTS).parts(_body(request), "", _Listed.MESSAGES))
     except RecursionError:
         raise ChargeError("the request holds itself, or is too deep") from None
 
@@ -185,7 +185,7 @@ def worst_of(
         model: Its name.
 
     Raises:
-        UnknownCostError: A part has no worst case in what is capped; says which, and what to declare.
+        UnknownCostError: A part has no worst case in what is capped; the message names it and what to declare.
     """
     most, unreported, size = Resources(), Resources(), 0
     for part in parts:
@@ -255,11 +255,11 @@ def _body(request: Any) -> Any:
         return request
 
 
-class _Walk:
+class _Finder:
     """Finds the parts in a value.
 
     Args:
-        sorts: The keys that say what an object is, the first one that is there.
+        sorts: The keys that name what an object is; the first one that is there counts.
     """
 
     def __init__(self, sorts: Sequence[str]) -> None:
@@ -302,10 +302,10 @@ class _Walk:
         if not found and _is_unknown(sort, value, listed):
             yield Part("part", named or ", ".join(map(str, value))[:40], place, value)
             return
-        walk = _Walk(("kind",)) if sort in _RESULTS else self
+        finder = _Finder(("kind",)) if sort in _RESULTS else self
         for key, held in value.items():
             if held and isinstance(key, str) and key not in _DATA and key not in found:
-                yield from walk._member(key, held, _in(place, key), sort)
+                yield from finder._member(key, held, _in(place, key), sort)
 
     def _member(self, key: str, held: Any, place: str, sort: str) -> Iterator[Part]:
         if self._is_data:
@@ -362,10 +362,10 @@ def _is_text(sort: str, value: Mapping[str, Any]) -> bool:
 
 
 def _of_type(value: Any, kind: str) -> str:
-    """The kind of a file whose media type is said."""
+    """The kind of a file, by its media type where it has one."""
     if kind == "file" and isinstance(value, Mapping):
-        said = next((value[key] for key in ("media_type", "mime_type", "mimeType") if value.get(key)), "")
-        top = str(said).partition("/")[0].lower()
+        media = next((value[key] for key in ("media_type", "mime_type", "mimeType") if value.get(key)), "")
+        top = str(media).partition("/")[0].lower()
         return top if top in _MEDIA else kind
     return kind
 

@@ -26,10 +26,10 @@ _LAST_SECONDS = 0.1
 
 
 class UnansweredError(ToolFailedError):
-    """A call was not answered; what it has done nobody knows.
+    """A call was not answered; its effect is unknown.
 
     Attributes:
-        outcome: What the journal says became of it.
+        outcome: What the journal holds of it.
     """
 
     def __init__(self, message: str, outcome: str) -> None:
@@ -101,8 +101,8 @@ class Downstream:
         if not isinstance(self._channel, ServerProcess):
             return ""
         await asyncio.sleep(_LAST_SECONDS)
-        said = described(redacted(await self._channel.last_words()))
-        return f"; its last words: {said[-_TAIL:]}" if said else ""
+        words = described(redacted(await self._channel.last_words()))
+        return f"; its last words: {words[-_TAIL:]}" if words else ""
 
     async def ready(self) -> None:
         """See that it can be called, before anything is spent on that: it runs, and its list of tools is known.

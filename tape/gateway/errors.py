@@ -11,7 +11,7 @@ NO_ANSWER = "no answer over HTTP"
 
 
 class FieldError(ConfigError):
-    """A field of the configuration is wrong; whoever knows the file adds where it stands.
+    """A field of the configuration is wrong; the reader of the file adds where it stands.
 
     Args:
         path: The keys that lead to the field.
@@ -24,11 +24,11 @@ class FieldError(ConfigError):
 
 
 class UnfitError(Exception):
-    """A server's tool cannot be offered; says why."""
+    """A server's tool cannot be offered; the message is the reason."""
 
 
 class ChargeError(TapeError):
-    """What a call would cost cannot be said from its arguments; the call is refused."""
+    """The cost of a call does not follow from its arguments; the call is refused."""
 
 
 class JournalError(TapeError):

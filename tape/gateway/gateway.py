@@ -30,13 +30,13 @@ MOST_ARGUMENT_BYTES = 4 << 20
 """Of a call's arguments, as JSON."""
 
 Approve = Callable[[Offered, Mapping[str, Any], Mapping[str, Any]], Awaitable[str]]
-"""Asks whoever may approve a destructive call (tool, arguments, worst case in units): empty if it may be made, else why
-not."""
+"""Asks for the approval of a destructive call (tool, arguments, worst case in units): empty if it may be made, else the
+reason."""
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who calls.
+    """The client and session of a call.
 
     Attributes:
         client: As the configuration calls them.
@@ -92,8 +92,8 @@ class Gateway:
         await asyncio.gather(*(server.stop() for server in self._servers), return_exceptions=True)
 
     def warnings(self) -> list[str]:
-        """What somebody should know who has written the configuration."""
-        said = [f"left out: {one}" for one in self.catalog.left_out]
+        """What the author of the configuration should know."""
+        found = [f"left out: {one}" for one in self.catalog.left_out]
         capped = {
             *self.config.run,
             *self.config.session,
@@ -102,16 +102,16 @@ class Gateway:
         for tool in self.catalog.tools.values():
             unpriced = sorted(kind for kind in capped if tool.price.worst()[kind] is None)
             if not tool.priced and unpriced:
-                said.append(
+                found.append(
                     f"{tool.name} of {tool.origin} has no price, so every call of it is refused under the cap on "
                     f"{', '.join(unpriced)}: declare one, if only price = {{ {unpriced[0]} = 0 }}"
                 )
         for number, one in self.books.left_open.items():
-            said.append(
+            found.append(
                 f"call {number} of {one.tool} was in flight when an earlier gateway ended; it counts as "
                 f"{json.dumps(amounts(one.worst))} until it is settled by --settle"
             )
-        return said
+        return found
 
     # --- what clients ask for -----------------------------------------------------------------
 
@@ -165,7 +165,7 @@ class Gateway:
             except UnansweredError as error:
                 charge.outcome = error.outcome
                 broken = charge.settle(unknown(worst), error.outcome)
-                message = f"{redacted(str(error))}; its worst case is booked, since nobody knows what it has done"
+                message = f"{redacted(str(error))}; its worst case is booked, since its effect is unknown"
                 return refused("unanswered", message, tool=tool.name, spent=amounts(worst))
             except ToolFailedError as error:
                 broken = charge.settle(quote.actual(Answer(str(error))), "failed")
@@ -186,15 +186,15 @@ class Gateway:
         self, book: Book, tool: Offered, arguments: Mapping[str, Any], worst: Resources, error: BudgetExceededError
     ) -> dict[str, Any]:
         fitting = self._fitting(book, tool, arguments)
-        said = f"{tool.name} was not called, nothing was spent: {error}"
+        message = f"{tool.name} was not called, nothing was spent: {error}"
         if fitting:
-            said += f". What would fit: {', '.join(one['tool'] for one in fitting)}"
+            message += f". What would fit: {', '.join(one['tool'] for one in fitting)}"
         reserved = sum(ledger.reserved[error.kind] or 0 for ledger in book.ledgers() if ledger.name == error.ledger)
         if reserved:
-            said += ". Calls in flight have set some of it aside, which may come back when they end"
+            message += ". Calls in flight have set some of it aside, which may come back when they end"
         return refused(
             "budget_exceeded",
-            said,
+            message,
             tool=tool.name,
             **refusal_of(error),
             worst_case=amounts(worst),
@@ -214,14 +214,14 @@ class Gateway:
     async def _own(self, who: Caller, book: Book, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         if name == "plan":
             try:
-                return told(await asyncio.to_thread(plan, self.catalog.tools, book, arguments))
+                return own_result(await asyncio.to_thread(plan, self.catalog.tools, book, arguments))
             except PlanError as error:
                 return refused("invalid_arguments", str(error), tool=name)
         if name == "budget":
-            return told(left(book) | {"affordable": self._affordable(book)})
+            return own_result(left(book) | {"affordable": self._affordable(book)})
         try:
             if name == "checkpoint":
-                return told({"handle": self.books.checkpoint(book), "session": book.session, **left(book)})
+                return own_result({"handle": self.books.checkpoint(book), "session": book.session, **left(book)})
             handle = arguments.get("handle")
             found = self.books.resume(who.client, who.session, handle) if isinstance(handle, str) else None
         except JournalError as error:
@@ -237,7 +237,7 @@ class Gateway:
             for number, one in self.books.left_open.items()
             if one.session == found.session
         ]
-        return told({"session": found.session, "calls": calls, "was_in_flight": lost, **left(found)})
+        return own_result({"session": found.session, "calls": calls, "was_in_flight": lost, **left(found)})
 
     def _affordable(self, book: Book) -> dict[str, Any]:
         """How many calls of each tool alone are still paid for."""
@@ -253,13 +253,13 @@ class Gateway:
         return found
 
 
-def told(content: dict[str, Any]) -> dict[str, Any]:
+def own_result(content: dict[str, Any]) -> dict[str, Any]:
     """A result of the gateway's own."""
     return {"content": [{"type": "text", "text": json.dumps(content)}], "structuredContent": content}
 
 
 def refused(error: str, message: str, **more: Any) -> dict[str, Any]:
-    """A call that was not made, or came to nothing, as a result that says why in fields."""
+    """A call that was not made, or came to nothing, as a result with the reason in fields."""
     content = {"error": error, "message": message, **more}
     return {"content": [{"type": "text", "text": message}], "structuredContent": content, "isError": True}
 

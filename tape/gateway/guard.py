@@ -50,7 +50,7 @@ class GuardedTool:
         name: As calls name it.
         kind: What it does; tools of one kind are interchangeable.
         price: What a call costs.
-        quality: Probability that a result is what was asked for; None where nobody knows.
+        quality: Probability that a result is what was asked for; None where it is unknown.
     """
 
     name: str
@@ -102,7 +102,7 @@ class ToolCharge(_Charge):
         self._quote = quote
 
     def answered(self, text: str = "", structured: Any = None) -> None:
-        """Settle at what the price says for this result; see :class:`~tape.gateway.quotes.Answer`."""
+        """Settle at the price of this result; see :class:`~tape.gateway.quotes.Answer`."""
         self._settle(self._quote.actual(Answer(text, structured)))
 
 
@@ -163,7 +163,7 @@ class Guard:
         most_tokens: As it was given.
 
     Raises:
-        ConfigError: A cap, a price or a setting is malformed; says which.
+        ConfigError: A cap, a price or a setting is malformed; the message names it.
         JournalError: The journal is malformed or cannot be written.
     """
 
@@ -180,8 +180,8 @@ class Guard:
     ) -> None:
         for name, number in (("most_tokens", most_tokens), ("bytes_per_token", bytes_per_token)):
             _require_whole(name, number)
-        self.tools = {name: _tool(name, said) for name, said in (tools or {}).items()}
-        self._models = {name: _token_price(name, said) for name, said in (models or {}).items()}
+        self.tools = {name: _tool(name, given) for name, given in (tools or {}).items()}
+        self._models = {name: _token_price(name, given) for name, given in (models or {}).items()}
         self._content = read_worst(content or {})
         self.most_tokens, self._bytes_per_token = most_tokens, bytes_per_token
         self._program = os.getpid()
@@ -212,7 +212,7 @@ class Guard:
 
         Raises:
             BudgetExceededError: It does not fit; nothing is spent.
-            UnknownCostError: Nobody has said what it costs, and that is capped.
+            UnknownCostError: Its cost is not declared, and that is capped.
             ChargeError: The arguments are beyond what the price was declared for.
             ConfigError: This program is a fork of the guard's.
             JournalError: It cannot be written down.
@@ -271,7 +271,7 @@ class Guard:
             spent = Resources({kind: booked(actual[kind], worst[kind]) for kind in actual})
             self._journal.settle(number, spent, later=later)
 
-    # --- what agents are told -----------------------------------------------------------------
+    # --- what agents read -------------------------------------------------------------------
 
     def plan(self, **arguments: Any) -> dict[str, Any]:
         """Which tools to call, chosen by the exact solver under what is left: the gateway's ``plan``.
@@ -295,18 +295,18 @@ class Guard:
         return left(self._book)
 
     def refusal(self, error: BudgetExceededError | UnknownCostError | ChargeError, tool: str | None = None) -> str:
-        """What a model is told of a call that was not made.
+        """What a model reads of a call that was not made.
 
         Args:
             error: Why it was not.
             tool: Which tool it was; what is of the same kind and fits is named then.
         """
-        said = f"{tool or 'This'} was not called, nothing was spent: {error}"
+        message = f"{tool or 'This'} was not called, nothing was spent: {error}"
         if tool in self.tools and (other := fitting(self.tools, self._book, tool, None)):
-            said += ". What would fit: " + ", ".join(
+            message += ". What would fit: " + ", ".join(
                 f"{name} ({json.dumps(amounts(one.worst()))})" for name, one in other.items()
             )
-        return said
+        return message
 
     def _catch_up(self) -> None:
         if self._journal is not None:
@@ -317,13 +317,13 @@ class Guard:
         return Book(_OWN, _OWN, self.ledger)
 
 
-def _tool(name: str, said: Any) -> GuardedTool:
+def _tool(name: str, given: Any) -> GuardedTool:
     path = ("tools", name)
-    if not (isinstance(said, Mapping) and said.keys() & _SETTINGS):
-        return GuardedTool(name, name, read_price(said, path))
-    if unknown_keys := sorted(said.keys() - _SETTINGS):
+    if not (isinstance(given, Mapping) and given.keys() & _SETTINGS):
+        return GuardedTool(name, name, read_price(given, path))
+    if unknown_keys := sorted(given.keys() - _SETTINGS):
         raise FieldError((*path, unknown_keys[0]), "unknown setting; there is price, quality and kind")
-    quality, kind = said.get("quality"), said.get("kind", name)
+    quality, kind = given.get("quality"), given.get("kind", name)
     if quality is not None and (
         isinstance(quality, bool) or not isinstance(quality, int | float) or not 0 < quality <= 1
     ):
@@ -332,21 +332,21 @@ def _tool(name: str, said: Any) -> GuardedTool:
         )
     if not isinstance(kind, str):
         raise FieldError((*path, "kind"), f"expected a name, got {short(kind)}")
-    price = read_price(said["price"], (*path, "price")) if "price" in said else unpriced()
+    price = read_price(given["price"], (*path, "price")) if "price" in given else unpriced()
     return GuardedTool(name, kind, price, quality)
 
 
-def _token_price(name: str, said: Any) -> TokenPrice:
+def _token_price(name: str, given: Any) -> TokenPrice:
     try:
-        prompt, completion = (Decimal(str(one)) for one in said)
-        if not isinstance(said, Sequence) or isinstance(said, str):  # "15" are no two prices, and sets have no order
+        prompt, completion = (Decimal(str(one)) for one in given)
+        if not isinstance(given, Sequence) or isinstance(given, str):  # "15" are no two prices, and sets have no order
             raise TypeError
         if not all(one.is_finite() and 0 <= one <= _MOST_PRICE for one in (prompt, completion)):
             raise ValueError
     except (ArithmeticError, TypeError, ValueError):
         raise FieldError(
             ("models", name),
-            f'expected US dollars per million tokens, ("0.15", "0.60") for prompts and completions; got {short(said)}',
+            f'expected US dollars per million tokens, ("0.15", "0.60") for prompts and completions; got {short(given)}',
         ) from None
     return TokenPrice(prompt / 1_000_000, completion / 1_000_000)
 

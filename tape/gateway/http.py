@@ -19,7 +19,6 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
 from tape.errors import ConfigError
-from tape.gateway.access import check_access
 from tape.gateway.config import LOCAL, GatewayConfig
 from tape.gateway.gateway import Gateway
 from tape.gateway.http_connections import MOST_ANONYMOUS, MOST_OF_CLIENT, TICK_SECONDS, Connection, Connections
@@ -30,6 +29,7 @@ from tape.reading import read_text
 from tape.redaction import hide
 
 HOST, PATH = "127.0.0.1", "/mcp"
+SHORTEST_TOKEN = 16
 _END_SECONDS = 2
 _ACCEPTED_AT_ONCE, _BACKLOG = 64, 2048
 _OTHER_FILES = 256
@@ -37,11 +37,11 @@ _OTHER_FILES = 256
 
 
 async def serve_http(gateway: Gateway, port: int, token_file: Path) -> None:
-    """Serve until the process is told to end.
+    """Serve until the process is asked to end.
 
     Args:
         gateway: What is served.
-        port: 0 takes a free one; standard error says which.
+        port: 0 takes a free one, which is reported on standard error.
         token_file: Holds the token where the configuration names no clients; made if missing.
 
     Raises:
@@ -85,7 +85,7 @@ async def serve_http(gateway: Gateway, port: int, token_file: Path) -> None:
         )
         url = f"http://{HOST}:{listening.getsockname()[1]}{PATH}"
         where = "of a client in the configuration" if gateway.config.clients else f"in {token_file}"
-        print(f"tape gateway: serving at {url} who sends the token {where}", file=sys.stderr, flush=True)
+        print(f"tape gateway: serving at {url} clients that send the token {where}", file=sys.stderr, flush=True)
         await _Server(config).serve(sockets=[listening])
 
 
@@ -126,19 +126,25 @@ def tokens_of(config: GatewayConfig, token_file: Path) -> dict[str, str]:
             path = ("clients", name, "token_file")
             assert client.token_file is not None
             token = _read(config.folder() / client.token_file)
-        try:
-            check_access(HOST, token)
-        except ConfigError as error:
-            raise config.error(path, str(error)) from None
+        if problem := weakness_of(token):
+            raise config.error(path, problem)
         if token in found.values():
             raise config.error(path, "another client has the same token; give each its own")
         found[name] = token
     if not found:
         found[LOCAL] = _made(token_file)
-        check_access(HOST, found[LOCAL])
+        if problem := weakness_of(found[LOCAL]):
+            raise ConfigError(f"{token_file}: {problem}")
     for token in found.values():
         hide(token, quietly=True)
     return found
+
+
+def weakness_of(token: str) -> str:
+    """Why a token is refused; empty if it is not."""
+    if len(token) >= SHORTEST_TOKEN and token.isascii() and token.isprintable() and " " not in token:
+        return ""
+    return f"a token has at least {SHORTEST_TOKEN} ASCII characters and no spaces; make a random one"
 
 
 def _made(file: Path) -> str:
@@ -167,7 +173,7 @@ def _read(file: Path) -> str:
 
 
 class Guard:
-    """Lets through who knows a token, comes from no foreign page, and asks for this machine by its own name.
+    """Lets through a client that knows a token, comes from no foreign page, and asks for this machine by its own name.
 
     Args:
         lifespan: The application that is started and stopped with the server.
@@ -202,14 +208,14 @@ class Guard:
             await self._app({**scope, "user": user}, receive, send)
 
     def _client(self, headers: list[tuple[bytes, bytes]]) -> str | None:
-        said = [value for name, value in headers if name == b"authorization"]
-        if len(said) != 1:
+        given = [value for name, value in headers if name == b"authorization"]
+        if len(given) != 1:
             return None
-        scheme, _, token = said[0].partition(b" ")
+        scheme, _, token = given[0].partition(b" ")
         if scheme.lower() != b"bearer":
             return None
         found = None
-        for client, expected in self._tokens.items():  # all of them, so that time says nothing
+        for client, expected in self._tokens.items():  # all of them, so that the time reveals nothing
             if hmac.compare_digest(token.strip(), expected.encode()):
                 found = client
         return found

@@ -38,7 +38,7 @@ class HttpChannel:
         self._client = httpx2.AsyncClient(headers=dict(headers), timeout=timeout, limits=limits, follow_redirects=False)
         self._lines: asyncio.Queue[bytes | int | None] = asyncio.Queue(_MOST_QUEUED)
         self._posts: set[asyncio.Task[None]] = set()
-        self._told: asyncio.Task[None] | None = None
+        self._notified: asyncio.Task[None] | None = None
         """The last notification; what is sent after it has to arrive after it."""
         self._more: dict[str, str] = {}
         self._closed = False
@@ -57,11 +57,11 @@ class HttpChannel:
         if self._closed:
             raise BrokenPipeError("the connection is closed")
         message = json.loads(line)
-        post = asyncio.create_task(self._post(line, message, self._told))
+        post = asyncio.create_task(self._post(line, message, self._notified))
         self._posts.add(post)
         post.add_done_callback(self._posts.discard)
         if "id" not in message:
-            self._told = post
+            self._notified = post
 
     def write_if_ready(self, line: bytes) -> None:
         """Send a message of which nothing depends."""
@@ -121,7 +121,7 @@ class HttpChannel:
         """Hand a message on; whether it looks like the answer."""
         await self._lines.put(data)
         if isinstance(data, int):
-            return True  # whoever waits is told that it is too long
+            return True  # the reader of the lines reports that it is too long
         if message.get("method") == "initialize":
             with suppress(DataError, KeyError, TypeError):
                 found = parse_json(data, "answer")["result"]["protocolVersion"]

@@ -57,7 +57,7 @@ class _Client:
 
 
 class Sessions:
-    """Knows which sessions are open, and says of each request to which it belongs.
+    """Knows which sessions are open, and to which of them each request belongs.
 
     The slot of a session stands in the scope's state as ``slot``; 0 is that of all requests that belong to none.
 
@@ -165,7 +165,7 @@ class Sessions:
             return {"type": "http.request", "body": b"", "more_body": False}
 
         async def send(message: Any) -> None:
-            """Nobody has asked for the answer."""
+            """The answer is not used."""
 
         headers = [*kept, (b"mcp-session-id", name.encode())]
         await self._app({**scope, "method": "DELETE", "headers": headers}, receive, send)

@@ -1,7 +1,7 @@
 """What the gateway has spent, on disk: a call's worst case is on the disk, synced, before the call starts.
 
 The file is only appended to. A reservation that was neither settled nor released counts in full when the gateway
-starts again, until somebody settles it.
+starts again, until it is settled by hand.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tape.reading import json_lines
 
 SCHEMA = 1
 MOST_CALLS = 100
-"""Calls of a session that are told to who resumes it."""
+"""Calls of a session that a client gets which resumes it."""
 
 
 @dataclass
@@ -213,7 +213,7 @@ class Journal:
         return number
 
     def _take_back(self, number: int) -> None:
-        """Say that a reservation came to nothing; where not even that can be written, nothing more is spent."""
+        """Record that a reservation came to nothing; where not even that can be written, nothing more is spent."""
         try:
             if number in self.open:
                 self.settle(number, Resources(), "released")
@@ -261,7 +261,7 @@ class Journal:
         """Wait until what is written now is on the disk.
 
         Of several calls under way those that wait share the next sync, in a thread. A single one is synced in place,
-        which spares two switches of threads and holds nobody else up.
+        which spares two switches of threads.
         """
         if len(self.open) == 1 + self._left_open and self._syncing is None:
             os.fsync(self._file.fileno())
@@ -291,7 +291,7 @@ class Journal:
         try:
             loop.call_soon_threadsafe(self._end_sync, loop, failed)
         except RuntimeError:
-            return  # the loop has ended, and nobody waits
+            return  # the loop has ended, and nothing waits
 
     def _end_sync(self, loop: asyncio.AbstractEventLoop, failed: OSError | None) -> None:
         done, self._syncing = self._syncing, None
@@ -300,7 +300,7 @@ class Journal:
                 done.set_result(None)
             else:
                 done.set_exception(failed)
-                done.exception()  # who was cancelled does not ask
+                done.exception()  # a cancelled call does not ask
         if self._waiting is not None:
             self._begin_sync(loop)
 

@@ -72,7 +72,7 @@ class PinnedTool:
 
 
 def _without_words(value: Any, *, names: bool = False) -> Any:
-    """A part of an entry without its texts for people; ``names`` says that the keys are names of properties."""
+    """A part of an entry without its texts for people; with ``names`` the keys are names of properties."""
     if isinstance(value, list):
         return [_without_words(one) for one in value]
     if not isinstance(value, Mapping):

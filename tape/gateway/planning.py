@@ -58,7 +58,7 @@ SCHEMA: dict[str, Any] = {
 
 
 class PlanError(Exception):
-    """What was asked for cannot be read; the message says why."""
+    """What was asked for cannot be read; the message is the reason."""
 
 
 class Priced(Protocol):
@@ -74,7 +74,7 @@ class Priced(Protocol):
 
     @property
     def quality(self) -> float | None:
-        """Probability that a result is what was asked for; None where nobody knows."""
+        """Probability that a result is what was asked for; None where it is unknown."""
 
     def worst(self, arguments: Mapping[str, Any] | None = None) -> Resources:
         """The most that a call takes; see :class:`~tape.gateway.quotes.Part`."""
@@ -125,8 +125,8 @@ def plan(tools: Mapping[str, Priced], book: Book, arguments: Mapping[str, Any]) 
     if missing := [number for number, step in enumerate(steps, 1) if not step.options]:
         return {
             "fits": False,
-            "why": f"nobody has declared what the tools of step {missing[0]} cost, and that is capped; declare their "
-            "price in the gateway's configuration",
+            "why": f"the price of the tools of step {missing[0]} is not declared, and its resource is capped; "
+            "declare it in the gateway's configuration",
             "would_do": {},
         }
     table = {label: option for step in steps for label, option in step.options.items()}
@@ -142,8 +142,8 @@ def plan(tools: Mapping[str, Priced], book: Book, arguments: Mapping[str, Any]) 
         return {"fits": False, "why": str(found.why), "would_do": _would_do(book, found, caps)}
     return {
         "fits": True,
-        **_told(found, table),
-        "alternatives": [_told(other, table) for other in found.alternatives],
+        **_described(found, table),
+        "alternatives": [_described(other, table) for other in found.alternatives],
         "why": _why(found, caps),
     }
 
@@ -156,14 +156,14 @@ def _why(found: Choice, caps: Mapping[str, Decimal]) -> str:
     return f"{' and '.join(found.why.short)} stood in the way of a plan of higher quality."
 
 
-def _own_caps(said: Any) -> dict[str, Decimal]:
+def _own_caps(given: Any) -> dict[str, Decimal]:
     """The limits of this plan alone."""
-    if said is not None and not isinstance(said, str | Mapping):
-        raise PlanError(f"budget: expected amounts by resource, got {short(said)}")
+    if given is not None and not isinstance(given, str | Mapping):
+        raise PlanError(f"budget: expected amounts by resource, got {short(given)}")
     try:
-        for kind in said if isinstance(said, Mapping) else ():
+        for kind in given if isinstance(given, Mapping) else ():
             kind_of(kind)
-        return caps_of(said)
+        return caps_of(given)
     except ConfigError as error:
         raise PlanError(f"budget: {str(error).partition('. Use tape.')[0]}") from None
 
@@ -204,7 +204,7 @@ def _asked(arguments: Mapping[str, Any]) -> list[tuple[list[str], Any]]:
 def _options(
     tools: Mapping[str, Priced], asked: tuple[list[str], Any], number: int, caps: Mapping[str, Decimal]
 ) -> _Step:
-    """The tools that may make a call, but for those of which nobody knows what they take of what is capped."""
+    """The tools that may make a call, without those whose cost in a capped resource is unknown."""
     names, arguments = asked
     any_of: dict[str, Priced] = {}
     for name in names:
@@ -244,7 +244,7 @@ def _number(value: Decimal) -> int | float:
     return int(value) if value == value.to_integral_value() else float(value)
 
 
-def _told(choice: Choice, table: Mapping[str, tuple[Priced, Resources]]) -> dict[str, Any]:
+def _described(choice: Choice, table: Mapping[str, tuple[Priced, Resources]]) -> dict[str, Any]:
     steps = []
     for number, label in enumerate(choice.plan or [], 1):
         tool, worst = table[label]

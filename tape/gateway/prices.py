@@ -15,8 +15,10 @@ part                                                           price
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,13 +26,12 @@ from tape.budget import Resources, kind_of, kinds
 from tape.budget.resources import MOST
 from tape.errors import ConfigError
 from tape.gateway.errors import ChargeError, FieldError
-from tape.gateway.measures import units_of, written
 from tape.gateway.quotes import Answer, Part, Quote, copied
 from tape.reading import short
 from tape.tools.tool import STEP
 
 BYTES_PER_TOKEN = 4
-"""Bytes of UTF-8 that count as one token where a price does not say otherwise."""
+"""Bytes of UTF-8 that count as one token where a price has no other number."""
 
 _PER = ("argument", "input_tokens", "output_tokens")
 WORDS = {"each", "per", "argument", "at_most", "bytes_per_token", "values", "otherwise", "worst", "reported"}
@@ -57,9 +58,9 @@ class PerArgument(Part):
     Attributes:
         each: The price of a unit.
         argument: Its name.
-        at_most: Units of the largest call; one with more is refused. None: as the argument says.
-        default: What the schema says that the server takes where the argument is left out.
-        text: The schema says that it is a text.
+        at_most: Units of the largest call; one with more is refused. None: no limit.
+        default: The schema's default, which the server takes where the argument is left out.
+        text: Whether it is a text by the schema.
     """
 
     each: Resources
@@ -203,9 +204,9 @@ class Price:
         parts: list[Part] = []
         for part in self.parts:
             if isinstance(part, PerArgument):
-                said = properties.get(part.argument)
-                default = said.get("default", _MISSING) if isinstance(said, Mapping) else _MISSING
-                text = isinstance(said, Mapping) and said.get("type") == "string"
+                schema = properties.get(part.argument)
+                schema = schema if isinstance(schema, Mapping) else {}
+                default, text = schema.get("default", _MISSING), schema.get("type") == "string"
                 parts.append(PerArgument(part.each, part.argument, part.at_most, default, text))
             else:
                 parts.append(part)
@@ -213,7 +214,7 @@ class Price:
 
 
 def unpriced() -> Price:
-    """Nobody has said what a call costs: an unknown amount of everything but ``steps``, which is counted here."""
+    """The price of a tool without one: an unknown amount of everything but ``steps``, which is counted here."""
     return Price((Fixed(Resources(dict.fromkeys(set(kinds()) - {"steps", "wall_seconds"}))),))
 
 
@@ -269,9 +270,9 @@ def count_of(name: str, amount: Any, path: Sequence[str | int]) -> int:
     try:
         return kind_of(name).count(amount)
     except ConfigError as error:
-        said = str(error).partition(". Use tape.budget.declare")[0].removeprefix(f"{name}: ")
+        message = str(error).partition(". Use tape.budget.declare")[0].removeprefix(f"{name}: ")
         hint = f"; declare it by [resources.{name}]" if name not in kinds() else ""
-        raise FieldError((*path, name), f"{said}{hint}") from None
+        raise FieldError((*path, name), f"{message}{hint}") from None
 
 
 def _part(given: Any, path: Sequence[str | int]) -> Part:
@@ -332,7 +333,7 @@ def _per(given: Mapping[str, Any], path: Sequence[str | int]) -> Part:
 def _argument(given: Mapping[str, Any], path: Sequence[str | int]) -> str:
     name = given.get("argument")
     if not isinstance(name, str) or not name:
-        raise FieldError(path, 'say which argument by argument = "NAME"')
+        raise FieldError(path, 'name the argument by argument = "NAME"')
     return name
 
 
@@ -345,3 +346,33 @@ def _times(each: Resources, units: int | None) -> Resources:
     return Resources(
         {name: None if units is None or count is None else min(count * units, MOST) for name, count in each.items()}
     )
+
+
+def written(value: Any) -> str:
+    """An argument or all of them as JSON.
+
+    Raises:
+        ChargeError: They cannot be written so.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):
+        raise ChargeError(f"the price depends on arguments that cannot be written as JSON: {short(value)}") from None
+
+
+def units_of(value: Any, text: bool) -> int | None:
+    """Units of an argument: the number itself, items of a list, bytes of a text; None where there are none.
+
+    A text that reads as a number may be taken for it, "9" for 9, unless it is a text by the schema.
+    """
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int | float):
+        return math.ceil(value) if math.isfinite(value) and 0 <= value <= MOST else None
+    if isinstance(value, str):
+        size = len(value.encode("utf-8", "replace"))
+        with suppress(ValueError):
+            number = 0.0 if text else float(value)
+            return max(size, math.ceil(number)) if math.isfinite(number) and number <= MOST else None
+        return size
+    return len(value) if isinstance(value, list | dict) else None

@@ -38,7 +38,7 @@ class OfTool(Part):
         return self.cost.worst()
 
     def actual(self, worst: Resources, arguments: Mapping[str, Any], answer: Answer) -> Resources:
-        """What the cost says; the worst case where it cannot, which is reported on standard error."""
+        """What the cost returns; the worst case where it fails, which is reported on standard error."""
         try:
             return self.cost.actual(arguments, answer.structured, Random(0))
         except Exception as error:  # whatever a cost of one's own raises
@@ -54,7 +54,7 @@ class PythonTool:
     Attributes:
         tool: The tool that was made of it.
         price: As the configuration has it, else as it declares it itself.
-        priced: Whether anybody has declared one.
+        priced: Whether one is declared.
         seconds: How long a call may take.
     """
 

@@ -61,7 +61,7 @@ def make_server(gateway: Gateway) -> Any:
 
 
 def caller(context: Any) -> Caller:
-    """Who sends a request: over HTTP whose token it has, in the slot of its session, else the one client of stdio."""
+    """The sender of a request: over HTTP by its token and the slot of its session, else the one client of stdio."""
     request = context.request
     if request is None:
         return Caller(LOCAL, "stdio")

@@ -1,4 +1,4 @@
-"""Settling by hand what was in flight when a gateway ended; it counts as its worst case until somebody knows better."""
+"""Settling by hand what was in flight when a gateway ended; until then it counts as its worst case."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from tape.gateway.books import amounts
 from tape.gateway.journal import Journal
 
 
-def settle(journal: Journal, said: str) -> str:
+def settle(journal: Journal, text: str) -> str:
     """Write down what a call has really taken.
 
     Args:
         journal: No gateway has it now.
-        said: ``CALL:AMOUNTS``, for instance ``17:usd=0.01``; what is not named was not taken, but for the step.
+        text: ``CALL:AMOUNTS``, for instance ``17:usd=0.01``; what is not named was not taken, but for the step.
 
     Returns:
         What was done, for people.
@@ -22,15 +22,15 @@ def settle(journal: Journal, said: str) -> str:
         ConfigError: There is no such call, or the amounts are malformed.
         JournalError: The journal cannot be written.
     """
-    number, colon, written = said.partition(":")
+    number, colon, written = text.partition(":")
     if not colon or not number.isdecimal():
         raise ConfigError(
-            f"--settle {said!r}: expected CALL:AMOUNTS, for instance 17:usd=0.01, or 17: if it took nothing"
+            f"--settle {text!r}: expected CALL:AMOUNTS, for instance 17:usd=0.01, or 17: if it took nothing"
         )
     found = journal.open.get(int(number))
     if found is None:
         open_ = ", ".join(f"{key} ({one.tool})" for key, one in journal.open.items()) or "none"
-        raise ConfigError(f"--settle {said!r}: no call {number} was in flight; there is: {open_}")
+        raise ConfigError(f"--settle {text!r}: no call {number} was in flight; there is: {open_}")
     caps = Budget.parse(written)
     spent = Resources({**caps, "steps": found.worst["steps"]})
     journal.settle(int(number), spent, "settled by hand")

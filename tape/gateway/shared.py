@@ -2,7 +2,7 @@
 
 Every reservation and settlement is a line. Under a lock on the file a program first reads what was appended, then
 checks that its own call fits, and appends that, synced to the disk, before the call starts. Of a program that has died
-what was in flight stays reserved: nobody knows what it took.
+what was in flight stays reserved: what it took is unknown.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ class _File:
         return file
 
     def append(self, records: Sequence[dict[str, Any]], *, sync: bool) -> None:
-        """Add lines; whoever calls has the lock.
+        """Add lines; the caller has the lock.
 
         Args:
-            records: What they say.
+            records: Their contents.
             sync: They are on the disk when this returns.
 
         Raises:
@@ -169,7 +169,7 @@ class SharedJournal:
         Args:
             number: Of its reservation.
             spent: In counts.
-            later: Only note it, without a lock; whoever uses the file next in this process writes it.
+            later: Only note it, without a lock; it is written at the next use of the file in this process.
 
         Raises:
             JournalError: It cannot be written; until it can be, the worst case stays booked for other programs.
@@ -234,7 +234,7 @@ class SharedJournal:
             raise JournalError(f"the journal {self.path} was cut; restore it, or name another")
         new = _read(descriptor, self._read, size)
         whole = new[: new.rfind(b"\n") + 1]
-        if len(whole) < len(new):  # whoever wrote half a line has died before acting on it
+        if len(whole) < len(new):  # the writer of half a line has died before acting on it
             os.ftruncate(descriptor, self._read + len(whole))
         for line in whole.splitlines(keepends=True):
             where = f"{self.path}:{self._line + 1}"
@@ -251,7 +251,7 @@ class SharedJournal:
             self._line += 1
 
     def _take(self, record: dict[str, Any]) -> None:
-        """Book a line of somebody else, of this program or another, or of one that has ended."""
+        """Book a line of another guard, of this program, another one or one that has ended."""
         if self._line == 0:
             if record != _HEAD:
                 raise ValueError(f"not the journal of a guard, schema {SCHEMA}")

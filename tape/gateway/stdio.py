@@ -33,7 +33,7 @@ async def client_streams() -> AsyncIterator[tuple[Any, Any]]:
             yield streams
             rest.reschedule(loop.time() + LAST_SECONDS)
     except* BrokenPipeError:
-        pass  # nobody reads what is answered
+        pass  # the client does not read what is answered
     except* TimeoutError:
         if not rest.expired():
             raise

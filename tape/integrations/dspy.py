@@ -35,7 +35,7 @@ class _Engine:
         self._lm, self._guard = lm.copy(num_retries=0, cache=False, callbacks=[]), guard
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("support"):  # what DSPy wants to know of an engine, it knows of the model inside
+        if name.startswith("support"):  # DSPy asks an engine what the model inside supports
             return getattr(self._lm, name)
         raise AttributeError(name)
 
@@ -56,7 +56,7 @@ class _Engine:
             try:
                 yield replace(request, config=replace(request.config, max_tokens=charge.most_tokens - thinking)), charge
             except LMError as error:
-                if seen.emitted:  # no retry of what somebody has read
+                if seen.emitted:  # no retry of what has been read
                     raise LMUnexpectedError(str(error)) from error
                 raise
 
@@ -157,7 +157,7 @@ def _bounded_tool(tool: dspy.Tool, guard: Guard) -> dspy.Tool:
         return answer()
 
     async def acall(**arguments: Any) -> Any:
-        # Nothing is paid for before it is awaited: who only makes the coroutine has not called the tool.
+        # Nothing is paid for before it is awaited: a coroutine that is only made has not called the tool.
         result = call(**arguments)
         return await result if iscoroutine(result) else result
 

@@ -1,8 +1,8 @@
-"""The episodes of a finished run, with times for their events as far as a trace tells them.
+"""The episodes of a finished run, with times for their events as far as a trace holds them.
 
 A trace holds the order of events, how long the episode took, and how long each selection took; not when each event
 was. So an episode ends when its trace was written (the date of the file), lasts as long as recorded, and its events
-are set evenly in between. The attribute ``tape.time`` says so in every export.
+are set evenly in between. The attribute ``tape.time`` declares that in every export.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Run:
     Attributes:
         source: The run, as all readers open it.
         entries: Its episodes with traces, or those of one configuration.
-        notes: What has to be said about it.
+        notes: What a reader of the export should know.
     """
 
     source: Source
@@ -133,7 +133,7 @@ def _clean(held: Mapping[str, Any]) -> dict[str, Any]:
 def _times(events: list[Event], end: int) -> tuple[int, ...]:
     last = events[-1]
     seconds = float(last.result.get("wall_seconds", 0.0)) if isinstance(last, FinishedEvent) else 0.0
-    # A record may say anything, and so may the date of a file: what is no date of a calendar is cut to one.
+    # A record may hold anything, and so may the date of a file: what is no date of a calendar is cut to one.
     end = min(max(end, _LEAST * len(events)), _MOST)
     lasted = max(round(min(max(seconds, 0.0) * 1e9, end)), _LEAST * len(events))
     return tuple(end - lasted + lasted * number // max(len(events) - 1, 1) for number in range(len(events)))

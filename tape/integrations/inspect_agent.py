@@ -127,8 +127,8 @@ def _bounded_tool(tool: Tool | ToolDef, guard: Guard) -> Tool:
             charge.answered(str(result), result)
             return result
 
-    said = {name: value for name, value in vars(known).items() if name != "tool"}
-    return ToolDef(execute, **said).as_tool()
+    about = {name: value for name, value in vars(known).items() if name != "tool"}
+    return ToolDef(execute, **about).as_tool()
 
 
 @agent  # type: ignore[untyped-decorator]

@@ -71,7 +71,7 @@ class SampleMaker:
         self._score(scores)
         answer = result.get("answer")
         fault = result.get("end_state") in FAULTS or not result
-        told = str(result.get("detail") or result.get("end_state") or episode.note)
+        detail = str(result.get("detail") or result.get("end_state") or episode.note)
         lasted = (episode.times[-1] - episode.times[0]) / 1e9
         return EvalSample(
             id=episode.task,
@@ -88,7 +88,7 @@ class SampleMaker:
             started_at=moment_of(episode.times[0]),
             completed_at=moment_of(episode.times[-1]),
             total_time=lasted,
-            error=EvalError(message=told, traceback="", traceback_ansi="") if fault else None,
+            error=EvalError(message=detail, traceback="", traceback_ansi="") if fault else None,
             limit=limit_of(result),
         )
 
@@ -126,37 +126,37 @@ class SampleMaker:
             case "agent" | "plan":
                 if operation.kind == "plan":
                     self._plan(operation)
-                self._tell(operation)
+                self._inform(operation)
                 self._events.append(SpanEndEvent(id=self._ids[operation], **self._at(operation.end, operation)))
 
     def _ask(self, operation: Operation) -> None:
         from inspect_ai.event import ModelEvent
         from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, GenerateConfig, ModelOutput, ModelUsage
 
-        said = operation.last(GeneratedEvent)
-        assert isinstance(said, GeneratedEvent)
+        generated = operation.last(GeneratedEvent)
+        assert isinstance(generated, GeneratedEvent)
         spent = ModelUsage(
-            input_tokens=said.prompt_tokens,
-            output_tokens=said.completion_tokens,
-            total_tokens=said.prompt_tokens + said.completion_tokens,
+            input_tokens=generated.prompt_tokens,
+            output_tokens=generated.completion_tokens,
+            total_tokens=generated.prompt_tokens + generated.completion_tokens,
         )
-        weights = None if said.weights is None else dict(zip(said.texts, said.weights, strict=True))
-        texts = said.texts if weights is None else (max(weights, key=lambda text: weights[text]),)
+        weights = None if generated.weights is None else dict(zip(generated.texts, generated.weights, strict=True))
+        texts = generated.texts if weights is None else (max(weights, key=lambda text: weights[text]),)
         choices = [
             ChatCompletionChoice(message=ChatMessageAssistant(content=text, source="generate", model=self._model))
             for text in texts
         ]
         asked = ModelEvent(
             model=self._model,
-            role=said.role or None,
-            input=[_message(part.role, part.content) for part in said.prompt],
+            role=generated.role or None,
+            input=[_message(part.role, part.content) for part in generated.prompt],
             tools=[],
             tool_choice="none",
             config=GenerateConfig(num_choices=len(texts) if len(texts) > 1 else None),
             output=ModelOutput(model=self._model, choices=choices, usage=spent),
-            error=None if said.texts else "the model did not answer",
+            error=None if generated.texts else "the model did not answer",
             completed=moment_of(operation.end),
-            metadata={"tape.role": said.role} | ({"tape.weights": weights} if weights else {}),
+            metadata={"tape.role": generated.role} | ({"tape.weights": weights} if weights else {}),
             **self._at(operation.start, operation.parent),
         )
         self._events.append(asked)
@@ -167,23 +167,23 @@ class SampleMaker:
         from inspect_ai.model import ChatMessageAssistant
 
         sampled = [event for _, event in operation.events if isinstance(event, PlansSampledEvent)]
-        told: dict[str, Any] = {"plans": [" ; ".join(plan) for event in sampled for plan in event.plans]}
+        data: dict[str, Any] = {"plans": [" ; ".join(plan) for event in sampled for plan in event.plans]}
         folded, chosen = operation.last(GraphFoldedEvent), operation.last(PathSelectedEvent)
         if isinstance(folded, GraphFoldedEvent):
             graph = folded.graph
-            told["graph"] = {"nodes": len(graph.get("nodes", [])), "edges": len(graph.get("links", []))}
+            data["graph"] = {"nodes": len(graph.get("nodes", [])), "edges": len(graph.get("links", []))}
         if isinstance(chosen, PathSelectedEvent):
-            told["path"] = chosen.actions
-            told |= {name: getattr(chosen, name) for name in ("selector", "status", "partial", "objective", "bound")}
-            told["cost"] = _in_units(chosen.consumption)
-            told["left"] = _in_units(chosen.problem.get("budget") or {})
-            told["seconds"] = chosen.seconds
+            data["path"] = chosen.actions
+            data |= {name: getattr(chosen, name) for name in ("selector", "status", "partial", "objective", "bound")}
+            data["cost"] = _in_units(chosen.consumption)
+            data["left"] = _in_units(chosen.problem.get("budget") or {})
+            data["seconds"] = chosen.seconds
             if chosen.actions:
                 cost = ", ".join(_in_units(chosen.consumption).values())
                 text = f"Plan ({chosen.status}{f', at most {cost}' if cost else ''}):\n" + "\n".join(chosen.actions)
                 about = {"tape": "the path that the selector chose; no model wrote this message"}
                 self._messages.append(ChatMessageAssistant(content=text, model=chosen.selector, metadata=about))
-        self._events.append(InfoEvent(source="tape.plan", data=_json(told), **self._at(operation.end, operation)))
+        self._events.append(InfoEvent(source="tape.plan", data=_json(data), **self._at(operation.end, operation)))
 
     def _act(self, operation: Operation) -> None:
         from inspect_ai.event import ToolEvent
@@ -216,7 +216,7 @@ class SampleMaker:
         )
         self._events.append(made)
 
-    def _tell(self, operation: Operation) -> None:
+    def _inform(self, operation: Operation) -> None:
         """What else happened in an agent or a plan, by the events that have words of their own or few fields."""
         from inspect_ai.event import InfoEvent
 
@@ -224,9 +224,9 @@ class SampleMaker:
         for moment, event in operation.events:
             if isinstance(event, shown):
                 continue
-            told = event.told() if isinstance(event, ToldEvent) else event.model_dump(mode="json")
+            data = event.told() if isinstance(event, ToldEvent) else event.model_dump(mode="json")
             source = f"tape.{event.type}"
-            self._events.append(InfoEvent(source=source, data=_json(told), **self._at(moment, operation)))
+            self._events.append(InfoEvent(source=source, data=_json(data), **self._at(moment, operation)))
 
     def _score(self, scores: Mapping[str, Score]) -> None:
         from inspect_ai.event import ScoreEvent
@@ -242,12 +242,12 @@ def scores_of(result: Mapping[str, Any]) -> dict[str, Score]:
     if not result:
         return {}
     answer = result.get("answer")
-    told = str(result.get("detail") or result.get("end_state", ""))
+    detail = str(result.get("detail") or result.get("end_state", ""))
     found = {
         SCORER: Score(
             value=CORRECT if result.get("success") else INCORRECT,
             answer=None if answer is None else _text(answer),
-            explanation=told,
+            explanation=detail,
             metadata=_about(result),
         )
     }
@@ -281,8 +281,8 @@ def usage_of(result: Mapping[str, Any]) -> ModelUsage:
     """The tokens of all its requests."""
     from inspect_ai.model import ModelUsage
 
-    asked, said = (sum(result.get(name, {}).values()) for name in ("prompt_tokens", "completion_tokens"))
-    return ModelUsage(input_tokens=asked, output_tokens=said, total_tokens=asked + said)
+    asked, written = (sum(result.get(name, {}).values()) for name in ("prompt_tokens", "completion_tokens"))
+    return ModelUsage(input_tokens=asked, output_tokens=written, total_tokens=asked + written)
 
 
 def _about(result: Mapping[str, Any]) -> dict[str, Any]:

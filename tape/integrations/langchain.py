@@ -37,8 +37,8 @@ register_configure_hook(_paying, inheritable=False)  # LangChain gives every mod
 class GuardCallback(BaseCallbackHandler):  # type: ignore[misc]
     """Pays for every call of a chat model that is made with it, for instance of all models in a graph.
 
-    A call that does not fit raises, before the model is called. Callbacks are told what is really sent, with tools and
-    formats, and of every attempt. Since a callback cannot limit a call, models need a limit of completion tokens.
+    A call that does not fit raises, before the model is called. Callbacks get what is really sent, with tools and
+    formats, and every attempt. Since a callback cannot limit a call, models need a limit of completion tokens.
 
     Args:
         guard: The budget.
@@ -63,13 +63,13 @@ class GuardCallback(BaseCallbackHandler):  # type: ignore[misc]
             ConfigError: The model has no limit of completion tokens.
         """
         del serialized
-        told, options = kwargs.get("metadata") or {}, kwargs.get("options") or {}
+        about, options = kwargs.get("metadata") or {}, kwargs.get("options") or {}
         parameters = kwargs.get("invocation_params") or options
-        name, names = told.get("ls_model_name", "model"), (self._limit, *_LIMITS)
-        limits = [said[one] for said in (options, parameters) for one in names if said.get(one)]
-        most = max(limits, default=told.get("ls_max_tokens"))  # which of them holds is the model's affair
+        name, names = about.get("ls_model_name", "model"), (self._limit, *_LIMITS)
+        limits = [given[one] for given in (options, parameters) for one in names if given.get(one)]
+        most = max(limits, default=about.get("ls_max_tokens"))  # the model decides which of them holds
         if most is None:
-            raise ConfigError(f"nobody knows the most that a call of {name} costs: give the model {self._limit}")
+            raise ConfigError(f"the most that a call of {name} costs is unknown: give the model {self._limit}")
         sent = {"messages": [messages_to_dict(one) for one in messages], "parameters": parameters}
         paid = self._guard.model(name, sent, most * int(parameters.get("n") or 1))
         self._open[run_id] = paid, paid.__enter__()
@@ -94,7 +94,7 @@ class GuardCallback(BaseCallbackHandler):  # type: ignore[misc]
             self._open.pop(run_id)[0].__exit__(None, None, None)
 
     def close(self) -> None:
-        """Settle what ended without a word, as a cancelled task does."""
+        """Settle what ended without an event, as a cancelled task does."""
         for run_id in list(self._open):
             self.on_llm_error(None, run_id=run_id)
 
@@ -102,8 +102,8 @@ class GuardCallback(BaseCallbackHandler):  # type: ignore[misc]
 class GuardMiddleware(AgentMiddleware[Any, Any, Any]):  # type: ignore[misc]
     """Every call of an agent's models and tools is paid for from a guard.
 
-    A refused tool call is answered by a message of status ``error`` that says why and what would fit. A refused model
-    call ends the run: its last message says why, with the ``finish_reason`` ``budget`` in ``response_metadata``.
+    A refused tool call is answered by a message of status ``error`` with the reason and what would fit. A refused
+    model call ends the run: its last message is the reason, with the ``finish_reason`` ``budget`` in ``response_metadata``.
 
     Args:
         guard: The budget.
@@ -120,7 +120,7 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):  # type: ignore[misc]
         """Pay for what the handler asks models.
 
         Raises:
-            ConfigError: The model's client repeats calls by itself, or its provider runs a tool.
+            ConfigError: The model's client repeats calls, or its provider runs a tool.
         """
         try:
             with self._pay():
@@ -189,12 +189,12 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):  # type: ignore[misc]
         self, request: ToolCallRequest, error: BudgetExceededError | UnknownCostError | ChargeError
     ) -> ToolMessage:
         call = request.tool_call
-        said = self._guard.refusal(error, call["name"])
-        return ToolMessage(said, tool_call_id=call["id"], name=call["name"], status="error")
+        message = self._guard.refusal(error, call["name"])
+        return ToolMessage(message, tool_call_id=call["id"], name=call["name"], status="error")
 
 
 def _answered(charge: ToolCharge, answer: ToolMessage | Command[Any]) -> ToolMessage | Command[Any]:
-    if isinstance(answer, ToolMessage):  # what a Command took nobody says: the worst case
+    if isinstance(answer, ToolMessage):  # what a Command took is not reported: the worst case
         charge.answered(answer.text, answer.artifact)
     return answer
 

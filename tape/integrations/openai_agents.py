@@ -137,7 +137,7 @@ class BoundedModel(Model):  # type: ignore[misc]
 def bounded_tools(tools: Sequence[Tool], guard: Guard) -> list[Tool]:
     """The same tools, each call of which is paid for; agents as tools too.
 
-    The model is told of a refused call in the place of its result, with what would fit. The tools themselves are
+    The model reads of a refused call in the place of its result, with what would fit. The tools themselves are
     wrapped, since the SDK's guardrails hear of no failure, timeout or cancellation.
 
     Raises:
@@ -147,7 +147,7 @@ def bounded_tools(tools: Sequence[Tool], guard: Guard) -> list[Tool]:
 
 
 def say_why(context: Any, error: Exception) -> str:
-    """For ``as_tool(failure_error_function=say_why)``: tell the model that the nested agent ran out of its budget."""
+    """For ``as_tool(failure_error_function=say_why)``: the model reads that the nested agent ran out of its budget."""
     return str(error) if isinstance(error, OutOfBudget) else default_tool_error_function(context, error)
 
 

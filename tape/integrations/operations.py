@@ -62,21 +62,21 @@ class Operation:
         return next((event for _, event in reversed(self.events) if isinstance(event, types)), None)
 
 
-Told = Callable[[Operation], object]
+Report = Callable[[Operation], object]
 
 
 class Operations:
-    """Takes the events of one episode after another, and says what begins and what has ended.
+    """Takes the events of one episode after another, and reports what begins and what has ended.
 
     Every operation ends before what it lies in, and no sooner than it began. A request is made known when it is
     answered, a tool call when it begins.
 
     Args:
-        begun: Told of every operation that begins; its ``start`` is known, and mostly its first event.
-        ended: Told of every operation when all of it is known.
+        begun: Gets every operation that begins; its ``start`` is known, and mostly its first event.
+        ended: Gets every operation when all of it is known.
     """
 
-    def __init__(self, begun: Told, ended: Told) -> None:
+    def __init__(self, begun: Report, ended: Report) -> None:
         self._begun, self._ended = begun, ended
         self._agent: Operation | None = None
         self._plan: Operation | None = None
@@ -204,7 +204,7 @@ def _roles(event: LedgerEvent) -> set[str]:
 
 
 def _acts(event: Event) -> bool:
-    """Whether an event says that a plan was chosen and is acted on."""
+    """Whether an event shows that a plan was chosen and is acted on."""
     if isinstance(event, GeneratedEvent):
         return event.role in _OUTSIDE
     if not isinstance(event, LedgerEvent) or event.what not in ("reserve", "refused"):

@@ -61,7 +61,7 @@ class Spans:
 
     Args:
         tracer: Makes the spans; None takes one of the program's own tracer provider.
-        content: Prompts, completions, thoughts and observations too. They may hold what is nobody else's business, so
+        content: Prompts, completions, thoughts and observations too. They may hold private data, so
             the conventions leave them out by default.
 
     Raises:
@@ -201,20 +201,20 @@ class Spans:
             yield "error.type", result["end_state"]
 
     def _of_model(self, operation: Operation) -> Iterator[tuple[str, Any]]:
-        said = operation.last(GeneratedEvent)
-        assert isinstance(said, GeneratedEvent)
-        yield "tape.role", said.role
-        yield "gen_ai.usage.input_tokens", said.prompt_tokens
-        yield "gen_ai.usage.output_tokens", said.completion_tokens
-        if said.weights is not None:
-            yield "tape.scored_options", len(said.texts)
-        elif len(said.texts) > 1:
-            yield "gen_ai.request.choice.count", len(said.texts)
-        elif not said.texts:
+        generated = operation.last(GeneratedEvent)
+        assert isinstance(generated, GeneratedEvent)
+        yield "tape.role", generated.role
+        yield "gen_ai.usage.input_tokens", generated.prompt_tokens
+        yield "gen_ai.usage.output_tokens", generated.completion_tokens
+        if generated.weights is not None:
+            yield "tape.scored_options", len(generated.texts)
+        elif len(generated.texts) > 1:
+            yield "gen_ai.request.choice.count", len(generated.texts)
+        elif not generated.texts:
             yield "error.type", "no_answer"
         if self._content:
-            yield "gen_ai.input.messages", _messages([(part.role or "user", part.content) for part in said.prompt])
-            yield "gen_ai.output.messages", _messages([("assistant", text) for text in said.texts])
+            yield "gen_ai.input.messages", _messages([(part.role or "user", part.content) for part in generated.prompt])
+            yield "gen_ai.output.messages", _messages([("assistant", text) for text in generated.texts])
 
     def _of_tool(self, operation: Operation) -> Iterator[tuple[str, Any]]:
         acted, observed = operation.last(ActedEvent), operation.last(ObservedEvent)
@@ -318,9 +318,9 @@ def _storable(value: Any) -> Any:
     return [_storable(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _messages(said: list[tuple[str, str]]) -> str:
+def _messages(parts: list[tuple[str, str]]) -> str:
     """Messages as the conventions write them, in JSON."""
-    return json.dumps([{"role": role, "parts": [{"type": "text", "content": text}]} for role, text in said])
+    return json.dumps([{"role": role, "parts": [{"type": "text", "content": text}]} for role, text in parts])
 
 
 def _text(value: Any) -> str:
@@ -328,7 +328,7 @@ def _text(value: Any) -> str:
 
 
 def provider(run: Mapping[str, str] | None = None) -> TracerProvider:
-    """A tracer provider that calls the service ``tape``; ``OTEL_SERVICE_NAME`` says otherwise.
+    """A tracer provider that calls the service ``tape``; ``OTEL_SERVICE_NAME`` renames it.
 
     Args:
         run: More attributes of the resource.

@@ -55,7 +55,7 @@ def export(run: Run, endpoint: str | None = None, *, content: bool = False) -> t
 
     Args:
         run: The run.
-        endpoint: The collector; None takes what the SDK's variables say, else this machine's port 4318.
+        endpoint: The collector; None takes that of the SDK's variables, else this machine's port 4318.
         content: Prompts, completions, thoughts and observations too.
 
     Returns:
@@ -81,10 +81,10 @@ def export(run: Run, endpoint: str | None = None, *, content: bool = False) -> t
 
     def send(batch: list[ReadableSpan]) -> int:
         if batch and sender.export(batch) is not SpanExportResult.SUCCESS:
-            told = where or "the address in OTEL_EXPORTER_OTLP_ENDPOINT, or http://localhost:4318"
+            address = where or "the address in OTEL_EXPORTER_OTLP_ENDPOINT, or http://localhost:4318"
             raise ExportError(
-                f"{told}: {len(batch)} spans of {run.source.name} were not taken ({sent} were, before); is a collector "
-                "for OTLP over HTTP listening there? The lines above say what it answered"
+                f"{address}: {len(batch)} spans of {run.source.name} were not taken ({sent} were, before); is a "
+                "collector for OTLP over HTTP listening there? The lines above hold what it answered"
             )
         return len(batch)
 

@@ -1,6 +1,6 @@
 """pydantic-ai: a capability that pays for the calls of an agent's model and tools.
 
-``Agent(model, tools=[...], capabilities=[GuardCapability(guard)])``. It stands innermost by itself, so every attempt of
+``Agent(model, tools=[...], capabilities=[GuardCapability(guard)])``. It is always innermost, so every attempt of
 a retry is paid for. Needs the extra ``pydantic-ai``.
 """
 
@@ -39,7 +39,7 @@ class OutOfBudget(UsageLimitExceeded):  # type: ignore[misc]
 class GuardCapability(AbstractCapability[Any]):  # type: ignore[misc]
     """Every call of an agent's model and tools is paid for from a guard.
 
-    A refused tool call is told to the model as a failed one, with what would fit; so is a tool whose nested agent ran
+    A refused tool call reaches the model as a failed one, with what would fit; so does a tool whose nested agent ran
     out of its own budget. A refused model call raises :class:`OutOfBudget`.
 
     Attributes:
@@ -154,12 +154,8 @@ class BoundedModel(WrapperModel):  # type: ignore[misc]
                 f"{self.model_name} is given tools that the provider runs, or a conversation that it keeps: what such "
                 "a call costs is not known before it. Use tools and messages of your own"
             )
-        said = [
-            ModelMessagesTypeAdapter.dump_python(messages, mode="json"),
-            prepared,
-            *([settings] if settings else []),
-        ]
-        sent = to_json(said, serialize_unknown=True)
+        dumped = ModelMessagesTypeAdapter.dump_python(messages, mode="json")
+        sent = to_json([dumped, prepared, *([settings] if settings else [])], serialize_unknown=True)
         with ExitStack() as paid:
             try:
                 charge = paid.enter_context(self._guard.model(self.model_name, sent, settings.get("max_tokens")))

@@ -1,7 +1,8 @@
 """smolagents: models and tools whose calls are paid for by a guard before they start.
 
 A refused tool answers with the refusal, which the model reads. A refused model call ends the run: smolagents has no
-cleaner end than its ``AgentGenerationError``, whose ``__cause__`` says which cap binds. Needs the extra ``smolagents``.
+cleaner end than its ``AgentGenerationError``, whose ``__cause__`` names the binding cap. Needs the extra
+``smolagents``.
 """
 
 from __future__ import annotations
@@ -60,18 +61,18 @@ class _Calls:
         inner = copy(model)
         # A limit whose value is REMOVE_PARAMETER is one that this model does not know.
         unknown = {name for name in LIMITS if model.kwargs.get(name) is REMOVE_PARAMETER}
-        said = {name: _limit(name, model.kwargs.get(name)) for name in LIMITS if name not in unknown}
-        set_ = {name: limit for name, limit in said.items() if limit is not None}
-        self._limit_name = next(iter({**set_, **said}))
+        own = {name: _limit(name, model.kwargs.get(name)) for name in LIMITS if name not in unknown}
+        set_ = {name: limit for name, limit in own.items() if limit is not None}
+        self._limit_name = next(iter({**set_, **own}))
         self._limit = min(set_.values(), default=None)
         # What stays in there goes before what a call is limited to.
-        inner.kwargs = {name: value for name, value in model.kwargs.items() if name not in said}
+        inner.kwargs = {name: value for name, value in model.kwargs.items() if name not in own}
         self._retry = Retrying()  # one attempt
         if hasattr(inner, "retryer"):
             self._retry, inner.retryer = copy(inner.retryer), self._retry
             passing = self._retry.retry_predicate  # reads messages: an amount with 429 in it would look like HTTP's
             self._retry.retry_predicate = lambda error: not isinstance(error, TapeError) and passing(error)
-        if isinstance(inner, LiteLLMModel):  # retries that nobody would see
+        if isinstance(inner, LiteLLMModel):  # retries that would not be seen
             inner.kwargs |= {"max_retries": 0, "num_retries": 0}
         elif getattr(getattr(inner, "client", None), "max_retries", 0):
             inner.client = inner.client.with_options(max_retries=0)
@@ -79,10 +80,10 @@ class _Calls:
 
     def _request(self, messages: list[ChatMessage], **options: Any) -> tuple[Any, int | None, int, dict[str, Any]]:
         """What is sent, the limit of all its completions, how many there are, and the options without a limit."""
-        said = [self._limit, *(options.pop(name, None) for name in LIMITS)]
+        limits = [self._limit, *(options.pop(name, None) for name in LIMITS)]
         request = self._inner._prepare_completion_kwargs(messages, convert_images_to_image_urls=True, **options)
         answers = request.get("n") or 1
-        limit = min((one for one in said if one is not None), default=None)
+        limit = min((one for one in limits if one is not None), default=None)
         return request, None if limit is None else limit * answers, answers, options
 
     def generate(self, messages: list[ChatMessage], *args: Any, **options: Any) -> ChatMessage:
@@ -149,10 +150,10 @@ def _paid(tool: Tool, guard: Guard) -> Callable[..., Any]:
             try:
                 charge = stack.enter_context(guard.tool(name, named))
             except REFUSALS as error:
-                said = guard.refusal(error, name)
+                message = guard.refusal(error, name)
                 if answers_text:
-                    return said
-                raise ChargeError(said) from error  # no text can stand for a number or a picture
+                    return message
+                raise ChargeError(message) from error  # no text can stand for a number or a picture
             result = tool(*args, **arguments)
             charge.answered(str(result), result)
             return result
@@ -161,7 +162,7 @@ def _paid(tool: Tool, guard: Guard) -> Callable[..., Any]:
 
 
 def bounded_tools(tools: Iterable[Tool], guard: Guard) -> list[Tool]:
-    """The same tools, called only when the guard has paid; a refused one answers with why, and with what would fit.
+    """The same tools, called only when the guard has paid; a refused one answers with the reason and what would fit.
 
     Where a tool answers by a number or a picture, a refusal is an error, which an agent reads as well.
 

@@ -137,7 +137,7 @@ def test_nothing_stood_in_the_way() -> None:
         ([["a"]], {"cost": {"a": None}, "budget": {"usd": 3}}, "'a' is None: an unknown cost is not 0"),
         ([["a"]], {"cost": lambda _: None, "budget": {"usd": 3}}, "the cost of step 'a' is None"),
         ([["a"]], {"cost": {"a": {"usd": None}}, "budget": {"usd": 3}}, "the cost of step 'a' in usd is None"),
-        ([["a"]], {"cost": {"a": 1}, "budget": {"usd": 3, "gold": 1}}, "'a' is 1: say of which resource"),
+        ([["a"]], {"cost": {"a": 1}, "budget": {"usd": 3, "gold": 1}}, "'a' is 1: name its resource"),
         ([["a"]], {"cost": {"a": {"usd": "5 s"}}, "budget": {"usd": 3}}, "the cost of step 'a': usd: '5 s' is in 's'"),
         ([["a"]], {"cost": {"a": {"usd": -1}}, "budget": {"usd": 3}}, "must be a finite number >= 0"),
         ([["a"]], {"cost": {"a": {3: 1}}, "budget": {"usd": 3}}, "3 is no name of a resource"),

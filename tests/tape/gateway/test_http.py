@@ -20,6 +20,7 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
 from tape.gateway import http_connections, http_requests
+from tape.gateway.http import weakness_of
 from tape.gateway.http_requests import Requests, Turns
 from tape.gateway.http_sessions import Sessions
 from tests.tape.gateway.helpers import write_config
@@ -66,6 +67,12 @@ def address(file: Path) -> Iterator[str]:
     """Host and port of a gateway on it, in this process."""
     with serving_here(file, **TOKENS) as found:
         yield found
+
+
+@pytest.mark.parametrize("token", ["short", "with spaces in the middle of it", "ümlaut" * 5, "line\nbreak" * 3, ""])
+def test_a_weak_token_is_refused(token: str) -> None:
+    assert "at least 16" in weakness_of(token)
+    assert not any(map(weakness_of, TOKENS.values()))
 
 
 # --- budgets of sessions --------------------------------------------------------------------------

@@ -111,7 +111,7 @@ async def test_tools_without_a_price_are_no_part_of_a_plan(tmp_path: Path) -> No
         tmp_path, text.replace('kind = "search"\n', "").replace('kind = "search", ', ""), tools=["quick"]
     )
     assert said["fits"] is False
-    assert "nobody has declared what the tools of step 1 cost" in said["why"]
+    assert "the price of the tools of step 1 is not declared" in said["why"]
 
 
 @given(seed=st.integers(0, 2**32))
