@@ -10,7 +10,7 @@ from typing import Any
 
 from tape.budget import Budget, Ledger, Reservation, Resources, amount_of
 from tape.budget.amounts import unknown
-from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
+from tape.errors import ConfigError, UnknownCostError
 from tape.gateway.errors import JournalError
 from tape.gateway.journal import Journal, digest
 
@@ -196,16 +196,3 @@ def amount(kind: str, count: int | None) -> int | float | None:
 def amounts(resources: Mapping[str, int | None]) -> dict[str, int | float | None]:
     """Counts in units, as numbers of JSON."""
     return {kind: amount(kind, resources[kind]) for kind in resources}
-
-
-def refusal_of(error: BudgetExceededError) -> dict[str, Any]:
-    """The fields of a refusal."""
-    kind = error.kind
-    return {
-        "resource": kind,
-        "scope": error.ledger,
-        "requested": amount(kind, error.requested),
-        "left": amount(kind, max(0, error.limit - error.used)),
-        "cap": amount(kind, error.limit),
-        "cap_needed": amount(kind, error.used + error.requested),
-    }

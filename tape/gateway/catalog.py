@@ -206,20 +206,22 @@ class Catalog:
         destructive: bool,
     ) -> dict[str, Any]:
         """An entry of the list of tools, of which nothing but words and schemas is the server's."""
+        schema = entry.get("inputSchema")
+        if not isinstance(schema, Mapping) or schema.get("type", "object") != "object":
+            raise UnfitError(f"its arguments are described by {short(schema)}, no JSON schema of an object")
         words = settings.description if settings.description is not None else described(entry.get("description"))
         worst = amounts(price.worst())
         cost = ", ".join(f"{kind} {'unknown' if most is None else most}" for kind, most in worst.items())
         made: dict[str, Any] = {
             "name": name,
             "description": f"{words} [{origin}; a call takes at most: {cost}]".strip(),
-            "inputSchema": _input_schema(entry.get("inputSchema")),
+            "inputSchema": {"type": "object", **_schema(schema)},
             "annotations": {"readOnlyHint": pure, "destructiveHint": destructive},
         }
         output = entry.get("outputSchema")
         if isinstance(output, Mapping) and output.get("type") == "object":
             made["outputSchema"] = _schema(output)
-        problem = why_not_listed(made)
-        if problem:
+        if problem := why_not_listed(made):
             raise UnfitError(problem)
         return made
 
@@ -240,20 +242,12 @@ def why_not_listed(entry: Mapping[str, Any]) -> str:
     return ""
 
 
-def _input_schema(schema: Any) -> dict[str, Any]:
-    if not isinstance(schema, Mapping) or schema.get("type", "object") != "object":
-        raise UnfitError(f"its arguments are described by {short(schema)}, no JSON schema of an object")
-    return {"type": "object", **_schema(schema)}
-
-
 def _schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """A schema within bounds: its words in one line each, without what is dangerous to validators."""
-    counted = iter(range(_MOST_PARTS))
-    cleaned = _clean(schema, counted, 0)
+    cleaned: dict[str, Any] = _clean(schema, iter(range(_MOST_PARTS)), 0)
     if len(json.dumps(cleaned)) > MOST_SCHEMA_BYTES:
         raise UnfitError(f"its schema is longer than {MOST_SCHEMA_BYTES >> 10} KiB")
-    found: dict[str, Any] = cleaned
-    return found
+    return cleaned
 
 
 def _clean(value: Any, counted: Iterator[int], depth: int, *, names: bool = False) -> Any:

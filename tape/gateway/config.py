@@ -236,7 +236,10 @@ def _checked(path: Path, file: _File, where: Callable[[Sequence[str | int]], str
     for name, server in file.servers.items():
         _check_server(name, server)
     for name, function in file.python.items():
-        _check_function(("python", name, "function"), function.function)
+        module, colon, named = function.function.partition(":")
+        if not colon or not all(part.isidentifier() for part in (*module.split("."), named)):
+            message = f'expected "MODULE:FUNCTION", for instance "my_tools:rate"; got {short(function.function)}'
+            raise FieldError(("python", name, "function"), message)
         _check_tool(function, ("python", name))
     for name, client in file.clients.items():
         if (client.token_env is None) == (client.token_file is None):
@@ -302,20 +305,13 @@ def _check_server(name: str, server: ServerSettings) -> None:
                 raise FieldError((*path, setting), "goes with command, not with url")
     elif server.headers_from:
         raise FieldError((*path, "headers_from"), "goes with url, not with command")
-    for i, variable in enumerate(server.env_from):
+    variables: list[tuple[str, str | int, str]] = [("env_from", i, one) for i, one in enumerate(server.env_from)]
+    variables += [("headers_from", header, one) for header, one in server.headers_from.items()]
+    for table, key, variable in variables:
         if variable not in os.environ:
-            raise FieldError((*path, "env_from", i), f"the environment variable {variable} is not set; set it")
-    for header, variable in server.headers_from.items():
-        if variable not in os.environ:
-            raise FieldError((*path, "headers_from", header), f"the environment variable {variable} is not set; set it")
+            raise FieldError((*path, table, key), f"the environment variable {variable} is not set; set it")
     for tool, settings in server.tools.items():
         _check_tool(settings, (*path, "tools", tool))
-
-
-def _check_function(path: Sequence[str | int], named: str) -> None:
-    module, colon, function = named.partition(":")
-    if not colon or not all(part.isidentifier() for part in (*module.split("."), function)):
-        raise FieldError(path, f'expected "MODULE:FUNCTION", for instance "my_tools:rate"; got {short(named)}')
 
 
 def _check_tool(tool: ToolSettings, path: Sequence[str | int]) -> None:

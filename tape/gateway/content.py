@@ -201,13 +201,11 @@ def worst_of(
         if worst.usd is not None:
             unreported += Resources({"usd": worst.usd})
         if worst.tokens is not None and part.kind != "cache":
-            size += _payload(part.value)
+            payload = [part.value]
+            if isinstance(part.value, Mapping):
+                payload = [held for key, held in part.value.items() if key in _PAYLOADS]
+            size += sum(map(size_of, payload))
     return most, unreported, size
-
-
-def _payload(value: Any) -> int:
-    held = [value[key] for key in value if key in _PAYLOADS] if isinstance(value, Mapping) else [value]
-    return sum(map(size_of, held))
 
 
 def _refusal(part: Part, lacking: Sequence[str], model: str, *, priced: bool) -> str:

@@ -119,20 +119,18 @@ class Downstream:
                 async with asyncio.timeout(self._settings.start_seconds):
                     if self._session is not None and not self._session.is_over:
                         await self._list(self._session)
-                    else:
-                        await self._start_again()
+                        return
+                    if self._starts >= MOST_STARTS:
+                        times = f"has ended {self._starts} times"
+                        raise ToolFailedError(f"the MCP server {self.name} {times} and is left alone")
+                    await self.stop()
+                    await self._connect()
             except (OSError, TimeoutError) as error:
                 raise ToolFailedError(f"the MCP server {self.name} cannot be started again: {told(error)}") from error
 
     def _is_ready(self) -> bool:
         session = self._session
         return session is not None and not session.is_over and not session.tools_changed
-
-    async def _start_again(self) -> None:
-        if self._starts >= MOST_STARTS:
-            raise ToolFailedError(f"the MCP server {self.name} has ended {self._starts} times and is left alone")
-        await self._stop()
-        await self._connect()
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Call a tool.
@@ -164,17 +162,14 @@ class Downstream:
         except ToolFailedError as error:
             raise UnansweredError(str(error), "crashed" if session.is_over else "no answer") from error
 
-    async def _stop(self) -> None:
+    async def stop(self) -> None:
+        """Stop it, with all that it has started."""
         session, channel = self._begun, self._channel
         self._session = self._begun = self._channel = None
         if session is not None:
             await session.close()
         elif channel is not None:
             await channel.stop()
-
-    async def stop(self) -> None:
-        """Stop it, with all that it has started."""
-        await self._stop()
 
 
 async def open_channel(settings: ServerSettings, config: GatewayConfig) -> Channel:

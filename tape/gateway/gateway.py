@@ -12,7 +12,7 @@ from typing import Any
 from tape.budget import Resources
 from tape.budget.amounts import unknown
 from tape.errors import BudgetExceededError, UnknownCostError
-from tape.gateway.books import Book, Books, amount, amounts, refusal_of
+from tape.gateway.books import Book, Books, amount, amounts
 from tape.gateway.catalog import OWN, Catalog, Offered
 from tape.gateway.config import GatewayConfig
 from tape.gateway.downstream import Downstream, NotCalledError, UnansweredError
@@ -94,11 +94,7 @@ class Gateway:
     def warnings(self) -> list[str]:
         """What the author of the configuration should know."""
         found = [f"left out: {one}" for one in self.catalog.left_out]
-        capped = {
-            *self.config.run,
-            *self.config.session,
-            *(kind for caps in self.config.client.values() for kind in caps),
-        }
+        capped = {*self.config.run, *self.config.session}.union(*self.config.client.values())
         for tool in self.catalog.tools.values():
             unpriced = sorted(kind for kind in capped if tool.price.worst()[kind] is None)
             if not tool.priced and unpriced:
@@ -192,15 +188,16 @@ class Gateway:
         reserved = sum(ledger.reserved[error.kind] or 0 for ledger in book.ledgers() if ledger.name == error.ledger)
         if reserved:
             message += ". Calls in flight have set some of it aside, which may come back when they end"
-        return refused(
-            "budget_exceeded",
-            message,
-            tool=tool.name,
-            **refusal_of(error),
-            worst_case=amounts(worst),
-            in_flight=amount(error.kind, reserved),
-            would_fit=fitting,
-        )
+        counts = {
+            "requested": error.requested,
+            "left": max(0, error.limit - error.used),
+            "cap": error.limit,
+            "cap_needed": error.used + error.requested,
+            "in_flight": reserved,
+        }
+        fields = {name: amount(error.kind, count) for name, count in counts.items()}
+        fields |= {"tool": tool.name, "resource": error.kind, "scope": error.ledger, "worst_case": amounts(worst)}
+        return refused("budget_exceeded", message, **fields, would_fit=fitting)
 
     def _fitting(self, book: Book, refused_tool: Offered, arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
         """What does the same and would fit now."""

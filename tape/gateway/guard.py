@@ -243,18 +243,14 @@ class Guard:
         """
         limit = self.most_tokens if most_tokens is None else most_tokens
         _require_whole("most_tokens", limit)
-        price = self._price_of(name)
+        shipped = PriceTable.shipped().prices
+        known = (price for model, price in shipped.items() if model.partition(":")[2] == name)
+        price = self._models.get(name) or shipped.get(name) or next(known, None)
         more, unreported, theirs = worst_of(parts_of(request), self._content, price, self.ledger.capped(), name)
         prompt = OVERHEAD_TOKENS - (-(size_of(request) - theirs) // self._bytes_per_token)
         reservation, number = self._reserve(name, cost_of(price, prompt, limit) + more)
         with ModelCharge(self, reservation, number, price, limit, unreported)._until_left() as charge:
             yield charge
-
-    def _price_of(self, name: str) -> TokenPrice | None:
-        if name in self._models:
-            return self._models[name]
-        shipped = PriceTable.shipped().prices
-        return shipped.get(name) or next((p for known, p in shipped.items() if known.partition(":")[2] == name), None)
 
     def _reserve(self, name: str, worst: Resources) -> tuple[Reservation, int | None]:
         if os.getpid() != self._program:

@@ -316,18 +316,22 @@ def _per(given: Mapping[str, Any], path: Sequence[str | int]) -> Part:
         )
     each = read_amounts(given["each"], (*path, "each"))
     at_most = given.get("at_most")
-    if at_most is not None and (isinstance(at_most, bool) or not isinstance(at_most, int) or not 0 <= at_most <= MOST):
-        raise FieldError((*path, "at_most"), f"a whole number >= 0 and <= {MOST}, got {short(at_most)}")
+    if at_most is not None:
+        _require_whole(at_most, 0, (*path, "at_most"))
     if per == "argument":
         _only(given, path, "each", "per", "argument", "at_most")
         return PerArgument(each, _argument(given, path), at_most)
     _only(given, path, "each", "per", "at_most", "bytes_per_token")
     size = given.get("bytes_per_token", BYTES_PER_TOKEN)
-    if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= MOST:
-        raise FieldError((*path, "bytes_per_token"), f"a whole number >= 1 and <= {MOST}, got {short(size)}")
+    _require_whole(size, 1, (*path, "bytes_per_token"))
     if per == "output_tokens" and at_most is None:
         raise FieldError(path, "the tokens of a result are not known before the call: add at_most = their number")
     return PerToken(each, per == "output_tokens", at_most, size)
+
+
+def _require_whole(number: Any, least: int, path: Sequence[str | int]) -> None:
+    if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= MOST:
+        raise FieldError(path, f"a whole number >= {least} and <= {MOST}, got {short(number)}")
 
 
 def _argument(given: Mapping[str, Any], path: Sequence[str | int]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import partial
@@ -121,7 +121,9 @@ def load_tool(name: str, declared: Declared, named: str, config: GatewayConfig, 
         raise config.error(path, f"{named} cannot be imported ({told(error)}); modules are looked for in {folder} and "
                            "on Python's path") from error  # fmt: skip
     try:
-        tool = found if isinstance(found, Tool) else make_tool(_function(found))
+        if not callable(found) and not isinstance(found, Tool):
+            raise ToolError(f"{type(found).__name__} is no function; name a function, or a tool made by @tool")
+        tool = found if isinstance(found, Tool) else make_tool(found)
     except (ToolError, ConfigError) as error:
         raise config.error(path, str(error)) from error
     limit = seconds or config.limits.call_seconds
@@ -130,10 +132,3 @@ def load_tool(name: str, declared: Declared, named: str, config: GatewayConfig, 
     if isinstance(found, Tool):
         return PythonTool(tool, Price((OfTool(tool.cost),)), True, limit)
     return PythonTool(tool, unpriced(), False, limit)
-
-
-def _function(found: Any) -> Callable[..., Any]:
-    if not callable(found):
-        raise ToolError(f"{type(found).__name__} is no function; name a function, or a tool made by @tool")
-    function: Callable[..., Any] = found
-    return function

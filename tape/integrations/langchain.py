@@ -103,7 +103,8 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):  # type: ignore[misc]
     """Every call of an agent's models and tools is paid for from a guard.
 
     A refused tool call is answered by a message of status ``error`` with the reason and what would fit. A refused
-    model call ends the run: its last message is the reason, with the ``finish_reason`` ``budget`` in ``response_metadata``.
+    model call ends the run: its last message is the reason, and its ``response_metadata`` has the ``finish_reason``
+    ``budget``.
 
     Args:
         guard: The budget.
