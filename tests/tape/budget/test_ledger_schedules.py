@@ -48,10 +48,8 @@ class Truth:
         self.broken: set[int] = set()
         """The numbers of ledgers in or below which more was used than declared."""
         self.total: Counter[str] = Counter()
-        self.open: dict[object, Resources] = {}
-        """The worst cases that are set aside."""
-        self.earmarks: dict[int, Budget] = {}
-        """Those that have begun and not ended."""
+        self.open: dict[object, Resources] = {}  # the worst cases that are set aside
+        self.earmarks: dict[int, Budget] = {}  # that have begun and not ended
         self.lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -143,7 +141,7 @@ def spend_earmark(
 
 
 def check(ledger: Ledger, number: int, truth: Truth) -> None:
-    """A ledger says what was spent, and is above a cap only where an actor used more than it had declared."""
+    """A ledger holds what was spent, and is above a cap only where an actor used more than it had declared."""
     spent = truth.spent.get(number, Counter())
     assert plain(ledger.used) == plain(spent)
     over = [kind for kind, cap in ledger.budget.items() if spent[kind] > cap]
@@ -180,8 +178,7 @@ class Schedule:
             actor = self.rng.choice(left)
             if self.rng.random() < cut / 4:
                 actor.close()
-                left.remove(actor)
-            elif next(actor, self) is self:
+            if next(actor, self) is self:
                 left.remove(actor)
             for ledger in self.ledgers:
                 held, used = ledger.reserved, ledger.used
@@ -240,11 +237,9 @@ def as_tasks(seeds: range, counts: Counter[str]) -> None:
                 raise failed
         schedule.check()
 
-    async def play_all() -> None:
+    with asyncio.Runner() as runner:
         for seed in seeds:
-            await play(seed)
-
-    asyncio.run(play_all())
+            runner.run(play(seed))
 
 
 def in_threads(seeds: range, counts: Counter[str]) -> None:
@@ -322,8 +317,7 @@ def worker(pipe: connection.Connection, seeds: range) -> None:
 
     def ask(message: LedgerMessage) -> LedgerReply:
         pipe.send(message)
-        reply: Any = pipe.recv()
-        assert isinstance(reply, LedgerReply)
+        reply: LedgerReply = pipe.recv()
         return reply
 
     counts, truths = Counter[str](), []
@@ -369,8 +363,7 @@ def in_processes(seeds: range, deaths: int, counts: Counter[str]) -> None:
                 pipe.close()
                 continue
             if isinstance(message, LedgerMessage):
-                reply = host.answer(id(pipe), message)
-                if reply is not None:
+                if (reply := host.answer(id(pipe), message)) is not None:
                     pipe.send(reply)
                 continue
             counts.update(message[0])

@@ -1,6 +1,6 @@
 """An MCP server whose tools change as a test wants; standard library only, so it starts at once.
 
-``now.json`` in its folder says what it lists, what results report, and whether it announces a change before its next
+``now.json`` in its folder holds what it lists, what results report, and whether it announces a change before its next
 answer. ``log`` gets a line for every list that it sends, every change that it announces and every call.
 """
 

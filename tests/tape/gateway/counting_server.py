@@ -27,7 +27,7 @@ def append(path: Path, text: str) -> None:
 
 
 def main() -> None:
-    """Serve until the input ends; ``linger`` goes on after that, and ignores what it is told."""
+    """Serve until the input ends; ``linger`` goes on after that, and ignores SIGTERM."""
     journal, log, pids = (Path(one) for one in sys.argv[1:4])
     append(pids, str(os.getpid()))
     if "linger" in sys.argv:

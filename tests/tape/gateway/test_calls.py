@@ -43,11 +43,11 @@ def lines(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "gateway.journal.jsonl").read_text().splitlines()]
 
 
-async def test_a_call_is_paid_and_a_refusal_says_what_would_fit(gateway: Gateway) -> None:
+async def test_a_call_is_paid_and_a_refusal_names_what_would_fit(gateway: Gateway) -> None:
     for _ in range(2):
-        said = await call(gateway, "dear", text="x")
-        assert said["structuredContent"] == {"result": "x"}
-        assert said["isError"] is False
+        answer = await call(gateway, "dear", text="x")
+        assert answer["structuredContent"] == {"result": "x"}
+        assert answer["isError"] is False
     assert await left(gateway) == 0.02
     refused = await call(gateway, "dear", text="x")
     assert refused["isError"] is True
@@ -75,8 +75,8 @@ async def test_ledgers_nest_session_client_run(tmp_path: Path) -> None:
 
 
 async def test_parallel_calls_never_take_more_than_there_is(gateway: Gateway) -> None:
-    said = await asyncio.gather(*(call(gateway, "dear", text=str(n)) for n in range(20)))
-    assert sum(not one["isError"] for one in said) == 2
+    answer = await asyncio.gather(*(call(gateway, "dear", text=str(n)) for n in range(20)))
+    assert sum(not one["isError"] for one in answer) == 2
     assert gateway.books.run.used["usd"] == 80_000
     assert not gateway.books.run.reserved
 
@@ -85,9 +85,9 @@ async def test_what_is_in_flight_is_named_in_a_refusal(gateway: Gateway, tmp_pat
     waiting = [asyncio.create_task(call(gateway, "wait")) for _ in range(2)]
     while len(functions(gateway.config).calls) < 2:
         await asyncio.sleep(0)
-    said = await ask(gateway, "dear", text="x")
-    assert said["in_flight"] == 0.08
-    assert "Calls in flight" in said["message"]
+    answer = await ask(gateway, "dear", text="x")
+    assert answer["in_flight"] == 0.08
+    assert "Calls in flight" in answer["message"]
     for task in waiting:
         task.cancel()
     await asyncio.wait(waiting)
@@ -99,26 +99,26 @@ async def test_what_is_in_flight_is_named_in_a_refusal(gateway: Gateway, tmp_pat
 
 async def test_a_call_that_is_not_answered_in_time_counts_in_full(tmp_path: Path) -> None:
     async with gateway_on(tmp_path, "[gateway]\ncall_seconds = 0.05\n" + CONFIG) as gateway:
-        said = await ask(gateway, "wait")
-        assert (said["error"], said["spent"]["usd"]) == ("unanswered", 0.04)
+        answer = await ask(gateway, "wait")
+        assert (answer["error"], answer["spent"]["usd"]) == ("unanswered", 0.04)
         assert await left(gateway) == 0.06
 
 
 async def test_a_failed_call_is_paid_and_passed_on(gateway: Gateway, tmp_path: Path) -> None:
-    said = await call(gateway, "fail", text="no such city")
-    assert said["isError"] is True
-    assert "no such city" in said["content"][0]["text"]
+    answer = await call(gateway, "fail", text="no such city")
+    assert answer["isError"] is True
+    assert "no such city" in answer["content"][0]["text"]
     assert await left(gateway) == 0.08
     assert lines(tmp_path)[-1]["outcome"] == "failed"
 
 
-async def test_what_is_reported_is_booked_and_more_than_the_worst_case_is_told(gateway: Gateway) -> None:
+async def test_reported_costs_are_booked_and_more_than_the_worst_case_is_flagged(gateway: Gateway) -> None:
     await call(gateway, "usage", usd=0.0105)
     assert await left(gateway) == 0.0895
     await call(gateway, "usage", usd=-1)  # nothing that can be: the worst case
     assert await left(gateway) == 0.0595
-    said = await call(gateway, "usage", usd=0.05)
-    assert said["_meta"] == {"tape/broken_declarations": [{"resource": "usd", "declared": 0.03, "used": 0.05}]}
+    answer = await call(gateway, "usage", usd=0.05)
+    assert answer["_meta"] == {"tape/broken_declarations": [{"resource": "usd", "declared": 0.03, "used": 0.05}]}
     assert await left(gateway) == 0.0095
 
 
@@ -142,23 +142,23 @@ async def test_an_argument_beyond_what_is_priced_is_refused(tmp_path: Path) -> N
     text = f'[budgets]\nsession = {{ usd = "$1" }}\n[python.say]\nfunction = "FUNCTIONS:echo"\nprice = {price}\n'
     async with gateway_on(tmp_path, text) as gateway:
         await call(gateway, "say", text="abc")
-        said = await ask(gateway, "say", text="abcdef")
-        assert said["error"] == "invalid_arguments"
-        assert "at most 5 are priced" in said["message"]
+        answer = await ask(gateway, "say", text="abcdef")
+        assert answer["error"] == "invalid_arguments"
+        assert "at most 5 are priced" in answer["message"]
         assert await left(gateway) == 0.997
 
 
-async def test_budget_says_what_is_left_and_affordable(gateway: Gateway) -> None:
+async def test_budget_lists_what_is_left_and_affordable(gateway: Gateway) -> None:
     await call(gateway, "dear", text="x")
-    said = await ask(gateway, "budget")
-    assert said["budgets"] == [
+    answer = await ask(gateway, "budget")
+    assert answer["budgets"] == [
         {"scope": "session", "resource": "usd", "cap": 0.1, "left": 0.06, "reserved": 0, "spent": 0.04},
         {"scope": "client", "resource": "usd", "cap": 0.2, "left": 0.16, "reserved": 0, "spent": 0.04},
         {"scope": "run", "resource": "usd", "cap": 0.3, "left": 0.26, "reserved": 0, "spent": 0.04},
     ]
-    assert said["left"] == {"usd": 0.06}
-    assert {name: said["affordable"][name] for name in ("cheap", "dear")} == {"cheap": 6, "dear": 1}
-    assert said["affordable"]["free"].startswith("unknown")
+    assert answer["left"] == {"usd": 0.06}
+    assert {name: answer["affordable"][name] for name in ("cheap", "dear")} == {"cheap": 6, "dear": 1}
+    assert answer["affordable"]["free"].startswith("unknown")
 
 
 async def test_a_handle_goes_on_with_a_session_after_a_restart(tmp_path: Path) -> None:
@@ -170,8 +170,8 @@ async def test_a_handle_goes_on_with_a_session_after_a_restart(tmp_path: Path) -
         assert await left(gateway) == 0.1  # a new session; the client's and the run's caps remember
         for who, known in ((WHO, "no"), (Caller("other", "x"), handle)):
             assert (await ask(gateway, "resume", who, handle=known))["error"] == "unknown_handle"
-        said = await ask(gateway, "resume", handle=handle)
-        assert said["calls"] == [{"tool": "dear", "outcome": "ok", "spent": {"usd": 0.04, "steps": 1}}]
+        answer = await ask(gateway, "resume", handle=handle)
+        assert answer["calls"] == [{"tool": "dear", "outcome": "ok", "spent": {"usd": 0.04, "steps": 1}}]
         assert await left(gateway) == 0.06
         assert gateway.books.run.used["usd"] == 40_000
 
@@ -193,8 +193,8 @@ async def test_a_server_that_dies_is_paid_once_and_started_again(tmp_path: Path)
         assert (await waiting)["structuredContent"]["error"] == "unanswered"
         assert await left(gateway) == 0.99
         hostile.file.write_text(json.dumps({"replies": {}, "ways": []}))
-        said = await call(gateway, "wipe")
-        assert said["content"][0]["text"] == "found"
+        answer = await call(gateway, "wipe")
+        assert answer["content"][0]["text"] == "found"
         assert await left(gateway) == 0.98
     hostile.require_gone()
 
@@ -217,7 +217,7 @@ class Broken:
         raise KeyError("no such field")
 
 
-def test_a_cost_that_fails_is_said_and_what_it_took_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cost_that_fails_is_reported_and_what_it_took_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
     assert OfTool(Broken()).actual(Broken().worst(), {}, Answer()) == Resources({"usd": None})
     assert "Broken.actual failed" in capsys.readouterr().err
 

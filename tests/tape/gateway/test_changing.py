@@ -123,12 +123,12 @@ async def test_what_is_called_is_what_was_offered(tmp_path: Path, change: str, h
         else:
             assert not (await call(gateway, "b"))["isError"]
         spent = 100 - await left(gateway)
-        said = await call(gateway, "a", pages=2)
+        answer = await call(gateway, "a", pages=2)
         assert gateway.listed() == before
         if change in ALIKE:
-            assert not said["isError"]
+            assert not answer["isError"]
             return
-        fields = said["structuredContent"]
+        fields = answer["structuredContent"]
         assert fields["error"] == "server"
         assert "restart the gateway" in fields["message"]
         assert "nothing was spent" in fields["message"]
@@ -148,8 +148,8 @@ async def test_an_approval_is_for_the_tool_that_was_asked_about(tmp_path: Path) 
             await end(gateway)  # while the user thinks
             return ""
 
-        said = await gateway.call(WHO, "c", {}, approve)
-        assert "lists c with other inputSchema than at the start" in said["structuredContent"]["message"]
+        answer = await gateway.call(WHO, "c", {}, approve)
+        assert "lists c with other inputSchema than at the start" in answer["structuredContent"]["message"]
         assert server.called() == []
 
 
@@ -250,12 +250,12 @@ def scenario(folder: Path, seed: int) -> Counter[str]:
                     await end(gateway)
                 name = chance.choice("abc") if chance.random() < 0.8 else "asks"
                 before = len(server.called())
-                said = await gateway.call(WHO, name, {}, allowed)
+                answer = await gateway.call(WHO, name, {}, allowed)
                 made = server.called()[before:]
                 assert made in ([], [name])
                 expected += (cost if name == "asks" else PRICE) if made else 0
                 found["calls made" if made else "calls refused"] += 1
-                assert bool(made) == (said.get("structuredContent", {}).get("error") in (None, "unanswered")), said
+                assert bool(made) == (answer.get("structuredContent", {}).get("error") in (None, "unanswered")), answer
                 assert gateway.books.run.used["usd"] == expected
 
     asyncio.run(body())

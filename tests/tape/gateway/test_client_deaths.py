@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
+from typing import IO, Any
 
 import pytest
 
@@ -86,11 +87,10 @@ class Place:
         return sum(counts.values())
 
 
-def listen(process: subprocess.Popen[bytes], heard: bytearray) -> bytearray:
+def listen(stdout: IO[bytes], heard: bytearray) -> bytearray:
     """What a gateway has answered so far; its pipe does not block."""
-    assert process.stdout is not None
     with contextlib.suppress(BlockingIOError):
-        heard += os.read(process.stdout.fileno(), 1 << 16)
+        heard += os.read(stdout.fileno(), 1 << 16)
     return heard
 
 
@@ -105,11 +105,10 @@ def die(place: Place, kind: str, chance: Random) -> None:
         die_by_a_signal(place, chance)
         return
     process = subprocess.Popen(place.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    write, read = process.stdin, process.stdout
-    assert write is not None
-    assert read is not None
+    write: Any = process.stdin
+    read: Any = process.stdout
     with contextlib.suppress(BrokenPipeError):
-        play(place, kind, chance, process)
+        play(place, kind, chance, write, read)
     if kind == "the gateway killed":
         process.kill()
     if kind != "reads no more":
@@ -126,15 +125,12 @@ def die(place: Place, kind: str, chance: Random) -> None:
             pipe.close()
 
 
-def play(place: Place, kind: str, chance: Random, process: subprocess.Popen[bytes]) -> None:
+def play(place: Place, kind: str, chance: Random, stdin: IO[bytes], stdout: IO[bytes]) -> None:
     """What a client does before it dies."""
-    assert process.stdin is not None
-    assert process.stdout is not None
 
     def write(data: bytes) -> None:
-        assert process.stdin is not None
-        process.stdin.write(data)
-        process.stdin.flush()
+        stdin.write(data)
+        stdin.flush()
 
     before = len(place.calls())
     numbers = range(2, 2 + chance.randint(1, 6))
@@ -146,15 +142,15 @@ def play(place: Place, kind: str, chance: Random, process: subprocess.Popen[byte
             write((HELLO + some)[: chance.randint(0, len(HELLO + some))])
         case "a call in flight" | "the gateway killed":
             write(HELLO + call(2, "slow"))
-            os.set_blocking(process.stdout.fileno(), False)
+            os.set_blocking(stdout.fileno(), False)
             heard = bytearray()
-            wait_for(lambda: len(place.calls()) > before or b"budget_exceeded" in listen(process, heard))
+            wait_for(lambda: len(place.calls()) > before or b"budget_exceeded" in listen(stdout, heard))
             write(some[: chance.randint(0, len(some))])
         case "asked for an approval" | "an approval on its way":
             write(HELLO + call(2, "wipe"))
             line = b""
             while b"elicitation/create" not in line and b"isError" not in line:
-                line = process.stdout.readline()
+                line = stdout.readline()
             if kind == "an approval on its way" and b"elicitation" in line:
                 answer = {"action": "accept", "content": {"approve": True}}
                 yes = json.dumps({"jsonrpc": "2.0", "id": json.loads(line)["id"], "result": answer}).encode() + b"\n"
@@ -163,8 +159,8 @@ def play(place: Place, kind: str, chance: Random, process: subprocess.Popen[byte
             write(HELLO + some)
         case "reads no more":
             write(HELLO)
-            process.stdout.readline()
-            process.stdout.close()
+            stdout.readline()
+            stdout.close()
             write(call(2, "look"))
         case "has never read":
             write(HELLO + b"".join(message(number, "tools/list") for number in range(2, 80)))

@@ -2,7 +2,7 @@
 
 A schedule has some threads, guards on one or two files or on none, and ledgers. Each thread makes calls and leaves some
 half-read, within objects that refer to themselves; while it books, the collector is made to run after bytecodes of the
-booking code that the seed picks. A watchdog tells a hang; at the end all that was begun has to be booked, once.
+booking code that the seed picks. A watchdog reports a hang; at the end all that was begun has to be booked, once.
 """
 
 from __future__ import annotations

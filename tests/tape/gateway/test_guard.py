@@ -175,11 +175,11 @@ def test_a_price_is_that_of_the_arguments_before_the_call() -> None:
         pages.clear()  # as a tool does that works a list off
         charge.answered("read")
     assert usd(guard) == Decimal("0.03")
-    for said, units in (("3", 3), ("2.5", 3), ("ab", 2), ("-5", 2)):  # a tool may take "3" for 3
-        with guard.tool("pages", {"n": said}) as charge:
+    for answer, units in (("3", 3), ("2.5", 3), ("ab", 2), ("-5", 2)):  # a tool may take "3" for 3
+        with guard.tool("pages", {"n": answer}) as charge:
             assert charge.worst["usd"] == units * 10_000
-    for said in ("9999", "1e9", "inf"):
-        refused(guard.tool("pages", {"n": said}), ChargeError)
+    for answer in ("9999", "1e9", "inf"):
+        refused(guard.tool("pages", {"n": answer}), ChargeError)
     by_token = Guard("usd=1", tools={"t": {"each": {"usd": "$0.01"}, "per": "input_tokens"}})
     with by_token.tool("t", {"path": Path("x" * 40)}) as charge:
         assert (charge.worst["usd"] or 0) > 100_000

@@ -130,7 +130,7 @@ def test_a_client_has_so_many_sessions_and_opens_them_at_so_many_a_second(addres
 
 
 class App:
-    """What stands in for the SDK: opens sessions, ends them, and holds requests while it is told to."""
+    """What stands in for the SDK: opens sessions, ends them, and holds requests until ``hold`` is set."""
 
     def __init__(self) -> None:
         self.slots: dict[str, int] = {}

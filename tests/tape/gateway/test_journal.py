@@ -39,7 +39,7 @@ def begin(found: Books, worst: Resources = COST) -> Coroutine[Any, Any, Charge]:
 
 
 def used(path: Path) -> dict[str, int | None]:
-    """What the journal says once no process has it open."""
+    """What is booked once no process has the journal open."""
     found = books(path, run=1000)
     found.journal.close()
     return dict(found.run.used)
@@ -227,7 +227,7 @@ def test_no_schedule_of_many_overspends(path: Path, record_property: Callable[[s
 
 @contextlib.contextmanager
 def disk() -> Iterator[list[int]]:
-    """A disk that syncs at once, and fails as often as the number in the list says."""
+    """A disk that syncs at once, and fails as often as the number in the list."""
     faults = [0]
 
     def fsync(descriptor: int) -> None:

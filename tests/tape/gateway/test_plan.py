@@ -44,35 +44,39 @@ async def planned(folder: Path, text: str, **arguments: Any) -> dict[str, Any]:
 
 
 async def test_the_best_variants_that_fit(gateway: Gateway) -> None:
-    said = await ask(gateway, "plan", tools=["search", "quick", "write"])
-    assert said["fits"] is True
-    first, second, last = (step["tool"] for step in said["plan"])
+    answer = await ask(gateway, "plan", tools=["search", "quick", "write"])
+    assert answer["fits"] is True
+    first, second, last = (step["tool"] for step in answer["plan"])
     assert ({first, second}, last) == ({"quick", "thorough"}, "write")
-    assert said["cost_at_most"] == {"usd": 0.09, "gateway_test_credits": 1, "steps": 3}
-    assert said["left_after"] == {"usd": 0.01, "gateway_test_credits": 2, "steps": 7}
-    assert said["quality"] == 0.54
-    assert said["why"] == "usd stood in the way of a plan of higher quality."
-    assert len(said["alternatives"]) == 2
-    assert {one["quality"] for one in said["alternatives"]} == {0.54, 0.36}
+    assert answer["cost_at_most"] == {"usd": 0.09, "gateway_test_credits": 1, "steps": 3}
+    assert answer["left_after"] == {"usd": 0.01, "gateway_test_credits": 2, "steps": 7}
+    assert answer["quality"] == 0.54
+    assert answer["why"] == "usd stood in the way of a plan of higher quality."
+    assert len(answer["alternatives"]) == 2
+    assert {one["quality"] for one in answer["alternatives"]} == {0.54, 0.36}
 
 
 async def test_arguments_make_a_price_exact(gateway: Gateway) -> None:
     steps = [{"any_of": ["search"], "times": 2}, {"any_of": ["write"], "arguments": {"text": "short"}}]
-    said = await ask(gateway, "plan", goal_steps=steps)
-    assert [step["tool"] for step in said["plan"]] == ["thorough", "thorough", "write"]
-    assert said["cost_at_most"]["usd"] == 0.065
-    assert said["why"].startswith("No budget stood in the way")
+    answer = await ask(gateway, "plan", goal_steps=steps)
+    assert [step["tool"] for step in answer["plan"]] == ["thorough", "thorough", "write"]
+    assert answer["cost_at_most"]["usd"] == 0.065
+    assert answer["why"].startswith("No budget stood in the way")
 
 
-async def test_where_nothing_fits_it_says_what_would_do(gateway: Gateway) -> None:
-    said = await ask(gateway, "plan", tools=["write", "write", "search"])
-    assert said["fits"] is False
-    assert said["would_do"] == {"any_one_of": {"usd": {"given": 0.1, "would_do": 0.11, "scopes": ["session"]}}}
-    assert "usd" in said["why"]
-    said = await ask(gateway, "plan", tools=["search"], budget={"usd": "$0.005"})
-    assert said["would_do"]["any_one_of"]["usd"] == {"given": 0.005, "would_do": 0.01, "scopes": ["the plan's budget"]}
-    said = await ask(gateway, "plan", tools=["search"] * 12)
-    assert said["would_do"]["all_of"].keys() == {"steps", "usd"}
+async def test_where_nothing_fits_the_answer_is_what_would_do(gateway: Gateway) -> None:
+    answer = await ask(gateway, "plan", tools=["write", "write", "search"])
+    assert answer["fits"] is False
+    assert answer["would_do"] == {"any_one_of": {"usd": {"given": 0.1, "would_do": 0.11, "scopes": ["session"]}}}
+    assert "usd" in answer["why"]
+    answer = await ask(gateway, "plan", tools=["search"], budget={"usd": "$0.005"})
+    assert answer["would_do"]["any_one_of"]["usd"] == {
+        "given": 0.005,
+        "would_do": 0.01,
+        "scopes": ["the plan's budget"],
+    }
+    answer = await ask(gateway, "plan", tools=["search"] * 12)
+    assert answer["would_do"]["all_of"].keys() == {"steps", "usd"}
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
@@ -105,13 +109,13 @@ async def test_what_cannot_be_planned(gateway: Gateway) -> None:
 
 async def test_tools_without_a_price_are_no_part_of_a_plan(tmp_path: Path) -> None:
     text = CONFIG.replace('price = { usd = "$0.01" }, ', "")
-    said = await planned(tmp_path, text, tools=["quick"])
-    assert [step["tool"] for step in said["plan"]] == ["thorough"]
-    said = await planned(
+    answer = await planned(tmp_path, text, tools=["quick"])
+    assert [step["tool"] for step in answer["plan"]] == ["thorough"]
+    answer = await planned(
         tmp_path, text.replace('kind = "search"\n', "").replace('kind = "search", ', ""), tools=["quick"]
     )
-    assert said["fits"] is False
-    assert "the price of the tools of step 1 is not declared" in said["why"]
+    assert answer["fits"] is False
+    assert "the price of the tools of step 1 is not declared" in answer["why"]
 
 
 @given(seed=st.integers(0, 2**32))
@@ -128,15 +132,15 @@ def test_no_plan_that_fits_is_better(seed: int, tmp_path_factory: pytest.TempPat
         text += f"price = {{ tokens = {tokens}, gateway_test_credits = {credits} }}\n"
         text += f"quality = {quality}\n" if quality else ""
     steps = [rng.choice([*tools.values()])[0] for _ in range(draw(1, 5))]
-    said = asyncio.run(planned(tmp_path_factory.mktemp("p"), text, tools=steps))
+    answer = asyncio.run(planned(tmp_path_factory.mktemp("p"), text, tools=steps))
     best = -1.0
     for chosen in itertools.product(*([name for name in tools if tools[name][0] == kind] for kind in steps)):
         if all(sum(tools[name][1 + k] for name in chosen) <= caps[k] for k in (0, 1)):
             best = max(best, math.prod(tools[name][3] or 1.0 for name in chosen))
-    assert said["fits"] == (best >= 0)
-    if said["fits"]:
-        assert math.isclose(said["quality"], best, rel_tol=1e-6)
-        names = [step["tool"] for step in said["plan"]]
+    assert answer["fits"] == (best >= 0)
+    if answer["fits"]:
+        assert math.isclose(answer["quality"], best, rel_tol=1e-6)
+        names = [step["tool"] for step in answer["plan"]]
         assert [tools[name][0] for name in names] == steps
         assert math.isclose(math.prod(tools[name][3] or 1.0 for name in names), best, rel_tol=1e-6)
-        assert all(amount >= 0 for amount in said["left_after"].values())
+        assert all(amount >= 0 for amount in answer["left_after"].values())

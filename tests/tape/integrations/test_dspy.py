@@ -20,7 +20,7 @@ from dspy.utils.exceptions import LMServerError, LMUnexpectedError
 from tape.errors import BudgetExceededError, UnknownCostError
 from tape.gateway.guard import Guard
 from tape.integrations.dspy import BoundedLM, bounded_tools
-from tests.tape.integrations.drivers.dspy import ANSWER, ScriptedEngine, lm_of, react, said, tools_of, use
+from tests.tape.integrations.drivers.dspy import ANSWER, ScriptedEngine, formatted, lm_of, react, tools_of, use
 from tests.tape.integrations.drivers.scripted import Turn, exactly, guard_of, no_overspend, truth_of
 from tests.tape.lm.endpoint import Endpoint
 
@@ -50,7 +50,7 @@ def test_a_model_that_is_never_cached_is_not_cached() -> None:
 
 
 def test_history_usage_and_callbacks_are_those_of_one_call() -> None:
-    truth, guard, seen = truth_of(Turn(said(answer="x"))), guard_of("calls=1"), []
+    truth, guard, seen = truth_of(Turn(formatted(answer="x"))), guard_of("calls=1"), []
 
     class Counted(dspy.utils.BaseCallback):  # type: ignore[misc, name-defined]
         def on_lm_start(self, call_id: str, instance: Any, inputs: Any) -> None:
@@ -64,7 +64,7 @@ def test_history_usage_and_callbacks_are_those_of_one_call() -> None:
 
 
 def test_threads_share_what_is_left() -> None:
-    truth, guard = truth_of(*[Turn(said(answer="x"))] * 9), guard_of("calls=4")
+    truth, guard = truth_of(*[Turn(formatted(answer="x"))] * 9), guard_of("calls=4")
     with dspy.context(lm=lm_of(ScriptedEngine(truth), guard)):
         pairs = [(dspy.Predict("question -> answer"), {"question": str(number)}) for number in range(9)]
         answers = dspy.Parallel(num_threads=4, max_errors=99, disable_progress_bar=True)(pairs)
@@ -86,7 +86,7 @@ def test_parallel_tools_share_what_is_left() -> None:
 
 
 def test_a_stream_that_breaks_is_not_begun_anew() -> None:
-    truth, guard = truth_of(*[Turn(said(answer="x"))] * 3), guard_of("calls=3")
+    truth, guard = truth_of(*[Turn(formatted(answer="x"))] * 3), guard_of("calls=3")
     engine = ScriptedEngine(truth)
     engine.breaks = True
     program = dspy.streamify(dspy.Predict("question -> answer"))

@@ -47,15 +47,15 @@ def test_every_call_is_counted_exactly(driver: Driver) -> None:
     truth, guard = truth_of(driver.use("quick"), *driver.end(completion=99)), guard_of("usd=1, steps=5")
     played = driver.play(truth, guard)
     assert played.answer == "done"
-    assert played.told[0] == "quick found it"
+    assert played.answers[0] == "quick found it"
     assert truth.limits == [20] * truth.spent["calls"]  # the model writes no more than what is paid for
     assert not truth.script
     exactly(guard, truth)
 
 
-def test_a_refused_tool_is_told_and_another_one_taken(driver: Driver) -> None:
+def test_a_refused_tool_is_reported_and_another_one_taken(driver: Driver) -> None:
     truth, guard = truth_of(driver.use("deep"), driver.use("quick"), *driver.end()), guard_of("usd=0.045")
-    refused, answered, *_ = driver.play(truth, guard).told
+    refused, answered, *_ = driver.play(truth, guard).answers
     assert "deep was not called, nothing was spent" in refused
     assert 'What would fit: quick ({"steps": 1, "usd": 0.01})' in refused
     assert answered == "quick found it"
@@ -80,9 +80,9 @@ def test_a_refused_model_call_ends_the_run(driver: Driver, cap: str) -> None:
 @some("budget", ["steps=4, usd=1", "usd=0.0499, steps=9"])
 def test_parallel_calls_share_the_budget(driver: Driver, budget: str) -> None:
     truth, guard = truth_of(driver.use(*["quick"] * 8), *driver.end()), guard_of(budget)
-    told = "\n".join(driver.play(truth, guard).told)
-    assert told.count("quick found it") == len(truth.called) == 4
-    assert told.count("was not called") == 4
+    answers = "\n".join(driver.play(truth, guard).answers)
+    assert answers.count("quick found it") == len(truth.called) == 4
+    assert answers.count("was not called") == 4
     exactly(guard, truth)
 
 
@@ -166,7 +166,7 @@ def test_a_nested_agent_has_to_fit_into_both(driver: Driver) -> None:
     guard = guard_of("usd=1, calls=9")
     played = driver.nest(outer, guard, inner, guard.within("calls=3", name="helper"))
     assert played.answer.endswith("done")
-    assert "calls of the helper ledger" in played.told[0]
+    assert "calls of the helper ledger" in played.answers[0]
     assert inner.spent["calls"] == 3
     exactly(guard, outer, inner, kinds=("usd", "tokens", "calls"))
 
@@ -238,9 +238,9 @@ def test_what_the_provider_runs_is_refused(driver: Driver) -> None:
     assert truth.spent["calls"] == 0
 
 
-def test_what_nobody_can_price_is_refused(driver: Driver) -> None:
+def test_calls_without_a_price_are_refused(driver: Driver) -> None:
     truth, guard = truth_of(driver.use("quick"), *driver.end()), Guard("usd=1", models=MODELS)
-    assert "declare it" in driver.play(truth, guard).told[0]
+    assert "declare it" in driver.play(truth, guard).answers[0]
     assert not truth.called
     truth, guard = truth_of(*driver.end()), Guard("usd=1", tools=TOOLS)
     assert "usd" in driver.play(truth, guard).refused

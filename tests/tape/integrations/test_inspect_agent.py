@@ -23,7 +23,7 @@ from inspect_ai.util import LimitExceededError
 from tape.errors import BudgetExceededError
 from tape.gateway.guard import Guard
 from tape.integrations.inspect_agent import bounded_agent, bounded_model, bounded_tools
-from tests.tape.integrations.drivers.inspect import loop, scripted, told, tools_of
+from tests.tape.integrations.drivers.inspect import answers_of, loop, scripted, tools_of
 from tests.tape.integrations.drivers.scripted import Truth, Turn, call, exactly, guard_of, no_overspend, truth_of
 
 DONE = Turn("done")
@@ -56,13 +56,13 @@ def test_a_refused_model_call_is_a_limit_of_inspect() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("as_what", [lambda agent: agent, as_solver])
-def test_a_sample_whose_budget_is_spent_ends_and_its_log_says_why(as_what: Any, tmp_path: Path) -> None:
+def test_a_sample_whose_budget_is_spent_ends_and_its_log_holds_the_limit(as_what: Any, tmp_path: Path) -> None:
     truth, guard = truth_of(*[quick()] * 9), guard_of("calls=9")
     solver = as_what(bounded_agent(guard, tools_of(truth), budget="calls=2"))
     for sample in samples(solver, scripted(truth), tmp_path, 2):  # each has two calls of the nine of all
         assert sample.limit is not None
         assert (sample.limit.type, sample.limit.limit) == ("custom", 2)
-        assert told(sample.messages) == ["quick found it"] * 2
+        assert answers_of(sample.messages) == ["quick found it"] * 2
     assert truth.spent["calls"] == 4
     exactly(guard, truth)
 
@@ -84,7 +84,7 @@ def test_an_agent_as_a_tool_has_to_fit_into_its_own_caps_and_into_the_outer_ones
     asked = ToolDef(as_tool(helper, description="Helps."), name="ask").as_tool()
     [sample] = samples(bounded_agent(guard, [asked]), scripted(truth), tmp_path)
     assert sample.output.completion.endswith("done")
-    assert told(sample.messages)[0].startswith("model call refused: calls of the helper ledger")
+    assert answers_of(sample.messages)[0].startswith("model call refused: calls of the helper ledger")
     assert inner.spent["calls"] == 3
     assert guard.ledger.used["calls"] == 5
     assert guard.ledger.used["steps"] == inner.spent["steps"] + 1  # asking is a step
@@ -110,11 +110,11 @@ def test_a_source_of_tools_is_bounded() -> None:
         async def tools(self) -> list[Tool]:
             return tools_of(truth)
 
-    assert told(asyncio.run(loop(scripted(truth), [Source()], guard)))[1].startswith("quick was not called")
+    assert answers_of(asyncio.run(loop(scripted(truth), [Source()], guard)))[1].startswith("quick was not called")
     exactly(guard, truth)
 
 
-def test_a_tool_that_has_spent_a_budget_of_its_own_says_so() -> None:
+def test_a_tool_that_has_spent_a_budget_of_its_own_answers_with_that() -> None:
     truth, guard = truth_of(Turn(calls=(call("ask"),)), DONE), guard_of("calls=9")
     inner = guard.within("steps=0", name="helper")
 
@@ -127,11 +127,11 @@ def test_a_tool_that_has_spent_a_budget_of_its_own_says_so() -> None:
 
         return execute
 
-    assert told(asyncio.run(loop(scripted(truth), [ask()], guard)))[0].startswith("steps of the helper ledger")
+    assert answers_of(asyncio.run(loop(scripted(truth), [ask()], guard)))[0].startswith("steps of the helper ledger")
     assert truth.called == []
 
 
-def test_a_bounded_tool_says_of_itself_what_the_tool_says() -> None:
+def test_a_bounded_tool_is_described_as_the_tool() -> None:
     [plain, *_] = tools_of(truth_of())
     [bounded] = bounded_tools([plain], guard_of("usd=1"))[:1]
     before, after = ToolDef(plain), ToolDef(bounded)  # type: ignore[arg-type]

@@ -144,27 +144,29 @@ def test_no_secret_is_written_and_any_text_can_be(tmp_path: Path) -> None:
     trace = write_trace(tmp_path / "one.jsonl", ended(events, answer=SECRET, detail=f"not {SECRET}"))
     assert hide(SECRET)
     log = written(trace)
-    told = log.model_dump_json()
-    assert SECRET not in told
-    assert "[key]" in told
-    assert "half \\\\ud800 a pair" in told
+    dumped = log.model_dump_json()
+    assert SECRET not in dumped
+    assert "[key]" in dumped
+    assert "half \\\\ud800 a pair" in dumped
     # The viewer shows what models wrote as text.
     assert log.eval.viewer.trust_content is False
 
 
 @pytest.mark.parametrize(
-    ("out", "said"),
+    ("out", "message"),
     [
         ("log.json", "ends in .eval; name it"),
         ("no-folder/log.eval", "does not exist; make it first"),
         ("folder.eval", "is a folder; name a file"),
     ],
 )
-def test_a_place_that_can_hold_no_log(out: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_place_that_can_hold_no_log(
+    out: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "folder.eval").mkdir()
     trace = write_trace(tmp_path / "one.jsonl", episode())
     assert main(["export", str(trace), "--to", "inspect", "--out", str(tmp_path / out)]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_of_several_configurations_one_is_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

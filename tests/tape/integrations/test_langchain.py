@@ -21,7 +21,7 @@ from langgraph.types import Command
 from tape.errors import BudgetExceededError, ConfigError
 from tape.gateway.guard import Guard
 from tape.integrations.langchain import GuardCallback, GuardMiddleware, plan_node
-from tests.tape.integrations.drivers.langchain import ASK, ScriptedModel, agent_of, told, tools_of
+from tests.tape.integrations.drivers.langchain import ASK, ScriptedModel, agent_of, answers_of, tools_of
 from tests.tape.integrations.drivers.scripted import (
     MODELS,
     Turn,
@@ -58,7 +58,7 @@ def test_a_tool_that_fails_costs_its_worst_case_at_each_attempt() -> None:
     truth, guard = truth_of(Turn(calls=(call("fails", query="a"),)), Turn("Oh.")), guard_of("usd=0.025")
     retry = ToolRetryMiddleware(max_retries=5, initial_delay=0, jitter=False)
     result = agent_of(truth, guard, retry).invoke(ASK)
-    assert "fails was not called" in told(result)[0].text
+    assert "fails was not called" in answers_of(result)[0].text
     assert truth.called == ["fails", "fails"]
     no_overspend(guard, truth)
     assert guard.ledger.used["steps"] == 2
@@ -152,7 +152,7 @@ def test_a_tool_that_answers_by_a_command_costs_its_worst_case() -> None:
         return Command(update={"messages": [ToolMessage("by command", tool_call_id="quick-0")]})
 
     truth, guard = truth_of(Turn(calls=(call("quick", query="a"),)), Turn("Done.")), guard_of("usd=1")
-    assert told(agent_of(truth, guard, tools=[quick]).invoke(ASK))[0].text == "by command"
+    assert answers_of(agent_of(truth, guard, tools=[quick]).invoke(ASK))[0].text == "by command"
     exactly(guard, truth)
 
 
@@ -174,7 +174,7 @@ def test_a_number_that_is_sent_as_a_text_costs_what_the_tool_takes_it_for() -> N
     truth = truth_of(Turn(calls=(call("pages", n="99"), call("pages", n="3"))), Turn("Done."))
     price = {"each": {"usd": "$0.01"}, "per": "argument", "argument": "n", "at_most": 50}
     guard = Guard("usd=1", tools={"pages": price}, models=MODELS, most_tokens=20)
-    refused, answered = told(agent_of(truth, guard, tools=[pages]).invoke(ASK))
+    refused, answered = answers_of(agent_of(truth, guard, tools=[pages]).invoke(ASK))
     assert "at most 50 are priced" in refused.text
     assert (answered.text, read) == ("read", [3])
     assert guard.ledger.used["usd"] == 30_000 + truth.spent["usd"]

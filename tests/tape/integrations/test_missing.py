@@ -1,4 +1,4 @@
-"""Without its packages, an export says which extra to install, before anything is read."""
+"""Without its packages, an export names the extra to install, before anything is read."""
 
 from __future__ import annotations
 

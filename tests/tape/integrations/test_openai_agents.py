@@ -18,7 +18,7 @@ from openai.types.responses import ResponseTextDeltaEvent
 
 from tape.errors import ConfigError
 from tape.integrations.openai_agents import BoundedModel, OutOfBudget, bounded_tools
-from tests.tape.integrations.drivers.openai_agents import QUIET, agent_of, told
+from tests.tape.integrations.drivers.openai_agents import QUIET, agent_of, answers_of
 from tests.tape.integrations.drivers.scripted import Turn, call, exactly, functions_of, guard_of, truth_of
 
 
@@ -34,7 +34,7 @@ def test_a_tool_whose_time_is_up_costs_its_worst_case() -> None:
         return "never"
 
     truth, guard = truth_of(*[Turn(calls=(call("slow", query="a"),))] * 2, Turn("Oh.")), guard_of("usd=0.0195")
-    timed_out, refused = told(run(agent_of(truth, guard, tools=[slow])))
+    timed_out, refused = answers_of(run(agent_of(truth, guard, tools=[slow])))
     assert "timed out" in timed_out
     assert "slow was not called" in refused
     assert truth.called == ["slow"]
@@ -87,7 +87,7 @@ def test_malformed_arguments_reach_the_tool() -> None:
     call = function_call("quick", "{", call_id="broken")
     broken = ModelResponse(output=[call], usage=Usage(requests=1, input_tokens=1), response_id=None)
     model = ScriptedModel([broken, [assistant_message("Done.")]])
-    [answer] = told(run(agent_of(truth, guard, model=model, tools=[function_tool(functions_of(truth)["quick"])])))
+    [answer] = answers_of(run(agent_of(truth, guard, model=model, tools=[function_tool(functions_of(truth)["quick"])])))
     assert "error" in answer.lower()
     assert not truth.called
 

@@ -32,7 +32,7 @@ STARTED = StartedEvent(config={"agent": "tape"}, budget={})
 FINISHED = FinishedEvent(result={"end_state": "success"})
 
 
-def told(events: list[Event], times: list[int] | None = None) -> list[Operation]:
+def operations_of(events: list[Event], times: list[int] | None = None) -> list[Operation]:
     """The operations of some events, as they end; it is checked that they begin before that, once."""
     begun: list[Operation] = []
     ended: list[Operation] = []
@@ -62,7 +62,7 @@ def shape(operations: list[Operation]) -> list[tuple[str, str]]:
 
 
 def test_an_episode_made_by_hand() -> None:
-    found = told(episode())
+    found = operations_of(episode())
     lies_well(found)
     assert shape(found) == [
         ("model", "plan"), ("plan", "agent"), ("model", "agent"), ("tool", "agent"),
@@ -80,7 +80,7 @@ def test_an_episode_made_by_hand() -> None:
 def test_played_episodes(agent: type[Agent], caps: Budget) -> None:
     events: list[Event] = []
     agent(obedient(), horizon=9).run(Cleaning().environment(), budget=caps, listener=events.append)
-    found = told(events)
+    found = operations_of(events)
     lies_well(found)
     kinds = Counter(one.kind for one in found)
     assert kinds["model"] == sum(isinstance(event, GeneratedEvent) for event in events)
@@ -91,8 +91,8 @@ def test_played_episodes(agent: type[Agent], caps: Budget) -> None:
 
 
 def role(operation: Operation) -> str:
-    said = operation.last(GeneratedEvent)
-    return said.role if isinstance(said, GeneratedEvent) else ""
+    generated = operation.last(GeneratedEvent)
+    return generated.role if isinstance(generated, GeneratedEvent) else ""
 
 
 def test_each_time_that_it_replans_is_a_plan() -> None:
@@ -100,7 +100,7 @@ def test_each_time_that_it_replans_is_a_plan() -> None:
     TapeAgent(stubborn(), horizon=9).run(
         Cleaning().environment(), budget=CAPS, listener=events.append, approve=lambda _: False
     )
-    found = told(events)
+    found = operations_of(events)
     lies_well(found)
     replanned = sum(isinstance(event, ReplannedEvent) for event in events)
     assert replanned > 0
@@ -110,23 +110,25 @@ def test_each_time_that_it_replans_is_a_plan() -> None:
 def test_a_step_that_failed_is_a_failed_tool_call() -> None:
     cost = {"steps": 1}
     tried = [LedgerEvent(what=what, purpose="step:U", amounts=dict(cost)) for what in ("reserve", "settle")]
-    found = told([STARTED, *tried, FINISHED])
+    found = operations_of([STARTED, *tried, FINISHED])
     assert [(one.kind, one.failed) for one in found] == [("tool", True), ("agent", False)]
 
 
 def test_an_episode_that_is_cut_off_has_failed() -> None:
-    found = told([STARTED, asked("plan", "Plan.", "go"), LedgerEvent(what="reserve", purpose="step:go", amounts={})])
+    found = operations_of(
+        [STARTED, asked("plan", "Plan.", "go"), LedgerEvent(what="reserve", purpose="step:go", amounts={})]
+    )
     assert [(one.kind, one.failed) for one in found] == [
         ("model", False), ("plan", False), ("tool", True), ("agent", True),
     ]  # fmt: skip
 
 
 def test_a_listener_takes_one_episode_after_another_but_not_two_at_once() -> None:
-    assert [one.kind for one in told([STARTED, FINISHED, STARTED, FINISHED])] == ["agent", "agent"]
+    assert [one.kind for one in operations_of([STARTED, FINISHED, STARTED, FINISHED])] == ["agent", "agent"]
     with pytest.raises(TraceError, match="a listener of its own"):
-        told([STARTED, STARTED])
+        operations_of([STARTED, STARTED])
     with pytest.raises(TraceError, match="listen from its beginning"):
-        told([FINISHED])
+        operations_of([FINISHED])
 
 
 LEDGER = [
@@ -156,7 +158,7 @@ def test_they_nest_and_lose_nothing_whatever_comes(middle: list[tuple[Event, int
         now += passed
         times.append(now)
     times += [now] if finishes else []
-    found = told(events, times)
+    found = operations_of(events, times)
     lies_well(found)
     assert found[-1].kind == "agent"
     assert found[-1].failed != finishes

@@ -207,7 +207,7 @@ def test_no_secret_leaves_live_or_later(memory: Any, tmp_path: Path) -> None:
         result={"end_state": "model_error", "success": False, "detail": f"refused: {SECRET}", "answer": SECRET}
     )
     events[3:3] = [asked("plan", f"key {SECRET}", f"said {SECRET}")]
-    trace = write_trace(tmp_path / "one.jsonl", events)  # before anybody has said that it is one
+    trace = write_trace(tmp_path / "one.jsonl", events)  # before it is declared to be one
     assert SECRET in trace.read_text()
     assert hide(SECRET)
     with Spans(made.get_tracer("tape"), content=True) as listener:
@@ -220,7 +220,7 @@ def test_no_secret_leaves_live_or_later(memory: Any, tmp_path: Path) -> None:
     assert b"[key]" in b"".join(collector.bodies)
 
 
-def test_what_the_protocol_cannot_hold_is_told_otherwise() -> None:
+def test_values_that_the_protocol_cannot_hold_are_converted() -> None:
     held = clean({"a": 1 << 70, "b": "\ud800x", "c": None, "d": ["\udfff"], "e": [1 << 63, 1.5]})
     assert held == {"a": float(1 << 70), "b": "\\ud800x", "d": ["\\udfff"], "e": [float(1 << 63), 1.5]}
 

@@ -18,7 +18,7 @@ from pydantic_ai.models.fallback import FallbackModel
 from tape.errors import ConfigError
 from tape.gateway.guard import Guard
 from tape.integrations.pydantic_ai import BoundedModel, GuardCapability, OutOfBudget
-from tests.tape.integrations.drivers.pydantic_ai import ScriptedModel, agent_of, told
+from tests.tape.integrations.drivers.pydantic_ai import ScriptedModel, agent_of, answers_of
 from tests.tape.integrations.drivers.scripted import MODELS, Turn, call, exactly, guard_of, no_overspend, truth_of
 
 
@@ -39,7 +39,7 @@ def test_a_tool_that_fails_costs_its_worst_case_at_each_attempt() -> None:
 
     turns = [Turn(calls=(call("fails", query="again"),)) for _ in range(4)]
     truth, guard = truth_of(*turns, Turn("Oh.")), guard_of("usd=0.0295")
-    answers = told(agent_of(truth, guard, tools=[Tool(fails, max_retries=9)]).run_sync("Where?"))
+    answers = answers_of(agent_of(truth, guard, tools=[Tool(fails, max_retries=9)]).run_sync("Where?"))
     assert [part.outcome for part in answers] == ["retried", "retried", "failed", "failed"]
     assert "fails was not called" in str(answers[-1].content)
     assert truth.called == ["fails", "fails"]

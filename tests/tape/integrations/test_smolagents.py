@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("smolagents")
 
-from smolagents import ChatMessage, ChatMessageStreamDelta, CodeAgent, ToolCallingAgent, tool
+from smolagents import ChatMessage, ChatMessageStreamDelta, CodeAgent, Model, Tool, ToolCallingAgent, tool
 from smolagents.models import REMOVE_PARAMETER, MessageRole
 from smolagents.utils import AgentGenerationError
 
@@ -38,6 +38,11 @@ from tests.tape.integrations.drivers.smolagents import (
     code,
     tools_of,
 )
+
+
+def coder(model: Model, tools: list[Tool], guard: Guard, **options: Any) -> CodeAgent:
+    """An agent that acts by writing code, under a guard."""
+    return CodeAgent(bounded_tools(tools, guard), BoundedModel(model, guard), verbosity_level=0, **options)
 
 
 def test_a_limit_that_the_model_does_not_know_is_not_sent() -> None:
@@ -101,8 +106,7 @@ def test_code_that_calls_tools_by_position_is_bounded() -> None:
     price = {"each": {"usd": "$0.01"}, "per": "argument", "argument": "query", "at_most": 10}
     guard = Guard("usd=1, steps=5", tools={**TOOLS, "quick": price}, models=MODELS, most_tokens=20)
     model = ScriptedModel(truth)
-    agent = CodeAgent(bounded_tools(tools_of(truth, counts=True), guard), BoundedModel(model, guard), verbosity_level=0)
-    assert agent.run("go") == "done"
+    assert coder(model, tools_of(truth, counts=True), guard).run("go") == "done"
     assert truth.called.count("quick") == 5
     assert truth.called.count("deep") == 0
     assert "deep was not called" in model.heard[1]
@@ -130,9 +134,7 @@ def test_code_does_not_come_around_the_guard(line: str) -> None:
     truth = truth_of(code(line), code("print(quick(query='b'))"), code("print(deep(query='c'))"), code(END))
     inner, guard = truth_of(Turn("x")), guard_of("usd=1")
     helper = agent_of(inner, guard, name="helper", description="Helps.")
-    model = BoundedModel(ScriptedModel(truth), guard)
-    agent = CodeAgent(bounded_tools(tools_of(truth), guard), model, managed_agents=[helper], verbosity_level=0)
-    assert agent.run("go") == "done"
+    assert coder(ScriptedModel(truth), tools_of(truth), guard, managed_agents=[helper]).run("go") == "done"
     assert "quick" in truth.called
     exactly(guard, truth, inner)
 
@@ -194,8 +196,7 @@ def test_a_tool_that_changes_its_arguments_pays_for_those_of_the_call(pages: str
 
     price = {"each": {"usd": "$0.0001"}, "per": "input_tokens"}
     guard = Guard("usd=0.1", tools={"quick": price}, models=MODELS, most_tokens=20)
-    agent = CodeAgent(bounded_tools([quick], guard), BoundedModel(ScriptedModel(truth), guard), verbosity_level=0)
-    agent.run("go")
+    coder(ScriptedModel(truth), [quick], guard).run("go")
     assert truth.called == ["quick"]
     assert not guard.ledger.violations
     assert not guard.ledger.overspent()

@@ -17,13 +17,13 @@ class Played:
     """What came of a run or of a call.
 
     Attributes:
-        answer: What the model said last.
-        told: What the tools have answered, refusals included, one after the other.
+        answer: What the model text last.
+        answers: What the tools have answered, refusals included, one after the other.
         refused: Why the run ended, if a call of the model did not fit.
     """
 
     answer: str = ""
-    told: Sequence[str] = ()
+    answers: Sequence[str] = ()
     refused: str = ""
 
 
@@ -46,7 +46,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Driver(ABC):
-    """A framework with a scripted model and scripted tools. Which tools there are, says ``functions_of``.
+    """A framework with a scripted model and scripted tools. The tools are those of ``functions_of``.
 
     Attributes:
         awaits: Whether runs are asynchronous, where a framework has both kinds.
@@ -54,7 +54,7 @@ class Driver(ABC):
         ended: What a refused call of the model raises; nothing where the run ends without an error.
         tokens: A cap on tokens that some calls of the model fit into, and fifty do not.
         parts: Images as the framework takes them.
-        hosted: What the error about a tool of the provider says.
+        hosted: The message about a tool of the provider.
         usages: Reports that are none, as far as the framework lets them through.
         one_by_one: Whether a turn calls one tool at most.
         more: Further tools that a turn may name, in sweeps.

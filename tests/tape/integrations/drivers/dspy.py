@@ -94,7 +94,7 @@ def lm_of(engine: ScriptedEngine, guard: Guard, gate: Any = None, **options: Any
     return BoundedLM(lm, guard)
 
 
-def said(**fields: Any) -> str:
+def formatted(**fields: Any) -> str:
     """Fields as DSPy's chat format wants them."""
     return "\n\n".join(
         f"[[ ## {name} ## ]]\n{value if isinstance(value, str) else json.dumps(value)}"
@@ -105,10 +105,10 @@ def said(**fields: Any) -> str:
 def use(name: str, **options: Any) -> Turn:
     """A turn of ReAct."""
     arguments = {} if name == "finish" else {"query": "x"}
-    return Turn(said(next_thought="t", next_tool_name=name, next_tool_args=arguments), **options)
+    return Turn(formatted(next_thought="t", next_tool_name=name, next_tool_args=arguments), **options)
 
 
-ANSWER = Turn(said(reasoning="r", answer="done"))
+ANSWER = Turn(formatted(reasoning="r", answer="done"))
 
 
 def tools_of(truth: Truth) -> list[Any]:
@@ -184,8 +184,8 @@ class DSPy(Driver):
     async def _played(self, program: Any, lm: Any) -> Played:
         with dspy.context(lm=lm):
             found = await program.acall(question="go") if self.awaits else program(question="go")
-        told = [value for key, value in found.trajectory.items() if key.startswith("observation_")]
-        return Played(found.answer, [str(one) for one in told])
+        answers = [value for key, value in found.trajectory.items() if key.startswith("observation_")]
+        return Played(found.answer, [str(one) for one in answers])
 
     async def run(self, truth: Truth, guard: Guard, *, retries: int = 0, gate: Any = None) -> Played:
         functions = awaited_functions_of(truth) if self.awaits else functions_of(truth)
@@ -195,7 +195,7 @@ class DSPy(Driver):
     async def call(self, truth: Truth, guard: Guard, ask: Ask) -> Played:
         lm = lm_of(ScriptedEngine(truth), guard, max_tokens=ask.limit)
         if ask.part:
-            truth.script = [replace(one, text=said(answer=one.text)) for one in truth.script]
+            truth.script = [replace(one, text=formatted(answer=one.text)) for one in truth.script]
             with dspy.context(lm=lm):
                 return Played(dspy.Predict("image: dspy.Image -> answer")(image=ask.part).answer)
         asked: Any = "x" * 3000 if ask.wide else "Where?"
@@ -215,7 +215,7 @@ class DSPy(Driver):
 
     async def stream(self, truth: Truth, guard: Guard, most: int | None = None) -> str:
         # DSPy holds up a thread that has more than 16 pieces for a reader who has left.
-        truth.script = [replace(one, text=said(answer=" ".join(one.text.split()[:6]))) for one in truth.script]
+        truth.script = [replace(one, text=formatted(answer=" ".join(one.text.split()[:6]))) for one in truth.script]
         listeners = [dspy.streaming.StreamListener(signature_field_name="answer")]
         program = dspy.streamify(dspy.Predict("question -> answer"), stream_listeners=listeners)
         text = ""

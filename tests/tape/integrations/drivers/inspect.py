@@ -109,7 +109,7 @@ def tools_of(truth: Truth) -> list[Tool]:
     return [ToolDef(one, name=one.__name__, parallel=True).as_tool() for one in (*functions.values(), deep)]
 
 
-def told(messages: Iterable[ChatMessage]) -> list[str]:
+def answers_of(messages: Iterable[ChatMessage]) -> list[str]:
     """What tools have answered, refusals included."""
     return [
         message.error.message if message.error else message.text
@@ -136,7 +136,7 @@ class Inspect(Driver):
 
     async def run(self, truth: Truth, guard: Guard, *, retries: int = 0, gate: Any = None) -> Played:
         messages = await loop(scripted(truth, gate), tools_of(truth), guard, retries)
-        return Played(messages[-1].text, told(messages))
+        return Played(messages[-1].text, answers_of(messages))
 
     async def call(self, truth: Truth, guard: Guard, ask: Ask) -> Played:
         schema = ResponseSchema(name="wide", json_schema=JSONSchema(type="object", description="x" * 3000))
@@ -160,7 +160,7 @@ class Inspect(Driver):
             return (await loop(scripted(inner), tools_of(inner), own))[-1].text
 
         messages = await loop(scripted(truth), [ToolDef(ask, name="ask").as_tool()], guard)
-        return Played(messages[-1].text, told(messages))
+        return Played(messages[-1].text, answers_of(messages))
 
     async def stream(self, truth: Truth, guard: Guard, most: int | None = None) -> str:
         async def note(event: Any) -> None:

@@ -93,7 +93,7 @@ def agent_of(truth: Truth, guard: Guard, *before: Any, **more: Any) -> Any:
 
 
 def metered_of(truth: Truth) -> Any:
-    """A tool that says what it cost beside its answer."""
+    """A tool that reports what it cost beside its answer."""
 
     @tool(response_format="content_and_artifact")
     def metered(query: str) -> tuple[str, dict[str, float]]:
@@ -104,7 +104,7 @@ def metered_of(truth: Truth) -> Any:
     return metered
 
 
-def told(result: dict[str, Any]) -> list[ToolMessage]:
+def answers_of(result: dict[str, Any]) -> list[ToolMessage]:
     """What tools have answered."""
     return [message for message in result["messages"] if isinstance(message, ToolMessage)]
 
@@ -128,7 +128,7 @@ class LangChain(Driver):
     async def _played(self, agent: Any, asked: Any = ASK) -> Played:
         limit = {"recursion_limit": 200}
         result = await agent.ainvoke(asked, limit) if self.awaits else agent.invoke(asked, limit)
-        last, answers = result["messages"][-1], told(result)
+        last, answers = result["messages"][-1], answers_of(result)
         assert all("was not called" in one.text for one in answers if one.status == "error")
         if last.response_metadata == {"finish_reason": "budget"}:
             return Played("", [one.text for one in answers], last.text)
@@ -163,13 +163,13 @@ class LangChain(Driver):
         return await LangChain()._played(agent_of(truth, guard, tools=[tool(ask)]))
 
     async def stream(self, truth: Truth, guard: Guard, most: int | None = None) -> str:
-        said, agent = "", agent_of(truth, guard, tools=[])
+        text, agent = "", agent_of(truth, guard, tools=[])
         pieces = agent.astream if self.awaits else partial(_awaited, agent.stream)
         async for part, _ in pieces(ASK, stream_mode="messages"):
-            said += part.text
+            text += part.text
             if most is not None:
                 break
-        return said
+        return text
 
 
 DRIVER = LangChain

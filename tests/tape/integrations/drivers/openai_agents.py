@@ -41,7 +41,7 @@ AGAIN = ModelRetrySettings(
 
 
 def scripted(truth: Truth, gate: Callable[[], Any] | None = None) -> ScriptedModel:
-    """The SDK's scripted model, which says what the truth has next."""
+    """The SDK's scripted model, which answers what the truth has next."""
 
     async def respond(asked: ModelCall) -> Any:
         assert should_disable_provider_managed_retries()
@@ -76,7 +76,7 @@ def agent_of(truth: Truth, guard: Guard, **more: Any) -> Agent[Any]:
     return Agent("agent", model=BoundedModel(model, guard, name="scripted"), tools=tools, **more)
 
 
-def told(result: Any) -> list[str]:
+def answers_of(result: Any) -> list[str]:
     """What tools have answered."""
     return [str(item.output) for item in result.new_items if isinstance(item, ToolCallOutputItem)]
 
@@ -86,9 +86,9 @@ async def _played(agent: Agent[Any], asked: Any = "Where?") -> Played:
         result = await Runner.run(agent, asked, run_config=QUIET, max_turns=60)
     except OutOfBudget as error:
         if error.run_data is None:  # what the run did so far
-            pytest.fail("a run that was ended says nothing of what it did")
+            pytest.fail("a run that was ended does not report what it did")
         raise
-    return Played(str(result.final_output), told(result))
+    return Played(str(result.final_output), answers_of(result))
 
 
 class OpenAIAgents(Driver):
@@ -124,13 +124,13 @@ class OpenAIAgents(Driver):
         return await _played(agent_of(truth, guard, tools=[ask]))
 
     async def stream(self, truth: Truth, guard: Guard, most: int | None = None) -> str:
-        result, said = Runner.run_streamed(agent_of(truth, guard), "Where?", run_config=QUIET), ""
+        result, text = Runner.run_streamed(agent_of(truth, guard), "Where?", run_config=QUIET), ""
         async for event in result.stream_events():
             if event.type == "raw_response_event" and isinstance(event.data, ResponseTextDeltaEvent):
-                said += event.data.delta
+                text += event.data.delta
                 if most is not None:
                     result.cancel()
-        return said
+        return text
 
     async def client(self, kind: str, url: str, guard: Guard) -> None:
         model = {"chat": OpenAIChatCompletionsModel, "responses": OpenAIResponsesModel}[kind]

@@ -85,7 +85,7 @@ class ScriptedModel(Model):
 
 @dataclass
 class ScriptedStream(StreamedResponse):
-    """What a scripted model says, word by word, with the usage at the end."""
+    """What a scripted model answers, word by word, with the usage at the end."""
 
     answer: ModelResponse = field(kw_only=True)
     model_name: str = "scripted"  # type: ignore[misc]
@@ -116,13 +116,13 @@ def agent_of(truth: Truth, guard: Guard, *before: Any, **more: Any) -> Agent[Any
     return Agent(model, tools=tools, capabilities=[GuardCapability(guard), *before], **more)
 
 
-def told(result: Any) -> list[ToolReturnPart]:
+def answers_of(result: Any) -> list[ToolReturnPart]:
     """What tools have answered."""
     return [part for message in result.all_messages() for part in message.parts if isinstance(part, ToolReturnPart)]
 
 
 def _played(result: Any) -> Played:
-    answers = told(result)
+    answers = answers_of(result)
     assert all((one.outcome == "failed") == ("not called" in f"{one.content}") for one in answers if one.content)
     return Played(str(result.output).strip(), [str(one.content) for one in answers])
 
@@ -164,17 +164,17 @@ class PydanticAI(Driver):
             return str((await helper.run(query)).output)
 
         result = await agent_of(truth, guard, tools=[Tool(ask)]).run("Where?")
-        return Played(result.output, [str(one.content) for one in told(result)])
+        return Played(result.output, [str(one.content) for one in answers_of(result)])
 
     async def stream(self, truth: Truth, guard: Guard, most: int | None = None) -> str:
-        said = ""
+        text = ""
         async with agent_of(truth, guard).run_stream("Where?") as result:
             async for word in result.stream_text(delta=True, debounce_by=None):
-                said += word
+                text += word
                 if most is not None:
                     await result.cancel()
                     break
-        return said
+        return text
 
     async def client(self, kind: str, url: str, guard: Guard) -> None:
         model = {"chat": OpenAIChatModel, "responses": OpenAIResponsesModel}[kind]

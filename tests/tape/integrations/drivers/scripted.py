@@ -1,7 +1,7 @@
 """The truth that adapters are held against: what scripted models and tools did, counted by themselves.
 
 Nothing here asks a guard. A model call costs a millionth of a dollar for each token of prompt and completion, also
-where it fails or does not report its usage; a tool call costs what :data:`PRICES` says from its first moment.
+where it fails or does not report its usage; a tool call costs its price in :data:`PRICES` from its first moment.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Turn:
     """What a scripted model does when it is called.
 
     Attributes:
-        text: What it says.
+        text: Its answer.
         calls: Tools that it calls, with arguments.
         prompt: Tokens of the prompt that it counts.
         completion: Tokens that it would like to write; no more than the limit of the call.

@@ -104,7 +104,7 @@ class ScriptedApi(ApiModel):
 
 
 def tools_of(truth: Truth, *, counts: bool = False) -> list[Tool]:
-    """Scripted tools; ``deep`` says that it answers by a number if it ``counts``."""
+    """Scripted tools; ``deep`` declares that it answers by a number if it ``counts``."""
     tools = {name: tool(one) for name, one in functions_of(truth).items()}
     if counts:
         tools["deep"].output_type = "integer"
@@ -122,12 +122,12 @@ def agent_of(
 
 
 def _played(agent: Any) -> Played:
-    said, told = str(agent.run("go")), []
+    text, answers = str(agent.run("go")), []
     for step in agent.memory.steps[1:]:
-        told.append(str(step.error or step.observations))
+        answers.append(str(step.error or step.observations))
         if isinstance(step.error, AgentGenerationError):
             raise step.error
-    return Played(said, told)
+    return Played(text, answers)
 
 
 async def _write_code(chance: Random, truth: Truth, guard: Guard) -> None:
