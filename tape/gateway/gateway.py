@@ -195,7 +195,7 @@ class Gateway:
             "cap_needed": error.used + error.requested,
             "in_flight": reserved,
         }
-        fields = {name: amount(error.kind, count) for name, count in counts.items()}
+        fields: dict[str, Any] = {name: amount(error.kind, count) for name, count in counts.items()}
         fields |= {"tool": tool.name, "resource": error.kind, "scope": error.ledger, "worst_case": amounts(worst)}
         return refused("budget_exceeded", message, **fields, would_fit=fitting)
 

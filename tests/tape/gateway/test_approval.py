@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 import re
 from collections.abc import AsyncIterator
@@ -82,12 +83,7 @@ async def test_what_the_user_allows_is_called(tmp_path: Path, mode: str) -> None
     ]
 
 
-def _nested(value: Any, times: int) -> Any:
-    for _ in range(times):
-        value = [value, 0]
-    return value
-
-
+NESTED: Any = functools.reduce(lambda value, _: [value, 0], range(40), "x" * 3000)
 LONG = {"a": "x" * 700, "path": "/ IMPORTANT", "options": {"recursive": True, "note": "At most: usd 0."}}
 
 
@@ -131,7 +127,7 @@ async def test_the_last_page_has_no_next_one(tmp_path: Path, mode: str) -> None:
     [
         ({f"k{n}": "v" * 20 for n in range(200)}, "at most 100"),
         ({"n" * 300: 1}, "a name has 300 characters"),
-        ({"n" * 180: _nested("x" * 3000, 40)}, "a name has"),
+        ({"n" * 180: NESTED}, "a name has"),
     ],
 )
 async def test_what_cannot_be_shown_is_refused_without_asking(

@@ -256,3 +256,15 @@ async def test_a_downstream_server_over_http(tmp_path: Path, monkeypatch: pytest
             await running(outer).__aenter__()
     hostile.require_gone()
     assert token not in outer.with_suffix(".journal.jsonl").read_text()
+
+
+@pytest.mark.parametrize("reply", [b"[" * 100_000, b"9" * 5000, b"\xff", b"{}", b'{"result": []}', b'{"result": 1}'])
+async def test_an_initialisation_that_no_parser_survives_is_handed_on(reply: bytes) -> None:
+    from tape.gateway.http_channel import HttpChannel
+
+    channel = HttpChannel("http://127.0.0.1:1/", {})
+    try:
+        assert not await channel._take(reply, {"id": 1, "method": "initialize"})
+        assert await anext(channel.lines()) == reply
+    finally:
+        await channel.stop()
