@@ -1,7 +1,6 @@
 """Chat templates: systems that are refused or dropped, thoughts, errors; and how local tokenizers and ends behave."""
 
 import asyncio
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -34,37 +33,33 @@ def template(source: str) -> ChatTemplate:
     return ChatTemplate(jinja_render(source, {"bos_token": "<s>"}), "a-model")
 
 
-@pytest.mark.parametrize("source", [REFUSES, DROPS])
-def test_a_template_without_a_system_has_it_in_the_users_turn(source: str) -> None:
-    assert template(source).text(ASKED) == "[user] Be terse.\n\nWhere?\n"
+EXAMPLE = (ASKED[0], Message("user", "A?"), Message("assistant", "B."), ASKED[1])
+BEGINS = TURNS + "{% if add_generation_prompt %}[assistant] <think>\n{% endif %}"
+NO_THOUGHT = "[system] Be terse.\n[user] Where?\n[assistant] <think>\n\n</think>\n\n"
 
 
-def test_only_the_first_of_the_users_turns_changes() -> None:
-    example = (ASKED[0], Message("user", "A?"), Message("assistant", "B."), ASKED[1])
-    assert template(REFUSES).text(example) == "[user] Be terse.\n\nA?\n[assistant] B.\n[user] Where?\n"
+@pytest.mark.parametrize(
+    ("source", "messages", "text"),
+    [
+        (REFUSES, ASKED, "[user] Be terse.\n\nWhere?\n"),
+        (DROPS, ASKED, "[user] Be terse.\n\nWhere?\n"),
+        (REFUSES, EXAMPLE, "[user] Be terse.\n\nA?\n[assistant] B.\n[user] Where?\n"),  # in the first turn alone
+        (THINKS, ASKED, NO_THOUGHT),
+        (BEGINS, ASKED, NO_THOUGHT),
+    ],
+)
+def test_systems_are_kept_and_thoughts_switched_off(source: str, messages: tuple[Message, ...], text: str) -> None:
+    assert template(source).text(messages) == text
 
 
-def test_thinking_is_switched_off() -> None:
-    assert template(THINKS).text(ASKED).endswith("[assistant] <think>\n\n</think>\n\n")
-
-
-def test_a_thought_that_the_template_begins_is_closed() -> None:
-    text = template(TURNS + "{% if add_generation_prompt %}[assistant] <think>\n{% endif %}").text(ASKED)
-    assert text.endswith("[assistant] <think>\n\n</think>\n\n")
-
-
-def test_a_template_that_fails_on_a_question_is_refused_at_the_start() -> None:
+def test_a_template_that_fails_is_refused_at_the_start_or_names_the_turns() -> None:
     with pytest.raises(ModelError, match=r"the chat template of a-model fails on turns of user: no\b.*chat_template"):
         template("{{ raise_exception('no') }}")
     with pytest.raises(ModelError, match="cannot be read"):
         template("{% if %}")
-
-
-def test_a_template_that_fails_later_says_on_which_turns() -> None:
     strict = "{% if messages|length > 1 %}{{ raise_exception('one turn only') }}{% endif %}" + TURNS
-    talk = (Message("user", "A?"), Message("assistant", "B."))
     with pytest.raises(ModelError, match="fails on turns of user, assistant: one turn only"):
-        template(strict).text(talk)
+        template(strict).text((Message("user", "A?"), Message("assistant", "B.")))
 
 
 def test_our_rendering_is_that_of_transformers() -> None:
@@ -149,8 +144,7 @@ def test_the_ends_of_the_generation_configuration_count() -> None:
     tokenizer = llama2_tokenizer("first")
     everything = list(range(3, len(tokenizer)))
     [answer] = asyncio.run(lm(tokenizer, eos_token_id=[2, *everything]).generate([Request("go", 5)]))
-    assert answer.finish == ("stop",)
-    assert answer.texts == ("",)
+    assert (answer.finish, answer.texts) == (("stop",), ("",))
     [answer] = asyncio.run(lm(tokenizer, eos_token_id=2).generate([Request("go", 5)]))
     assert answer.finish == ("length",)
 
@@ -174,9 +168,10 @@ def test_a_model_without_a_system_role_answers_messages() -> None:
         ("<|e<|end|>nd|>", "<|e< |end|>nd|>"),
         ("</s></s>", "< /s>< /s>"),
         ("a < b", "a < b"),
+        ("a\ud800b", "a?b"),
     ],
 )
-def test_what_a_message_says_cannot_end_it(said: str, shown: str) -> None:
+def test_the_text_of_a_message_cannot_end_it(said: str, shown: str) -> None:
     found = ChatTemplate(jinja_render(TURNS, {}), "a-model", ["<|end|>", "<|start|>", "</s>", "<", "  ", ""])
     assert found.text((Message("user", said),)) == f"[user] {shown}\n"
 
@@ -187,10 +182,6 @@ def test_added_tokens_that_are_no_words_may_open_a_turn_though_they_are_not_spec
     assert not {"thing", "New York"} & {*control_texts(added)}
 
 
-def test_half_a_surrogate_pair_is_shown_as_a_question_mark() -> None:
-    assert template(TURNS).text((Message("user", "a\ud800b"),)) == "[user] a?b\n"
-
-
 @settings(deadline=None)
 @given(st.text("<|>/ae ", max_size=30))
 def test_no_control_token_is_left_in_a_message(said: str) -> None:
@@ -198,17 +189,6 @@ def test_no_control_token_is_left_in_a_message(said: str) -> None:
     text = ChatTemplate(jinja_render(TURNS, {}), "a-model", control).text((Message("user", said),))
     assert not [token for token in control if token in text]
     assert text.replace(" ", "") == f"[user]{said}\n".replace(" ", "")
-
-
-def test_switches_reach_the_template() -> None:
-    seen: list[Mapping[str, Any]] = []
-
-    def render(turns: list[Turn], switches: Mapping[str, Any]) -> str:
-        seen.append(switches)
-        return "".join(turn["content"] for turn in turns)
-
-    ChatTemplate(render, "a-model").text(ASKED)
-    assert all(switches["enable_thinking"] is False for switches in seen)
 
 
 @pytest.mark.parametrize("chat", [REFUSES, None])

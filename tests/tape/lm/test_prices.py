@@ -40,52 +40,54 @@ def test_the_shipped_tables_are_dated_and_name_their_models_in_full() -> None:
     assert shipped.prices["openai:gpt-4o-mini"] == Price(Decimal("0.15e-6"), Decimal("0.60e-6"))
 
 
-def test_a_price_is_the_users_own_else_the_models_else_the_shipped_one(tmp_path: Path) -> None:
-    own = PriceTable.load(table(tmp_path, **{"scripted:x": {"prompt": "1", "completion": 2.5}}))
-    assert own.dates == {"scripted:x": date(2026, 1, 31)}
-    expected = Price(Decimal("1e-6"), Decimal("2.5e-6"))
-    for model in (ScriptedLM([""]), ScriptedLM([""], price=None)):
-        assert priced(model, "scripted:x", own).price == expected
-    assert priced(ScriptedLM([""]), "scripted:other", own).price == FREE
-    assert priced(ScriptedLM([""], price=None), "scripted:other", own).price is None
-    assert (
-        priced(ScriptedLM([""], price=None), "openai:gpt-4o", own).price == PriceTable.shipped().prices["openai:gpt-4o"]
-    )
-    assert priced(ScriptedLM([""], price=None), "openai:gpt-4o@http://127.0.0.1:1/v1").price is None, "another endpoint"
-    limited = priced(ScriptedLM([""], price=None), "openai:gpt-4o#concurrency=2")
-    assert limited.price == PriceTable.shipped().prices["openai:gpt-4o"], "options change no price"
-
-
-def test_an_endpoint_named_by_the_environment_has_no_listed_price(
+def test_a_price_is_the_users_own_else_the_models_else_the_shipped_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
-    model = ScriptedLM([""], price=None)
-    assert priced(model, "openai:gpt-4o").price is None
-    own = PriceTable.load(table(tmp_path, **{"openai:gpt-4o@http://127.0.0.1:1/v1": {"prompt": 1, "completion": 2}}))
-    assert priced(model, "openai:gpt-4o#retries=0", own).price is not None
+    url = "http://127.0.0.1:1/v1"
+    mine = {"prompt": "1", "completion": 2.5}
+    own = PriceTable.load(table(tmp_path, **{"scripted:x": mine, f"openai:gpt-4o@{url}": mine}))
+    assert own.dates["scripted:x"] == date(2026, 1, 31)
+    expected, shipped = Price(Decimal("1e-6"), Decimal("2.5e-6")), PriceTable.shipped().prices["openai:gpt-4o"]
+    free, unknown = ScriptedLM([""]), ScriptedLM([""], price=None)
+    assert priced(free, "scripted:x", own).price == priced(unknown, "scripted:x", own).price == expected
+    assert priced(free, "scripted:other", own).price == FREE
+    assert priced(unknown, "scripted:other", own).price is None
+    assert priced(unknown, "openai:gpt-4o", own).price == shipped
+    assert priced(unknown, "openai:gpt-4o#concurrency=2").price == shipped, "options change no price"
+    assert priced(unknown, f"openai:gpt-4o@{url}").price is None, "another endpoint"
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    assert priced(unknown, "openai:gpt-4o").price is None
+    assert priced(unknown, "openai:gpt-4o#retries=0", own).price == expected
+
+
+def priced_at(prompt: object, per: object = 1_000_000) -> dict[str, object]:
+    return {
+        "schema": 1,
+        "date": "2026-01-31",
+        "per_tokens": per,
+        "models": {"a:b": {"prompt": prompt, "completion": 1}},
+    }
+
+
+NO_PRICES = ["1e999999", "9" * 400, "nan", "-1", -1, "", True, 1e300, "0x1", None, [], "1_0"]
+NO_NUMBERS = [0, -1, 1.5, "1", 10**13, 10**300, True]
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("record", "says"),
     [
-        ("no json", "not a price file"),
-        ('{"schema": 2}', "schema 2 is not 1"),
-        ('{"schema": 1, "date": "soon", "per_tokens": 1, "models": {}}', "soon"),
-        ('{"schema": 1, "date": "2026-01-31", "per_tokens": 0, "models": {}}', "per_tokens"),
-        (
-            '{"schema": 1, "date": "2026-01-31", "per_tokens": 1, "models": {"a:b": {"prompt": 1}}}',
-            "models.a:b.completion",
-        ),
-        (
-            '{"schema": 1, "date": "2026-01-31", "per_tokens": 1, "models": {"a:b": {"prompt": -1, "completion": 0}}}',
-            "a number >= 0",
-        ),
+        ([], "not a price file"),
+        ({"schema": 2}, "schema 2 is not 1"),
+        ({**priced_at(1), "date": "soon"}, "soon"),
+        ({**priced_at(1), "models": {"a:b": {"prompt": 1}}}, r"models\.a:b\.completion"),
+        *((priced_at(amount), r"field models\.a:b\.prompt") for amount in NO_PRICES),
+        *((priced_at(1, per), "field per_tokens") for per in NO_NUMBERS),
     ],
+    ids=range(4 + len(NO_PRICES) + len(NO_NUMBERS)),
 )
-def test_malformed_tables_say_what_is_wrong(tmp_path: Path, text: str, says: str) -> None:
-    (tmp_path / "p.json").write_text(text)
-    with pytest.raises(ConfigError, match=f"p.json.*{says}"):
+def test_malformed_tables_name_the_file_and_the_field(tmp_path: Path, record: object, says: str) -> None:
+    (tmp_path / "p.json").write_text(json.dumps(record))
+    with pytest.raises(ConfigError, match=rf"p\.json.*{says}"):
         PriceTable.load(tmp_path / "p.json")
 
 

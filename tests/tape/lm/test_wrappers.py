@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,67 +41,55 @@ async def talk(batch: EpisodeBatch, index: int, turns: int, delays: int) -> list
             await asyncio.sleep(0)  # let the others run: the batch must not depend on it
         [completion] = await member.generate([Request(f"{index}.{turn}", 9)])
         heard.append(completion.texts[0])
-    await batch.leave()
     return heard
 
 
 @pytest.mark.parametrize("delays", [(0, 0, 0), (0, 3, 7), (9, 1, 0)])
 def test_batches_do_not_depend_on_timing(delays: tuple[int, int, int]) -> None:
-    async def go() -> tuple[list[list[str]], list[list[str]]]:
-        model = Recording()
-        batch = EpisodeBatch(model, 3)
-        turns = (1, 3, 2)
-        heard = await asyncio.gather(*(talk(batch, i, turns[i], delays[i]) for i in range(3)))
-        return model.batches, list(heard)
+    async def episode(batch: EpisodeBatch, index: int, turns: int) -> list[str]:
+        heard = await talk(batch, index, turns, delays[index])
+        await batch.leave()
+        return heard
 
-    batches, heard = asyncio.run(go())
-    assert batches == [["0.0", "1.0", "2.0"], ["1.1", "2.1"], ["1.2"]]
+    async def go() -> list[list[str]]:
+        batch = EpisodeBatch(model, 3)
+        return await asyncio.gather(*(episode(batch, i, turns) for i, turns in enumerate((1, 3, 2))))
+
+    model = Recording()
+    heard = asyncio.run(go())
+    assert model.batches == [["0.0", "1.0", "2.0"], ["1.1", "2.1"], ["1.2"]]
     assert heard == [[f"answer to {i}.{t}" for t in range(n)] for i, n in enumerate((1, 3, 2))]
 
 
-def test_one_bad_request_does_not_fail_its_neighbours() -> None:
+async def together(model: ScriptedLM, turns: int = 1) -> list[Any]:
+    """What three episodes hear or raise."""
+    batch = EpisodeBatch(model, 3)
+
+    async def episode(index: int) -> list[str]:
+        try:
+            return await talk(batch, index, turns, 0)
+        finally:
+            await batch.leave()
+
+    return list(await asyncio.gather(*(episode(i) for i in range(3)), return_exceptions=True))
+
+
+@pytest.mark.parametrize(("price", "tries"), [(FREE, 4), (Price(Decimal("1e-6"), Decimal("1e-6")), 1)])
+def test_one_bad_request_fails_its_neighbours_only_where_they_would_be_paid_twice(price: Price, tries: int) -> None:
+    calls: list[int] = []
+
     class Picky(Recording):
         async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+            calls.append(len(requests))
             if any(r.prompt == "1.0" for r in requests):
                 raise ModelError("cannot read 1.0")
             return await super().generate(requests)
 
-    async def go() -> list[object]:
-        batch = EpisodeBatch(Picky(), 3)
-
-        async def episode(index: int) -> list[str]:
-            try:
-                return await talk(batch, index, 1, 0)
-            except ModelError:
-                await batch.leave()
-                raise
-
-        return list(await asyncio.gather(*(episode(i) for i in range(3)), return_exceptions=True))
-
-    first, bad, last = asyncio.run(go())
-    assert (first, last) == (["answer to 0.0"], ["answer to 2.0"])
-    assert isinstance(bad, ModelError)
-
-
-def test_a_failed_batch_of_a_metered_model_is_not_paid_twice() -> None:
-    calls = 0
-
-    class Down(Recording):
-        def __init__(self) -> None:
-            super().__init__()
-            self.price = Price(Decimal("1e-6"), Decimal("1e-6"))
-
-        async def generate(self, requests: Sequence[Request]) -> list[Completion]:
-            nonlocal calls
-            calls += 1
-            raise ModelError("down")
-
-    async def go() -> list[BaseException | list[str]]:
-        batch = EpisodeBatch(Down(), 2)
-        return await asyncio.gather(*(talk(batch, i, 1, 0) for i in range(2)), return_exceptions=True)
-
-    assert all(isinstance(outcome, ModelError) for outcome in asyncio.run(go()))
-    assert calls == 1
+    model = Picky()
+    model.price = price
+    heard = asyncio.run(together(model))
+    assert len(calls) == tries
+    assert [isinstance(one, ModelError) for one in heard] == [price != FREE, True, price != FREE]
 
 
 def test_a_cancelled_batch_ends_quietly_and_calls_the_model_no_more() -> None:
@@ -110,26 +100,10 @@ def test_a_cancelled_batch_ends_quietly_and_calls_the_model_no_more() -> None:
                     task.cancel()
             return await super().generate(requests)
 
-    async def go() -> tuple[list[list[str]], list[object]]:
-        model = Interrupted()
-        batch = EpisodeBatch(model, 3)
-
-        async def episode(index: int) -> None:
-            try:
-                await talk(batch, index, 5, 0)
-            finally:
-                await batch.leave()
-
-        tasks = [asyncio.create_task(episode(i)) for i in range(3)]
-        try:
-            await asyncio.wait(tasks)
-        except asyncio.CancelledError:
-            await asyncio.wait(tasks)
-        return model.batches, [task.cancelled() or task.exception() for task in tasks]
-
-    batches, ended = asyncio.run(go())
-    assert len(batches) == 2
-    assert ended == [True, True, True]
+    model = Interrupted()
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(together(model, 5))
+    assert len(model.batches) == 2
 
 
 def test_the_cache_answers_equal_requests_and_no_others(tmp_path: Path) -> None:
@@ -153,9 +127,11 @@ def test_a_cached_answer_counts_against_budgets_and_costs_nothing(tmp_path: Path
     price = Price(Decimal("1e-6"), Decimal("2e-6"))
     requests = [Request("one two", 9), Request("three", 9, Choice(("yes", "no")))]
 
+    run = Ledger(Budget({"calls": 3}), name="run")
+
     def pay(path: Path) -> Ledger:
         model = CachedLM(ScriptedLM(["yes"], price=price), path)
-        ledger = Ledger(Budget.of(tokens=100, usd="0.01", calls=9))
+        ledger = Ledger(Budget.of(tokens=100, usd="0.01", calls=9), payer=run)
         lm = AccountedLM(model, ledger)
         asyncio.run(lm.generate(requests[:1]))
         asyncio.run(lm.score_options(requests[1:]))
@@ -166,18 +142,8 @@ def test_a_cached_answer_counts_against_budgets_and_costs_nothing(tmp_path: Path
     first, second = pay(tmp_path / "cache"), pay(tmp_path / "cache")
     assert first.used == second.used == first.paid == Resources({"calls": 2, "tokens": 5, "usd": 7})
     assert second.paid == Resources()
+    assert run.used["calls"] == 2, "a run pays only what the cache does not answer"
     assert first.remaining("tokens") == second.remaining("tokens") == 95
-
-
-def test_a_run_pays_only_what_a_cache_does_not_answer(tmp_path: Path) -> None:
-    run = Ledger(Budget({"calls": 2}), name="run")
-    for _ in range(5):
-        model = CachedLM(ScriptedLM(["yes"]), tmp_path / "cache")
-        episode = Ledger(Budget({"calls": 1}), payer=run)
-        asyncio.run(AccountedLM(model, episode).generate([Request("one two", 9)]))
-        model.close()
-        assert episode.used["calls"] == 1
-    assert run.used["calls"] == 1
 
 
 def test_one_request_that_uses_too_much_is_not_excused_by_its_batch(caplog: pytest.LogCaptureFixture) -> None:
@@ -201,20 +167,6 @@ def test_a_file_that_is_no_cache_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"notes\.txt"):
         CachedLM(tiny_lm(), path)
     assert path.read_text().startswith("these are my notes")
-
-
-def test_calls_are_refused_before_they_are_made() -> None:
-    model = ScriptedLM(["one two three"])
-    request = Request("four words of prompt", 5)
-    need = worst_case(model, request)["tokens"]
-    assert need == 9
-    paid = AccountedLM(model, Ledger(Budget({"tokens": need})))
-    asyncio.run(paid.generate([request]))
-    assert paid.calls.total() == 1
-    assert paid.prompts.total() + paid.completions.total() == 7
-    with pytest.raises(BudgetExceededError, match="tokens"):
-        asyncio.run(paid.generate([request]))
-    assert len(model.requests) == 1
 
 
 @pytest.mark.parametrize(("price", "left"), [(FREE, 50), (Price(Decimal("1e-6"), Decimal("1e-6")), 44)])
@@ -241,11 +193,18 @@ def test_scoring_options_of_several_tokens_keeps_the_cap() -> None:
         asyncio.run(AccountedLM(tiny_lm(), Ledger(Budget({"tokens": need - 1}))).score_options([request]))
 
 
-def test_the_larger_of_reported_and_counted_usage_is_settled() -> None:
+def test_calls_are_refused_before_they_are_made_and_cost_the_larger_of_reported_and_counted_usage() -> None:
     class Modest(ScriptedLM):
         async def generate(self, requests: Sequence[Request]) -> list[Completion]:
-            return [Completion(("a",), ("stop",), (0.0,), Usage(0, 1)) for _ in requests]
+            return [replace(answer, usage=Usage(0, 1)) for answer in await super().generate(requests)]
 
-    ledger = Ledger(Budget({"tokens": 50}))
-    asyncio.run(AccountedLM(Modest([""]), ledger).generate([Request("three word prompt", 5)]))
-    assert ledger.used["tokens"] == 4
+    model, request = Modest(["one two three"]), Request("four words of prompt", 5)
+    need = worst_case(model, request)["tokens"]
+    assert need == 9
+    paid = AccountedLM(model, Ledger(Budget({"tokens": need})))
+    asyncio.run(paid.generate([request]))
+    assert paid.calls.total() == 1
+    assert paid.prompts.total() + paid.completions.total() == 5
+    with pytest.raises(BudgetExceededError, match="tokens"):
+        asyncio.run(paid.generate([request]))
+    assert len(model.requests) == 1
