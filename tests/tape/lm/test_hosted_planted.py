@@ -3,7 +3,6 @@
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -59,26 +58,18 @@ def planted(number: int, _: bytes) -> Raw:
     return [http(json.dumps({**done, "choices": [choice]}).encode(), **headers)]
 
 
-def strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, held in value.items():
-            yield key
-            yield from strings(held)
-    elif isinstance(value, list):
-        for held in value:
-            yield from strings(held)
-
-
 def texts_on_disk(folder: Path) -> set[str]:
-    """Whatever can be read there, files as a whole and what stands in them."""
+    """Whatever can be read there: names of files, and all texts, keys and lines in them."""
     found: set[str] = set()
-    for path in folder.rglob("*"):
-        if not path.is_file():
-            continue
-        found.add(path.name)
+
+    def note(value: Any) -> Any:
+        found.update(map(str, value if isinstance(value, dict) else [value]))
+        if isinstance(value, dict | list):
+            [note(held) for held in (value.values() if isinstance(value, dict) else value)]
+
+    for path in (path for path in folder.rglob("*") if path.is_file()):
         raw = path.read_bytes()
+        found.add(path.name)
         if raw.startswith(b"SQLite"):
             with sqlite3.connect(path) as db:
                 lines = [bytes(row[0]).decode() for row in db.execute("SELECT value FROM completions")]
@@ -88,8 +79,9 @@ def texts_on_disk(folder: Path) -> set[str]:
         else:
             found.update(raw.decode("utf-8", "replace").splitlines())
             continue
-        found.update(string for line in lines for string in strings(json.loads(line)))
         assert KEY.encode() not in raw, path
+        for line in lines:
+            note(json.loads(line))
     return found
 
 
