@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,10 +33,11 @@ def logits_after(tokens: tuple[int, ...], of: int = 7) -> torch.Tensor:
     return torch.tensor(np.random.default_rng(derive(of, *tokens)).normal(size=WORDS), dtype=torch.float32)
 
 
-def searched(request: Request, of: int = 7) -> Search:
-    search = Search([9], request, None, EOS, window=100)
+def searched(request: Request, of: int = 7, adjoin: Any = None, *, endless: bool = False) -> Search:
+    search = Search([9], request, None, EOS, 100, *([adjoin] if adjoin else []))
     while live := search.live:
-        search.grow(torch.stack([logits_after(tuple(beam.tokens), of) for beam in live]))
+        logits = torch.stack([logits_after(tuple(beam.tokens), of) for beam in live])
+        search.grow(logits.index_fill(1, torch.tensor([EOS]), -math.inf) if endless else logits)
     return search
 
 
@@ -92,10 +94,8 @@ def test_samples_are_distinct_in_order_paid_for_and_extend_shorter_lists(
     assert values == sorted(values, reverse=True)
     for beam in search.beams:
         tokens = [*beam.tokens, *([EOS] if beam.finish == "stop" else [])]
-        told = [
-            torch.log_softmax(logits_after(tuple(tokens[:i]), of).double(), -1)[t].item() for i, t in enumerate(tokens)
-        ]
-        assert beam.logprob == pytest.approx(sum(told))
+        before = [logits_after(tuple(tokens[:i]), of).double().log_softmax(-1) for i in range(len(tokens))]
+        assert beam.logprob == pytest.approx(sum(logs[t].item() for logs, t in zip(before, tokens, strict=True)))
     assert names(searched(request, of)) == found
     assert names(searched(replace(request, n=max(1, n - 1)), of)) == found[: max(1, n - 1)]
 
@@ -140,7 +140,7 @@ def test_neither_other_requests_nor_more_samples_change_them() -> None:
     assert ask(replace(usual(), n=3))[0].texts == alone.texts[:3]
 
 
-def test_where_there_are_too_few_they_are_gone_through_again() -> None:
+def test_where_there_are_too_few_they_repeat() -> None:
     [found] = ask(Request(PROMPT, 3, Choice((" U", " D")), n=5, temperature=1.0, distinct=True))
     assert set(found.texts) == {" U", " D"}
     assert found.texts == (*found.texts[:2], *found.texts[:2], found.texts[0])
@@ -162,13 +162,7 @@ def test_they_fit_what_is_set_aside_for_independent_ones() -> None:
 
 def test_pairs_that_may_not_adjoin_are_left_out_unless_nothing_else_is_left() -> None:
     request = Request("", max_tokens=2, n=20, temperature=1.0)
-    search = Search([9], request, None, EOS, 100, lambda first, second: (first, second) != (1, 2))
-    while live := search.live:
-        search.grow(torch.stack([logits_after(tuple(beam.tokens)) for beam in live]))
     every = {name for name, _ in every_sequence(2, 1.0)}
-    assert set(names(search)) == every - {"(1, 2)"}
-    none = Search([9], replace(request, n=3), None, EOS, 100, lambda first, second: False)
-    while live := none.live:
-        no_end = [logits_after(tuple(beam.tokens)).index_fill(0, torch.tensor([EOS]), -math.inf) for beam in live]
-        none.grow(torch.stack(no_end))
+    assert set(names(searched(request, adjoin=lambda *pair: pair != (1, 2)))) == every - {"(1, 2)"}
+    none = searched(replace(request, n=3), adjoin=lambda *pair: False, endless=True)
     assert all(len(beam.tokens) == 2 for beam in none.beams)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -110,19 +109,18 @@ def asks(*requests: Request, turns: int = 0) -> Episode:
 
 
 def test_what_an_episode_asks_next_joins_before_another_is_answered(seen: Seen) -> None:
-    told: list[int] = []
+    answered: list[int] = []
 
-    async def long(member: BatchMember) -> None:
-        await member.generate([moves(30)])
-        told.append(30)
+    def counts(*lengths: int) -> Episode:
+        async def episode(member: BatchMember) -> None:
+            for seed, length in enumerate(lengths):
+                await member.generate([moves(length, seed)])
+                answered.append(length)
 
-    async def short(member: BatchMember) -> None:
-        for k in range(4):
-            await member.generate([moves(4, k)])
-            told.append(4)
+        return episode
 
-    seen.play(long, short)
-    assert told == [4, 4, 4, 4, 30]
+    seen.play(counts(30), counts(4, 4, 4, 4))
+    assert answered == [4, 4, 4, 4, 30]
     assert len(seen.passes) == 30
     assert [len(one) for one in seen.passes] == [2] * 4 * 4 + [1] * 14
 
@@ -185,42 +183,34 @@ def test_a_cancelled_episode_leaves_nothing_under_way(seen: Seen) -> None:
 
 
 def test_nothing_is_computed_when_all_are_cancelled(seen: Seen) -> None:
-    def cancel(feeds: Sequence[Feed]) -> None:
-        for task in seen.tasks:
-            task.cancel()
-
-    seen.before = cancel
+    seen.before = lambda _: [task.cancel() for task in seen.tasks]
     assert all(isinstance(one, asyncio.CancelledError) for one in seen.play(asks(moves(9)), asks(moves(30))))
     assert len(seen.passes) == 1
     assert seen.under_way() == [[]]
 
 
 def test_an_episode_that_waits_for_a_tool_is_waited_for_until_it_ends(seen: Seen) -> None:
-    waits, halted = asyncio.Event(), []
+    waits, ends, halted = asyncio.Event(), asyncio.Event(), []
 
     async def hangs(member: BatchMember) -> None:
         await member.generate([moves(2)])
         waits.set()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(None) as deadline:
-                deadlines.append(deadline)
-                await asyncio.Event().wait()
+        await ends.wait()
 
-    async def watches(member: BatchMember) -> None:
+    async def watches() -> None:
         await waits.wait()
         before = len(seen.passes)
         for _ in range(50):
             await asyncio.sleep(0)
         halted.append(len(seen.passes) == before)
-        deadlines[0].reschedule(0)
+        ends.set()
 
     async def both(member: BatchMember) -> list[Completion]:
-        watching = asyncio.create_task(watches(member))
+        watching = asyncio.create_task(watches())
         found = await member.generate([moves(8)])
         await watching
         return found
 
-    deadlines: list[asyncio.Timeout] = []
     _, [answer] = seen.play(hangs, both)
     assert halted == [True]
     assert len(answer.texts[0].split()) == 8
@@ -236,31 +226,26 @@ def test_a_request_that_cannot_be_read_fails_its_own_episode(seen: Seen) -> None
 
 def test_a_pass_that_fails_fails_only_those_with_whom_it_fails(seen: Seen) -> None:
     requests = [moves(6, 1, n=2), moves(6, 2, prompt=START + " U"), moves(6, 3, n=2, distinct=True)]
-    alone = [seen.play(asks(request))[0] for request in requests]
+    alone = [seen.play(asks(request))[0][0].texts for request in requests]
     longest = len(tiny_lm()._encode(requests[1])) + 3
 
-    def no_room(feeds: Sequence[Feed]) -> None:
+    def no_memory(feeds: Sequence[Feed]) -> None:
         if any(feed.places[-1] >= longest and len(feed.tokens) == 1 for feed in feeds):
             raise RuntimeError("out of memory")
 
-    seen.after = no_room
-    first, bad, last = seen.play(*(asks(request) for request in requests))
+    seen.after = no_memory
+    first, bad, last = seen.play(*map(asks, requests))
     assert isinstance(bad, ModelError)
     assert "out of memory" in str(bad)
-    assert [first[0].texts, last[0].texts] == [alone[0][0].texts, alone[2][0].texts]
+    assert [first[0].texts, last[0].texts] == [alone[0], alone[2]]
     assert seen.under_way() == [[]]
 
-
-def test_too_much_for_one_pass_is_read_in_several(seen: Seen) -> None:
-    requests = [moves(4, k, n=2, prompt=START + " U" * k) for k in range(3)]
-    alone = [seen.play(asks(request))[0] for request in requests]
-
-    def no_room(feeds: Sequence[Feed]) -> None:
+    def too_many(feeds: Sequence[Feed]) -> None:
         if len(feeds) > 1:
             raise RuntimeError("out of memory")
 
-    seen.after = no_room
-    assert [one[0].texts for one in seen.play(*map(asks, requests))] == [one[0].texts for one in alone]
+    seen.after = too_many  # then what is too much for one pass is read in several
+    assert [one[0].texts for one in seen.play(*map(asks, requests))] == alone
 
 
 def test_what_fails_for_nobody_in_particular_reaches_all(seen: Seen, monkeypatch: pytest.MonkeyPatch) -> None:

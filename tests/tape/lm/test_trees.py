@@ -13,13 +13,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import GemmaConfig, LlamaConfig, LlamaForCausalLM, MistralConfig
+from transformers import BloomConfig, BloomForCausalLM, GemmaConfig, LlamaConfig, LlamaForCausalLM, MistralConfig
 from transformers.models.gemma import GemmaForCausalLM
 from transformers.models.mistral import MistralForCausalLM
 
 from tape.lm.base import Choice, Completion, Constraint, Forced, Regex, Request
 from tape.lm.transformers_lm import TransformersLM
-from tape.lm.transformers_trees import shape_of
+from tape.lm.transformers_trees import read_trees, shape_of
 from tape.lm.trees import BLOCK, Feed, PrefixStore, Shape, Tree
 from tests.tape.helpers import bundled_tokenizer, tiny_lm, tiny_model
 
@@ -157,15 +157,8 @@ def test_the_store_gives_back_what_was_read_and_no_more_than_fits(read: list[lis
         assert len(store.longest(prompt)) == min(room, (len(prompt) - 1) // BLOCK) or room < len(prompt) // BLOCK
 
 
-SIZES: dict[str, Any] = {
-    "vocab_size": 50,
-    "hidden_size": 16,
-    "intermediate_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 4,
-}
+SIZES: dict[str, Any] = {"vocab_size": 50, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2}
+SIZES |= {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 4}
 
 
 @pytest.mark.parametrize(
@@ -184,8 +177,6 @@ def test_logits_of_branches_are_those_of_whole_sequences(model: Any) -> None:
         usual = [net(input_ids=torch.tensor([sequence])).logits[0, -1] for sequence in sequences]
         assert shape_of(net) == Shape(2, 2, 4)
         again = [net(input_ids=torch.tensor([sequence])).logits[0, -1] for sequence in sequences]
-    from tape.lm.transformers_trees import read_trees
-
     tree = Tree(Shape(2, 2, 4), torch.device("cpu"), 3)
     read_trees(net, [Feed(tree, [1, 2, 3, 4], [0, 1, 2, 3], [3])])
     read_trees(net, [Feed(tree, [5, 6, 7], [4, 5, 6], [2])])
@@ -202,8 +193,6 @@ def test_logits_of_branches_are_those_of_whole_sequences(model: Any) -> None:
 def test_a_model_whose_attention_is_another_is_left_as_it_is() -> None:
     eager = LlamaForCausalLM(LlamaConfig(**SIZES, attn_implementation="eager")).eval()
     assert shape_of(eager) is None
-    from transformers import BloomConfig, BloomForCausalLM
-
     # It adds to attention what depends on where keys stand in a row, not in a sequence.
     bloom = BloomForCausalLM(BloomConfig(vocab_size=50, hidden_size=16, n_layer=2, n_head=2)).eval()
     assert shape_of(bloom) is None
