@@ -25,7 +25,7 @@ from tape.lm.outlines_engine import Automaton, Processor, _vocabulary, transform
 
 SEED = 17
 POOL = ("a", "b", "3", ".", "-", " ", "/", '"', "\\", "\n", "é", "ß", "٣", "中", "😀", "&", "~", "#", "_")
-"""Characters of one to four bytes; with those that one regular-expression dialect or another treats apart."""
+"""Characters of one to four bytes; with those that one kind of regular expression or another treats apart."""
 
 LENGTH = 4
 """Characters of the longest text that is judged."""
@@ -196,33 +196,16 @@ def test_a_short_token_after_a_complete_match_is_allowed() -> None:
     assert here.allowed() == bytes(200 if text in allowed else 0 for text in texts) + b"\1"
 
 
-def byte_level_tokenizer() -> Any:
-    """A tokenizer as those of large models: bytes, and what is often seen side by side."""
-    tokenizers = pytest.importorskip("tokenizers")
-    transformers = pytest.importorskip("transformers")
-    own = tokenizers.Tokenizer(tokenizers.models.BPE())
-    own.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    own.decoder = tokenizers.decoders.ByteLevel()
-    alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
-    trainer = tokenizers.trainers.BpeTrainer(
-        vocab_size=600, special_tokens=["<eos>"], initial_alphabet=alphabet, show_progress=False
-    )
-    own.train_from_iterator([Path(__file__).read_text(encoding="utf-8"), "1234.5 98.7 -3.25 " * 50], trainer)
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=own, eos_token="<eos>")
-
-
 @pytest.mark.slow
 def test_a_byte_level_tokenizer_writes_every_text_however_it_splits_it() -> None:
     from tests.tape.helpers import tiny_model
+    from tests.tape.lm.tiny_general import byte_level
 
-    tokenizer = byte_level_tokenizer()
+    tokenizer = byte_level([Path(__file__).read_text(encoding="utf-8"), "1234.5 98.7 -3.25 " * 50], vocab_size=600)
     compiler = transformers_compiler(tiny_model(), tokenizer)
     for pattern, texts in {
         DIGITS: ["3", "-3", "3.25", "-1234.5", "98.7"],
-        r'\{"thought":"[^"\\\x00-\x1f]{0,40}","action":"(?:U|D)"\}': [
-            '{"thought":"é, 中 and 😀: then up","action":"U"}',
-            '{"thought":"","action":"D"}',
-        ],
+        r'\{"thought":"[^"\\\x00-\x1f]{0,40}"\}': ['{"thought":"é, 中 and 😀: then up"}', '{"thought":""}'],
         r"\w+ ?(?:é|😀)*": ["naïve é😀", "日本語"],
     }.items():
         split = compiler._automaton(Regex(pattern))
@@ -235,14 +218,11 @@ def test_a_byte_level_tokenizer_writes_every_text_however_it_splits_it() -> None
     compiler.check(Choice(("drawer 1", "drawer 10", "Kühlschrank 😀")))
 
 
-def test_masks_end_where_the_vocabulary_does() -> None:
+def test_masks_end_where_the_vocabulary_does_and_offer_no_end_where_no_token_goes_on() -> None:
     torch = pytest.importorskip("torch")
     for outputs in (2, 3, 7):
         masked = Processor(automaton("ab?", ["a", "b"])).masked(torch.zeros((1, outputs)))
         assert masked.tolist() == [[0.0, *[float("-inf")] * (outputs - 1)]]
-
-
-def test_where_no_token_can_go_on_the_end_is_not_offered() -> None:
     here = automaton("ab|c", ["a", "c"])
     here.advance(0)
     with pytest.raises(ConstraintError, match="no token can go on"):
@@ -328,22 +308,22 @@ EXPLOSIVE = (
 
 
 @pytest.mark.parametrize("pattern", EXPLOSIVE)
-def test_an_automaton_that_explodes_is_walked_as_far_as_it_goes(pattern: str) -> None:
+def test_an_automaton_that_explodes_is_followed_as_far_as_it_goes(pattern: str) -> None:
     rng = random.Random(SEED)
     texts = ["a", "b", "ab", "ba", "aab", "c", " ", "é"]
     try:
         whole = automaton(pattern, texts)
         for _ in range(5):
-            here, said = whole.fresh(), ""
+            here, text = whole.fresh(), ""
             for _ in range(60):
                 *mask, end = here.allowed()
-                if len(said) < 12:  # re takes exponential time for some of these
-                    assert bool(end) == (re.fullmatch(pattern, said) is not None)
+                if len(text) < 12:  # re takes exponential time for some of these
+                    assert bool(end) == (re.fullmatch(pattern, text) is not None)
                 if not any(mask):
                     break
                 token = rng.choice([i for i, allowed in enumerate(mask) if allowed])
                 here.advance(token)
-                said += texts[token]
+                text += texts[token]
     except ConstraintError as error:
         if "lexer error: too many" not in str(error):
             raise
@@ -353,11 +333,11 @@ def test_a_sequence_is_not_refused_for_what_others_used_up(monkeypatch: pytest.M
     monkeypatch.setitem(outlines_engine.LIMITS, "max_lexer_states", 300)
     rng = random.Random(SEED)
     whole = automaton("(a|b)*a(a|b){25}", ["a", "b"])
-    walks = []
+    sequences = []
     for _ in range(40):
         here = whole.fresh()
         for _ in range(40):
             here.allowed()
             here.advance(rng.randrange(2))
-        walks.append(here)
-    assert any(walk._alone for walk in walks)
+        sequences.append(here)
+    assert any(here._alone for here in sequences)

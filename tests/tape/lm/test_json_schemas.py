@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field, RootModel, TypeAdapter, ValidationError, create_model
+from pydantic import BaseModel, Field, RootModel, TypeAdapter, create_model
 
 from tape.errors import ConstraintError
 from tape.lm.base import JsonSchema
@@ -70,12 +70,8 @@ def test_multiples_are_kept() -> None:
     texts = [*map(str, range(-21, 22))]
     for step in (1, 7):
         assert admits(of(Annotated[int, Field(multiple_of=step)]), *texts) == [int(text) % step == 0 for text in texts]
-    assert admits(of(Annotated[float, Field(ge=0, multiple_of=0.5)]), "0.5", "1", "0.4", "-0.5") == [
-        True,
-        True,
-        False,
-        False,
-    ]
+    halves = of(Annotated[float, Field(ge=0, multiple_of=0.5)])
+    assert admits(halves, "0.5", "1", "0.4", "-0.5") == [True, True, False, False]
 
 
 class Part(BaseModel):
@@ -92,12 +88,8 @@ class Whole(BaseModel):
     name: str = Field(pattern="[a-z]+|A")
 
 
-RIGHT = {
-    "parts": [{"minimum": 12, "share": 0.5}, {"minimum": 1, "share": None}],
-    "level": 2,
-    "word": "é😀a",
-    "name": "A",
-}
+PARTS = [{"minimum": 12, "share": 0.5}, {"minimum": 1, "share": None}]
+RIGHT = {"parts": PARTS, "level": 2, "word": "é😀a", "name": "A"}
 
 
 @pytest.mark.parametrize(
@@ -105,7 +97,7 @@ RIGHT = {
     [
         ({}, True),
         ({"parts": []}, False),
-        ({"parts": RIGHT["parts"][:1] * 3}, False),  # type: ignore[index]
+        ({"parts": PARTS[:1] * 3}, False),
         ({"parts": [{"minimum": 13, "share": 0.5}]}, False),
         ({"parts": [{"minimum": 3, "share": 1.01}]}, False),
         ({"parts": [{"minimum": 3}]}, False),
@@ -127,14 +119,10 @@ def test_bounds_hold_wherever_they_stand_in_a_schema(changed: dict[str, Any], fi
 
 def test_json_has_the_layout_that_models_have_read() -> None:
     written = json.dumps(RIGHT, ensure_ascii=False)
-    others = (
-        json.dumps(RIGHT, ensure_ascii=False, separators=(",", ":")),
-        json.dumps(RIGHT, ensure_ascii=False, indent=1),
-        json.dumps(dict(reversed(RIGHT.items())), ensure_ascii=False),
-        json.dumps(RIGHT),  # what needs no escape has none
-        written + " ",
-        written[:-1],
-    )
+    layouts: list[dict[str, Any]] = [{"separators": (",", ":")}, {"indent": 1}]
+    others = [json.dumps(RIGHT, ensure_ascii=False, **layout) for layout in layouts]
+    others += [json.dumps(dict(reversed(RIGHT.items())), ensure_ascii=False), written + " ", written[:-1]]
+    others += [json.dumps(RIGHT)]  # what needs no escape has none
     assert admits(JsonSchema(Whole), written, *others) == [True, *[False] * len(others)]
 
 
@@ -176,7 +164,7 @@ def test_patterns_mean_what_python_makes_of_them_as_a_whole(pattern: str, right:
     assert admits(constraint, *texts) == [*[True] * len(right), *[False] * len(wrong)]
 
 
-def test_what_is_not_known_of_a_schema_is_left_to_whoever_reads_the_answer() -> None:
+def test_what_masks_do_not_know_of_a_schema_is_left_to_the_reader() -> None:
     constraint = of(frozenset[int])
     assert admits(constraint, "[1, 2]", "[1, 1]", '["a"]') == [True, True, False]
 
@@ -197,5 +185,3 @@ def test_a_schema_that_cannot_be_decoded_is_refused() -> None:
 
     with pytest.raises(ConstraintError, match="look-around"):
         admits(JsonSchema(Ahead), "{}")
-    with pytest.raises(ValidationError):
-        Ahead.model_validate_json("{}")

@@ -4,6 +4,7 @@ import asyncio
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -29,12 +30,8 @@ def tokenizer_file(size: str) -> Path:
 def reference(size: str) -> tuple[LlamaForCausalLM, PreTrainedTokenizerFast]:
     """The checkpoint as transformers has it."""
     torch.set_num_threads(1)
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_file=str(tokenizer_file(size)),
-        clean_up_tokenization_spaces=False,
-        eos_token="<eos>",
-        pad_token="<pad>",
-    )
+    words: Any = {"tokenizer_file": str(tokenizer_file(size)), "eos_token": "<eos>", "pad_token": "<pad>"}
+    tokenizer = PreTrainedTokenizerFast(**words, clean_up_tokenization_spaces=False)
     folder = weights_folder() / size
     return LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True), tokenizer
 
@@ -57,9 +54,7 @@ def test_logits_are_those_of_transformers_to_the_last_bit(size: str, lengths: li
     assert ours.window == theirs.window
     ids, mask, positions = batch(lengths, model.config.vocab_size)
     for keep in (1, min(lengths)):
-        assert torch.equal(
-            ours.forward(ids, mask, positions, None, keep), theirs.forward(ids, mask, positions, None, keep)
-        )
+        assert torch.equal(*(net.forward(ids, mask, positions, None, keep) for net in (ours, theirs)))
     cache, their_cache = ours.new_cache(), DynamicCache()
     for step in range(4):
         logits = ours.forward(ids, mask, positions, cache, 1)
@@ -90,15 +85,13 @@ def test_a_prompt_in_several_pieces_gives_what_transformers_gives(size: str) -> 
 @pytest.mark.parametrize("size", FAMILIES)
 def test_the_tokenizer_is_that_of_transformers(size: str) -> None:
     _, theirs = reference(size)
-    ours = WordTokenizer(tokenizer_file(size))
+    ours, vocabulary = WordTokenizer(tokenizer_file(size)), theirs.get_vocab()
     assert ours.eos_token_id == theirs.eos_token_id == 1
-    assert ours.unk_token_id is None
-    assert theirs.unk_token_id is None
-    assert ours.texts() == {theirs.decode([token]): token for token in theirs.get_vocab().values()}
-    assert ours.texts() == {theirs.convert_tokens_to_string([text]): i for text, i in theirs.get_vocab().items()}
-    words = sorted(theirs.get_vocab())
+    assert ours.unk_token_id is theirs.unk_token_id is None
+    assert ours.texts() == {theirs.decode([token]): token for token in vocabulary.values()}
+    assert ours.texts() == {theirs.convert_tokens_to_string([text]): i for text, i in vocabulary.items()}
     for seed in range(20):
-        text = "".join(random.Random(seed).choices(words, k=12))
+        text = "".join(random.Random(seed).choices(sorted(vocabulary), k=12))
         ids = theirs.encode(text, add_special_tokens=False)
         assert ours.encode(text, add_special_tokens=False) == ids
         assert ours.decode(ids) == theirs.decode(ids)
@@ -108,7 +101,7 @@ def test_the_tokenizer_is_that_of_transformers(size: str) -> None:
     "constraint",
     [Regex(r"(?: [UDLR]){2,5}(?: solved)?"), Regex(r"(?: [^ ]+)*"), Choice((" U", " U D", " invalid", " U D L R"))],
 )
-def test_masks_are_those_of_outlines_on_every_step_of_random_walks(constraint: Constraint) -> None:
+def test_masks_are_those_of_outlines_on_every_step_of_random_texts(constraint: Constraint) -> None:
     model, tokenizer = reference("nano")
     own = WordTokenizer(tokenizer_file("nano"))
     theirs, ours = transformers_compiler(model, tokenizer), plain_compiler(own, own.texts())
