@@ -129,17 +129,6 @@ def test_their_probabilities_are_those_of_independent_samples() -> None:
     assert [ours for ours, _ in both] == pytest.approx([theirs for _, theirs in both], abs=1e-4)
 
 
-def test_neither_other_requests_nor_more_samples_change_them() -> None:
-    [alone] = ask(usual())
-    others = Request(PROMPT + " <plan> steps: 8 ->", 9, n=3, temperature=1.0, seed=8, distinct=True)
-    greedy = Request(PROMPT, 4)
-    together = ask(others, usual(), greedy, replace(usual(), seed=4))
-    assert together[1].texts == alone.texts
-    assert together[2].texts == ask(greedy)[0].texts
-    assert together[3].texts != alone.texts
-    assert ask(replace(usual(), n=3))[0].texts == alone.texts[:3]
-
-
 def test_where_there_are_too_few_they_repeat() -> None:
     [found] = ask(Request(PROMPT, 3, Choice((" U", " D")), n=5, temperature=1.0, distinct=True))
     assert set(found.texts) == {" U", " D"}

@@ -1,6 +1,7 @@
 """Checkpoints of transformers: what they lack is said at the start, and what they compute in."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -14,19 +15,32 @@ from tests.tape.lm.tiny_general import general_model
 pytestmark = pytest.mark.slow
 
 
-def test_without_a_chat_template_it_is_refused(tmp_path: Path) -> None:
-    general_model(tmp_path)
-    (tmp_path / "chat_template.jinja").unlink()
-    with pytest.raises(ModelError, match=r"has no chat template.*chat_template\.jinja"):
-        open_model(f"hf:{tmp_path}")
+def without_template(folder: Path) -> None:
+    (folder / "chat_template.jinja").unlink()
 
 
-def test_a_context_that_is_too_short_is_refused(tmp_path: Path) -> None:
-    general_model(tmp_path)
-    model = AutoModelForCausalLM.from_pretrained(tmp_path)
+def with_a_short_context(folder: Path) -> None:
+    model = AutoModelForCausalLM.from_pretrained(folder)
     model.config.max_position_embeddings = 1024
-    model.save_pretrained(tmp_path)
-    with pytest.raises(ModelError, match=r"reads at most 1024 tokens, and prompts take up to 2048; use a model"):
+    model.save_pretrained(folder)
+
+
+def without_a_context(folder: Path) -> None:
+    BloomForCausalLM(BloomConfig(vocab_size=400, hidden_size=16, n_layer=1, n_head=2)).save_pretrained(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (without_template, r"has no chat template.*chat_template\.jinja"),
+        (with_a_short_context, r"reads at most 1024 tokens, and prompts take up to 2048; use a model"),
+        (without_a_context, "put max_position_embeddings into its config"),
+    ],
+)
+def test_what_a_checkpoint_lacks_is_named_at_the_start(tmp_path: Path, change: Any, says: str) -> None:
+    general_model(tmp_path)
+    change(tmp_path)
+    with pytest.raises(ModelError, match=says):
         open_model(f"hf:{tmp_path}")
 
 
@@ -38,20 +52,9 @@ def test_another_chat_template_is_another_model(tmp_path: Path) -> None:
     assert digest_of(tmp_path) != before
 
 
-def test_a_configuration_without_a_context_is_refused(tmp_path: Path) -> None:
-    general_model(tmp_path)
-    BloomForCausalLM(BloomConfig(vocab_size=400, hidden_size=16, n_layer=1, n_head=2)).save_pretrained(tmp_path)
-    with pytest.raises(ModelError, match="put max_position_embeddings into its config"):
-        open_model(f"hf:{tmp_path}")
-
-
 @pytest.mark.parametrize(("flags", "dtype"), [((), "float32"), (("avx512_bf16",), "bfloat16")])
 def test_half_precision_where_the_processor_computes_in_it(
-    tmp_path: Path,
-    flags: tuple[str, ...],
-    dtype: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path, flags: tuple[str, ...], dtype: str, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:
     general_model(tmp_path)
     AutoModelForCausalLM.from_pretrained(tmp_path, dtype=torch.bfloat16).save_pretrained(tmp_path)

@@ -11,7 +11,7 @@ import pytest
 from tape.budget import Budget, Ledger, Resources
 from tape.errors import BudgetExceededError, ModelError
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import BatchError, Completion, EndpointError, Price, Request, Usage
+from tape.lm.base import FREE, BatchError, Completion, EndpointError, Price, Request, Usage
 from tape.lm.batching import EpisodeBatch
 from tape.lm.cache import CachedLM
 from tape.lm.scripted import ScriptedLM
@@ -94,16 +94,18 @@ def test_a_call_that_uses_too_much_is_not_excused_by_what_was_reserved_for_other
     assert ledger.reserved == Resources()
 
 
-def test_what_failed_is_booked_with_all_that_was_reserved_for_its_repeats() -> None:
+@pytest.mark.parametrize(("price", "booked"), [(PRICE, 3), (FREE, 0)], ids=["metered", "free"])
+def test_what_failed_is_booked_with_all_that_was_reserved_for_its_repeats(price: Price, booked: int) -> None:
     class Down(Stubborn):
         async def generate(self, requests: Sequence[Request]) -> list[Completion]:
             await super().generate(requests)
             raise ModelError("down")
 
-    ledger = Ledger(caps(9))
+    ledger, model = Ledger(caps(9)), Down(3)
+    model.price = price
     with pytest.raises(ModelError, match="down"):
-        asyncio.run(AccountedLM(Down(3), ledger).generate([REQUEST]))
-    assert ledger.used == cost(3)
+        asyncio.run(AccountedLM(model, ledger).generate([REQUEST]))
+    assert ledger.used == (cost(booked) if booked else Resources())
     assert ledger.reserved == Resources()
 
 

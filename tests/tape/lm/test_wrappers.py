@@ -169,18 +169,6 @@ def test_a_file_that_is_no_cache_is_refused(tmp_path: Path) -> None:
     assert path.read_text().startswith("these are my notes")
 
 
-@pytest.mark.parametrize(("price", "left"), [(FREE, 50), (Price(Decimal("1e-6"), Decimal("1e-6")), 44)])
-def test_a_failed_call_of_a_metered_model_books_all_that_was_set_aside(price: Price, left: int) -> None:
-    class Down(ScriptedLM):
-        async def generate(self, requests: Sequence[Request]) -> list[Completion]:
-            raise ModelError("down")
-
-    ledger = Ledger(Budget({"tokens": 50}))
-    with pytest.raises(ModelError):
-        asyncio.run(AccountedLM(Down([""], price=price), ledger).generate([Request("x", 5)]))
-    assert ledger.remaining("tokens") == left
-
-
 def test_scoring_options_of_several_tokens_keeps_the_cap() -> None:
     request = Request(PROMPT, 4, Choice((" U D L", " R R R", " D")))
     need = worst_case_of_scoring(tiny_lm(), request)["tokens"]
