@@ -38,18 +38,9 @@ def tiny_model() -> LlamaForCausalLM:
     """A transformer with random weights."""
     torch.set_num_threads(1)  # several test processes share the cores
     torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=len(bundled_tokenizer()),
-        hidden_size=16,
-        intermediate_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=2,
-        max_position_embeddings=256,
-        eos_token_id=1,
-        pad_token_id=0,
-        bos_token_id=None,
-    )
+    sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    special = {"eos_token_id": 1, "pad_token_id": 0, "bos_token_id": None, "max_position_embeddings": 256}
+    config = LlamaConfig(vocab_size=len(bundled_tokenizer()), num_key_value_heads=2, **sizes, **special)
     return LlamaForCausalLM(config)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -38,7 +37,7 @@ class Leaping:
 
 @pytest.fixture
 def monotonic(monkeypatch: pytest.MonkeyPatch) -> Leaping:
-    """Leaps when it is told to; loops, deadlines and approvals read it."""
+    """Leaps when a test says so; loops, deadlines and approvals read it."""
     found = Leaping()
     monkeypatch.setattr(time, "monotonic", found)
     return found
@@ -78,8 +77,7 @@ def test_a_leap_ends_calls_in_flight_at_their_worst_case(tmp_path: Path, monoton
                 assert not (await call(gateway, "echo", text="x"))["isError"]
             assert not waiting.done()  # the wall clock has moved by years
             monotonic.ahead += DAY
-            said = await waiting
-            assert said["structuredContent"]["error"] == "unanswered"
+            assert (await waiting)["structuredContent"]["error"] == "unanswered"
             assert await left(gateway) == pytest.approx(1 - 0.10 - 0.05)
             assert not (await call(gateway, "echo", text="x"))["isError"]  # and life goes on
 
@@ -96,23 +94,22 @@ def test_an_approval_is_too_late_by_the_monotonic_clock_alone(
     from tape.gateway.approval import Approvals, AskedError
     from tape.gateway.gateway import Caller
 
-    session = SimpleNamespace(
-        client_capabilities=SimpleNamespace(elicitation=SimpleNamespace(form=None, url=None)), can_send_request=False
-    )
+    capabilities = SimpleNamespace(elicitation=SimpleNamespace(form=None, url=None))
+    session = SimpleNamespace(client_capabilities=capabilities, can_send_request=False)
     context: Any = SimpleNamespace(session=session)
     tool: Any = SimpleNamespace(name="wipe", origin="s")
     approvals = Approvals(100)
 
-    async def ask(params: Any) -> str:
-        arguments: Mapping[str, Any] = {"all": True}
-        return await approvals.ask(context, params, Caller("local", ""), tool, arguments, {"usd": 1})
+    async def ask(**params: Any) -> str:
+        asked: Any = SimpleNamespace(**params)
+        return await approvals.ask(context, asked, Caller("local", ""), tool, {"all": True}, {"usd": 1})
 
     async def body() -> str:
         with pytest.raises(AskedError) as asked:
-            await ask(SimpleNamespace(request_state=None, input_responses=None))
+            await ask(request_state=None, input_responses=None)
         monotonic.ahead += leap
         answer = {"approve": ElicitResult(action="accept", content={"approve": True})}
-        return await ask(SimpleNamespace(request_state=asked.value.result.request_state, input_responses=answer))
+        return await ask(request_state=asked.value.result.request_state, input_responses=answer)
 
     assert asyncio.run(body()) == ("" if allowed else "the question was answered too late")
 
@@ -157,9 +154,8 @@ def test_a_run_with_impossible_times_can_be_exported(
 ) -> None:
     *events, last = episode()
     assert isinstance(last, FinishedEvent)
-    trace = write_trace(
-        tmp_path / "one.jsonl", [*events, FinishedEvent(result=last.result | {"wall_seconds": seconds})]
-    )
+    events.append(FinishedEvent(result=last.result | {"wall_seconds": seconds}))
+    trace = write_trace(tmp_path / "one.jsonl", events)
     os.utime(trace, (date, date))
     for one in open_run(trace).episodes():
         assert all(0 <= first <= second < 2**63 for first, second in pairwise(one.times))

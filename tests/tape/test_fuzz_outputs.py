@@ -55,20 +55,23 @@ SEED = 20
 COMPACT, CHAT = CompactFormat(SokobanDomain(ROOM)), ChatFormat(SokobanDomain(ROOM))
 STATE = ROOM.start
 
-Parser = Callable[[str], object]
+PARSERS: dict[str, Callable[[str], object]] = {}
 
-PARSERS: dict[str, Parser] = {
-    "compact plan": lambda text: COMPACT.read_plan(STATE, text),
-    "compact next": lambda text: COMPACT.read_next(STATE, text),
-    "compact act": lambda text: COMPACT.read_act(STATE, text),
-    "compact rollout": lambda text: COMPACT.read_rollout(STATE, "UD", text),
-    "compact intention": COMPACT.read_intention,
-    "chat plan": lambda text: CHAT.read_plan(STATE, text),
-    "chat next": lambda text: CHAT.read_next(STATE, text),
-    "chat act": lambda text: CHAT.read_act(STATE, text),
-    "chat rollout": lambda text: CHAT.read_rollout(STATE, "UDLR", text),
-    "chat intention": CHAT.read_intention,
-}
+
+def _add(name: str, found: PromptFormat, state: State, actions: Sequence[Action], *, unasked: bool = False) -> None:
+    """Every reader of a format that answers are asked for, or all that it has."""
+    PARSERS[f"{name} plan"] = partial(found.read_plan, state)
+    PARSERS[f"{name} act"] = partial(found.read_act, state)
+    PARSERS[f"{name} intention"] = found.read_intention
+    if unasked or found.rollout_request(state, actions) is not None:
+        PARSERS[f"{name} rollout"] = partial(found.read_rollout, state, actions)
+        PARSERS[f"{name} next"] = partial(found.read_next, state)
+    if type(found).read_project is not PromptFormat.read_project:
+        PARSERS[f"{name} project"] = partial(found.read_project, state)
+
+
+_add("compact", COMPACT, STATE, "UD", unasked=True)
+_add("chat", CHAT, STATE, "UDLR")
 
 TOOLS = tools.domain()
 TOOLS_CHAT = ChatToolFormat(TOOLS)
@@ -110,14 +113,9 @@ def _lived(prompt_format: PromptFormat, text: str) -> None:
 
 for _name in ("household", "chat"):
     _household: Any = prompts.prompt_format(HOUSEHOLD, _name)
-    PARSERS |= {
-        f"house {_name} plan": partial(_lived, _household),
-        f"house {_name} next": partial(_household.read_next, HELD),
-        f"house {_name} act": partial(_household.read_act, HELD),
-        f"house {_name} rollout": partial(_household.read_rollout, HELD, ["put apple in/on fridge 1", "open fridge 1"]),
-        f"house {_name} predict": partial(_household.read_predict, HELD, ASKED),
-        f"house {_name} intention": _household.read_intention,
-    }
+    _add(f"house {_name}", _household, HELD, ["put apple in/on fridge 1", "open fridge 1"], unasked=True)
+    PARSERS[f"house {_name} plan"] = partial(_lived, _household)
+    PARSERS[f"house {_name} predict"] = partial(_household.read_predict, HELD, ASKED)
 
 WORLD = make_courier().environment(Round(), task="Deliver at the mill.")
 TRIP = argparse.ArgumentParser()
@@ -127,18 +125,6 @@ QUESTION = hotpotqa.environment()
 FIND = recorded()["find-living-thing"]
 SCIENCE_TASK = ScienceTask(FIND["task"], FIND["variation"], "easy", "Find a living thing.")
 SCIENCE = started(SCIENCE_TASK, views(FIND["task"])[0][1])
-
-
-def _add(name: str, found: PromptFormat, state: State, actions: Sequence[Action]) -> None:
-    """Every reader of a format that answers are asked for."""
-    PARSERS[f"{name} plan"] = partial(found.read_plan, state)
-    PARSERS[f"{name} act"] = partial(found.read_act, state)
-    PARSERS[f"{name} intention"] = found.read_intention
-    if found.rollout_request(state, actions) is not None:
-        PARSERS[f"{name} rollout"] = partial(found.read_rollout, state, actions)
-        PARSERS[f"{name} next"] = partial(found.read_next, state)
-    if type(found).read_project is not PromptFormat.read_project:
-        PARSERS[f"{name} project"] = partial(found.read_project, state)
 
 
 _add("world", WORLD.prompt_format("chat"), WORLD.domain.project(WORLD.reset(0)), ['Walk(to="mill")', "Deliver()"])
@@ -155,23 +141,13 @@ PARSERS |= {
     "sdp target": SDP.target,
 }
 
-CONSTRAINTS: list[Constraint | None] = [
-    None,
-    Choice(("possible", "solved")),
-    Forced(" U"),
-    Regex(r"(?: [UDLR]){1,9}"),
-    JsonSchema(sokoban_schema.plan_model(9)),
-    JsonSchema(sokoban_schema.outcome_model(ROOM, 1, "R")),
-    JsonSchema(sokoban_schema.rollout_model(ROOM, 1, ("U", "R"))),
-    JsonSchema(sokoban_schema.act_model()),
-    JsonSchema(household_schema.plan_model(("fridge 1", "cabinet 1"), ("apple",))),
-    JsonSchema(household_schema.rollout_model([Command("open", "fridge 1"), Command("take", "fridge 1", "apple")])),
-    JsonSchema(household_schema.ActAnswer),
-    JsonSchema(chat_schema.plan_model(TOOLS.toolbox)),
-    JsonSchema(chat_schema.act_model(TOOLS.toolbox)),
-]
-
-
+OPENED = [Command("open", "fridge 1"), Command("take", "fridge 1", "apple")]
+SCHEMAS = [sokoban_schema.plan_model(9), sokoban_schema.outcome_model(ROOM, 1, "R"), sokoban_schema.act_model()]
+SCHEMAS += [sokoban_schema.rollout_model(ROOM, 1, ("U", "R")), household_schema.rollout_model(OPENED)]
+SCHEMAS += [household_schema.plan_model(("fridge 1", "cabinet 1"), ("apple",)), household_schema.ActAnswer]
+SCHEMAS += [chat_schema.plan_model(TOOLS.toolbox), chat_schema.act_model(TOOLS.toolbox)]
+TEXTS = [None, Choice(("possible", "solved")), Forced(" U"), Regex(r"(?: [UDLR]){1,9}")]
+CONSTRAINTS: list[Constraint | None] = [*TEXTS, *map(JsonSchema, SCHEMAS)]
 NATIVE = (frozenset[str](), frozenset(("regex", "choice")))
 FORMS = [{asked: form_of(asked, native) for asked in CONSTRAINTS} for native in NATIVE]
 """By what an endpoint enforces."""

@@ -155,8 +155,7 @@ class Faulty(JsonHandler):
     def changed(self, body: dict[str, Any], **changes: Any) -> None:
         """The right answer, but for ``usage`` or fields of its choices."""
         done = self.answer(body)
-        if "usage" in changes:
-            done["usage"] = changes.pop("usage")
+        done["usage"] = changes.pop("usage", done["usage"])
         for choice in done["choices"]:
             choice["finish_reason"] = changes.get("finish_reason", "stop")
             choice["message"].update(changes.get("message", {}))

@@ -113,26 +113,11 @@ def chat(content: Any = TEXT, usage: Any = None, n: int = 1, **fields: Any) -> d
 
 
 NUMBERS: list[Any] = [2**63, 10**400, 10**4000, -1, -(2**70), True, 1.5, 1e300, "7", None, [], {}, 0, 10**15, "x" * BIG]
-WAITS = [
-    "Mon, 01 Jan 0001 00:00:00 +9999",
-    "Mon, 01 Jan 9999 00:00:00 -99999999999999999999",
-    "Fri, 31 Dec 9999 23:59:59 -2359",
-    "Thu, 99 Foo 99999999999 99:99:99 GMT",
-    "1e999",
-    "9" * 5000,
-    "nan",
-    "-5",
-    "inf",
-    "",
-    ",",
-    "1_0",
-    "0x10",
-    "\u0663".encode().decode("latin1"),
-]
-STATUSES = "100 Continue,101 Switching Protocols,204 No Content,206 Partial,304 Not Modified,400 Bad,401 No,402 Pay"
-STATUSES += (
-    ",403 No,404 No,408 Late,409 Conflict,413 Large,418 Teapot,422 No,429 Slow,500 Oops,503 Busy,599 Odd,999 Odd"
-)
+DATES = ["Mon, 01 Jan 0001 00:00:00 +9999", "Mon, 01 Jan 9999 00:00:00 -99999999999999999999"]
+DATES += ["Fri, 31 Dec 9999 23:59:59 -2359", "Thu, 99 Foo 99999999999 99:99:99 GMT"]
+WAITS = [*DATES, "1e999", "9" * 5000, "nan", "-5", "inf", "", ",", "1_0", "0x10", "\u0663".encode().decode("latin1")]
+STATUSES = "100 Continue,101 Switching Protocols,204 No Content,206 Partial,304 Not Modified,400 Bad,401 No,402 Pay,"
+STATUSES += "403 No,404 No,408 Late,409 Conflict,413 Large,418 Teapot,422 No,429 Slow,500 Oops,503 Busy,599 Odd,999 Odd"
 
 
 def usage(r: random.Random) -> Raw:
@@ -158,26 +143,13 @@ def choices(r: random.Random) -> Raw:
 
 def body(r: random.Random) -> Raw:
     whole = json.dumps(chat()).encode()
-    odd = [
-        b"",
-        b"null",
-        b"[1, 2]",
-        b'"text"',
-        b"<html>" * 1000,
-        whole[: r.randrange(len(whole))],
-        b"[" * r.choice([90, 900, 100_000, BIG]),
-        b'{"choices":' * r.choice([300, 900, 100_000]) + b"1",
-        b'{"usage": ' + b"9" * r.choice([4000, 5000, BIG]) + b"}",
-        whole.replace(b"50", b"NaN"),
-        whole.replace(b"50", b"1e999"),
-        b"\xef\xbb\xbf" + whole,
-        whole.decode().encode("utf-16"),
-        bytes(r.randrange(256) for _ in range(300)),
-        b'{"choices": [' + b"[]," * (BIG // 3) + b"[]]}",
-        whole[:-1] + b', "x": "' + b"\\ud800" * 1000 + b'"}',
-        whole + b" " * BIG,
-        b'{"choices": [{"message": {"content": "' + b"\\\\" * BIG + b'"}}]}',
-    ]
+    odd = [b"", b"null", b"[1, 2]", b'"text"', b"<html>" * 1000, whole[: r.randrange(len(whole))]]
+    odd += [b"[" * r.choice([90, 900, 100_000, BIG]), b'{"choices":' * r.choice([300, 900, 100_000]) + b"1"]
+    odd += [b'{"usage": ' + b"9" * r.choice([4000, 5000, BIG]) + b"}"]
+    odd += [whole.replace(b"50", b"NaN"), whole.replace(b"50", b"1e999"), b"\xef\xbb\xbf" + whole]
+    odd += [whole.decode().encode("utf-16"), bytes(r.randrange(256) for _ in range(300))]
+    odd += [b'{"choices": [' + b"[]," * (BIG // 3) + b"[]]}", whole[:-1] + b', "x": "' + b"\\ud800" * 1000 + b'"}']
+    odd += [whole + b" " * BIG, b'{"choices": [{"message": {"content": "' + b"\\\\" * BIG + b'"}}]}']
     kind = r.choice(["application/json", "text/event-stream", "text/html; charset=bz2", "x; charset=idna", "a\tb", ""])
     return [http(r.choice(odd), r.choice([OK, OK, "500 Oops", "400 Bad"]), Content_Type=kind)]
 
@@ -226,22 +198,13 @@ def compressed(r: random.Random) -> Raw:
             lambda: plain,
         ]
     )()
-    coding = r.choice(
-        ["gzip", "gzip", "gzip", "x-gzip", "deflate", "br", "zstd", "gzip, gzip", "identity", "zlib", "\t"]
-    )
+    coding = r.choice([*["gzip"] * 3, "x-gzip", "deflate", "br", "zstd", "gzip, gzip", "identity", "zlib", "\t"])
     return [http(packed, r.choice([OK, OK, "500 Oops", "307 Away"]), Content_Encoding=coding)]
 
 
 def redirect(r: random.Random) -> Raw:
-    to = [
-        "/v1/chat/completions",
-        "http://127.0.0.1:9/",
-        "https://127.0.0.1:1",
-        "//[",
-        "file:///etc/passwd",
-        "\u00e9" * 99,
-    ]
-    to += ["http://" + "a" * 9000, "", "?loop", "ftp://x", "javascript:1", "/\x01"]
+    to = ["/v1/chat/completions", "http://127.0.0.1:9/", "https://127.0.0.1:1", "//[", "file:///etc/passwd"]
+    to += ["\u00e9" * 99, "http://" + "a" * 9000, "", "?loop", "ftp://x", "javascript:1", "/\x01"]
     status = r.choice([300, 301, 302, 303, 305, 307, 308, 399])
     return [http(b"{}", f"{status} Away", Location=r.choice(to))]
 
@@ -271,18 +234,9 @@ def bombs(size: int) -> bytes:
     return _BOMBS[size]
 
 
-FAMILIES: list[Callable[[random.Random], Raw]] = [
-    usage,
-    choices,
-    body,
-    transport,
-    compressed,
-    redirect,
-    refusal,
-]
+FAMILIES: list[Callable[[random.Random], Raw]] = [usage, choices, body, transport, compressed, redirect, refusal]
 
 
 def hostile_reply(seed: int) -> Raw:
     """The reply of a number: families take turns."""
-    r = random.Random(seed)
-    return FAMILIES[seed % len(FAMILIES)](r)
+    return FAMILIES[seed % len(FAMILIES)](random.Random(seed))

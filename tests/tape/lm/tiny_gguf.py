@@ -73,12 +73,9 @@ def write_gguf(path: Path, *, seed: int = 0, without: str = "", **changes: Any) 
         "output_norm": (width,),
         "blk.0.attn_norm": (width,),
         "blk.0.ffn_norm": (width,),
-        "blk.0.attn_q": (width, width),
-        "blk.0.attn_k": (keys, width),
-        "blk.0.attn_v": (keys, width),
+        **{f"blk.0.attn_{name}": (size, width) for name, size in (("q", width), ("k", keys), ("v", keys))},
+        **{f"blk.0.{name}": (inner, width) for name in ("ffn_gate", "ffn_up")},
         "blk.0.attn_output": (width, width),
-        "blk.0.ffn_gate": (inner, width),
-        "blk.0.ffn_up": (inner, width),
         "blk.0.ffn_down": (width, inner),
     }
     for name, shape in shapes.items():
@@ -92,18 +89,9 @@ def write_gguf(path: Path, *, seed: int = 0, without: str = "", **changes: Any) 
 
 
 def _add(writer: Any, fields: Mapping[str, Any]) -> None:
+    add = {bool: writer.add_bool, int: writer.add_uint32, float: writer.add_float32, str: writer.add_string}
     for name, value in fields.items():
-        match value:
-            case bool():
-                writer.add_bool(name, value)
-            case int():
-                writer.add_uint32(name, value)
-            case float():
-                writer.add_float32(name, value)
-            case str():
-                writer.add_string(name, value)
-            case _:
-                writer.add_array(name, value)
+        add.get(type(value), writer.add_array)(name, value)
 
 
 def llama2_tokenizer(kind: str) -> Any:
