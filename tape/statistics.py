@@ -58,14 +58,19 @@ def holm(ps: Sequence[float]) -> tuple[float, ...]:
     return tuple(found)
 
 
-def _totals(values: Sequence[float], clusters: Sequence[Hashable]) -> list[tuple[float, int]]:
-    """Sum and size of every cluster, in an order that depends on nothing but these."""
+def _by_cluster(values: Sequence[float], clusters: Sequence[Hashable]) -> list[list[float]]:
+    """The values of every cluster."""
     if len(values) != len(clusters):
         raise ValueError(f"{len(values)} values but {len(clusters)} clusters")
     members: dict[Hashable, list[float]] = {}
     for value, cluster in zip(values, clusters, strict=True):
         members.setdefault(cluster, []).append(float(value))
-    return sorted((math.fsum(own), len(own)) for own in members.values())
+    return list(members.values())
+
+
+def _totals(values: Sequence[float], clusters: Sequence[Hashable]) -> list[tuple[float, int]]:
+    """Sum and size of every cluster, in an order that depends on nothing but these."""
+    return sorted((math.fsum(own), len(own)) for own in _by_cluster(values, clusters))
 
 
 def _degenerate(totals: Sequence[tuple[float, int]]) -> bool:
@@ -151,15 +156,13 @@ def effective_trials(values: Sequence[float], clusters: Sequence[Hashable]) -> f
     Returns:
         From the number of clusters (if they are of one size) to the number of values.
     """
-    members: dict[Hashable, list[float]] = {}
-    for value, cluster in zip(values, clusters, strict=True):
-        members.setdefault(cluster, []).append(float(value))
+    members = _by_cluster(values, clusters)
     n, count = len(values), len(members)
     mean = math.fsum(values) / n
-    means = [(math.fsum(own) / len(own), own) for own in members.values()]
+    means = [(math.fsum(own) / len(own), own) for own in members]
     between = math.fsum(len(own) * (m - mean) ** 2 for m, own in means) / (count - 1)
     within = math.fsum((value - m) ** 2 for m, own in means for value in own) / (n - count)
-    squares = sum(len(own) ** 2 for own in members.values())
+    squares = sum(len(own) ** 2 for own in members)
     usual = (n - squares / n) / (count - 1)
     spread = between + (usual - 1) * within
     correlation = min(1.0, max(0.0, (between - within) / spread)) if spread > 0 else 1.0

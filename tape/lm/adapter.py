@@ -21,13 +21,8 @@ from tape.lm.weight_files import check_safetensors
 from tape.reading import read_bytes, read_json, short
 
 MATRICES = (
-    ("self_attn", "q_proj"),
-    ("self_attn", "k_proj"),
-    ("self_attn", "v_proj"),
-    ("self_attn", "o_proj"),
-    ("mlp", "gate_proj"),
-    ("mlp", "up_proj"),
-    ("mlp", "down_proj"),
+    *(("self_attn", f"{name}_proj") for name in "qkvo"),
+    *(("mlp", f"{name}_proj") for name in ("gate", "up", "down")),
 )
 """The matrices of a layer that are adapted: the part of the layer, and the name in it."""
 
@@ -160,10 +155,6 @@ def _fit(*parts: torch.Tensor | None) -> bool:
     return down.shape[0] == up.shape[1] and all(
         s.shape == (down.shape[0],) and s.dtype == torch.float32 and bool(s.isfinite().all()) for s in scales
     )
-
-
-def _unreadable(why: str) -> ModelError:
-    return ModelError(f"cannot read the adapter {why}; name a folder with {FILE}")
 
 
 def _content(file: Path) -> bytes:

@@ -298,7 +298,7 @@ def is_metered(model: LanguageModel) -> bool:
 def is_continuous(model: LanguageModel) -> bool:
     """Whether what is asked while it decodes something else joins that; it has a true attribute ``continuous`` then.
 
-    Its calls may overlap, as coroutines of one event loop (:mod:`tape.lm.company`).
+    Its calls may overlap, as coroutines of one event loop (:mod:`tape.lm.batch_scheduler`).
     """
     return bool(getattr(model, "continuous", False))
 

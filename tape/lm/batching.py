@@ -1,9 +1,9 @@
 """One batch from many episodes, without a clock.
 
-Rounding in a batched forward pass depends on the batch's shape, so a batch must not depend on
-timing. Episodes that are played together advance in lock-step: their requests are sent when every one that still runs
-is waiting for the model, in the order of the episodes. Where the model takes requests while it decodes others, they
-share its forward passes instead (:mod:`tape.lm.company`), and each goes on when its own request is answered.
+Rounding in a batched forward pass depends on the batch's shape, so a batch must not depend on timing. Episodes that
+are played together advance in lock-step: their requests are sent when every episode that still runs waits for the
+model, in the order of the episodes. Where the model takes requests while it decodes others, they share its forward
+passes instead (:mod:`tape.lm.batch_scheduler`), and each goes on when its own request is answered.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from tape.lm.base import BatchError, Completion, EndpointError, LanguageModel, Request, Usage, is_continuous, is_metered
-from tape.lm.company import Company
+from tape.lm.batch_scheduler import BatchScheduler
 from tape.lm.wrapper import WrappedLM, require_all
 
 
 @dataclass
 class _Waiting:
-    member: int
+    episode: int
     kind: str
     requests: Sequence[Request]
     future: asyncio.Future[list[Any]]
@@ -31,27 +31,27 @@ class EpisodeBatch:
 
     Args:
         model: The model underneath.
-        members: How many episodes there are; each calls :meth:`member` once and ``leave`` at its end.
+        episodes: How many there are; each calls :meth:`member` once and ``leave`` at its end.
     """
 
-    def __init__(self, model: LanguageModel, members: int) -> None:
+    def __init__(self, model: LanguageModel, episodes: int) -> None:
         self._model = model
-        self._running = members
+        self._running = episodes
         self._waiting: list[_Waiting] = []
         self._sent: set[asyncio.Task[None]] = set()
-        self._company = Company(members) if is_continuous(model) else None
+        self._scheduler = BatchScheduler(episodes) if is_continuous(model) else None
 
-    def member(self, index: int) -> BatchMember:
+    def member(self, index: int) -> BatchSlot:
         """The model as the episode ``index`` sees it."""
-        return BatchMember(self, self._model, index)
+        return BatchSlot(self, self._model, index)
 
-    async def ask(self, member: int, kind: str, requests: Sequence[Request]) -> list[Any]:
-        """Wait for the others, then for the batch; or for what is asked alone, in their company."""
-        if self._company is not None:
-            with self._company.seat(member):
+    async def ask(self, episode: int, kind: str, requests: Sequence[Request]) -> list[Any]:
+        """Wait for the others and then for the batch; with a model that is continuous, for this answer alone."""
+        if self._scheduler is not None:
+            with self._scheduler.slot(episode):
                 return await self._call(kind)(requests)
         future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Waiting(member, kind, requests, future))
+        self._waiting.append(_Waiting(episode, kind, requests, future))
         self._send_if_ready()
         return await future
 
@@ -59,11 +59,11 @@ class EpisodeBatch:
         """An episode has ended; the others need not wait for it."""
         self._running -= 1
         self._send_if_ready()
-        if self._company is not None:
-            self._company.leave()
+        if self._scheduler is not None:
+            self._scheduler.leave()
 
     async def close(self) -> None:
-        """Wait until nothing is on its way any more; what nobody waits for is cancelled."""
+        """Wait for all batches that were sent; a batch whose episodes were all cancelled is cancelled too."""
         await asyncio.gather(*self._sent, return_exceptions=True)
 
     def _call(self, kind: str) -> Callable[[Sequence[Request]], Awaitable[list[Any]]]:
@@ -74,9 +74,9 @@ class EpisodeBatch:
         self._waiting = [w for w in self._waiting if not w.future.done()]
         if not self._waiting or len(self._waiting) < self._running:
             return
-        batch = sorted(self._waiting, key=lambda w: w.member)
+        batch = sorted(self._waiting, key=lambda w: w.episode)
         self._waiting = []
-        # In a task of its own: a member that is cancelled must not take the others' batch with it.
+        # In a task of its own: cancelling one episode must not cancel the batch of the others.
         task = asyncio.get_running_loop().create_task(self._send(batch))
         self._sent.add(task)
         task.add_done_callback(self._sent.discard)
@@ -142,17 +142,17 @@ class EpisodeBatch:
             waiting.future.set_result(list(answers))
 
 
-class BatchMember(WrappedLM):
+class BatchSlot(WrappedLM):
     """A language model that sends its requests with those of the episodes beside it."""
 
-    def __init__(self, episodes: EpisodeBatch, model: LanguageModel, index: int) -> None:
+    def __init__(self, batch: EpisodeBatch, model: LanguageModel, index: int) -> None:
         super().__init__(model)
-        self._episodes, self._index = episodes, index
+        self._batch, self._index = batch, index
 
     async def generate(self, requests: Sequence[Request]) -> list[Completion]:
         """Answer requests together with those of the episodes beside it."""
-        return await self._episodes.ask(self._index, "generate", requests)
+        return await self._batch.ask(self._index, "generate", requests)
 
     async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
         """Score options together with those of the episodes beside it."""
-        return await self._episodes.ask(self._index, "score", requests)
+        return await self._batch.ask(self._index, "score", requests)

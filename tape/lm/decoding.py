@@ -21,7 +21,7 @@ from tape.lm.base import FREE, Choice, Completion, Price, Request, Usage
 from tape.lm.beam_search import Search
 from tape.lm.network import Cache, Network
 from tape.lm.outlines_engine import ConstraintCompiler, Processor, Tokenizer, encode, written_so
-from tape.lm.samples import Sample, draw, new_sample
+from tape.lm.samples import Sample, Written, draw, new_sample
 from tape.lm.tree_decoding import Job, OptionsJob, SampleJob, SearchJob, TreeDecoder
 from tape.waiting import interruptible
 
@@ -65,7 +65,8 @@ class LocalLM:
         self.price: Price | None = FREE
         self._eos = compiler.eos
         self._adjoin = lru_cache(maxsize=PAIRS)(partial(written_so, tokenizer))
-        self._trees = _tree_decoder(network, name) if trees else None
+        fits: Any = network if trees and getattr(network, "shape", None) is not None else None
+        self._trees = None if fits is None else TreeDecoder(fits, name)
 
     @property
     def continuous(self) -> bool:
@@ -104,7 +105,11 @@ class LocalLM:
             else:
                 samples[i] = self._new_samples(request, prompt)
         if self._trees is not None:
-            await self._trees.run([self._job(samples.get(i), searches.get(i)) for i in range(len(requests))])
+            jobs: list[Job] = [
+                SearchJob(searches[i]) if i in searches else SampleJob(samples[i], self._eos)
+                for i in range(len(requests))
+            ]
+            await self._trees.run(jobs)
         else:
             with interruptible():
                 flat = [sample for mine in samples.values() for sample in mine]
@@ -117,31 +122,20 @@ class LocalLM:
             for i, prompt in enumerate(prompts)
         ]
 
-    def _job(self, samples: list[Sample] | None, search: Search | None) -> Job:
-        if search is not None:
-            return SearchJob(search)
-        assert samples is not None  # a request has the ones or the other
-        return SampleJob(samples, self._eos)
-
-    def _sampled(self, prompt: Sequence[int], rows: Sequence[Sample]) -> Completion:
-        """The answer that independent samples come to."""
+    def _sampled(self, prompt: Sequence[int], rows: Sequence[Written], computed: int = 0) -> Completion:
+        """The answer that samples come to, for which so many tokens at least were computed."""
         return Completion(
             tuple(self._tokenizer.decode(row.tokens) for row in rows),
             tuple(row.finish for row in rows),
             tuple(row.logprob for row in rows),
-            Usage(len(prompt), sum(len(row.tokens) + (row.finish == "stop") for row in rows)),
+            Usage(len(prompt), max(computed, sum(len(row.tokens) + (row.finish == "stop") for row in rows))),
         )
 
     def _found(self, search: Search) -> Completion:
-        """The answer that a search comes to; where there are too few sequences, they are gone through again."""
+        """The answer that a search comes to; too few sequences are repeated."""
+        # Beginnings that samples share are computed once, yet they count for every sample.
         beams = [search.beams[k % len(search.beams)] for k in range(search.request.n)]
-        return Completion(
-            tuple(self._tokenizer.decode(beam.tokens) for beam in beams),
-            tuple(beam.finish for beam in beams),
-            tuple(beam.logprob for beam in beams),
-            # Beginnings that samples share are computed once, yet what is given counts as much as it would otherwise.
-            Usage(len(search.prompt), max(search.computed, sum(len(b.tokens) + (b.finish == "stop") for b in beams))),
-        )
+        return self._sampled(search.prompt, beams, search.computed)
 
     def _processor(self, request: Request) -> tuple[Processor | None, list[int]]:
         """Masks by a request's constraint, if it has one; and what every answer begins with."""
@@ -289,20 +283,14 @@ class LocalLM:
         values: list[torch.Tensor] = []
         for first in range(0, len(flat), MAX_ROWS):
             values += self._option_logits(flat[first : first + MAX_ROWS])
-        found = []
-        taken = 0
+        found, rest = [], iter(values)
         for _, options in scored:
-            mine = values[taken : taken + (1 if _single(options) else len(options))]
-            taken += len(mine)
             if _single(options):
-                found.append([float(mine[0][0, o[0]]) for o in options])
+                first = next(rest)[0]
+                found.append([float(first[option[0]]) for option in options])
             else:
-                found.append(
-                    [
-                        sum(float(row[j, token]) for j, token in enumerate([*o, self._eos]))
-                        for row, o in zip(mine, options, strict=True)
-                    ]
-                )
+                rows = [(next(rest), [*option, self._eos]) for option in options]
+                found.append([sum(float(row[j, token]) for j, token in enumerate(ids)) for row, ids in rows])
         return found
 
     @torch.inference_mode()
@@ -312,11 +300,6 @@ class LocalLM:
         keep = max(len(option) for _, option in flat) + 1
         logp = torch.log_softmax(self._forward(ids, mask, positions, None, keep), -1)
         return [logp[i, keep - len(option) - 1 :] for i, (_, option) in enumerate(flat)]
-
-
-def _tree_decoder(network: Any, name: str) -> TreeDecoder | None:
-    """What decodes with trees; None where the network reads none."""
-    return None if getattr(network, "shape", None) is None else TreeDecoder(network, name)
 
 
 def _is_searched(request: Request) -> bool:

@@ -15,8 +15,8 @@ from typing import Protocol
 import torch
 
 from tape.errors import ModelError
+from tape.lm.batch_scheduler import SLOT, Call
 from tape.lm.beam_search import Search
-from tape.lm.company import SEAT, Call
 from tape.lm.network import TreeNetwork
 from tape.lm.samples import Sample, Written, draw
 from tape.lm.trees import Feed, PrefixStore, Tree
@@ -192,18 +192,18 @@ class TreeDecoder:
         return TreePasses(self)
 
     async def run(self, jobs: Sequence[Job]) -> None:
-        """Run jobs to their ends: at once, or in the company in which the model is asked.
+        """Run jobs to their ends: at once, or as the batch scheduler decides where there is one.
 
         Raises:
             ModelError: The forward pass failed.
             ConstraintError: A constraint cannot be met by the tokenizer.
         """
-        call, seat = Call(jobs), SEAT.get()
+        call, slot = Call(jobs), SLOT.get()
         if call.done:
             return
-        if seat is not None:
-            company, member = seat
-            await company.finish(member, call, self.passes)
+        if slot is not None:
+            scheduler, episode = slot
+            await scheduler.finish(episode, call, self.passes)
         else:
             passes = self.passes()
             passes.add(call)
@@ -215,7 +215,7 @@ class TreeDecoder:
 
 
 class TreePasses:
-    """Calls under way on a network; implements :class:`tape.lm.company.Passes`.
+    """Calls under way on a network; implements :class:`tape.lm.batch_scheduler.Passes`.
 
     Args:
         decoder: Holds the network and what is kept of prompts.
@@ -227,7 +227,7 @@ class TreePasses:
         self._live: list[_Live] = []
 
     def add(self, call: Call) -> None:
-        """Begin a call's jobs, as soon as there is room."""
+        """Begin a call's jobs, as soon as memory allows."""
         self._waiting += [_Entry(job, call) for job in call.jobs if job.paths]
 
     def drop(self, call: Call) -> None:

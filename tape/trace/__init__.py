@@ -1,61 +1,31 @@
 """The event log of an episode: written once, replayed, drawn and tabulated from the file alone."""
 
-from tape.trace.events import (
-    SEARCH_SOLVER,
-    ActedEvent,
-    ActionsSampledEvent,
-    AnsweredEvent,
-    ApprovalEvent,
-    BrokenDeclarationEvent,
-    DifferedEvent,
-    Event,
-    FinishedEvent,
-    GeneratedEvent,
-    GraphFoldedEvent,
-    InfeasibleEvent,
-    LedgerEvent,
-    MalformedEvent,
-    MismatchEvent,
-    ObservedEvent,
-    PathSelectedEvent,
-    PlansSampledEvent,
-    PromptPart,
-    ReplannedEvent,
-    StartedEvent,
-    ToldEvent,
-    register_event,
-)
-from tape.trace.file import SCHEMA, TraceWriter, read_trace
-from tape.trace.links import Links, chained_anew, links_of
-
-__all__ = [
-    "SCHEMA",
-    "SEARCH_SOLVER",
-    "ActedEvent",
-    "ActionsSampledEvent",
-    "AnsweredEvent",
-    "ApprovalEvent",
-    "BrokenDeclarationEvent",
-    "DifferedEvent",
-    "Event",
-    "FinishedEvent",
-    "GeneratedEvent",
-    "GraphFoldedEvent",
-    "InfeasibleEvent",
-    "LedgerEvent",
-    "Links",
-    "MalformedEvent",
-    "MismatchEvent",
-    "ObservedEvent",
-    "PathSelectedEvent",
-    "PlansSampledEvent",
-    "PromptPart",
-    "ReplannedEvent",
-    "StartedEvent",
-    "ToldEvent",
-    "TraceWriter",
-    "chained_anew",
-    "links_of",
-    "read_trace",
-    "register_event",
-]
+from tape.trace.events import SEARCH_SOLVER as SEARCH_SOLVER
+from tape.trace.events import ActedEvent as ActedEvent
+from tape.trace.events import ActionsSampledEvent as ActionsSampledEvent
+from tape.trace.events import AnsweredEvent as AnsweredEvent
+from tape.trace.events import ApprovalEvent as ApprovalEvent
+from tape.trace.events import BrokenDeclarationEvent as BrokenDeclarationEvent
+from tape.trace.events import DifferedEvent as DifferedEvent
+from tape.trace.events import Event as Event
+from tape.trace.events import FinishedEvent as FinishedEvent
+from tape.trace.events import GeneratedEvent as GeneratedEvent
+from tape.trace.events import GraphFoldedEvent as GraphFoldedEvent
+from tape.trace.events import InfeasibleEvent as InfeasibleEvent
+from tape.trace.events import LedgerEvent as LedgerEvent
+from tape.trace.events import MalformedEvent as MalformedEvent
+from tape.trace.events import MismatchEvent as MismatchEvent
+from tape.trace.events import ObservedEvent as ObservedEvent
+from tape.trace.events import PathSelectedEvent as PathSelectedEvent
+from tape.trace.events import PlansSampledEvent as PlansSampledEvent
+from tape.trace.events import PromptPart as PromptPart
+from tape.trace.events import ReplannedEvent as ReplannedEvent
+from tape.trace.events import StartedEvent as StartedEvent
+from tape.trace.events import ToldEvent as ToldEvent
+from tape.trace.events import register_event as register_event
+from tape.trace.file import SCHEMA as SCHEMA
+from tape.trace.file import TraceWriter as TraceWriter
+from tape.trace.file import read_trace as read_trace
+from tape.trace.links import Links as Links
+from tape.trace.links import chained_anew as chained_anew
+from tape.trace.links import links_of as links_of

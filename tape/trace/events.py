@@ -23,7 +23,7 @@ class Event(BaseModel):
 
 
 class ToldEvent(Event, ABC):
-    """Base of events that say themselves how a replay tells them."""
+    """Base of events that describe themselves when they are replayed."""
 
     @abstractmethod
     def told(self) -> str:
@@ -72,7 +72,7 @@ class GraphFoldedEvent(Event):
 
 
 class PathSelectedEvent(Event):
-    """What the selector chose and the solver's report; ``note`` says where something else is done first."""
+    """What the selector chose and the solver's report; ``note`` names what is done first, if anything is."""
 
     type: ClassVar[str] = "walk_selected"
     selector: str
@@ -211,7 +211,7 @@ LedgerAction = Literal["reserve", "settle", "release", "refused"]
 
 
 class LedgerEvent(Event):
-    """Budget set aside, booked, given back or refused."""
+    """Budget reserved, settled, released or refused."""
 
     type: ClassVar[str] = "ledger"
     what: LedgerAction
@@ -271,27 +271,9 @@ def register_event(event: type[Event]) -> type[Event]:
     return event
 
 
-for _event in (
-    StartedEvent,
-    ObservedEvent,
-    PlansSampledEvent,
-    GraphFoldedEvent,
-    PathSelectedEvent,
-    ActionsSampledEvent,
-    GeneratedEvent,
-    ApprovalEvent,
-    ActedEvent,
-    MismatchEvent,
-    DifferedEvent,
-    ReplannedEvent,
-    MalformedEvent,
-    LedgerEvent,
-    BrokenDeclarationEvent,
-    AnsweredEvent,
-    InfeasibleEvent,
-    FinishedEvent,
-):
-    register_event(_event)
+for _event in (*Event.__subclasses__(), *ToldEvent.__subclasses__()):
+    if _event is not ToldEvent:
+        register_event(_event)
 
 
 def event_type(name: str) -> type[Event] | None:

@@ -10,10 +10,8 @@ import copy
 from dataclasses import dataclass, field
 from typing import Any
 
-from tape.lm.hosted.http import bounded_client
-from tape.lm.hosted.stainless import post
+from tape.lm.hosted.stainless import opened, post
 from tape.lm.hosted.wire import Call, Failure, Reply, Sample, Session, count
-from tape.redaction import hide
 
 
 @dataclass(frozen=True)
@@ -33,18 +31,10 @@ class AnthropicWire:
     samples: bool = False
 
     def open(self) -> Session:
-        """Make a client; retries and time limits are not its business."""
+        """Make a client; nothing is sent yet."""
         import anthropic
 
-        hide(self.key, f"the key for {self.base_url}")
-        client = anthropic.AsyncAnthropic(
-            api_key=self.key,
-            base_url=self.base_url,
-            max_retries=0,
-            timeout=None,
-            http_client=bounded_client(anthropic),
-        )
-        return _AnthropicSession(self, client)
+        return _AnthropicSession(self, opened(anthropic, "AsyncAnthropic", self.base_url, self.key))
 
 
 class _AnthropicSession:

@@ -12,10 +12,10 @@ from weakref import WeakKeyDictionary
 
 from tape.errors import ConstraintError, EndpointWarning
 from tape.lm.base import BatchError, Choice, Completion, EndpointError, Message, Price, Request, Usage
-from tape.lm.hosted.errand import Errand
 from tape.lm.hosted.forms import MOST_EASE, Form, describe, eased, form_of, most_tokens, problem_of, read_back
 from tape.lm.hosted.limits import Limits
 from tape.lm.hosted.loops import InLoop
+from tape.lm.hosted.request_account import RequestAccount
 from tape.lm.hosted.wire import RETRYABLE, UNBILLED, Call, Failure, Reply, Sample, Session, Wire, text_within
 from tape.seeds import derive
 
@@ -66,7 +66,7 @@ class HostedLM:
         self.name, self.identity, self.prompt_format, self.price = name, identity, prompt_format, price
         self.limits = limits or Limits()
         self._wire, self._sleep = wire, sleep
-        self._said: set[str] = set()
+        self._warned: set[str] = set()
         self._without: frozenset[str] = frozenset()
         self._ease: dict[str, int] = {}
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, InLoop] = WeakKeyDictionary()
@@ -124,25 +124,25 @@ class HostedLM:
         return weights, completion.usage
 
     async def _complete(self, request: Request) -> Completion:
-        errand = Errand(request)
+        account = RequestAccount(request)
         try:
             form = form_of(request.constraint, self._wire.native)
         except ConstraintError as error:
-            raise EndpointError(f"{self.name}: {error}", errand.usage) from None
+            raise EndpointError(f"{self.name}: {error}", account.usage) from None
         samples: list[Sample] = []
         while len(samples) < request.n:
             missing = request.n - len(samples)
             asked = replace(request, n=missing) if self._wire.samples and not samples else replace(request, n=1)
             seed = request.seed if not samples else derive(request.seed, len(samples))
-            reply = await self._ask(errand, replace(asked, seed=seed), form)
+            reply = await self._ask(account, replace(asked, seed=seed), form)
             samples += reply.samples[:missing]
-        read = [await self._read(errand, sample, form) for sample in samples]
+        read = [await self._read(account, sample, form) for sample in samples]
         texts, finish = tuple(s.text for s in read), tuple(s.finish for s in read)
-        return Completion(texts, finish, (0.0,) * request.n, errand.usage)
+        return Completion(texts, finish, (0.0,) * request.n, account.usage)
 
-    async def _read(self, errand: Errand, sample: Sample, form: Form) -> Sample:
+    async def _read(self, account: RequestAccount, sample: Sample, form: Form) -> Sample:
         """Take the answer out of a sample; ask again where it breaks the constraint."""
-        request = errand.request
+        request = account.request
         for attempt in range(self.limits.repairs + 1):
             if sample.finish == "refusal":
                 return sample
@@ -154,16 +154,16 @@ class HostedLM:
             cut = sample.finish != "stop"
             ignored = _no_object(form, sample.text) if cut else problem.ignored
             if ignored and form.kind != "free" and not self._eased(form):
-                self._say(
+                self._warn(
                     "ignored", f"ignores the {form.kind} that it is asked to enforce: {problem.reason}: {text[:200]!r}"
                 )
             asked = replace(request, n=1, prompt=_repair(request, sample.text, problem.reason))
-            if cut or attempt == self.limits.repairs or not errand.may_call(asked):
+            if cut or attempt == self.limits.repairs or not account.may_call(asked):
                 break
-            [sample, *_] = (await self._ask(errand, asked, form)).samples
+            [sample, *_] = (await self._ask(account, asked, form)).samples
         return replace(sample, text=text)
 
-    async def _ask(self, errand: Errand, request: Request, form: Form) -> Reply:
+    async def _ask(self, account: RequestAccount, request: Request, form: Form) -> Reply:
         """One call, repeated after retryable failures.
 
         Raises:
@@ -171,28 +171,28 @@ class HostedLM:
         """
         tries = 0
         while True:
-            if not errand.may_call(request):
+            if not account.may_call(request):
                 raise EndpointError(
-                    f"{self.name}: {errand.last or 'one call gives too few samples'}; the budget has no room for "
+                    f"{self.name}: {account.last or 'one call gives too few samples'}; the budget has no room for "
                     "another call",
-                    errand.usage,
+                    account.usage,
                 )
             call = self._call(request, form)
             async with self._here() as session:
                 outcome = await self._send(session, call)
             if isinstance(outcome, Reply):
                 reply = Reply(tuple(_bounded(sample, call) for sample in outcome.samples[: call.n]), outcome.usage)
-                errand.pay(self._usage(request, call, reply))
+                account.pay(self._usage(request, call, reply))
                 return reply
             if outcome.kind not in UNBILLED:
-                errand.pay(self._worst(request, call))
-            errand.last = outcome.message
+                account.pay(self._worst(request, call))
+            account.last = outcome.message
             if outcome.status in (400, 422) and self._give_in(outcome, call, form):
                 continue
             if outcome.kind not in RETRYABLE or tries == self.limits.retries:
                 again = f" (tried {tries + 1} times)" if tries else ""
-                raise EndpointError(f"{self.name}: {outcome.message}{again}", errand.usage)
-            await self._wait(outcome, tries, errand)
+                raise EndpointError(f"{self.name}: {outcome.message}{again}", account.usage)
+            await self._wait(outcome, tries, account)
             tries += 1
 
     def _call(self, request: Request, form: Form) -> Call:
@@ -226,7 +226,7 @@ class HostedLM:
         for name in ("temperature", "seed"):
             if name in said and name not in self._without:
                 self._without |= {name}
-                self._say(name, f"does not take a {name}, so none is sent: {failure.message}")
+                self._warn(name, f"does not take a {name}, so none is sent: {failure.message}")
         ease = self._eased(form)
         refused = call.form == eased(form, ease) and any(word in said for word in _ABOUT_FORMS)
         if refused and form.kind != "free" and ease < MOST_EASE:
@@ -234,16 +234,16 @@ class HostedLM:
             ease = 1 if ease == 0 and eased(form, 1) != form else MOST_EASE
             self._ease[repr(form.value)] = ease
             what = "without its bounds" if ease < MOST_EASE else "in words only"
-            self._say(f"form {ease}", f"does not take the {form.kind}, so it is asked for {what}: {failure.message}")
+            self._warn(f"form {ease}", f"does not take the {form.kind}, so it is asked for {what}: {failure.message}")
         return call.without != self._without or call.form != eased(form, self._eased(form))
 
-    def _say(self, topic: str, what: str) -> None:
+    def _warn(self, topic: str, what: str) -> None:
         """Warn, once per topic."""
-        if topic not in self._said:
-            self._said.add(topic)
+        if topic not in self._warned:
+            self._warned.add(topic)
             warnings.warn(f"{self.name} ({self.identity}) {what}", EndpointWarning, stacklevel=2)
 
-    async def _wait(self, failure: Failure, tries: int, errand: Errand) -> None:
+    async def _wait(self, failure: Failure, tries: int, account: RequestAccount) -> None:
         seconds = failure.retry_after
         if seconds is None:
             seconds = min(self.limits.backoff * 2**tries, self.limits.max_wait) * random.uniform(0.5, 1.0)
@@ -251,7 +251,7 @@ class HostedLM:
             raise EndpointError(
                 f"{self.name}: {failure.message}; it asks to wait {seconds:g} s, more than "
                 f"max_wait={self.limits.max_wait:g}",
-                errand.usage,
+                account.usage,
             )
         await self._sleep(seconds)
 
@@ -261,10 +261,10 @@ class HostedLM:
         answers = sum(len(sample.text.split()) for sample in reply.samples)
         worst = self._worst(request, call)
         if reply.usage is None or reply.usage[0] * 2 < prompt or reply.usage[1] * 2 < answers:
-            self._say("usage", "reports no credible usage, so the worst case is booked for each call")
+            self._warn("usage", "reports no credible usage, so the worst case is booked for each call")
             return worst
         if sum(reply.usage) > MOST_USAGE * worst.total:
-            self._say(
+            self._warn(
                 "absurd usage",
                 f"reports a usage of more than {MOST_USAGE} times the most that a call can take ({worst.total} tokens "
                 "here), which is not credible, so the worst case is booked for each such call",

@@ -11,10 +11,8 @@ from functools import partial
 from typing import Any, Literal
 
 from tape.lm.hosted.forms import Form
-from tape.lm.hosted.http import bounded_client
-from tape.lm.hosted.stainless import post
+from tape.lm.hosted.stainless import opened, post
 from tape.lm.hosted.wire import Call, Failure, Reply, Sample, Session, count
-from tape.redaction import hide
 
 Flavour = Literal["openai", "compatible", "vllm", "sglang", "llamacpp"]
 
@@ -26,9 +24,6 @@ NATIVE: dict[Flavour, frozenset[str]] = {
     "sglang": frozenset(("schema", "regex", "grammar")),
     "llamacpp": frozenset(("schema", "gbnf", "grammar")),
 }
-
-NO_KEY = "none"
-"""What is sent where no key is set: the client insists on one, servers on one's own machine need none."""
 
 
 @dataclass(frozen=True)
@@ -61,18 +56,10 @@ class OpenAIWire:
         return NATIVE[self.flavour]
 
     def open(self) -> Session:
-        """Make a client; retries and time limits are not its business."""
+        """Make a client; nothing is sent yet."""
         import openai
 
-        hide(self.key, f"the key for {self.base_url}")
-        client = openai.AsyncOpenAI(
-            api_key=self.key or NO_KEY,
-            base_url=self.base_url,
-            max_retries=0,
-            timeout=None,
-            http_client=bounded_client(openai),
-        )
-        return _OpenAISession(self, client)
+        return _OpenAISession(self, opened(openai, "AsyncOpenAI", self.base_url, self.key))
 
 
 class _OpenAISession:

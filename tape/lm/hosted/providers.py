@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import partial
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -39,7 +40,6 @@ class Provider:
         url: Where it is unless another URL is given.
         wire: Makes the provider's part from model, URL and key.
         package: The client package that it needs, which is also the extra's name.
-        key: The environment variable with the key.
         needs_key: Whether it can be used without one at its own URL.
     """
 
@@ -48,8 +48,12 @@ class Provider:
     url: str
     wire: Callable[[str, str, str], Wire]
     package: str = "openai"
-    key: str = ""
     needs_key: bool = False
+
+    @property
+    def key(self) -> str:
+        """The environment variable with the key."""
+        return f"{self.name.upper()}_API_KEY"
 
     @property
     def url_variable(self) -> str:
@@ -185,68 +189,37 @@ OPENAI = Provider(
     "OpenAI, or any OpenAI-compatible endpoint by its URL",
     "https://api.openai.com/v1",
     _openai,
-    key="OPENAI_API_KEY",
     needs_key=True,
 )
-
 ANTHROPIC = Provider(
-    "anthropic",
-    "Anthropic",
-    "https://api.anthropic.com",
-    AnthropicWire,
-    "anthropic",
-    "ANTHROPIC_API_KEY",
-    needs_key=True,
+    "anthropic", "Anthropic", "https://api.anthropic.com", AnthropicWire, package="anthropic", needs_key=True
 )
-
 GEMINI = Provider(
     "gemini",
     "Gemini, by Google's OpenAI-compatible endpoint",
     "https://generativelanguage.googleapis.com/v1beta/openai/",
-    lambda model, url, key: OpenAIWire(model, url, key, seed_field=""),
-    key="GEMINI_API_KEY",
+    partial(OpenAIWire, seed_field=""),
     needs_key=True,
 )
-
 MISTRAL = Provider(
     "mistral",
     "Mistral",
     "https://api.mistral.ai/v1",
-    lambda model, url, key: OpenAIWire(model, url, key, seed_field="random_seed", seed_bits=31),
-    key="MISTRAL_API_KEY",
+    partial(OpenAIWire, seed_field="random_seed", seed_bits=31),
     needs_key=True,
 )
-
 VLLM = Provider(
     "vllm",
     "a vLLM server, version 0.12 or newer",
     "http://localhost:8000/v1",
-    lambda model, url, key: OpenAIWire(model, url, key, "vllm"),
-    key="VLLM_API_KEY",
+    partial(OpenAIWire, flavour="vllm"),
 )
-
-SGLANG = Provider(
-    "sglang",
-    "an SGLang server",
-    "http://localhost:30000/v1",
-    lambda model, url, key: OpenAIWire(model, url, key, "sglang"),
-    key="SGLANG_API_KEY",
-)
-
+SGLANG = Provider("sglang", "an SGLang server", "http://localhost:30000/v1", partial(OpenAIWire, flavour="sglang"))
 OLLAMA = Provider(
-    "ollama",
-    "an Ollama server",
-    "http://localhost:11434/v1",
-    lambda model, url, key: OpenAIWire(model, url, key, seed_bits=31, samples=False),
-    key="OLLAMA_API_KEY",
+    "ollama", "an Ollama server", "http://localhost:11434/v1", partial(OpenAIWire, seed_bits=31, samples=False)
 )
-
 LLAMACPP = Provider(
-    "llamacpp",
-    "a llama.cpp server",
-    "http://localhost:8080/v1",
-    lambda model, url, key: OpenAIWire(model, url, key, "llamacpp", seed_bits=31),
-    key="LLAMACPP_API_KEY",
+    "llamacpp", "a llama.cpp server", "http://localhost:8080/v1", partial(OpenAIWire, flavour="llamacpp", seed_bits=31)
 )
 
 PROVIDERS = (OPENAI, ANTHROPIC, GEMINI, MISTRAL, VLLM, SGLANG, OLLAMA, LLAMACPP)

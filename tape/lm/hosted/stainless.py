@@ -6,8 +6,26 @@ from collections.abc import Awaitable, Callable
 from types import ModuleType
 from typing import Any
 
-from tape.lm.hosted.http import NoAnswerError
+from tape.lm.hosted.http import NoAnswerError, bounded_client
 from tape.lm.hosted.wire import Failure, Reply, first_words, json_object
+from tape.redaction import hide
+
+NO_KEY = "none"
+"""What is sent where no key is set: the client insists on one, servers on this machine need none."""
+
+
+def opened(sdk: ModuleType, client: str, base_url: str, key: str) -> Any:
+    """A client of a package, without retries and time limits of its own, whose key is hidden from now on.
+
+    Args:
+        sdk: The package.
+        client: The class of the client.
+        base_url: Where the API is.
+        key: The API key.
+    """
+    hide(key, f"the key for {base_url}")
+    options = {"max_retries": 0, "timeout": None, "http_client": bounded_client(sdk)}
+    return getattr(sdk, client)(api_key=key or NO_KEY, base_url=base_url, **options)
 
 
 async def post(

@@ -1,12 +1,12 @@
-"""Episodes side by side whose requests share forward passes, without a clock.
+"""Decides when the requests of several episodes are decoded in one forward pass, without a clock.
 
-Rounding in a forward pass depends on what is read in it, so that must not depend on timing. A pass is made when every
-episode that still runs waits for the model. So one that was answered has asked again, or has ended, before the others
-get their next tokens, and what it asks joins them in the next pass, however long it took. Requests join in the order of
-the episodes.
+Rounding in a forward pass depends on what is read in it, so the content of a pass must not depend on timing. A pass is
+made when every episode that still runs waits for the model. So an episode that was answered has asked again, or has
+ended, before the others get their next tokens, and its new request joins them in the next pass, however long it took.
+Requests join in the order of the episodes.
 
-An episode that waits for something else, a tool for instance, is waited for: which pass it joins would depend on the
-clock otherwise. The others go on when it has asked again, has ended, or was cancelled, by its deadline for instance.
+An episode that waits for something else, such as a tool, holds the others up: otherwise the clock would decide which
+pass it joins. They go on when it has asked again, has ended, or was cancelled, for instance by its deadline.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Call:
 
     @property
     def done(self) -> bool:
-        """Whether nothing of it goes on."""
+        """Whether it failed or all of its jobs are done."""
         return self.error is not None or not any(job.paths for job in self.jobs)
 
 
@@ -43,7 +43,7 @@ class Passes(Protocol):
     """Calls under way in one model."""
 
     def add(self, call: Call) -> None:
-        """Begin a call, as soon as there is room."""
+        """Begin a call, as soon as memory allows."""
 
     def drop(self, call: Call) -> None:
         """Forget a call, done or not."""
@@ -54,53 +54,53 @@ class Passes(Protocol):
 
 @dataclass(eq=False)
 class _Waiting:
-    member: int
+    episode: int
     call: Call
     passes: Passes
     future: asyncio.Future[None]
     joined: bool = False
 
 
-class Company:
+class BatchScheduler:
     """Decides when a pass is made.
 
     Args:
-        members: How many episodes there are.
+        episodes: How many episodes there are.
     """
 
-    def __init__(self, members: int) -> None:
-        self._running = members
+    def __init__(self, episodes: int) -> None:
+        self._running = episodes
         self._waiting: list[_Waiting] = []
         self._passes: dict[Callable[[], Passes], Passes] = {}
         self._scheduled = False
 
     @contextmanager
-    def seat(self, member: int) -> Iterator[None]:
-        """What is asked of a model inside is asked in this company, by the episode of this number."""
-        token = SEAT.set((self, member))
+    def slot(self, episode: int) -> Iterator[None]:
+        """Requests made inside are scheduled here, as those of the episode of this number."""
+        token = SLOT.set((self, episode))
         try:
             yield
         finally:
-            SEAT.reset(token)
+            SLOT.reset(token)
 
     def leave(self) -> None:
         """An episode has ended; the others need not wait for it."""
         self._running -= 1
         self._schedule()
 
-    async def finish(self, member: int, call: Call, opened: Callable[[], Passes]) -> None:
+    async def finish(self, episode: int, call: Call, opened: Callable[[], Passes]) -> None:
         """Wait until a call is done; where the wait is cancelled, nothing of it stays under way.
 
         Args:
-            member: Whose call it is.
+            episode: Whose call it is.
             call: The call.
-            opened: Of the model, makes passes with nothing under way; asked once.
+            opened: Makes passes of the model with nothing under way; called once.
         """
         if opened not in self._passes:
             self._passes[opened] = opened()
         passes = self._passes[opened]
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Waiting(member, call, passes, future))
+        self._waiting.append(_Waiting(episode, call, passes, future))
         self._schedule()
         try:
             await future
@@ -110,10 +110,10 @@ class Company:
     def _all_wait(self) -> bool:
         # A cancelled episode (Ctrl-C, a deadline) waits for nothing any more; it has ended only when it has left.
         self._waiting = [waiting for waiting in self._waiting if not waiting.future.done()]
-        return bool(self._waiting) and len({waiting.member for waiting in self._waiting}) >= self._running
+        return bool(self._waiting) and len({waiting.episode for waiting in self._waiting}) >= self._running
 
     def _schedule(self) -> None:
-        # Not at once: between two passes the loop hears of deadlines and of Ctrl-C.
+        # Not at once: between two passes the loop handles deadlines and Ctrl-C.
         if not self._scheduled and self._all_wait():
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self._pass)
@@ -122,7 +122,7 @@ class Company:
         self._scheduled = False
         if not self._all_wait():
             return
-        for waiting in sorted(self._waiting, key=lambda waiting: waiting.member):
+        for waiting in sorted(self._waiting, key=lambda waiting: waiting.episode):
             if not waiting.joined:
                 waiting.passes.add(waiting.call)
                 waiting.joined = True
@@ -130,7 +130,7 @@ class Company:
             with interruptible():
                 for passes in self._passes.values():
                     passes.step()
-        except Exception as error:  # it is nobody's in particular, and nobody may wait for ever
+        except Exception as error:  # it belongs to no single call, and no call may wait for ever
             for waiting in self._waiting:
                 waiting.call.error = error
         for waiting in self._waiting:
@@ -139,5 +139,5 @@ class Company:
         self._schedule()
 
 
-SEAT: ContextVar[tuple[Company, int] | None] = ContextVar("seat", default=None)
-"""The company in which a model is asked here, and by which of its episodes; None: it is asked by itself."""
+SLOT: ContextVar[tuple[BatchScheduler, int] | None] = ContextVar("slot", default=None)
+"""The scheduler of the requests that are made here, and the number of the episode; None: they are decoded at once."""

@@ -1,4 +1,4 @@
-"""What one request has cost so far, and whether it may cost more."""
+"""Request accounting: what one request has cost so far, and whether another call is paid for."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import replace
 from tape.lm.base import Request, Usage
 
 
-class Errand:
-    """One request on its way: what was paid for, and whether another call may be made.
+class RequestAccount:
+    """What the calls of one request used, and whether another one may be made.
 
     The payer's first reservation covers one call that may be billed; each further one is asked for.
     """

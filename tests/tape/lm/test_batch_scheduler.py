@@ -15,9 +15,9 @@ from tape.budget import Budget, Ledger, Resources
 from tape.errors import ModelError
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import Choice, Completion, LanguageModel, Regex, Request, is_continuous
-from tape.lm.batching import BatchMember, EpisodeBatch
+from tape.lm.batch_scheduler import SLOT, BatchScheduler
+from tape.lm.batching import BatchSlot, EpisodeBatch
 from tape.lm.cache import CachedLM
-from tape.lm.company import SEAT, Company
 from tape.lm.price_table import PricedLM
 from tape.lm.registry import open_backend
 from tape.lm.tree_decoding import TreePasses
@@ -25,7 +25,7 @@ from tape.lm.trees import Feed, PrefixStore
 from tests.tape.helpers import ROOM, tiny_lm
 from tests.tape.lm.test_trees import START
 
-Episode = Callable[[BatchMember], Awaitable[Any]]
+Episode = Callable[[BatchSlot], Awaitable[Any]]
 
 
 def moves(count: int, seed: int = 0, n: int = 1, prompt: str = START, **options: Any) -> Request:
@@ -82,11 +82,11 @@ class Seen:
         return asyncio.run(go())
 
     def under_way(self) -> list[Any]:
-        """Jobs that the company has not let go of."""
-        company = self.batch._company
-        assert isinstance(company, Company)
-        passes = [one for one in company._passes.values() if isinstance(one, TreePasses)]
-        return [company._waiting, *(job for one in passes for job in [*one._waiting, *one._live])]
+        """Jobs that the scheduler still holds."""
+        scheduler = self.batch._scheduler
+        assert isinstance(scheduler, BatchScheduler)
+        passes = [one for one in scheduler._passes.values() if isinstance(one, TreePasses)]
+        return [scheduler._waiting, *(job for one in passes for job in [*one._waiting, *one._live])]
 
 
 @pytest.fixture
@@ -97,12 +97,12 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
 def asks(*requests: Request, turns: int = 0) -> Episode:
     """An episode that asks one after the other, and lets the others run in between."""
 
-    async def episode(member: BatchMember) -> list[Completion]:
+    async def episode(slot: BatchSlot) -> list[Completion]:
         found = []
         for request in requests:
             for _ in range(turns):
                 await asyncio.sleep(0)
-            found += await member.generate([request])
+            found += await slot.generate([request])
         return found
 
     return episode
@@ -112,9 +112,9 @@ def test_what_an_episode_asks_next_joins_before_another_is_answered(seen: Seen) 
     answered: list[int] = []
 
     def counts(*lengths: int) -> Episode:
-        async def episode(member: BatchMember) -> None:
+        async def episode(slot: BatchSlot) -> None:
             for seed, length in enumerate(lengths):
-                await member.generate([moves(length, seed)])
+                await slot.generate([moves(length, seed)])
                 answered.append(length)
 
         return episode
@@ -129,10 +129,10 @@ def test_what_an_episode_asks_next_joins_before_another_is_answered(seen: Seen) 
 def test_passes_do_not_depend_on_when_episodes_ask(seen: Seen, turns: tuple[int, int, int]) -> None:
     asked = [[moves(9, 1), moves(2, 2, n=3)], [moves(3, k, n=2, distinct=True) for k in range(4)], [moves(5), moves(5)]]
 
-    async def slow(member: BatchMember) -> list[Completion]:
-        found: list[Completion] = await member.generate([asked[1][0]])
+    async def slow(slot: BatchSlot) -> list[Completion]:
+        found: list[Completion] = await slot.generate([asked[1][0]])
         await asyncio.to_thread(lambda: None)  # as a tool does, and it takes as long as it takes
-        found += await asks(*asked[1][1:], turns=turns[1])(member)
+        found += await asks(*asked[1][1:], turns=turns[1])(slot)
         return found
 
     first = seen.play(*(asks(*mine) for mine in asked))
@@ -141,7 +141,7 @@ def test_passes_do_not_depend_on_when_episodes_ask(seen: Seen, turns: tuple[int,
     assert seen.passes == passes
 
 
-def test_company_changes_no_answer_and_no_usage(seen: Seen) -> None:
+def test_sharing_passes_changes_no_answer_and_no_usage(seen: Seen) -> None:
     asked = [
         [moves(7, k, n=2, prompt=START + " U" * k, distinct=bool(k % 2)) for k in range(3)],
         [Request(START + " D", 6), moves(3)],
@@ -158,8 +158,8 @@ def test_company_changes_no_answer_and_no_usage(seen: Seen) -> None:
 def test_scores_share_passes_with_answers(seen: Seen) -> None:
     choice = Request(START, 3, Choice((" U L", " D R U", " invalid")))
 
-    async def scores(member: BatchMember) -> Any:
-        return await member.score_options([choice])
+    async def scores(slot: BatchSlot) -> Any:
+        return await slot.score_options([choice])
 
     [[(weights, usage)], _] = seen.play(scores, asks(moves(6)))
     assert len(seen.passes) == 6
@@ -192,8 +192,8 @@ def test_nothing_is_computed_when_all_are_cancelled(seen: Seen) -> None:
 def test_an_episode_that_waits_for_a_tool_is_waited_for_until_it_ends(seen: Seen) -> None:
     waits, ends, halted = asyncio.Event(), asyncio.Event(), []
 
-    async def hangs(member: BatchMember) -> None:
-        await member.generate([moves(2)])
+    async def hangs(slot: BatchSlot) -> None:
+        await slot.generate([moves(2)])
         waits.set()
         await ends.wait()
 
@@ -205,9 +205,9 @@ def test_an_episode_that_waits_for_a_tool_is_waited_for_until_it_ends(seen: Seen
         halted.append(len(seen.passes) == before)
         ends.set()
 
-    async def both(member: BatchMember) -> list[Completion]:
+    async def both(slot: BatchSlot) -> list[Completion]:
         watching = asyncio.create_task(watches())
-        found = await member.generate([moves(8)])
+        found = await slot.generate([moves(8)])
         await watching
         return found
 
@@ -260,8 +260,8 @@ def test_every_call_is_paid_by_its_own_episode(seen: Seen) -> None:
     ledgers = [Ledger(Budget.of(tokens=400)) for _ in range(2)]
 
     def pays(index: int, *requests: Request) -> Episode:
-        async def episode(member: BatchMember) -> int:
-            lm = AccountedLM(member, ledgers[index])
+        async def episode(slot: BatchSlot) -> int:
+            lm = AccountedLM(slot, ledgers[index])
             return sum([(await lm.generate([request]))[0].usage.total for request in requests])
 
         return episode
@@ -300,8 +300,8 @@ def test_whole_episodes_are_the_same_every_time(seen: Seen) -> None:
     agent = TapeAgent(tiny_lm(), num_plans=2, max_replans=1)
 
     def plays(seed: int) -> Episode:
-        async def episode(member: BatchMember) -> Any:
-            options: Any = {"seed": seed, "model": member, "budget": Budget.of(tokens=800)}
+        async def episode(slot: BatchSlot) -> Any:
+            options: Any = {"seed": seed, "model": slot, "budget": Budget.of(tokens=800)}
             result = await agent.arun(SokobanEnvironment(ROOM, 6), **options)
             assert 0 < (result.used["tokens"] or 0) <= 800
             assert not result.budget_violations
@@ -312,4 +312,4 @@ def test_whole_episodes_are_the_same_every_time(seen: Seen) -> None:
     first, second = [(seen.play(*map(plays, range(2))), list(seen.passes)) for _ in range(2)]
     assert first == second
     assert not any(isinstance(one, BaseException) for one in first[0])
-    assert SEAT.get() is None
+    assert SLOT.get() is None
