@@ -36,20 +36,20 @@ DECISIONS: Mapping[Approval, Decision] = {
     Approval.REFUSE: "refused",
     Approval.STOP: "stopped",
 }
-"""As the trace tells them."""
+"""As the trace records them."""
 
 Reason = Literal["destructive", "selected"]
 
 
 @dataclass(frozen=True)
 class ApprovalRequest:
-    """An action that somebody is asked about; nothing is set aside or spent for it yet.
+    """An action to be approved; nothing is reserved or spent for it yet.
 
     Attributes:
         action: The action, just as it will be executed.
         shown: The same with what it refers to filled in, for instance the account's name in place of ``#1``.
         picture: The current state, as the domain draws it for people.
-        cost: The action's worst case, in units by resource; None for an amount that nobody knows.
+        cost: The action's worst case, in units by resource; None for an unknown amount.
         left: What is left of every capped resource, in units; real time is left out.
         rest: The rest of the path, as far as there is one.
         reason: ``destructive`` where the domain marks the action so, else ``selected`` by ``approve_when``.
@@ -100,12 +100,12 @@ class ApprovalRequest:
         return shown_action(self.shown) if called is None else "\n".join([called[0], *pages_of(called[1])])
 
 
-Said: TypeAlias = bool | Approval
-Approve: TypeAlias = Callable[[ApprovalRequest], Said | Awaitable[Said]]
+Verdict: TypeAlias = bool | Approval
+Approve: TypeAlias = Callable[[ApprovalRequest], Verdict | Awaitable[Verdict]]
 """Decides about an action: True or ``Approval.ALLOW``, False or ``Approval.REFUSE``, or ``Approval.STOP``."""
 
 When: TypeAlias = Callable[[ApprovalRequest], bool]
-"""Says which actions to ask about beside those that the domain marks as destructive."""
+"""Selects actions to ask about beside those that the domain marks as destructive."""
 
 
 class Approver:
@@ -117,7 +117,7 @@ class Approver:
         domain: The task.
 
     Raises:
-        ConfigError: One of the two is no function, or nothing would ever be asked.
+        ConfigError: One of the two is not a function, or no action would ever be asked about.
     """
 
     def __init__(self, approve: Approve, when: When | None, domain: Domain) -> None:
@@ -127,8 +127,8 @@ class Approver:
             raise ConfigError(f"approve_when= is a plain function of an ApprovalRequest, not {when!r}")
         if when is None and not domain.marks_destructive:
             raise ConfigError(
-                f"approve= would never be called: {type(domain).__name__} marks no action as destructive; say which "
-                "ones you want to be asked about, for instance approve_when=lambda request: True"
+                f"approve= would never be called: {type(domain).__name__} marks no action as destructive; "
+                "select the ones to ask about, for instance approve_when=lambda request: True"
             )
         self._approve, self._when = approve, when
 
@@ -136,7 +136,7 @@ class Approver:
         """Whether to ask about an action that is not marked.
 
         Raises:
-            ApprovalError: ``approve_when`` has failed, or says neither True nor False.
+            ApprovalError: ``approve_when`` has failed, or returned neither True nor False.
         """
         if self._when is None:
             return False
@@ -151,33 +151,33 @@ class Approver:
     async def ask(self, request: ApprovalRequest) -> tuple[Approval, str]:
         """Ask. A coroutine function is awaited; a plain function is called in a thread of its own.
 
-        Nobody is asked about what no person can be shown in full: it is refused.
+        An action that cannot be shown in full is refused without asking.
 
         Returns:
-            What is decided, and why it was asked, or why it was not.
+            The decision, and why it was asked or why it was not.
 
         Raises:
-            ApprovalError: The function has failed, or returned none of what it may.
+            ApprovalError: The function has failed, or returned something else.
         """
         from tape.tools.shown import UnshowableError
 
         try:
             _ = str(request), request.whole
         except UnshowableError as error:
-            return Approval.REFUSE, f"its arguments cannot be shown to anybody in full: {error}"
+            return Approval.REFUSE, f"its arguments cannot be shown in full: {error}"
         try:
             if iscoroutinefunction(self._approve):
-                said = await self._approve(request)
+                verdict = await self._approve(request)
             else:
-                said = await in_thread(partial(copy_context().run, self._approve, request), "approval")
-                said = await said if isawaitable(said) else said
+                verdict = await in_thread(partial(copy_context().run, self._approve, request), "approval")
+                verdict = await verdict if isawaitable(verdict) else verdict
         except Exception as error:
             raise _failed("approve", request.action, error) from error
-        if isinstance(said, bool):
-            return Approval.ALLOW if said else Approval.REFUSE, request.reason
-        if not isinstance(said, Approval):
-            raise _unusable("approve", request.action, said, "True, False or a member of tape.Approval")
-        return said, request.reason
+        if isinstance(verdict, bool):
+            return Approval.ALLOW if verdict else Approval.REFUSE, request.reason
+        if not isinstance(verdict, Approval):
+            raise _unusable("approve", request.action, verdict, "True, False or a member of tape.Approval")
+        return verdict, request.reason
 
 
 def asked_by_caller(approve: Approve) -> Approve:
@@ -189,9 +189,9 @@ def asked_by_caller(approve: Approve) -> Approve:
     if not callable(approve) or iscoroutinefunction(approve):
         return approve
 
-    async def ask(request: ApprovalRequest) -> Said:
-        said = await blocking(partial(copy_context().run, approve, request), "approval")
-        return await said if isawaitable(said) else said
+    async def ask(request: ApprovalRequest) -> Verdict:
+        verdict = await blocking(partial(copy_context().run, approve, request), "approval")
+        return await verdict if isawaitable(verdict) else verdict
 
     return ask
 
@@ -208,12 +208,12 @@ def _written(kind: str, amount: Decimal | None) -> str:
 
 
 def _failed(what: str, action: Action, error: Exception) -> ApprovalError:
-    said = f"{type(error).__name__}: {error}".removesuffix(": ")
-    return ApprovalError(f"{what} failed for {action!r}: {said}; the action was not executed")
+    message = f"{type(error).__name__}: {error}".removesuffix(": ")
+    return ApprovalError(f"{what} failed for {action!r}: {message}; the action was not executed")
 
 
-def _unusable(what: str, action: Action, said: object, expected: str) -> ApprovalError:
-    if iscoroutine(said):
-        said.close()
-        said = "a coroutine"
-    return ApprovalError(f"{what} returned {said!r} for {action!r}, not {expected}; the action was not executed")
+def _unusable(what: str, action: Action, returned: object, expected: str) -> ApprovalError:
+    if iscoroutine(returned):
+        returned.close()
+        returned = "a coroutine"
+    return ApprovalError(f"{what} returned {returned!r} for {action!r}, not {expected}; the action was not executed")

@@ -1,4 +1,4 @@
-"""The errors of the engine: one hierarchy, each says what was wrong, where, and what to do."""
+"""The errors of the engine, in one hierarchy. Each message names what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Iterable
 def told(error: BaseException) -> str:
     """The type and the message of an exception, whatever its ``__str__`` does."""
     try:
-        said = str(error)
+        message = str(error)
     except BaseException as failure:
         if is_ctrl_c(failure):
             raise
-        said = "its message cannot be read"
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+        message = "its message cannot be read"
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def is_ctrl_c(error: BaseException) -> bool:
-    """Whether somebody wants the program to end; in other threads than the main one only their own code says so."""
+    """Whether the user interrupts the program; in other threads than the main one only their own code raises it."""
     return isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread()
 
 
@@ -55,7 +55,7 @@ class PluginError(TapeError):
 
 
 class ShadowedPackageError(PluginError, ImportError):
-    """Another package of the same name comes before one of ours; the message says which, and what to do."""
+    """Another package of the same name comes before one of ours; the message names it and what to do."""
 
 
 class MissingExtraError(TapeError, ImportError):
@@ -65,7 +65,7 @@ class MissingExtraError(TapeError, ImportError):
 class BudgetExceededError(TapeError):
     """A reservation did not fit into a hard budget, so nothing was spent.
 
-    Made by :func:`tape.budget.exceeded`, which says it in units.
+    Made by :func:`tape.budget.exceeded`, whose message has units.
 
     Attributes:
         kind: The resource.
@@ -81,7 +81,7 @@ class BudgetExceededError(TapeError):
         super().__init__(message or f"{kind}: {requested} requested, {used} of {limit} used or reserved")
 
     def wanted_for(self, what: str) -> None:
-        """Say in the message what the reservation was for."""
+        """Put into the message what the reservation was for."""
         self.args = (f"{what}: {self}",)
 
 
@@ -106,7 +106,7 @@ class InvalidOutputError(TapeError, ValueError):
 
 
 class ApprovalError(TapeError):
-    """Who was to approve an action failed, or said nothing that is understood; the action was not executed."""
+    """The approving function failed or returned something unusable; the action was not executed."""
 
 
 class EnvironmentFaultError(TapeError):
@@ -126,4 +126,4 @@ class RunDirectoryError(TapeError):
 
 
 class EndpointWarning(UserWarning):
-    """A hosted model ignores what it was asked for, reports what cannot be, or its key cannot be hidden; said once."""
+    """A hosted model ignores a constraint, reports impossible usage, or its key cannot be hidden; issued once."""

@@ -33,7 +33,7 @@ def replace_file(path: Path, content: str | bytes) -> None:
     """
     partial = partial_file(path)
     try:
-        partial.unlink(missing_ok=True)  # left by a kill, or a link that somebody put there
+        partial.unlink(missing_ok=True)  # left by a kill, or a planted link
         with os.fdopen(_open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
             file.write(content if isinstance(content, bytes) else content.encode("utf-8"))
         partial.replace(path)

@@ -5,10 +5,10 @@ raised in code that cannot take one, such as native modules that are being impor
 :class:`cleaning_up` there is something to finish; there it raises ``KeyboardInterrupt``, and the process ends when the
 block is left, when processor time or patience run out, or at a second signal.
 
-Ending where it stands loses nothing: whatever is kept is on the disk as a whole once it is finished, since a
-``kill -9`` asks nobody. Functions registered with ``atexit`` are called, which remove temporary files, and children are
-killed. The interpreter's own end is not waited for: it would join threads (a synchronous tool that sleeps for an hour)
-and take torch down.
+Ending where it stands loses nothing: whatever is kept is on the disk as a whole once it is finished, since
+``kill -9`` gives no chance to finish. Functions registered with ``atexit`` are called, which remove temporary files,
+and children are killed. The interpreter's own end is not waited for: it would join threads (a synchronous tool that
+sleeps for an hour) and take torch down.
 
 This module is imported before the guard stands, so it imports next to nothing.
 """
@@ -51,7 +51,7 @@ def own_process(name: str, run: Callable[[], int], heard: tuple[signal.Signals, 
     for SIGINT: a shell starts ``command &`` with it ignored, and ``kill -INT`` should end that too.
 
     Args:
-        name: What the line begins with; without a name nothing is said.
+        name: What the line begins with; without a name no line is written.
         run: The command; returns its exit status.
         heard: What ends it.
     """
@@ -73,7 +73,7 @@ def own_process(name: str, run: Callable[[], int], heard: tuple[signal.Signals, 
 
 
 def interrupted() -> bool:
-    """Whether this process has heard a signal that is to end it."""
+    """Whether this process has received a signal that is to end it."""
     return any(watch.signal is not None for watch in _watches)
 
 
@@ -81,7 +81,7 @@ class cleaning_up:  # noqa: N801 - reads as a statement
     """A ``with`` block that a signal leaves by ``KeyboardInterrupt``, since there is something to finish.
 
     Args:
-        kept: Called after an interrupt; says what is kept and how to go on.
+        kept: Called after an interrupt; returns what is kept and how to go on.
     """
 
     def __init__(self, kept: Callable[[], str]) -> None:
@@ -96,14 +96,14 @@ class cleaning_up:  # noqa: N801 - reads as a statement
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is not None and issubclass(kind, KeyboardInterrupt):
-            return  # said when all blocks are left
+            return  # the line is written when all blocks are left
         if _watches and len(_kept) == 1:
             signal.signal(signal.SIGINT, _hold)
         _kept.pop()
 
 
 def line(name: str, number: int = signal.SIGINT, cause: BaseException | None = None) -> str:
-    """The line that says that a command was interrupted; with what the last :class:`cleaning_up` knows.
+    """The line about an interrupted command, with what the last :class:`cleaning_up` knows.
 
     Args:
         name: The command.
@@ -186,7 +186,7 @@ class _Watch:
         _watches.append(self)
 
     def over(self, status: int) -> None:
-        """The command has ended by itself; a signal from now on only cuts the interpreter's end short."""
+        """The command has ended normally; a signal from now on only cuts the interpreter's end short."""
         self._status = status
         if _watches:
             for number in _ALL:
@@ -242,11 +242,11 @@ class _Watch:
         if self._status is not None:
             end_process(self._status)
         try:
-            _begin(self._say).acquire(timeout=LAST_SECONDS)  # who listens may have stopped reading
+            _begin(self._write_line).acquire(timeout=LAST_SECONDS)  # who listens may have stopped reading
         finally:
             end_process(128 + self.signal)
 
-    def _say(self) -> None:
+    def _write_line(self) -> None:
         if not self._name:
             return
         if self._stderr < 0:
@@ -260,7 +260,7 @@ class _Watch:
         try:  # noqa: SIM105 - contextlib takes longer to import than this module
             os.write(self._stderr, words)
         except OSError:
-            pass  # nobody listens any more
+            pass  # the reader is gone
 
 
 _watches: list[_Watch] = []
@@ -298,7 +298,7 @@ def _as_ctrl_c(number: int, frame: FrameType | None) -> None:
 def _secure_standard_files() -> None:
     """Open what a shell has closed (``>&-``), else the next file to be opened would become standard output.
 
-    Standard error that breaks is no reason to end: what is said there is not what was asked for.
+    Standard error that breaks is no reason to end: what is written there is not the command's output.
     """
     while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(fd, True)
@@ -308,7 +308,7 @@ def _secure_standard_files() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - for the rest of the process
     write, flush = sys.stderr.write, sys.stderr.flush
 
-    def said(text: str) -> int:
+    def written(text: str) -> int:
         try:
             return write(text)
         except OSError:
@@ -320,11 +320,11 @@ def _secure_standard_files() -> None:
         except OSError:
             pass  # as above
 
-    sys.stderr.write, sys.stderr.flush = said, flushed  # type: ignore[method-assign]
+    sys.stderr.write, sys.stderr.flush = written, flushed  # type: ignore[method-assign]
 
 
 def let_go(stream: IO[Any]) -> None:
-    """Point a standard stream whose reader is gone to nowhere, so that nobody complains of it at the end."""
+    """Point a standard stream whose reader is gone to nowhere, so that the interpreter does not complain at its end."""
     try:
         _point(stream.fileno())
     except (OSError, ValueError):
@@ -356,7 +356,7 @@ def _flush() -> None:
     try:  # noqa: SIM105
         sys.stdout.flush()
     except (OSError, ValueError):
-        pass  # nobody reads it any more
+        pass  # the reader is gone
 
 
 def _kill_descendants() -> None:

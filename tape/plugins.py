@@ -51,7 +51,7 @@ def load(group: str, name: str) -> Any:
         UnknownNameError: No plugin of that name; lists those there are.
         ShadowedPackageError: It is one of ours, and another package of the same name was found first.
         MissingExtraError: It needs an optional package that is not installed.
-        PluginError: It is registered but cannot be loaded; says where its package was found.
+        PluginError: It is registered but cannot be loaded; names where its package was found.
     """
     points = _points(group)
     if name not in points:
@@ -83,12 +83,12 @@ def check_not_shadowed(name: str) -> None:
         name: ``"solvers"`` or ``"envs"``.
 
     Raises:
-        ShadowedPackageError: Another one is found first; says which, and what to do.
+        ShadowedPackageError: Another one is found first; names it, and what to do.
     """
     ours = (Path(__file__).resolve().parents[1] / name).resolve()
     found = _found(name)
     if found is None or found.resolve() == ours:
-        return  # a package that is not there at all says so by itself
+        return  # a missing package fails at its import
     raise ShadowedPackageError(
         f"Python finds another package {name!r} before the one that TAPE needs: {found} instead of {ours}. "
         f"Rename that folder or file, start from another directory, or take {found.parent} off sys.path "

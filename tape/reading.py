@@ -1,9 +1,9 @@
 """The one reader of JSON from outside: episodes, traces, configurations, graphs, prices, caches, games and data sets.
 
-A file that somebody else wrote may be cut off, enormous, deeper than the interpreter's stack, or hold numbers and
-texts that break whoever writes them out again. All that is refused here, with file, line and field, so that no loader
-has to think of it: JSON is read within bounds (:func:`parse_json`), then checked against a type (:func:`shaped`). TOML
-is read by :mod:`tape.toml_reading`, within the same bounds.
+A file from outside may be truncated, enormous, deeper than the interpreter's stack, or hold numbers and texts that
+cannot be written out again. All that is refused here, with file, line and field, so that no loader has to check it:
+JSON is read within bounds (:func:`parse_json`), then checked against a type (:func:`shaped`). TOML is read by
+:mod:`tape.toml_reading`, within the same bounds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar, cast, overl
 
 from tape.errors import DataError, TapeError
 
-if TYPE_CHECKING:  # else what says nothing but short() would load it
+if TYPE_CHECKING:  # else every user of short() would load it
     from pydantic import TypeAdapter, ValidationError
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ MOST_DIGITS = 308
 """Longest whole number: a float still holds all of these, and conversion takes time that grows with the square."""
 
 MOST_NESTED = 60
-"""Deepest nesting of a value that is written, which leaves room for what it is written into."""
+"""Deepest nesting of a value that is written, which leaves some depth for what it is written into."""
 MOST_NUMBER = 10**300
 """Largest whole number that is written: of several, the sum is still within what a float holds."""
 MOST_SHOWN = 80
@@ -89,7 +89,7 @@ def parse_json(text: str | bytes, where: str, *, surrogates: bool = False, error
         error: What to raise.
 
     Raises:
-        TapeError: ``error``: it is no JSON or beyond the bounds; says where.
+        TapeError: ``error``: it is no JSON or beyond the bounds; names where.
     """
     if isinstance(text, bytes):
         text = _decoded(text, where, error)
@@ -203,11 +203,11 @@ def shaped(value: Any, shape: type[T], where: str, *, error: Problem = DataError
 def wrong(problem: ValidationError) -> str:
     """What pydantic found wrong first, in one line: ``field a.0: input should be a valid integer, got 'x'``."""
     first = problem.errors(include_url=False)[0]
-    said = str(first["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    message = str(first["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
     got = (
         "" if first["type"] in ("missing", "value_error", "assertion_error") else f", got {_json_word(first['input'])}"
     )
-    return f"{_field('.'.join(map(str, first['loc'])))}{said[:1].lower()}{said[1:]}{got}"
+    return f"{_field('.'.join(map(str, first['loc'])))}{message[:1].lower()}{message[1:]}{got}"
 
 
 def _json_word(value: Any) -> str:

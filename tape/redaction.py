@@ -48,10 +48,10 @@ _hidden: tuple[Secret, ...] = ()
 def hide(secret: str, name: str = "a key", *, quietly: bool = False) -> bool:
     """Take a secret out of everything that is written from now on, in this process.
 
-    Only what is long and random enough can be told from ordinary text: at least 16 letters and digits, 8 different
-    ones among them, of two kinds at least (small letters, capitals, digits), and 8 of them in parts that are no words
-    or numbers (``my-local-server-key-1`` has none). What is not (a placeholder such as ``EMPTY``) is left alone, since
-    it would alter answers, and a warning says so, once.
+    Only what is long and random enough can be distinguished from ordinary text: at least 16 letters and digits, 8
+    different ones among them, of two kinds at least (small letters, capitals, digits), and 8 of them in parts that are
+    no words or numbers (``my-local-server-key-1`` has none). What is not (a placeholder such as ``EMPTY``) is left
+    alone, since it would alter answers, and one warning is issued.
 
     Args:
         secret: The secret; nothing is done about an empty one.
@@ -74,10 +74,10 @@ def hide(secret: str, name: str = "a key", *, quietly: bool = False) -> bool:
             _known[secret] = None
             if not quietly:
                 warnings.warn(
-                    f"{name} is not hidden where an answer repeats it: it is too short or too regular to be told from "
-                    f"ordinary text (it takes {LEAST} letters and digits, {LEAST_DIFFERENT} different ones, of two "
-                    "kinds: small letters, capitals, digits; words do not count). That is right for a placeholder; a "
-                    "real key should be longer",
+                    f"{name} is not hidden where an answer repeats it: it is too short or too regular to be "
+                    f"distinguished from ordinary text (it takes {LEAST} letters and digits, {LEAST_DIFFERENT} of them "
+                    "different, of two kinds: small letters, capitals, digits; words do not count). Ignore this for a "
+                    "placeholder; a real key should be longer",
                     EndpointWarning,
                     stacklevel=2,
                 )
@@ -90,26 +90,26 @@ def redacted(value: T) -> T:
     A secret that is encoded in several ways at once cannot be cut out of its text; then the whole text is replaced.
     Nothing is changed or copied where nothing is hidden.
     """
-    return cast("T", _walk(value)) if _hidden else value
+    return cast("T", _clean(value)) if _hidden else value
 
 
 def redacted_lines(text: str) -> str:
     """JSON Lines without the hidden secrets; lines that hold none stay as they are."""
     if not _hidden:
         return text
-    return "\n".join(json.dumps(_walk(json.loads(line))) if _holds(line) else line for line in text.split("\n"))
+    return "\n".join(json.dumps(_clean(json.loads(line))) if _holds(line) else line for line in text.split("\n"))
 
 
-def _walk(value: Any) -> Any:
+def _clean(value: Any) -> Any:
     match value:
         case str():
             return _without(value)
         case dict():
-            return {_walk(key): _walk(held) for key, held in value.items()}
+            return {_clean(key): _clean(held) for key, held in value.items()}
         case list():
-            return [_walk(held) for held in value]
+            return [_clean(held) for held in value]
         case tuple():
-            return tuple(_walk(held) for held in value)
+            return tuple(_clean(held) for held in value)
         case _:
             return value
 
@@ -157,7 +157,7 @@ class Secret:
 
         Args:
             text: The text.
-            squeezed: What it says, in all readings.
+            squeezed: Its readings.
         """
         for spelling in self._spellings:
             if any(spelling in view for view in squeezed):
@@ -204,7 +204,7 @@ _CONTROLS = "bfnrt"
 
 
 def _views(text: str) -> Iterator[str]:
-    """The text, and what it says once escapes are resolved."""
+    """The text, and its readings once escapes are resolved."""
     yield text
     for _ in range(ROUNDS):
         resolved = _ESCAPE.sub(_unescaped, text) if "\\" in text else text
@@ -250,16 +250,16 @@ def _escapes(c: str) -> list[str]:
 
 
 def _guard_logs() -> None:
-    """Take secrets out of what is logged, whoever logs it and wherever it goes: clients log headers and answers."""
+    """Take secrets out of every log record of the process: clients log headers and answers."""
     make = logging.getLogRecordFactory()
 
     def factory(*args: Any, **kwargs: Any) -> logging.LogRecord:
         record = make(*args, **kwargs)
         try:
-            said = record.getMessage()
+            message = record.getMessage()
         except Exception:
             return record  # arguments that do not fit; logging itself reports that
-        if (clean := redacted(said)) != said:
+        if (clean := redacted(message)) != message:
             record.msg, record.args = clean, ()
         if record.exc_info and record.exc_info[0] is not None:
             trace = logging.Formatter().formatException(record.exc_info)

@@ -1,9 +1,9 @@
 r"""What others wrote, on a terminal: seen, never obeyed.
 
 Models, tools, tasks and files may hold escape sequences, which move the cursor, hide text, set a window's title or fill
-the clipboard. A command writes through :func:`guarded`, so that nobody has to think of it: each control character that
-reaches standard output or standard error there is shown as an escape such as ``\x1b``. A display that moves the cursor
-itself asks for the bare stream (:func:`bare`) and guards its words on its own (``tape/show/console.py``).
+the clipboard. A command writes through :func:`guarded`: each control character that reaches standard output or standard
+error there is shown as an escape such as ``\x1b``. A display that moves the cursor itself asks for the bare stream
+(:func:`bare`) and guards its words on its own (``tape/show/console.py``).
 """
 
 from __future__ import annotations

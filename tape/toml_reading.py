@@ -45,7 +45,7 @@ def parse_toml(text: str, where: str, *, error: Problem = DataError) -> dict[str
         error: What to raise.
 
     Raises:
-        TapeError: ``error``: it is no TOML or beyond the bounds; says where.
+        TapeError: ``error``: it is no TOML or beyond the bounds; names where.
     """
     if len(text) > MOST_TOML:
         raise error(f"{where}: longer than {MOST_TOML} characters, which is the most that is read of a TOML file")
@@ -63,9 +63,9 @@ def parse_toml(text: str, where: str, *, error: Problem = DataError) -> dict[str
     try:
         table = tomllib.loads(text)
     except ValueError as problem:
-        said, _, place = str(problem).partition(" (at line ")
+        message, _, place = str(problem).partition(" (at line ")
         line = place.partition(",")[0] if place else str(text.count("\n") + 1)
-        raise error(f"{where}:{line}: no TOML: {said}; see https://toml.io for how values are written") from problem
+        raise error(f"{where}:{line}: no TOML: {message}; see https://toml.io for how values are written") from problem
     if (found := _unbounded(table)) is not None:
         path, wrong = found
         raise error(f"{where}:{line_of(text, path)}: field {'.'.join(map(str, path[:MOST_SHOWN]))}: {wrong}")

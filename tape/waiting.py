@@ -72,7 +72,7 @@ def _ending_soon(runner: asyncio.Runner) -> Iterator[asyncio.Runner]:
 def leave(task: asyncio.Task[Any]) -> None:
     """Forget a task for good, which does not end when it is cancelled.
 
-    An event loop waits at its end for all tasks that it knows of. A task that nobody refers to any more is told to end
+    An event loop waits at its end for all tasks that it knows of. A task without references is cancelled
     once again, when the interpreter ends at the latest, and might compute for ever then; so a thread keeps it.
     """
     asyncio.tasks._unregister_task(task)
@@ -167,7 +167,7 @@ class _Apart(Generic[T]):
                 self._serve()
         except BaseException:
             self._drop()
-            with suppress(RuntimeError):  # it has ended by itself just now, and its loop is closed
+            with suppress(RuntimeError):  # it has just ended, and its loop is closed
                 self._loop.call_soon_threadsafe(self._cancel)
             self._serve()
             thread.join()
@@ -234,7 +234,7 @@ def answer(done: asyncio.Future[T], call: Callable[[], T], caught: type[BaseExce
     """
 
     def post(set_: Callable[[], None]) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed, and nothing waits any more
             done.get_loop().call_soon_threadsafe(lambda: None if done.done() else set_())
 
     try:

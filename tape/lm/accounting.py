@@ -75,7 +75,7 @@ class AccountedLM(WrappedLM):
         return worst_case(self._model, request)
 
     def keep_back(self, request: Request) -> Reservation:
-        """Set a request's worst case aside for a later :meth:`generate`.
+        """Reserve a request's worst case for a later :meth:`generate`.
 
         Raises:
             BudgetExceededError: It does not fit.
@@ -92,7 +92,7 @@ class AccountedLM(WrappedLM):
         Raises:
             BudgetExceededError: Together they might not fit, or the time is up; nothing was called.
             UnknownCostError: A capped kind has an unknown price.
-            BatchError: A hosted model did not answer some of them; what was used is settled.
+            BatchError: A hosted model did not answer some of them; the usage is settled.
         """
         return await self._pay(requests, worst_case, self._model.generate, lambda answer: answer.usage, kept_back)
 
@@ -133,16 +133,16 @@ class AccountedLM(WrappedLM):
                 answers, failure = error.answers, error
             require_all(self._model, requests, answers)
         except BaseException as error:
-            # Whatever answers is no bystander: a local model that gives the wrong number of answers was at work.
+            # A local model that gives the wrong number of answers has computed something too.
             metered = is_metered(self._model) or isinstance(error, WrongAnswerError)
             self._write("settle" if metered else "release", roles, payment.fail(metered=metered))
             raise
-        paid, costs, spoken = Resources(), [], []
+        paid, costs, generated = Resources(), [], []
         for i, (request, answer) in enumerate(zip(requests, answers, strict=True)):
             usage = self._checked(request, answer.usage if isinstance(answer, EndpointError) else usage_of(answer))
             cost = actual_cost(self._model, usage)
             if usage.cached and usage.calls > 1:
-                # The cache asked nobody before it gave an answer that once took several calls.
+                # The cache answered without asking the payer, and the answer once took several calls.
                 try:
                     payment.add(i, partial(self._reserve, [request.role], payment.lacks(i, cost)))
                 except BudgetExceededError as error:
@@ -154,11 +154,11 @@ class AccountedLM(WrappedLM):
             self.calls[request.role] += usage.calls
             self.prompts[request.role] += usage.prompt_tokens
             self.completions[request.role] += usage.completion_tokens
-            spoken.append(_generated(request, answer, usage))
+            generated.append(_generated(request, answer, usage))
         broken = payment.settle(costs, paid)
         self._write("settle", roles, sum(costs, Resources()))
         if self._trace is not None:
-            for event in spoken:
+            for event in generated:
                 self._trace.write(event)
         report_broken(self._trace, _purpose(roles), broken)
         if failure is not None:
@@ -217,10 +217,10 @@ def _generated(request: Request, answer: Any, usage: Usage) -> GeneratedEvent:
     elif not isinstance(answer, EndpointError):
         assert isinstance(request.constraint, Choice)
         texts, weights = request.constraint.options, tuple(answer[0])
-    said = (Message("", request.prompt),) if isinstance(request.prompt, str) else request.prompt
+    prompt = (Message("", request.prompt),) if isinstance(request.prompt, str) else request.prompt
     return GeneratedEvent(
         role=request.role,
-        prompt=tuple(PromptPart(role=part.role, content=part.content) for part in said),
+        prompt=tuple(PromptPart(role=part.role, content=part.content) for part in prompt),
         texts=texts,
         weights=weights,
         finish=finish,

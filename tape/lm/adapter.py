@@ -34,7 +34,7 @@ _KINDS = {"I8": torch.int8, "F32": torch.float32}
 
 
 class AdapterCard(BaseModel):
-    """What an adapter's ``card.json`` says, as far as it is read here.
+    """An adapter's ``card.json``, as far as it is read here.
 
     Attributes:
         name: For instance ``smollm2#reader``.
@@ -107,7 +107,7 @@ def load(folder: Path) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
         ``down`` (rank, in) and ``up`` (out, rank) of each matrix, float32.
 
     Raises:
-        ModelError: The file is missing or is no adapter; says what is wrong.
+        ModelError: The file is missing or is not an adapter; names what is wrong.
     """
     file = folder / FILE
     matrices: dict[str, dict[str, torch.Tensor | None]] = {}

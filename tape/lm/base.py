@@ -50,13 +50,13 @@ class Regex:
 
     What there is: literals and escaped ones; ``.`` (all but a newline); classes ``[a-z]`` and ``[^"]``; ``\d \w \s``
     and ``\D \W \S``, of all of Unicode as in Python; groups ``(...)``, ``(?:...)``, ``(?P<name>...)``, which only
-    group; ``|``; ``* + ? {m} {m,} {,n} {m,n}``, lazy or not, which are the same texts; ``^ $ \A \Z`` at the ends,
-    where they change nothing. Everything else is refused, for it says more than which texts match or cannot be
-    decoded by: look-around, backreferences, conditional and atomic groups, possessive quantifiers, ``\b``, anchors
+    group; ``|``; ``* + ? {m} {m,} {,n} {m,n}``, lazy or not, which are the same texts; ``^ $ \A \Z`` at the ends, where
+    they change nothing. Everything else is refused, since it is not about which texts match or cannot be enforced in
+    decoding: look-around, backreferences, conditional and atomic groups, possessive quantifiers, ``\b``, anchors
     inside, inline flags such as ``(?i)``.
 
     Raises:
-        ConstraintError: The pattern is none, or uses what is refused; says which construct.
+        ConstraintError: The pattern is malformed or uses something that is refused; names the construct.
     """
 
     pattern: str
@@ -103,8 +103,8 @@ class Request:
         distinct: Draw the samples without replacement: no two of the same tokens, where there are as many; else they
             are gone through again. The first one is what an independent sample is. A model that cannot, as hosted ones,
             draws independently; so does a greedy request, and one for more samples than a forward pass takes.
-        again: Set by whoever pays: asks whether one more call, for the request given, may be made and sets its worst
-            case aside. A backend asks it before it repeats a call that may have cost something. None: it may.
+        again: Set by the payer: whether one more call, for the request given, may be made; reserves its worst case.
+            A backend calls it before it repeats a call that may have cost something. None: it may.
     """
 
     prompt: str | tuple[Message, ...]
@@ -218,7 +218,7 @@ class Completion:
         finish: Per sample: ``stop``; ``length`` where max_tokens cut it off; ``refusal`` where a hosted model
             declined to answer.
         logprobs: Per sample: the sum of the log-probabilities of its tokens, the end included,
-            under the constrained, untempered distribution; 0.0 where the backend does not say.
+            under the constrained, untempered distribution; 0.0 where the backend does not report it.
         usage: Tokens used.
     """
 
@@ -280,7 +280,7 @@ def most_completion_tokens(model: LanguageModel, request: Request) -> int:
     """The most completion tokens of a request, all samples together.
 
     ``n * max_tokens``, unless the model has a method of this name: a backend that must wrap what is asked for in
-    more text than the request knows of says so there.
+    more text than the request knows of declares it there.
     """
     own = getattr(model, "most_completion_tokens", None)
     return request.n * request.max_tokens if own is None else int(own(request))
@@ -304,7 +304,7 @@ def is_continuous(model: LanguageModel) -> bool:
 
 
 def window_of(model: LanguageModel) -> int | None:
-    """Most tokens of a prompt and its answer together: the model's attribute ``window``; None where it does not say."""
+    """Most tokens of a prompt and its answer together: the model's attribute ``window``; None if undeclared."""
     found = getattr(model, "window", None)
     return None if found is None else int(found)
 

@@ -39,8 +39,8 @@ class CachedLM(WrappedLM):
     every version of every decoder writes what the constraint admits, so an older entry is a right answer, though maybe
     not the one that this version would draw. To compare versions, name another file.
     Usage is returned as the model reported it, marked as cached: budgets are the same with and without the cache,
-    and what was really paid is told apart (``EpisodeResult.used`` and ``paid``). Where the file cannot be written, for
-    instance on a full disk, a warning says so once, and the model answers without it.
+    and what was really paid is counted separately (``EpisodeResult.used`` and ``paid``). Where the file cannot be
+    written, for instance on a full disk, one warning is logged, and the model answers without the cache.
 
     Args:
         model: The model underneath.
@@ -103,8 +103,8 @@ class CachedLM(WrappedLM):
             # The answer is there, and perhaps paid: an episode must not end for want of a copy.
             self._full = True
             logger.warning(
-                "%s: the completion cache cannot be written (%s), so answers are not kept from here on; make room or "
-                "name another file",
+                "%s: the completion cache cannot be written (%s), so answers are not kept from here on; free "
+                "some disk space or name another file",
                 self._path,
                 error,
             )

@@ -37,9 +37,9 @@ def control_texts(added: Iterable[tuple[str, bool]]) -> list[str]:
 class ChatTemplate:
     """How one model's chat messages become a prompt.
 
-    A system message goes into the user's turn where the template refuses it, or passes over it without a word. A
-    thought that the template has begun is closed. What a message says cannot end it: where it has the text of a control
-    token, that is broken by a space, for a tokenizer reads it as the token itself.
+    A system message goes into the user's turn where the template refuses or drops it. A thought that the template has
+    begun is closed. The text of a message cannot end it: where it holds the text of a control token, a space breaks
+    that text, since a tokenizer would read it as the token.
 
     Args:
         render: Renders turns by the model's template.
@@ -87,15 +87,15 @@ class ChatTemplate:
 
 
 def _merged(turns: Sequence[Turn]) -> list[Turn]:
-    """The turns with what the system says at the beginning of the user's first."""
-    said = [turn["content"] for turn in turns if turn["role"] == "system"]
+    """The turns with the system's messages at the beginning of the user's first."""
+    system = [turn["content"] for turn in turns if turn["role"] == "system"]
     others = [dict(turn) for turn in turns if turn["role"] != "system"]
-    if not said:
+    if not system:
         return others
     first = next((i for i, turn in enumerate(others) if turn["role"] == "user"), None)
     if first is None:
-        return [{"role": "user", "content": "\n\n".join(said)}, *others]
-    others[first]["content"] = "\n\n".join([*said, others[first]["content"]])
+        return [{"role": "user", "content": "\n\n".join(system)}, *others]
+    others[first]["content"] = "\n\n".join([*system, others[first]["content"]])
     return others
 
 

@@ -22,7 +22,7 @@ _JSON = {
     "coerce_one_of": True,
 }
 """JSON is written as ``json.dumps`` writes it: a model has read it so, and free whitespace may go on for ever. What
-llguidance does not know of a schema is left to whoever reads the answer."""
+llguidance does not know of a schema is left to the reader of the answer."""
 
 _CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?Z?"
 _FORMATS = {"time": _CLOCK, "date-time": rf"[0-9]{{4}}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T{_CLOCK}"}
@@ -38,7 +38,7 @@ _META = re.compile(r"[\\.+*?()|\[\]{}^$#&~-]")
 
 
 def escape(text: str) -> str:
-    """Escape a literal for a pattern; unlike ``re.escape``, as other dialects than Python's read it too."""
+    """Escape a literal for a pattern; unlike ``re.escape``, as other engines than Python's read it too."""
     return _META.sub(lambda m: "\\" + m.group(), text)
 
 
@@ -65,7 +65,7 @@ def to_pattern(constraint: Constraint) -> str:
 
 @lru_cache(maxsize=128)
 def to_decoder(constraint: Constraint) -> str:
-    """The regular expression of a constraint in the dialect of the decoder (:mod:`tape.lm.patterns`).
+    """The regular expression of a constraint in the decoder's syntax (:mod:`tape.lm.patterns`).
 
     Raises:
         ConstraintError: A grammar, a schema, a pattern with more than :class:`tape.lm.base.Regex` offers, one too

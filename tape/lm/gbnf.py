@@ -24,7 +24,7 @@ _PART = re.compile(
     r"|\[(?P<ranges>(?:\\x\{[0-9a-f]+\}-\\x\{[0-9a-f]+\})+)\]"
     r"|(?P<open>\(\?:)|(?P<close>\)(?:\{(?P<low>[0-9]+),(?P<high>[0-9]*)\})?)|(?P<bar>\|)"
 )
-"""What the decoder's dialect is made of (:mod:`tape.lm.patterns`)."""
+"""What the decoder's syntax is made of (:mod:`tape.lm.patterns`)."""
 
 _HEX = re.compile(r"[0-9a-f]+(?=\})")
 
@@ -40,7 +40,7 @@ def to_gbnf(constraint: Constraint) -> str:
 
 
 def grammar_of(pattern: str) -> str:
-    """The grammar of a pattern in the decoder's dialect.
+    """The grammar of a pattern in the decoder's syntax.
 
     Every group has a rule of its own, shared with equal ones: llama.cpp writes out what is counted, and refuses counts
     within counts that come to too much, but it counts a rule's name as one.
@@ -89,7 +89,7 @@ def _body(alternatives: list[list[_Item]]) -> str:
 
 
 def _counted(alternatives: list[list[_Item]], rules: dict[str, str], low: str, high: str | None) -> _Item:
-    """A group, as often as is said; ``high`` is empty where there is no limit, and None where nothing is said."""
+    """A counted group; ``high`` is empty where there is no limit, and None where there is no count."""
     body = _body(alternatives)
     empty = any(all(may for _, may in items) for items in alternatives)
     count = _COUNTS.get((low, high))

@@ -46,7 +46,7 @@ def open_gguf(argument: str) -> LanguageModel:
             or cannot be read.
 
     Raises:
-        ModelError: There is no such file, it cannot be read, or it lacks what chat prompts need; says what to do.
+        ModelError: There is no such file, it cannot be read, or it lacks what chat prompts need; names what to do.
         MissingExtraError: The packages of the extra ``gguf`` are not installed.
     """
     path, _, tokenizer = argument.partition("#")
@@ -172,7 +172,9 @@ def _kept(folder: Path, name: str, make: Callable[[Path], None]) -> Path:
             if not folder.is_dir():  # else another process was faster
                 raise
     except (OSError, SafetensorError) as error:  # safetensors raises its own where the disk is full
-        raise ModelError(f"{name}: cannot be converted into {folder}: {error}; make room or mend that") from error
+        raise ModelError(
+            f"{name}: cannot be converted into {folder}: {error}; free some disk space or mend the cause"
+        ) from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return folder
@@ -234,7 +236,7 @@ def _convert_tokenizer(path: Path, folder: Path) -> None:
 
 
 def _dequantized() -> dict[str, Any]:
-    """What tells newer transformers to keep no blocks; older ones never do."""
+    """Options with which newer versions of transformers keep no blocks; older versions never do."""
     import transformers
 
     config = getattr(transformers, "GgufConfig", None)

@@ -96,7 +96,9 @@ def load_checkpoint(
         raise without_template(name)
     window = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     if window is None:
-        raise ModelError(f"{name} does not say how much it reads; put max_position_embeddings into its config.json")
+        raise ModelError(
+            f"{name} does not declare its context length; put max_position_embeddings into its config.json"
+        )
     check_window(int(window), name)
     if torch.cuda.is_available():
         model = model.to("cuda")
@@ -110,7 +112,7 @@ def load_checkpoint(
 
 @contextmanager
 def without_bars() -> Iterator[None]:
-    """Let transformers show no bars; the command says itself what it waits for."""
+    """Let transformers show no bars; the command reports its own progress."""
     from transformers.utils import logging
 
     shown = logging.is_progress_bar_enabled()
@@ -140,7 +142,7 @@ def check_window(window: int, name: str) -> None:
 
 
 def without_template(name: str) -> ModelError:
-    """What is said of a model that cannot be asked by chat messages."""
+    """The error for a model that has no chat template."""
     return ModelError(
         f"{name} has no chat template, so it cannot be asked by messages; use an instruction-tuned model, or name a "
         "folder with its tokenizer and a chat_template.jinja (of a GGUF file: gguf:PATH#FOLDER)"

@@ -34,7 +34,7 @@ FIXED = {
     "mlp_bias": False,
     "tie_word_embeddings": True,
 }
-"""What a checkpoint's configuration must say; RoPE must have no scaling besides."""
+"""What a checkpoint's configuration must contain; RoPE must have no scaling besides."""
 
 Mixer: TypeAlias = Callable[[int, torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 """Attention of a layer by its queries, keys and values, each (rows, heads, length, head width), to the same."""
@@ -116,7 +116,7 @@ class Llama:
             loaded = load_file(weights)
             self._weights = {name.removeprefix("model."): tensor.float() for name, tensor in loaded.items()}
             one = torch.zeros((1, 1), dtype=torch.int64)
-            self.forward(one, one + 1, one, None, 1)  # weights of another shape say so here, not in an episode
+            self.forward(one, one + 1, one, None, 1)  # weights of another shape fail here, not in an episode
         except (SafetensorError, OSError, RuntimeError, KeyError, IndexError, ValueError) as error:
             raise ModelError(f"{weights}: not the weights that {file} describes: {error!r}") from error
 
@@ -158,7 +158,7 @@ class Llama:
         return self._logits(self._norm("norm", hidden[0, wanted]))
 
     def _hidden(self, ids: torch.Tensor, positions: torch.Tensor, mix: Mixer) -> torch.Tensor:
-        """What the last layer says of new tokens, (rows, length, hidden)."""
+        """The last layer's output for new tokens, (rows, length, hidden)."""
         hidden = embedding(ids, self._weights["embed_tokens.weight"])
         angles = positions[..., None].float() * self._frequencies
         angles = torch.cat((angles, angles), -1)[:, None]

@@ -2,7 +2,7 @@
 
 outlines-core, the other backend of Outlines, drops texts that match (a one-byte token after a complete match is never
 allowed), tries alternatives in order, and has no bound on its automata. llguidance builds an automaton as far as it is
-walked, within limits. Its traps (1.9.1) are handled here: where text is forced it admits one way of writing it alone;
+followed, within limits. Its traps (1.9.1) are handled here: where text is forced it admits one way of writing it alone;
 where no token can go on, or a limit is reached, it offers the end of the sequence; its mask kernel for torch is
 wrapped in ``torch.compile``, which loads a compiler and costs 10-60 s at the first constrained call of a process. A
 literal that the tokenizer cannot write would be dropped without a word.
@@ -109,7 +109,7 @@ class ConstraintCompiler:
         return Processor(self._automaton(constraint).fresh(), self._forced if jump else None)
 
     def _forced(self, automaton: Automaton) -> list[int]:
-        """The tokens that must come next, perhaps the end; the automaton is told them."""
+        """The tokens that must come next, perhaps the end; the automaton takes them."""
         text = automaton.forced_text()
         if not text:
             return [self.eos] if automaton.must_end() else []
@@ -236,13 +236,13 @@ class Automaton:
         return bool(self._matcher.is_stopped() and self._matcher.is_accepting())
 
     def takes(self, tokens: Sequence[int]) -> bool:
-        """Take tokens; where they are not all allowed, the automaton cannot be walked any further."""
+        """Take tokens; where they are not all allowed, the automaton cannot be used any further."""
         taken: int = self._matcher.try_consume_tokens(list(tokens))
         self._taken += tokens[:taken]
         return taken == len(tokens)
 
     def admits(self, tokens: Sequence[int]) -> bool:
-        """Whether tokens, and the end after them, may follow; the automaton cannot be walked any further."""
+        """Whether tokens, and the end after them, may follow; the automaton cannot be used any further."""
         return self.takes(tokens) and bool(self._matcher.is_accepting())
 
     def _go_alone(self, what: str) -> None:
@@ -263,11 +263,11 @@ class Automaton:
 
 
 class Processor:
-    """Masks the logits of one sequence by an automaton; it is told every token of the sequence.
+    """Masks the logits of one sequence by an automaton, which takes every token of the sequence.
 
     Args:
         automaton: It belongs to this processor alone.
-        forced: Gives the tokens that must come next and tells the automaton; None: every token is the model's.
+        forced: Gives the tokens that must come next, which the automaton takes; None: the model chooses every token.
     """
 
     def __init__(self, automaton: Automaton, forced: Callable[[Automaton], list[int]] | None = None) -> None:
@@ -278,14 +278,14 @@ class Processor:
         return Processor(self._automaton.copied(), self._forced)
 
     def begin(self) -> list[int]:
-        """The tokens that every sequence begins with; they count as told. To be asked once, at the beginning."""
+        """The tokens that every sequence begins with, already taken. Call it once, at the beginning."""
         return [] if self._forced is None else self._forced(self._automaton)
 
     def take(self, token: int) -> list[int]:
-        """Tell it the next token, which is not the end.
+        """Take the next token, which is not the end.
 
         Returns:
-            The tokens that must follow, perhaps the end; they count as told.
+            The tokens that must follow, perhaps the end, already taken.
 
         Raises:
             ConstraintError: The token is not allowed.
@@ -302,7 +302,7 @@ class Processor:
         import torch
 
         mask = self._automaton.allowed()
-        # A network may have more outputs than the vocabulary has tokens, or fewer; nothing says what more would write.
+        # A network may have more outputs than the vocabulary has tokens, or fewer; the others write nothing known.
         outputs = logits.shape[1]
         if len(mask) != outputs:
             mask = mask[:outputs].ljust(outputs, b"\0")
@@ -329,8 +329,8 @@ def transformers_compiler(model: Any, tokenizer: Any) -> ConstraintCompiler:
         try:
             return LLGuidanceBackend(wrapped).llg_tokenizer
         except ValueError:  # neither bytes nor pieces with bytes to fall back on: whole texts
-            say = wrapped.tokenizer.convert_token_to_string
-            texts = {token: say(text) for text, token in tokenizer.get_vocab().items()}
+            text_of = wrapped.tokenizer.convert_token_to_string
+            texts = {token: text_of(text) for text, token in tokenizer.get_vocab().items()}
             return _vocabulary(texts, tokenizer.eos_token_id)
 
     return ConstraintCompiler(tokenizer, vocabulary)

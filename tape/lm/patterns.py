@@ -1,6 +1,6 @@
 r"""The regular expressions of constraints: a part of Python's syntax, written out for the decoder.
 
-A pattern means what ``re.fullmatch`` makes of it. The decoder reads another dialect, in which ``\w``, ``~``, ``&&``
+A pattern means what ``re.fullmatch`` makes of it. The decoder reads another syntax, in which ``\w``, ``~``, ``&&``
 or a lazy quantifier mean something else; so a pattern is read by Python's own parser and written out again in what
 both understand alike: code points and ranges of them, groups, alternatives and counts.
 """
@@ -45,7 +45,7 @@ _ENDS = {"AT_BEGINNING": "^", "AT_BEGINNING_STRING": r"\A", "AT_END": "$", "AT_E
 
 @lru_cache(maxsize=1024)
 def written_out(pattern: str) -> str:
-    """A pattern in the decoder's dialect, for the same texts.
+    """A pattern in the decoder's syntax, for the same texts.
 
     Raises:
         ConstraintError: It is no regular expression, uses what :class:`tape.lm.base.Regex` does not offer, or is too
@@ -69,7 +69,7 @@ def written_out(pattern: str) -> str:
 
 
 def literal(text: str) -> str:
-    """A text in the decoder's dialect.
+    """A text in the decoder's syntax.
 
     Raises:
         ConstraintError: It has a lone surrogate, which no token can write.

@@ -1,4 +1,4 @@
-"""What is set aside for some requests: the worst case of one call each, and of every call that a backend repeats."""
+"""What is reserved for some requests: the worst case of one call each, and of every call that a backend repeats."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Payment:
         self._open = True
 
     def add(self, index: int, reserve: Callable[[], Reservation]) -> bool:
-        """Set more aside for one request; False where all is settled already, so that nothing would pay for it.
+        """Reserve more for one request; False where the payment is settled already.
 
         Args:
             index: Of the request.
@@ -35,7 +35,7 @@ class Payment:
         return True
 
     def lacks(self, index: int, cost: Resources) -> Resources:
-        """What of a request's known cost is not set aside for it."""
+        """The part of a request's known cost that is not reserved."""
         declared = self._declared[index]
         return Resources({kind: max(0, (cost[kind] or 0) - (declared[kind] or 0)) for kind in cost})
 
@@ -47,7 +47,7 @@ class Payment:
             paid: What all of them really cost.
 
         Returns:
-            The broken declarations, request by request.
+            The costs above their declared bounds, request by request.
         """
         self._open = False
         first, *further = self._reservations
@@ -58,10 +58,10 @@ class Payment:
         return first.settle(used, spent, list(zip(self._declared, costs, strict=True)))
 
     def fail(self, *, metered: bool) -> Resources:
-        """Close after a failure: what a metered call cost is unknown, so all is booked; else all is given back.
+        """Close after a failure: the cost of a metered call is unknown, so all is booked; otherwise all is released.
 
         Returns:
-            What was set aside.
+            What was reserved.
         """
         self._open = False
         for reservation in self._reservations:

@@ -41,7 +41,7 @@ class PriceTable:
         """Read a price file.
 
         Raises:
-            ConfigError: It is missing or malformed; says where.
+            ConfigError: It is missing or malformed; names the file and the field.
         """
         return _parse(read_text(path, error=ConfigError), str(path))
 
@@ -110,7 +110,7 @@ def _example(name: str = "openai:NAME") -> str:
 
 
 def missing_price(name: str) -> str:
-    """What is said where a hard cap on US dollars meets a model without a price."""
+    """The message where a hard cap on US dollars meets a model without a price."""
     return (
         f"usd is capped, but the price of {name} is unknown. Put what it costs (US dollars per million tokens) into a "
         f"file, {_example(name)}, and pass it with --prices FILE; or add the option price=0 to its name, for a server "
@@ -156,7 +156,7 @@ class PricedLM(WrappedLM):
 
 
 def priced(model: LanguageModel, name: str, own: PriceTable | None = None) -> LanguageModel:
-    """A model with its price: the user's own, else what the model says itself, else the shipped one, else unknown.
+    """A model with its price: the user's own, else the model's own, else the shipped one, else unknown.
 
     Args:
         model: The model.

@@ -45,7 +45,7 @@ def open_backend(name: str) -> LanguageModel:
 
 
 def _meant(name: str) -> str:
-    """The model that somebody may have meant who named none: a file, a folder, or nearly a word; empty for none."""
+    """The model that an unknown name may mean: a file, a folder, or a similar word; empty for none."""
     if name.lower().endswith(".gguf"):
         return f"gguf:{name}"
     if Path(name).is_dir():

@@ -95,7 +95,7 @@ class ScriptedLM:
 
 
 def obeys(request: Request, text: str) -> bool:
-    """Say whether a text meets a request's constraint."""
+    """Whether a text meets a request's constraint."""
     if isinstance(request.constraint, JsonSchema):
         try:
             request.constraint.model.model_validate_json(text)
@@ -113,8 +113,8 @@ def open_scripted(argument: str) -> LanguageModel:
     """
     where = f"scripted:{argument}"
 
-    def no_script(said: str) -> ModelError:
-        return ModelError(f"{said}; {where} is a JSON file with a list of replies")
+    def no_script(problem: str) -> ModelError:
+        return ModelError(f"{problem}; {where} is a JSON file with a list of replies")
 
     text = read_text(Path(argument), error=no_script)
     replies = shaped(parse_json(text, argument, error=no_script), list[str], argument, error=no_script)

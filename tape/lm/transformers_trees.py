@@ -34,7 +34,7 @@ class _Pass:
 
     Attributes:
         feeds: The new tokens.
-        windows: How many tokens each layer said that it sees, as its attention was asked for; None: all.
+        windows: How many tokens each layer sees by the call of its attention; None: all.
     """
 
     feeds: Sequence[Feed]
@@ -133,7 +133,7 @@ def shape_of(model: Any) -> Shape | None:
 
 
 def _windows(config: Any, layers: int) -> list[int | None]:
-    """How many tokens each layer sees, as the configuration says; None: all."""
+    """How many tokens each layer sees by the configuration; None: all."""
     kinds = getattr(config, "layer_types", None)
     window = getattr(config, "sliding_window", None)
     if kinds is None:

@@ -1,10 +1,10 @@
 """Keys and values of a prompt and of all that is written after it, read once and shared.
 
 The samples of a request go on from one prompt. Here they are one tree: the prompt's keys and values are there once, and
-every token says which others of its tree it may see. A forward pass reads the new tokens of all trees together, without
-padding: matrices are multiplied for all of them at once, attention goes tree by tree. Nothing is copied where a sample
-ends, a beam is dropped or a request joins. What prompts begin with is kept in blocks (:class:`PrefixStore`), so that
-rules and examples are read once in a run.
+every token has a mask of the others of its tree that it may see. A forward pass reads the new tokens of all trees
+together, without padding: matrices are multiplied for all of them at once, attention goes tree by tree. Nothing is
+copied where a sample ends, a beam is dropped or a request joins. What prompts begin with is kept in blocks
+(:class:`PrefixStore`), so that rules and examples are read once in a run.
 
 Which tokens are read in one pass changes the last digits of what comes out, as padding does.
 """
@@ -53,22 +53,24 @@ class Tree:
     Args:
         shape: Of one token's.
         device: Where they are.
-        room: Tokens that there is room for at first.
+        capacity: Tokens that fit at first.
 
     Attributes:
         length: How many tokens there are.
     """
 
-    def __init__(self, shape: Shape, device: torch.device, room: int) -> None:
+    def __init__(self, shape: Shape, device: torch.device, capacity: int) -> None:
         self.length = 0
-        self._data = torch.empty((2 * shape.layers, shape.heads, room, shape.width), dtype=shape.dtype, device=device)
-        self._places = torch.zeros(room, dtype=torch.int64, device=device)
+        self._data = torch.empty(
+            (2 * shape.layers, shape.heads, capacity, shape.width), dtype=shape.dtype, device=device
+        )
+        self._places = torch.zeros(capacity, dtype=torch.int64, device=device)
 
-    def make_room(self, count: int) -> None:
-        """See to it that so many more tokens fit."""
-        needed, room = self.length + count, self._data.shape[2]
-        if needed > room:
-            more = max(needed, room + room // 4 + 64) - room
+    def grow(self, count: int) -> None:
+        """Grow so that so many more tokens fit."""
+        needed, capacity = self.length + count, self._data.shape[2]
+        if needed > capacity:
+            more = max(needed, capacity + capacity // 4 + 64) - capacity
             empty = self._data.new_empty((*self._data.shape[:2], more, self._data.shape[3]))
             self._data = torch.cat([self._data, empty], 2)
             self._places = torch.cat([self._places, self._places.new_zeros(more)])
@@ -79,7 +81,7 @@ class Tree:
         return self._data.device
 
     def place(self, places: torch.Tensor) -> None:
-        """Say where in their sequences the new tokens stand, (new,), from 0."""
+        """Set where in their sequences the new tokens stand, (new,), from 0."""
         self._places[self.length : self.length + len(places)] = places
 
     def places(self, count: int) -> torch.Tensor:
@@ -198,7 +200,7 @@ def attend(
 
 
 def gathered(feeds: Sequence[Feed], device: torch.device) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """What a forward pass begins with; every tree gets room for its new tokens.
+    """What a forward pass begins with; every tree grows for its new tokens.
 
     Returns:
         Tokens, (new,); where they stand, (new,); of which logits are asked for, (asked,).
@@ -210,7 +212,7 @@ def gathered(feeds: Sequence[Feed], device: torch.device) -> tuple[torch.Tensor,
         wanted += [len(tokens) + index for index in feed.wanted]
         tokens += feed.tokens
         places.append(torch.tensor(feed.places, device=device))
-        feed.tree.make_room(len(feed.tokens))
+        feed.tree.grow(len(feed.tokens))
         feed.tree.place(places[-1])
     return torch.tensor(tokens, device=device), torch.cat(places), torch.tensor(wanted, device=device)
 
@@ -240,7 +242,7 @@ class PrefixStore:
     def longest(self, tokens: Sequence[int]) -> list[torch.Tensor]:
         """The blocks that a prompt begins with; at least one of its tokens is left."""
         found = []
-        for key, block in self._walk(tokens[:-1]):
+        for key, block in self._path(tokens[:-1]):
             if block is None:
                 break
             found.append((key, block))
@@ -267,7 +269,7 @@ class PrefixStore:
             _, (_, dropped) = self._blocks.popitem(last=False)
             self.held -= dropped.nbytes
 
-    def _walk(self, tokens: Sequence[int]) -> list[tuple[tuple[int, tuple[int, ...]], tuple[int, torch.Tensor] | None]]:
+    def _path(self, tokens: Sequence[int]) -> list[tuple[tuple[int, tuple[int, ...]], tuple[int, torch.Tensor] | None]]:
         """Keys of a prompt's blocks and what is held for them, up to the first that is missing."""
         found: list[tuple[tuple[int, tuple[int, ...]], tuple[int, torch.Tensor] | None]] = []
         parent = 0
@@ -282,5 +284,5 @@ class PrefixStore:
 
     def missing(self, tokens: Sequence[int]) -> tuple[int, tuple[int, ...]] | None:
         """The first block of a prompt that is not held; None where all are."""
-        walked = self._walk(tokens[:-1])
-        return walked[-1][0] if walked and walked[-1][1] is None else None
+        path = self._path(tokens[:-1])
+        return path[-1][0] if path and path[-1][1] is None else None

@@ -1,8 +1,8 @@
 """Checks of the containers of weights, GGUF and safetensors, before any library reads them.
 
-A header says how many texts, numbers and tensors follow, and how long they are. Libraries believe that: fifty bytes can
-make a reader take minutes and all memory. So every count and length is held against the size of the file here. What is
-checked is read in order and not kept.
+A header declares how many texts, numbers and tensors follow, and how long they are. Libraries trust it: fifty bytes
+can make a reader take minutes and all memory. So every count and length is checked against the size of the file here.
+The file is read in order, and nothing of it is kept.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def check_gguf(path: Path) -> None:
     """Check that a file is a GGUF file, as far as its header goes.
 
     Raises:
-        ModelError: It is not; says what is wrong, and at which byte.
+        ModelError: It is not; names what is wrong, and at which byte.
     """
     with _opened(path) as file:
         if (magic := file.take(min(4, file.size), "the magic")) != _MAGIC:
@@ -70,7 +70,7 @@ def check_gguf(path: Path) -> None:
 
 
 class _File:
-    """A file that is read in order; what it says is held against its size."""
+    """A file that is read in order; its lengths are checked against its size."""
 
     def __init__(self, path: Path, file: BinaryIO, size: int) -> None:
         self.size, self.at = size, 0
@@ -223,7 +223,7 @@ def check_safetensors(path: Path) -> None:
     """Check the header of a safetensors file against the size of the file; what tensors hold, their reader checks.
 
     Raises:
-        ModelError: It is none; says what is wrong, and at which byte or in which field.
+        ModelError: It is none; names what is wrong, and at which byte or in which field.
     """
     with _opened(path) as file:
         length = file.count("the length of the header", 1, MOST_HEADER)

@@ -21,7 +21,7 @@ from tape.lm.base import (
 
 
 def require_all(model: LanguageModel, requests: Sequence[Request], answers: Any) -> None:
-    """Refuse what are not the answers to some requests: too few or too many, and nobody could say whose they are.
+    """Refuse answers that do not fit their requests: with too few or too many, it is unknown whose they are.
 
     Args:
         model: The backend.

@@ -1,4 +1,4 @@
-"""Broken declarations: more was used than had been declared as the worst case."""
+"""Costs above the declared bound: more was used than was declared as the worst case."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ logger = logging.getLogger("tape.budget")
 
 
 def report_broken(trace: TraceWriter | None, purpose: str, broken: Sequence[Broken]) -> None:
-    """Say at once who used more than was declared: in the log and in the trace.
+    """Report a cost above its declared bound at once, in the log and in the trace.
 
     Args:
         trace: The episode's event log, if there is one.

@@ -31,7 +31,7 @@ class ToldEvent(Event, ABC):
 
 
 class StartedEvent(Event):
-    """The episode begins; ``task`` says in words what is to be done, where the domain has words for it."""
+    """The episode begins; ``task`` describes it in words, where the domain has words for it."""
 
     type: ClassVar[str] = "started"
     config: Config
@@ -146,7 +146,7 @@ Decision = Literal["allowed", "refused", "stopped"]
 
 
 class ApprovalEvent(Event):
-    """Somebody was asked about an action before it was executed.
+    """The approving function was asked about an action before it was executed.
 
     Attributes:
         step: Steps taken before it.

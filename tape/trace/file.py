@@ -30,14 +30,14 @@ _HEAD = ("schema", "seq", "episode", "type")
 LONG = 120
 """Characters: a longer part of a prompt is written once in a file, and from then on as where it stands first."""
 
-Told = Callable[[str, Event], object]
+Listener = Callable[[str, Event], object]
 """Takes the episode's key and an event."""
 
 
 class TraceWriter:
     """Collects the events of one episode and writes them to a file, if there is one.
 
-    A listener is for displays: what it raises does not reach the episode, which may have money set aside at that
+    A listener is for displays: what it raises does not reach the episode, which may have money reserved at that
     moment. It is logged with its traceback, and the listener is not called again.
 
     Args:
@@ -49,7 +49,7 @@ class TraceWriter:
         TraceError: The file cannot be made.
     """
 
-    def __init__(self, episode: str, path: Path | None = None, listener: Told | None = None) -> None:
+    def __init__(self, episode: str, path: Path | None = None, listener: Listener | None = None) -> None:
         self.episode = episode
         self._listeners = [] if listener is None else [listener]
         self.events: list[Event] = []
@@ -68,7 +68,7 @@ class TraceWriter:
         """The hash of the last line that was written; empty where there is none, or no file."""
         return self._last
 
-    def listen(self, listener: Told) -> Callable[[], None]:
+    def listen(self, listener: Listener) -> Callable[[], None]:
         """Add a listener; returns what takes it off again."""
         self._listeners.append(listener)
         return lambda: self._drop(listener)
@@ -120,7 +120,7 @@ class TraceWriter:
                 written.append({"role": part["role"], "as_in": first})
         return written
 
-    def _drop(self, listener: Told) -> None:
+    def _drop(self, listener: Listener) -> None:
         self._listeners = [other for other in self._listeners if other is not listener]
 
     def close(self) -> None:
@@ -130,7 +130,7 @@ class TraceWriter:
 
 
 def _unwritten(path: Path, error: OSError) -> TraceError:
-    return TraceError(f"the trace {path} cannot be written ({why(error)}); make room or name another file")
+    return TraceError(f"the trace {path} cannot be written ({why(error)}); free some disk space or name another file")
 
 
 def _line(record: dict[str, Any]) -> str:
@@ -151,20 +151,20 @@ def read_trace(path: Path) -> Iterator[Event]:
     Raises:
         TraceError: Names the file, the line and what is wrong.
     """
-    said: dict[tuple[int, int], str] = {}
+    seen: dict[tuple[int, int], str] = {}
     number = 0
     # A model may have written halves of surrogate pairs, and texts stand in traces as they were written.
     for number, record in json_lines(path, surrogates=True, error=_not_a_trace):
-        yield _event(record, f"{path}:{number}", said)
+        yield _event(record, f"{path}:{number}", seen)
     if not number:
         raise TraceError(f"{path}: not a trace: it is empty; play the episode again")
 
 
-def _not_a_trace(said: str) -> TraceError:
-    return TraceError(f"{said}; so it is not a trace event: traces are read as they were written, line by line")
+def _not_a_trace(problem: str) -> TraceError:
+    return TraceError(f"{problem}; so it is not a trace event: traces are read as they were written, line by line")
 
 
-def _event(record: Any, where: str, said: dict[tuple[int, int], str]) -> Event:
+def _event(record: Any, where: str, seen: dict[tuple[int, int], str]) -> Event:
     if not isinstance(record, dict):
         raise TraceError(f"{where}: not a trace event: expected an object, got {short(record)}")
     missing = [name for name in _HEAD if name not in record]
@@ -182,20 +182,20 @@ def _event(record: Any, where: str, said: dict[tuple[int, int], str]) -> Event:
         raise TraceError(f"{where}: unknown event type {short(kind)}; use the version that made it")
     try:
         if event is GeneratedEvent:
-            _restore(record.get("prompt"), seq, said)
+            _restore(record.get("prompt"), seq, seen)
         return event.model_validate(record)
     except ValidationError as error:
         raise TraceError(f"{where}: not a trace event of type {kind}: {wrong(error)}") from error
 
 
-def _restore(parts: Any, seq: int, said: dict[tuple[int, int], str]) -> None:
+def _restore(parts: Any, seq: int, seen: dict[tuple[int, int], str]) -> None:
     """Put back what a prompt shares with one before it, and remember the rest; what is malformed stays as it is."""
     for number, part in enumerate(parts if isinstance(parts, list) else ()):
         if not isinstance(part, dict):
             continue
         match part.get("as_in"), part.get("content"):
-            case [int(event), int(there)], None if (event, there) in said:
+            case [int(event), int(there)], None if (event, there) in seen:
                 del part["as_in"]
-                part["content"] = said[event, there]
+                part["content"] = seen[event, there]
             case None, str(content) if len(content) > LONG:
-                said[seq, number] = content
+                seen[seq, number] = content

@@ -1,8 +1,8 @@
-"""The hashes that chain the lines of a trace: what was changed, left out or cut off after the writing shows.
+"""The hashes that chain the lines of a trace: they show what was changed, left out or cut off after the writing.
 
-A line names the hash of the line before it, and the episode's record keeps the hash of the last one. That proves
-nothing against whoever writes the whole file and the record anew: then only playing the actions again in the
-environment tells (:mod:`tape.analysis.audit`).
+A line names the hash of the line before it, and the episode's record keeps the hash of the last one. Hashes do not
+protect against a forger who writes the whole file and the record anew: only playing the actions again in the
+environment shows that (:mod:`tape.analysis.audit`).
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Links:
             taken out.
         last: The hash of the last line; empty where it is unchained.
         episode: The episode's key, as the first line names it.
-        what: Where and how it is broken, in words. Lines that are not numbered one by one, or name another episode, are
-            told of an unchained trace too.
+        what: Where and how it is broken, in words; of an unchained trace too, where its lines are not numbered one by
+            one or name another episode.
     """
 
     state: Literal["whole", "broken", "unchained"]
@@ -73,7 +73,7 @@ def links_of(path: Path) -> Links:
 
 
 def chained_anew(lines: Iterable[str]) -> Iterator[str]:
-    """Lines of a trace with the hashes that they need now; for who has to change a trace, as to take a key out.
+    """Lines of a changed trace with their new hashes, for instance after a key was taken out.
 
     Args:
         lines: JSON objects, without line ends.

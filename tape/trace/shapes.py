@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from tape.trace.old_results import lifted
 
-Count: TypeAlias = int  # how long one may be, the reader of the file says
+Count: TypeAlias = int  # the reader of the file bounds its length
 
 
 class _Part(BaseModel):

@@ -157,7 +157,7 @@ def describe(constraint: Constraint | None) -> str:
 
 
 def most_tokens(request_tokens: int, constraint: Constraint | None, native: frozenset[str]) -> int:
-    """The length limit for one sample, with room for the wrapper and for white space where there may be some.
+    """The length limit for one sample, with tokens for the wrapper and for white space where there may be some.
 
     A text of B bytes has at most B tokens, so a wrapped choice is never cut off. Limits are sized for compact JSON,
     and many endpoints write an indented line for each item: 1.2 to 1.7 times as many tokens, in the answers of 25 roles
@@ -231,7 +231,7 @@ class Problem:
 
 
 def problem_of(constraint: Constraint | None, text: str) -> Problem | None:
-    """What is wrong with an answer; None where nothing is, or nothing can be told (grammars)."""
+    """What is wrong with an answer; None where nothing is, or it cannot be checked (grammars)."""
     match constraint:
         case None | Grammar():
             return None

@@ -91,15 +91,15 @@ async def _read(response: Any) -> tuple[bytes, Failure | None]:
             return b"", Failure("garbage", str(error), status)
     if 300 <= status < 400:
         to = first_words(response.headers.get("location", ""))
-        said = f"HTTP {status}: it points to {to!r}, and redirects are not followed; name the right URL"
-        return b"", Failure("redirect", said, status)
+        message = f"HTTP {status}: it points to {to!r}, and redirects are not followed; name the right URL"
+        return b"", Failure("redirect", message, status)
     try:
         body = await _body(response, MOST_ERROR_BYTES)
     except _TooMuchError as error:
         body = str(error).encode()
     text = body.decode("utf-8", errors="replace")
-    said, wait = f"HTTP {status}: {_said(json_object(body), text)}", retry_after(response.headers)
-    return b"", Failure(kind_of_status(status, text), said, status, wait)
+    message, wait = f"HTTP {status}: {_message(json_object(body), text)}", retry_after(response.headers)
+    return b"", Failure(kind_of_status(status, text), message, status, wait)
 
 
 async def _body(response: Any, most: int) -> bytes:
@@ -118,7 +118,7 @@ async def _body(response: Any, most: int) -> bytes:
         try:
             data += chunk if unzip is None else unzip.decompress(chunk, most + 1 - len(data))
         except zlib.error as error:
-            raise _TooMuchError(f"the answer is not compressed as it says: {error}") from error
+            raise _TooMuchError(f"the answer is not compressed as declared: {error}") from error
         if len(data) > most or received > most:
             raise _TooMuchError(f"the answer has more than {most} bytes")
     return bytes(data)
@@ -127,14 +127,14 @@ async def _body(response: Any, most: int) -> bytes:
 def _broken(error: Exception) -> Failure:
     """What an error of the network means."""
     name = type(error).__name__
-    said = first_words(f"{name}: {error}")
+    message = first_words(f"{name}: {error}")
     if name in _UNSENT:
-        return Failure("connect", f"the endpoint cannot be reached ({said})")
-    return Failure("cut", f"the connection broke ({said})")
+        return Failure("connect", f"the endpoint cannot be reached ({message})")
+    return Failure("cut", f"the connection broke ({message})")
 
 
-def _said(body: dict[str, Any] | None, text: str) -> str:
-    """The endpoint's own words about an error."""
+def _message(body: dict[str, Any] | None, text: str) -> str:
+    """The endpoint's own message about an error."""
     error = (body or {}).get("error", body)
     message = error.get("message") if isinstance(error, dict) else error
     return first_words(message if isinstance(message, str) else text)

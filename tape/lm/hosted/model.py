@@ -22,10 +22,10 @@ from tape.seeds import derive
 T = TypeVar("T")
 
 MOST_USAGE = 100
-"""A reported usage is credible up to so many times what was set aside for the call.
+"""A reported usage is credible up to so many times what was reserved for the call.
 
-More than was set aside is booked as reported, and counts as a broken declaration: an endpoint may think longer than
-anybody declared. What is beyond this is no account of one call.
+More than was reserved is booked as reported, and counts as a cost above the declared bound: an endpoint may think
+longer than declared. A larger usage cannot be that of one call.
 """
 MOST_CHARACTERS = 128
 """Characters of the longest tokens that vocabularies have (white space)."""
@@ -72,7 +72,7 @@ class HostedLM:
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, InLoop] = WeakKeyDictionary()
 
     def prompt_tokens(self, request: Request) -> int:
-        """An upper bound: one token per byte of prompt and constraint, and room for the chat template."""
+        """An upper bound: one token per byte of prompt and constraint, and some for the chat template."""
         texts = [message.content for message in _messages(request)]
         # The constraint may be sent as a schema, in words, or both.
         constraint = 2 * len(describe(request.constraint).encode())
@@ -150,7 +150,7 @@ class HostedLM:
             problem = problem_of(request.constraint, text)
             if problem is None:
                 return replace(sample, text=text)
-            # Of an answer that was cut off, only its beginning tells whether the schema was enforced.
+            # Only the beginning of a truncated answer shows whether the schema was enforced.
             cut = sample.finish != "stop"
             ignored = _no_object(form, sample.text) if cut else problem.ignored
             if ignored and form.kind != "free" and not self._eased(form):
@@ -173,7 +173,7 @@ class HostedLM:
         while True:
             if not account.may_call(request):
                 raise EndpointError(
-                    f"{self.name}: {account.last or 'one call gives too few samples'}; the budget has no room for "
+                    f"{self.name}: {account.last or 'one call gives too few samples'}; the budget does not cover "
                     "another call",
                     account.usage,
                 )
@@ -217,18 +217,18 @@ class HostedLM:
             return Failure("timeout", f"no answer within {self.limits.timeout:g} s")
 
     def _give_in(self, failure: Failure, call: Call, form: Form) -> bool:
-        """After a refused request: ask for less, where the refusal says what is too much, and say so.
+        """After a refused request: ask for less, where the refusal names what is too much, and warn.
 
         Returns:
             Whether the next call differs from the refused one.
         """
-        said = failure.message.lower()
+        refusal = failure.message.lower()
         for name in ("temperature", "seed"):
-            if name in said and name not in self._without:
+            if name in refusal and name not in self._without:
                 self._without |= {name}
                 self._warn(name, f"does not take a {name}, so none is sent: {failure.message}")
         ease = self._eased(form)
-        refused = call.form == eased(form, ease) and any(word in said for word in _ABOUT_FORMS)
+        refused = call.form == eased(form, ease) and any(word in refusal for word in _ABOUT_FORMS)
         if refused and form.kind != "free" and ease < MOST_EASE:
             # Another call may have eased it already; a form that has no simpler one is asked for in words alone.
             ease = 1 if ease == 0 and eased(form, 1) != form else MOST_EASE
@@ -302,5 +302,5 @@ def _repair(request: Request, answer: str, reason: str) -> tuple[Message, ...]:
     """The conversation that asks for a better answer."""
     wanted = describe(request.constraint)
     # No endpoint takes an empty message.
-    said = Message("assistant", answer if answer.strip() else "(nothing)")
-    return (*_messages(request), said, Message("user", f"That answer cannot be used: {reason}. {wanted}"))
+    answered = Message("assistant", answer if answer.strip() else "(nothing)")
+    return (*_messages(request), answered, Message("user", f"That answer cannot be used: {reason}. {wanted}"))

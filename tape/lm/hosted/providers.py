@@ -138,7 +138,7 @@ class Provider:
 def is_here(url: str) -> bool:
     """Whether a URL is one of this machine: localhost, 127.0.0.0/8 or ::1.
 
-    What listens there may still ask somebody else who wants money, as a proxy does: then declare its price.
+    A proxy that listens there may still call a paid service: then declare its price.
     """
     host = urlsplit(url).hostname or ""
     if host == "localhost" or host.endswith(".localhost"):

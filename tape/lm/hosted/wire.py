@@ -1,4 +1,4 @@
-"""What a provider's part must do: send one call, and say what came of it without raising."""
+"""What a provider's part must do: send one call, and return its outcome without raising."""
 
 from __future__ import annotations
 
@@ -143,10 +143,10 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 _SECONDS = re.compile(r"-?[0-9]{1,300}(\.[0-9]{0,300})?")
 
 
-def _seconds_until(date: str, said_at: str) -> float:
+def _seconds_until(date: str, sent_at: str) -> float:
     now = datetime.now(UTC)
     with suppress(ValueError, TypeError, OverflowError, IndexError):
-        now = _moment(said_at)
+        now = _moment(sent_at)
     return (_moment(date) - now).total_seconds()
 
 

@@ -81,7 +81,7 @@ def test_what_cannot_be_shown_is_refused_and_nobody_is_asked(agent: Any) -> None
     assert (done, result.success) == ([], False)
     event = next(event for event in trace.events if isinstance(event, ApprovalEvent))
     assert event.decision == "refused"
-    assert "cannot be shown to anybody in full: they take 302 lines, and at most 100 are shown" in event.reason
+    assert "cannot be shown in full: they take 302 lines, and at most 100 are shown" in event.reason
 
 
 def test_a_result_that_is_deeper_than_models_write_is_filled_in_all_the_same() -> None:
