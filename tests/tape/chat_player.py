@@ -119,10 +119,10 @@ class ChatPlayer:
 
 def compact_state(board: str) -> str:
     """A state of the chat prompts as the bundled LM reads it."""
-    told = dict(line.rstrip(".").split(": ", maxsplit=1) for line in board.splitlines() if ": " in line)
-    rows, columns = re.findall(r"\d+", told["Board"])
-    box, goal = (next(told[name] for name in (one, many) if name in told) for one, many in _NAMES)
-    walls = told["Inner walls"]
+    fields = dict(line.rstrip(".").split(": ", maxsplit=1) for line in board.splitlines() if ": " in line)
+    rows, columns = re.findall(r"\d+", fields["Board"])
+    box, goal = (next(fields[name] for name in (one, many) if name in fields) for one, many in _NAMES)
+    walls = fields["Inner walls"]
     return compact.text(
-        f"size: {rows}x{columns} wall: {walls} player: {told['Player']} box: {box} goal: {goal}".split()
+        f"size: {rows}x{columns} wall: {walls} player: {fields['Player']} box: {box} goal: {goal}".split()
     )

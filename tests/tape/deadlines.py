@@ -1,4 +1,4 @@
-"""A deadline that passes when a test says so, so that no test depends on how fast the machine is."""
+"""A deadline that passes at a call of the test, so that no test depends on how fast the machine is."""
 
 from __future__ import annotations
 

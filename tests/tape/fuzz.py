@@ -117,7 +117,7 @@ def mutated(rng: random.Random, text: str | None = None) -> str:
 
 
 def sampled(rng: random.Random, request: Request) -> str:
-    """An answer of the form that a request asks for; what it says is chance."""
+    """An answer of the form that a request asks for; its content is random."""
     match request.constraint:
         case Choice(options):
             return rng.choice(options)
@@ -159,7 +159,7 @@ def _value(rng: random.Random, schema: dict[str, Any], known: dict[str, Any], de
 
 
 class HangError(BaseException):
-    """Something is still at it. No ordinary exception, so that nobody takes it for a failure of a tool or a file."""
+    """Something has not ended. Not an Exception, which would be taken for a failure of a tool or a file."""
 
 
 @contextmanager

@@ -44,7 +44,7 @@ class Loader:
     Attributes:
         make: Makes a valid file in a folder, and what has to be beside it; returns the file.
         read: Reads it, changed or not. Raises a `TapeError` and nothing else.
-        names_file: Its errors say which file is wrong.
+        names_file: Its errors name the file.
         slow: It takes ten times as long as the others, so fewer files are tried.
     """
 

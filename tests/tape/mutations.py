@@ -1,4 +1,4 @@
-"""Files as somebody else might hand them in: valid ones, changed until they are not."""
+"""Files from outside: valid ones, changed until they are invalid."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 
 
 def spellings(key: str, seed: int = 0) -> dict[str, str]:
-    """The key by the name of its encoding; where only some characters are escaped, the seed says which."""
+    """The key by the name of its encoding; where only some characters are escaped, the seed chooses them."""
     r = random.Random(seed)
     raw = key.encode()
 

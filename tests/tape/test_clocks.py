@@ -37,7 +37,7 @@ class Leaping:
 
 @pytest.fixture
 def monotonic(monkeypatch: pytest.MonkeyPatch) -> Leaping:
-    """Leaps when a test says so; loops, deadlines and approvals read it."""
+    """Leaps when a test sets it ahead; loops, deadlines and approvals read it."""
     found = Leaping()
     monkeypatch.setattr(time, "monotonic", found)
     return found

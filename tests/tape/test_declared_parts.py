@@ -141,11 +141,11 @@ def test_a_prompt_format_refuses_the_roles_that_it_does_not_have(name: str, give
 
 
 DECLARED = ("domain", "env", "environment", "plugin", "prompt_format", "format", "prompts")
-"""What those who declare are called, in the engine and around it."""
+"""Names of declaring objects, in the engine and around it."""
 
 
 def guesses(tree: ast.AST) -> Iterator[str]:
-    """Tests of what somebody who declares is, or whether it has an attribute."""
+    """Tests of the type of a declaring object, or whether it has an attribute."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
             name = node.func.id

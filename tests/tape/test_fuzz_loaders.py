@@ -35,7 +35,7 @@ def tried(loader: Loader, folder: Path, files: int, rng: random.Random) -> tuple
     """Hand in so many changed files; how many were read and how many refused, and the longest time of one in seconds.
 
     Raises:
-        AssertionError: An error does not say what is wrong as it should.
+        AssertionError: The message of an error is not as it should be.
     """
     file = loader.make(folder)
     valid = file.read_bytes()
@@ -51,11 +51,11 @@ def tried(loader: Loader, folder: Path, files: int, rng: random.Random) -> tuple
                 loader.read(file)
             ends["read"] += 1
         except TapeError as error:
-            said = str(error)
+            message = str(error)
             ends["refused"] += 1
-            said.encode()
-            assert len(said) <= LONGEST_MESSAGE, said[:300]
-            assert not loader.names_file or file.name in said, said
+            message.encode()
+            assert len(message) <= LONGEST_MESSAGE, message[:300]
+            assert not loader.names_file or file.name in message, message
         except (Exception, HangError) as error:
             place = folder / f"broken-{number}"
             place.write_bytes(changed)

@@ -105,7 +105,7 @@ HOUSEHOLD = HouseholdDomain(HOUSE.layout)
 
 
 def _lived(prompt_format: PromptFormat, text: str) -> None:
-    """Read a plan; whatever comes out of it can be said here, and can be asked about."""
+    """Read a plan; every action of it can be written and asked about here."""
     for action in prompt_format.read_plan(HELD, text).actions:
         prompt_format.next_request(HELD, action)
         prompt_format.act_request(HELD, {}, action, [action])

@@ -1,4 +1,4 @@
-"""The one reader of JSON: bounds, what errors say, and what is written can be read again."""
+"""The one reader of JSON: bounds, messages of errors, and what is written can be read again."""
 
 import json
 import math
@@ -44,7 +44,7 @@ def test_what_is_within_bounds_is_read_as_the_standard_library_reads_it(value: A
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("", "here: no JSON: Expecting value at column 1"),
         ("[1,\n2", "here: no JSON: Expecting ',' delimiter at line 2, column 2"),
@@ -61,10 +61,10 @@ def test_what_is_within_bounds_is_read_as_the_standard_library_reads_it(value: A
         (b"\xed\xa0\x80", "here: no UTF-8 text"),
     ],
 )
-def test_what_is_beyond_the_bounds_is_named(text: str | bytes, says: str) -> None:
+def test_what_is_beyond_the_bounds_is_named(text: str | bytes, message: str) -> None:
     with pytest.raises(DataError) as error:
         parse_json(text, "here")
-    assert says in str(error.value)
+    assert message in str(error.value)
     assert len(str(error.value)) < 300
 
 
@@ -98,7 +98,7 @@ class Shape:
 
 
 @pytest.mark.parametrize(
-    ("value", "says"),
+    ("value", "message"),
     [
         ({}, "here: field name: field required"),
         ({"name": 3}, "here: field name: input should be a valid string, got 3"),
@@ -108,10 +108,10 @@ class Shape:
         ({"name": "a", "parts": {"b": 1}}, "here: field parts: input should be a valid array, got an object"),
     ],
 )
-def test_the_first_field_that_is_wrong_is_named(value: Any, says: str) -> None:
+def test_the_first_field_that_is_wrong_is_named(value: Any, message: str) -> None:
     with pytest.raises(TraceError) as error:
         shaped(value, Shape, "here", error=TraceError)
-    assert says in str(error.value)
+    assert message in str(error.value)
     assert len(str(error.value)) < 300
 
 
@@ -125,7 +125,7 @@ def test_lists_become_tuples_and_nothing_else_is_converted() -> None:
 
 def test_what_to_do_can_be_added(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"none\.json: cannot be read: No such file or directory; make one first"):
-        read_json(tmp_path / "none.json", error=lambda said: ConfigError(f"{said}; make one first"))
+        read_json(tmp_path / "none.json", error=lambda problem: ConfigError(f"{problem}; make one first"))
 
 
 def test_lines_are_numbered_and_a_torn_one_can_be_left_out(tmp_path: Path) -> None:
@@ -138,17 +138,17 @@ def test_lines_are_numbered_and_a_torn_one_can_be_left_out(tmp_path: Path) -> No
 
 def test_only_files_are_opened(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)  # nobody writes to it: who opens it waits for ever
-    for path, says in (
+    os.mkfifo(pipe)  # without a writer: to open it would wait for ever
+    for path, message in (
         (pipe, "is a pipe or device, not a file"),
         (tmp_path, "is a folder, not a file"),
         (Path("/dev/zero"), "is a pipe or device, not a file"),
         (tmp_path / "x\0y", "can be the name of no file"),
         (tmp_path / ("x" * 5000), "cannot be read"),
     ):
-        with pytest.raises(DataError, match=says):
+        with pytest.raises(DataError, match=message):
             read_json(path)
-        with pytest.raises(DataError, match=says):
+        with pytest.raises(DataError, match=message):
             list(json_lines(path))
 
 

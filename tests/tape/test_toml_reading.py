@@ -107,7 +107,7 @@ BOTH = "[" + ".".join("a" * 90) + "]\n" + ".".join("b" * 90) + " = 1"
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("a = 1\nb = " + "9" * 5000, "here:2: a whole number of 5000 digits"),
         ("a = 1\nb = [\n" + "1_" * 400 + "1]", f"here:2: a .* of 801 digits; the most that is read is {MOST_DIGITS}"),
@@ -129,8 +129,8 @@ BOTH = "[" + ".".join("a" * 90) + "]\n" + ".".join("b" * 90) + " = 1"
         ("a = TQ" * 100_000 + "[" * 101, "here:"),
     ],
 )
-def test_what_is_beyond_the_bounds_is_refused(text: str, says: str) -> None:
-    with pytest.raises(DataError, match=says):
+def test_what_is_beyond_the_bounds_is_refused(text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
         parse_toml(text, "here")
 
 

@@ -25,7 +25,7 @@ from tape.waiting import call_waiting, one_loop, run_sync
 from tests.tape.tools.helpers import TOOLS, script
 
 PLAN: list[tuple[str, dict[str, Any]]] = [("add", {"a": 1, "b": 2})]
-MARK: contextvars.ContextVar[str] = contextvars.ContextVar("mark", default="nobody's")
+MARK: contextvars.ContextVar[str] = contextvars.ContextVar("mark", default="none")
 
 
 def in_a_loop(call: Any) -> Any:
@@ -76,7 +76,7 @@ def test_tools_are_called_in_the_thread_that_waits() -> None:
 def test_an_agent_inside_a_tool_of_an_agent(tmp_path: Path) -> None:
     @tool()
     def delegate(task: str) -> float:
-        """Let somebody else do it."""
+        """Let another agent do it."""
         answer: float = TapeAgent(ScriptedLM(script(PLAN))).run(environment()).answer
         return answer
 

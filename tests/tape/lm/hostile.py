@@ -93,7 +93,7 @@ class Hostile:
 
 
 def http(body: bytes, status: str = OK, **headers: str) -> bytes:
-    """A whole reply; it says that the connection ends, or a client may ask again on one that is just being closed."""
+    """A whole reply, which announces the end of the connection: else a client may use one that is being closed."""
     fields = {"Content-Type": "application/json", "Content-Length": str(len(body)), "Connection": "close", **headers}
     head = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in fields.items() if value)
     return f"HTTP/1.1 {status}\r\n{head}\r\n".encode() + body
@@ -212,9 +212,9 @@ def redirect(r: random.Random) -> Raw:
 def refusal(r: random.Random) -> Raw:
     words = ["temperature", "seed", "response_format", "schema", "insufficient_quota", "x" * BIG, "\ud800", ""]
     message: Any = r.choice([*words, None, 7, {"message": {"message": []}}, ["temperature"], {"deep": [[]]}])
-    said = json.dumps(r.choice([{"error": {"message": message}}, {"error": message}, {"message": message}, message]))
+    text = json.dumps(r.choice([{"error": {"message": message}}, {"error": message}, {"message": message}, message]))
     wait = r.choice(WAITS).replace("\x01", "")
-    return [http(said.encode(), r.choice(STATUSES.split(",")), Retry_After=wait, x_should_retry="true")]
+    return [http(text.encode(), r.choice(STATUSES.split(",")), Retry_After=wait, x_should_retry="true")]
 
 
 def endless(first: bytes, more: bytes) -> Iterator[bytes]:

@@ -29,7 +29,7 @@ def wrapped(text: str) -> Callable[[dict[str, Any]], list[str]]:
     return lambda body: [json.dumps({"answer": text})] * body.get("n", 1)
 
 
-def says(text: str) -> Callable[[dict[str, Any]], list[str]]:
+def replies(text: str) -> Callable[[dict[str, Any]], list[str]]:
     return lambda body: [text] * body.get("n", 1)
 
 

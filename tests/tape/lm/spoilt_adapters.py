@@ -45,7 +45,7 @@ def sound() -> tuple[Header, bytearray]:
 
 
 def _one(header: Header, rng: random.Random) -> Header:
-    """What is said of one tensor; something that nobody reads where it was spoilt already."""
+    """The entry of one tensor; an unused one where it was spoilt already."""
     found = header[rng.choice(sorted(header))]
     return found if isinstance(found, dict) else {}
 

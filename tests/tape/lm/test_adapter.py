@@ -1,4 +1,4 @@
-"""Adapters: what is added is exactly what the file says, and nothing is added from a file that is not right."""
+"""Adapters: what is added is exactly what the file holds, and nothing is added from a file that is not right."""
 
 import json
 import os

@@ -29,7 +29,7 @@ MOVES = Regex(r"(?: [UDLR]){1,4}")
 
 
 def logits_after(tokens: tuple[int, ...], of: int = 7) -> torch.Tensor:
-    """A tiny model: of what it says next, (vocabulary,)."""
+    """A tiny model's logits of the next token, (vocabulary,)."""
     return torch.tensor(np.random.default_rng(derive(of, *tokens)).normal(size=WORDS), dtype=torch.float32)
 
 
@@ -62,16 +62,16 @@ def test_pairs_are_as_likely_as_drawn_without_replacement() -> None:
     assert len(likely) == 13
     assert math.fsum(likely.values()) == pytest.approx(1)
     found = Counter(names(searched(replace(request, seed=seed))) for seed in range(tried))
-    chi_square, cells, rest, rest_found = 0.0, 0, 1.0, tried
+    chi_square, pairs, rest, rest_found = 0.0, 0, 1.0, tried
     for first, second in permutations(likely, 2):
         expected = likely[first] * likely[second] / (1 - likely[first])
         if expected * tried >= 6:
             chi_square += (found[first, second] - expected * tried) ** 2 / (expected * tried)
-            cells, rest, rest_found = cells + 1, rest - expected, rest_found - found[first, second]
+            pairs, rest, rest_found = pairs + 1, rest - expected, rest_found - found[first, second]
     chi_square += (rest_found - rest * tried) ** 2 / (rest * tried)
     # Of a chi-square variable with as many degrees of freedom, four standard deviations above its mean.
-    assert cells > 12
-    assert chi_square < cells + 4 * math.sqrt(2 * cells)
+    assert pairs > 12
+    assert chi_square < pairs + 4 * math.sqrt(2 * pairs)
     assert all(first != second for first, second in found)
 
 

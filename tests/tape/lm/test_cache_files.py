@@ -1,4 +1,4 @@
-"""Cache files that anybody may have written, and a full disk."""
+"""Cache files from anywhere, and a full disk."""
 
 import asyncio
 import json
@@ -45,7 +45,7 @@ def put(name: str, value: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         (put("usage.prompt_tokens", 10**200), "field usage"),
         (put("usage.completion_tokens", -1), "field usage"),
@@ -62,8 +62,8 @@ def put(name: str, value: Any) -> Any:
     ],
     ids=range(12),
 )
-def test_an_entry_of_a_cache_that_nobody_wrote_is_refused(change: Any, says: str, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=f"cache: entry [0-9a-f]+: .*{says}.*delete the file"):
+def test_an_entry_of_a_cache_from_elsewhere_is_refused(change: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=f"cache: entry [0-9a-f]+: .*{message}.*delete the file"):
         cached(tmp_path / "cache", change)
 
 

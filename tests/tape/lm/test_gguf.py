@@ -90,7 +90,7 @@ def test_a_cache_that_cannot_be_written_is_named(file: Path, tmp_path: Path, mon
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"without": "tokenizer.chat_template"}, r"has no chat template.*gguf:PATH#FOLDER"),
         ({"llama__block_count": 3}, r"lacks 18 tensors of its model, for instance model\.layers\.1\."),
@@ -98,9 +98,9 @@ def test_a_cache_that_cannot_be_written_is_named(file: Path, tmp_path: Path, mon
         ({"tokenizer__ggml__model": "rwkv"}, r"cannot read its tokenizer.*behind a #: gguf:"),
     ],
 )
-def test_what_is_missing_is_said_at_the_start(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
+def test_what_is_missing_is_named_at_the_start(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     file = write_gguf(tmp_path / "tiny.gguf", **changes)
-    with pytest.raises(ModelError, match=said):
+    with pytest.raises(ModelError, match=message):
         open_model(f"gguf:{file}")
 
 
@@ -136,14 +136,14 @@ def test_several_ends_of_a_file_all_end(tmp_path: Path) -> None:
     assert ended[1].min() > 0
 
 
-def test_what_is_no_file_of_this_kind_is_said(tmp_path: Path) -> None:
+def test_what_is_no_file_of_this_kind_is_named(tmp_path: Path) -> None:
     (tmp_path / "model.gguf").write_bytes(b"PK\3\4")
-    for name, said in (
+    for name, message in (
         ("gguf:", "needs a file"),
         (f"gguf:{tmp_path}/none.gguf", "No such file"),
         (f"gguf:{tmp_path}/model.gguf", "is no GGUF file"),
     ):
-        with pytest.raises(ModelError, match=said):
+        with pytest.raises(ModelError, match=message):
             open_model(name)
     (tmp_path / "cut.gguf").write_bytes(write_gguf(tmp_path / "tiny.gguf").read_bytes()[:3000])
     with pytest.raises(ModelError, match=r"cut.gguf: byte \d+: "):

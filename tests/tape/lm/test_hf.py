@@ -1,4 +1,4 @@
-"""Checkpoints of transformers: what they lack is said at the start, and what they compute in."""
+"""Checkpoints of transformers: what they lack is named at the start, and what they compute in."""
 
 from pathlib import Path
 from typing import Any
@@ -30,17 +30,17 @@ def without_a_context(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         (without_template, r"has no chat template.*chat_template\.jinja"),
         (with_a_short_context, r"reads at most 1024 tokens, and prompts take up to 2048; use a model"),
         (without_a_context, "put max_position_embeddings into its config"),
     ],
 )
-def test_what_a_checkpoint_lacks_is_named_at_the_start(tmp_path: Path, change: Any, says: str) -> None:
+def test_what_a_checkpoint_lacks_is_named_at_the_start(tmp_path: Path, change: Any, message: str) -> None:
     general_model(tmp_path)
     change(tmp_path)
-    with pytest.raises(ModelError, match=says):
+    with pytest.raises(ModelError, match=message):
         open_model(f"hf:{tmp_path}")
 
 

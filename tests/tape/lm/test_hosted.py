@@ -14,13 +14,13 @@ from tape.lm.batching import EpisodeBatch
 from tape.lm.bundled import sizes
 from tape.lm.hosted.providers import OLLAMA, OPENAI, PROMPT_FORMATS, PROVIDERS, SGLANG, VLLM
 from tests.tape.lm.endpoint import CANARY, Endpoint
-from tests.tape.lm.hosting import MOVE, PROMPT, Move, ask, opened, says, wrapped
+from tests.tape.lm.hosting import MOVE, PROMPT, Move, ask, opened, replies, wrapped
 
 pytest.importorskip("openai")
 
 
 def test_a_free_answer_with_its_usage() -> None:
-    with Endpoint(says("go up")) as endpoint:
+    with Endpoint(replies("go up")) as endpoint:
         completion = ask(opened(endpoint), n=2, temperature=0.5, seed=7)
     assert (completion.texts, completion.finish) == (("go up", "go up"), ("stop", "stop"))
     assert completion.usage == Usage(4, 4, source="reported")
@@ -52,7 +52,7 @@ def test_what_an_endpoint_does_not_know_is_wrapped_in_a_schema(
 
 
 def test_a_schema_is_asked_for_without_tuples() -> None:
-    with Endpoint(says(MOVE)) as endpoint:
+    with Endpoint(replies(MOVE)) as endpoint:
         assert ask(opened(endpoint), JsonSchema(Move)).texts == (MOVE,)
     schema = endpoint.bodies[0]["response_format"]["json_schema"]["schema"]
     assert schema["properties"]["cell"]["items"] == {"type": "integer"}
@@ -69,7 +69,7 @@ def test_a_schema_is_asked_for_without_tuples() -> None:
     ],
 )
 def test_servers_with_native_forms_are_asked_in_them(provider: Any, constraint: Constraint, asked: Any) -> None:
-    with Endpoint(says("up")) as endpoint:
+    with Endpoint(replies("up")) as endpoint:
         ask(opened(endpoint, provider), constraint)
         assert asked.items() <= endpoint.bodies[0].items()
         with pytest.raises(BatchError, match="grammar"):
@@ -86,7 +86,7 @@ def test_a_choice_is_scored_by_asking_for_it() -> None:
     assert usage.source == "reported"
     # Room for the longest option and the wrapper, whatever the request allows.
     assert endpoint.bodies[0]["max_tokens"] == model.scoring_tokens(request) == len('"possible"') + 16
-    with Endpoint(says("no idea")) as endpoint, pytest.warns(EndpointWarning, match="ignores the schema"):
+    with Endpoint(replies("no idea")) as endpoint, pytest.warns(EndpointWarning, match="ignores the schema"):
         [(weights, usage)] = asyncio.run(opened(endpoint).score_options([request]))
     assert weights == (0.0, 0.0)
     assert usage.calls == 2
@@ -95,7 +95,7 @@ def test_a_choice_is_scored_by_asking_for_it() -> None:
 @pytest.mark.parametrize("provider", [p for p in PROVIDERS if p.package == "openai"], ids=lambda p: p.name)
 def test_every_provider_of_this_wire_sends_its_own_key_and_fields(provider: Any, monkeypatch: Any) -> None:
     monkeypatch.setenv(provider.key, f"key-of-{provider.name}")
-    with Endpoint(says("up")) as endpoint:
+    with Endpoint(replies("up")) as endpoint:
         assert ask(opened(endpoint, provider), Choice(("up", "down")), temperature=0.5, seed=2**40 + 7).texts == ("up",)
     body, headers = endpoint.bodies[0], endpoint.headers[0]
     assert headers["authorization"] == f"Bearer key-of-{provider.name}"
@@ -132,7 +132,7 @@ def test_a_batch_has_all_its_calls_in_flight_and_a_model_serves_several_event_lo
         batch = EpisodeBatch(model, 3)
         await asyncio.gather(*(episode(batch, i) for i in range(3)))
 
-    with Endpoint(says("up"), together=6) as endpoint:
+    with Endpoint(replies("up"), together=6) as endpoint:
         model = opened(endpoint)
         for _ in range(2):
             asyncio.run(play())
@@ -159,7 +159,7 @@ def test_model_strings_hold_a_name_a_url_and_options() -> None:
 
 
 def test_the_url_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    with Endpoint(says("up")) as endpoint:
+    with Endpoint(replies("up")) as endpoint:
         monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
         model = OPENAI("test")
         assert ask(model).texts == ("up",)
@@ -174,7 +174,7 @@ def test_a_missing_key_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> No
             with pytest.raises(ModelError, match=provider.key):
                 provider("some-model")
             assert provider.missing() == f"{provider.key} is not set"
-    with Endpoint(says("up")) as endpoint:
+    with Endpoint(replies("up")) as endpoint:
         ask(opened(endpoint))
     assert CANARY not in str(endpoint.headers), "servers of one's own need no key"
 

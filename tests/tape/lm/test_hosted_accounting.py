@@ -12,7 +12,7 @@ from tape.lm.base import FREE, BatchError, Choice, Request, most_completion_toke
 from tape.lm.hosted.model import HostedLM
 from tape.lm.hosted.providers import OPENAI, is_here
 from tests.tape.lm.endpoint import Endpoint
-from tests.tape.lm.hosting import PRICE, PROMPT, ask, opened, says, wrapped
+from tests.tape.lm.hosting import PRICE, PROMPT, ask, opened, replies, wrapped
 
 pytest.importorskip("openai")
 
@@ -20,7 +20,7 @@ pytest.importorskip("openai")
 @pytest.mark.parametrize("fault", ["no usage", "zero usage", "odd usage"])
 def test_usage_that_is_missing_or_incredible_is_booked_at_the_worst_case(fault: str) -> None:
     ledger, request = Ledger(Budget({"tokens": 500})), Request(PROMPT, 20)
-    with Endpoint(says("up up up"), [fault]) as endpoint:
+    with Endpoint(replies("up up up"), [fault]) as endpoint:
         model = opened(endpoint)
         with pytest.warns(EndpointWarning, match="usage"):
             asyncio.run(AccountedLM(model, ledger).generate([request]))
@@ -56,7 +56,7 @@ def test_a_cancelled_call_is_booked_in_full_and_leaves_nothing_open() -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    with Endpoint(says("up"), ["hang"]) as endpoint:
+    with Endpoint(replies("up"), ["hang"]) as endpoint:
         model, ledger = opened(endpoint), Ledger(Budget({"tokens": 500}))
         assert model.price == FREE, "what an endpoint that costs nothing has used is unknown too"
         asyncio.run(go(model, ledger))
@@ -65,7 +65,7 @@ def test_a_cancelled_call_is_booked_in_full_and_leaves_nothing_open() -> None:
 
 
 def test_a_server_on_this_machine_costs_nothing_unless_a_price_is_given() -> None:
-    with Endpoint(says("up")) as endpoint:
+    with Endpoint(replies("up")) as endpoint:
         ledger = Ledger(Budget.of(usd=0, tokens=10_000))
         model = AccountedLM(opened(endpoint), ledger)
         asyncio.run(model.generate([Request(PROMPT, 5)]))
@@ -97,7 +97,7 @@ def test_only_loopback_is_this_machine(url: str, here: bool) -> None:
 
 
 def test_reasoning_adds_to_limit_and_worst_case() -> None:
-    with Endpoint(says("up")) as endpoint:
+    with Endpoint(replies("up")) as endpoint:
         model = opened(endpoint, reasoning=1000)
         ask(model)
     assert endpoint.bodies[0]["max_tokens"] == 1020

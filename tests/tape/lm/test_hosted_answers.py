@@ -7,7 +7,7 @@ import pytest
 from tape.errors import EndpointWarning
 from tape.lm.base import Choice, JsonSchema
 from tests.tape.lm.endpoint import Endpoint
-from tests.tape.lm.hosting import MOVE, Move, ask, opened, says, wrapped
+from tests.tape.lm.hosting import MOVE, Move, ask, opened, replies, wrapped
 
 pytest.importorskip("openai")
 
@@ -24,7 +24,7 @@ def test_refusals_and_truncations_are_reported_and_not_repaired() -> None:
 
 def test_an_ignored_schema_is_warned_of_and_repaired() -> None:
     warned = pytest.warns(EndpointWarning, match="ignores the schema")
-    with Endpoint(says(MOVE), ["ignore"]) as endpoint, warned as warned_:
+    with Endpoint(replies(MOVE), ["ignore"]) as endpoint, warned as warned_:
         completion = ask(opened(endpoint), JsonSchema(Move))
     assert completion.texts == (MOVE,)
     assert completion.usage.calls == 2
@@ -36,13 +36,13 @@ def test_an_ignored_schema_is_warned_of_and_repaired() -> None:
 
 def test_an_ignored_schema_shows_in_a_truncated_answer_too() -> None:
     ignored = pytest.warns(EndpointWarning, match="ignores the schema")
-    with Endpoint(says(MOVE), ["ramble"]) as endpoint, ignored:
+    with Endpoint(replies(MOVE), ["ramble"]) as endpoint, ignored:
         assert ask(opened(endpoint), JsonSchema(Move)).finish == ("length",)
     assert len(endpoint.bodies) == 1
 
 
 def test_repairs_are_bounded_and_the_answer_is_left_to_the_reader() -> None:
-    with Endpoint(says("Sure!")) as endpoint, pytest.warns(EndpointWarning) as warned:
+    with Endpoint(replies("Sure!")) as endpoint, pytest.warns(EndpointWarning) as warned:
         assert ask(opened(endpoint, repairs=2), JsonSchema(Move)).texts == ("Sure!",)
     assert (len(endpoint.bodies), len(warned)) == (3, 1)
 
@@ -57,13 +57,13 @@ def test_a_broken_bound_is_repaired_but_is_no_ignored_schema() -> None:
 
 @pytest.mark.parametrize("text", ["up", " up\n", '```json\n{"answer": "up"}\n```', '{"answer": "up"}'])
 def test_a_usable_answer_in_another_dress_is_taken(text: str) -> None:
-    with Endpoint(says(text)) as endpoint:
+    with Endpoint(replies(text)) as endpoint:
         assert ask(opened(endpoint), Choice(("up", "down"))).texts == ("up",)
     assert len(endpoint.bodies) == 1
 
 
 def test_a_refused_schema_is_asked_for_in_words() -> None:
-    with Endpoint(says("up"), ["no schema"]) as endpoint:
+    with Endpoint(replies("up"), ["no schema"]) as endpoint:
         model = opened(endpoint)
         with pytest.warns(EndpointWarning, match="in words only"):
             assert ask(model, Choice(("up", "down"))).texts == ("up",)
@@ -74,7 +74,7 @@ def test_a_refused_schema_is_asked_for_in_words() -> None:
 
 
 def test_a_refused_schema_with_bounds_is_first_tried_without_them() -> None:
-    with Endpoint(says(MOVE), ["no schema", "", "no schema"]) as endpoint:
+    with Endpoint(replies(MOVE), ["no schema", "", "no schema"]) as endpoint:
         model = opened(endpoint)
         with pytest.warns(EndpointWarning, match="without its bounds"):
             assert ask(model, JsonSchema(Move)).texts == (MOVE,)
@@ -91,6 +91,6 @@ def test_a_refused_schema_with_bounds_is_first_tried_without_them() -> None:
 
 
 def test_a_refused_temperature_is_left_out() -> None:
-    with Endpoint(says("up"), ["no temperature"]) as endpoint, pytest.warns(EndpointWarning, match="temperature"):
+    with Endpoint(replies("up"), ["no temperature"]) as endpoint, pytest.warns(EndpointWarning, match="temperature"):
         assert ask(opened(endpoint), temperature=0.7).texts == ("up",)
     assert "temperature" not in endpoint.bodies[1]

@@ -6,13 +6,13 @@ from tape.errors import ModelError
 from tape.lm.base import BatchError, Choice, JsonSchema
 from tape.lm.hosted.providers import ANTHROPIC
 from tests.tape.lm.endpoint import CANARY, Endpoint
-from tests.tape.lm.hosting import MOVE, Move, ask, opened, says, wrapped
+from tests.tape.lm.hosting import MOVE, Move, ask, opened, replies, wrapped
 
 pytest.importorskip("anthropic")
 
 
 def test_a_schema_is_asked_for_and_the_usage_read() -> None:
-    with Endpoint(says(MOVE)) as endpoint:
+    with Endpoint(replies(MOVE)) as endpoint:
         completion = ask(opened(endpoint, ANTHROPIC), JsonSchema(Move), n=2, temperature=1.5)
     assert completion.texts == (MOVE,) * 2
     assert completion.usage.source == "reported"
@@ -32,13 +32,13 @@ def test_choices_are_wrapped() -> None:
 
 @pytest.mark.parametrize("fault", ["429", "500", "cut", "garbage"])
 def test_failures_are_retried(fault: str) -> None:
-    with Endpoint(says("up"), [fault]) as endpoint:
+    with Endpoint(replies("up"), [fault]) as endpoint:
         assert ask(opened(endpoint, ANTHROPIC, retries=1)).texts == ("up",)
     assert len(endpoint.bodies) == 2
 
 
 def test_the_key_is_not_repeated_and_a_missing_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    with Endpoint(says("up"), ["echo"]) as endpoint, pytest.raises(BatchError, match="wrong key") as caught:
+    with Endpoint(replies("up"), ["echo"]) as endpoint, pytest.raises(BatchError, match="wrong key") as caught:
         ask(opened(endpoint, ANTHROPIC))
     assert CANARY not in str(caught.value)
     monkeypatch.delenv("ANTHROPIC_API_KEY")

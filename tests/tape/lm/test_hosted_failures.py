@@ -13,7 +13,7 @@ from tape.lm.cache import CachedLM
 from tape.lm.hosted.limits import Limits
 from tape.lm.hosted.model import HostedLM
 from tests.tape.lm.endpoint import Endpoint
-from tests.tape.lm.hosting import ask, opened, says
+from tests.tape.lm.hosting import ask, opened, replies
 
 pytest.importorskip("openai")
 
@@ -23,7 +23,7 @@ FAULTS = ["429", "500", "503", "cut", "hang", "html", "garbage", "list", "no cho
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_retryable_failures_are_retried(fault: str) -> None:
-    with Endpoint(says("up"), [fault, fault]) as endpoint:
+    with Endpoint(replies("up"), [fault, fault]) as endpoint:
         completion = ask(opened(endpoint, timeout=0.5 if fault == "hang" else 30))
     assert completion.texts == ("up",)
     assert len(endpoint.bodies) == 3
@@ -37,7 +37,7 @@ def test_retryable_failures_are_retried(fault: str) -> None:
     ("fault", "words"), [("echo", "401"), ("quota", "pay first"), ("bad request", "too long"), ("429 later", "3600")]
 )
 def test_other_failures_are_not_retried(fault: str, words: str) -> None:
-    with Endpoint(says("up"), [fault]) as endpoint, pytest.raises(BatchError, match=words) as caught:
+    with Endpoint(replies("up"), [fault]) as endpoint, pytest.raises(BatchError, match=words) as caught:
         ask(opened(endpoint), Choice(("up", "down")))
     assert len(endpoint.bodies) == 1
     [failure] = caught.value.answers
@@ -45,13 +45,13 @@ def test_other_failures_are_not_retried(fault: str, words: str) -> None:
 
 
 def test_retries_end() -> None:
-    with Endpoint(says("up"), ["500"], forever=True) as endpoint, pytest.raises(BatchError, match="tried 3 times"):
+    with Endpoint(replies("up"), ["500"], forever=True) as endpoint, pytest.raises(BatchError, match="tried 3 times"):
         ask(opened(endpoint, retries=2))
     assert len(endpoint.bodies) == 3
 
 
 def test_an_endpoint_that_is_not_there_costs_nothing() -> None:
-    with Endpoint(says("up")) as endpoint:
+    with Endpoint(replies("up")) as endpoint:
         model = opened(endpoint, retries=1)
     with pytest.raises(BatchError, match="cannot be reached") as caught:
         ask(model)
@@ -64,7 +64,7 @@ def test_waits_grow_and_retry_after_is_kept() -> None:
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
 
-    with Endpoint(says("up"), ["500", "500", "500", "503"]) as endpoint:
+    with Endpoint(replies("up"), ["500", "500", "500", "503"]) as endpoint:
         limits = Limits(backoff=1.0, max_wait=3.0)
         ask(HostedLM(opened(endpoint)._wire, name="m", identity="m", limits=limits, sleep=sleep))
     assert 0.5 <= waits[0] <= 1 <= waits[1] <= 2
@@ -90,7 +90,7 @@ def test_the_others_of_a_batch_keep_their_answers(tmp_path: Any) -> None:
         done = await asyncio.gather(*episodes, return_exceptions=True)
         return [*done, *(ledger.used["calls"] for ledger in ledgers)]
 
-    with Picky(says("up")) as endpoint:
+    with Picky(replies("up")) as endpoint:
         cache = CachedLM(opened(endpoint, concurrency=1), tmp_path / "cache")
         first, bad, last, *calls = asyncio.run(play(cache))
         asked = len(endpoint.bodies)

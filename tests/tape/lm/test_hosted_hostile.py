@@ -121,7 +121,7 @@ def test_what_is_no_count_is_no_usage(tokens: Any) -> None:
 
 
 def test_more_than_was_reserved_is_booked_as_reported() -> None:
-    # Hidden reasoning that nobody declared costs money all the same.
+    # Hidden reasoning that was not declared costs money all the same.
     ledger = Ledger(Budget({"tokens": 500}))
     with replying(chat("up", {"prompt_tokens": 10, "completion_tokens": 5000})) as endpoint:
         ask(AccountedLM(opened(endpoint, **QUICK), ledger))
@@ -225,7 +225,7 @@ def test_hostile_replies_sweep(tmp_path: Path, keep_figures: Keep) -> None:
 
 
 def play(folder: Path, episodes: int) -> dict[str, Any]:
-    """Play episodes against hostile replies, twice, and read what the run directory says of them."""
+    """Play episodes against hostile replies, twice, and read their records in the run directory."""
     warm_up()
     with Hostile(lambda number, body: hostile_reply(1000 + number)) as endpoint:
         model = f"openai:test@{endpoint.url}#backoff=0,retries=1,timeout={TIMEOUT},max_wait=0.05"

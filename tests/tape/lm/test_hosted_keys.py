@@ -19,7 +19,7 @@ pytest.importorskip("openai")
 
 
 def everything(error: BaseException | None, seen: set[int] | None = None) -> str:
-    """All that an exception says, with causes, contexts, notes, attributes and what hangs on those."""
+    """All texts of an exception, with causes, contexts, notes, attributes and what hangs on those."""
     seen = seen if seen is not None else set()
     if error is None or id(error) in seen:
         return ""

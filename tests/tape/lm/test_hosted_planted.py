@@ -104,8 +104,8 @@ def play(folder: Path, agent: str, episodes: int, workers: int = 1) -> Counter[s
 @pytest.mark.filterwarnings("ignore::tape.errors.EndpointWarning")
 def test_no_spelling_of_a_planted_key_reaches_the_disk(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert play(tmp_path, "react", 6)["replies"] > 40
-    said = capfd.readouterr()
-    assert not found_in(said.out + said.err, KEY)
+    output = capfd.readouterr()
+    assert not found_in(output.out + output.err, KEY)
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from tape.lm.base import FREE, Choice, Constraint, Forced, Grammar, JsonSchema, 
 from tape.lm.gbnf import to_gbnf
 from tape.lm.hosted.providers import LLAMACPP, OLLAMA, OPENAI
 from tests.tape.lm.endpoint import Endpoint
-from tests.tape.lm.hosting import PROMPT, opened, says
+from tests.tape.lm.hosting import PROMPT, opened, replies
 from tests.tape.lm.test_constraints import LENGTH, POOL, constraint, texts_of
 
 pytest.importorskip("openai")
@@ -76,9 +76,9 @@ def test_what_is_counted_is_a_rule_so_that_counts_do_not_multiply() -> None:
     assert grammar == 'root ::= r2{0,50}\nr1 ::= "ab" | "c"\nr2 ::= r1{0,50} ";"\n'.replace('";"', r'"\u003B"')
 
 
-@pytest.mark.parametrize(("asked", "says"), [(Regex("a{3000}"), "2000"), (Regex("(a|){2,}"), "empty")])
-def test_what_llama_cpp_cannot_count_is_refused(asked: Constraint, says: str) -> None:
-    with pytest.raises(ConstraintError, match=says):
+@pytest.mark.parametrize(("asked", "message"), [(Regex("a{3000}"), "2000"), (Regex("(a|){2,}"), "empty")])
+def test_what_llama_cpp_cannot_count_is_refused(asked: Constraint, message: str) -> None:
+    with pytest.raises(ConstraintError, match=message):
         to_gbnf(asked)
 
 
@@ -97,7 +97,7 @@ def ask(provider: Any, endpoint: Endpoint, asked: Constraint, tokens: int = 20) 
     ],
 )
 def test_a_llama_cpp_server_is_asked_by_grammars(asked: Constraint, text: str) -> None:
-    with Endpoint(says(text)) as endpoint:
+    with Endpoint(replies(text)) as endpoint:
         assert ask(LLAMACPP, endpoint, asked) == text
     [body] = endpoint.bodies
     assert body["grammar"] == to_gbnf(asked)
@@ -109,7 +109,7 @@ def test_a_llama_cpp_server_is_asked_by_grammars(asked: Constraint, text: str) -
 
 def test_a_llama_cpp_server_is_asked_by_the_schema_where_there_is_one() -> None:
     text = '{"actions": ["U", "D"], "sure": true}'
-    with Endpoint(says(text)) as endpoint:
+    with Endpoint(replies(text)) as endpoint:
         assert ask(LLAMACPP, endpoint, JsonSchema(Plan)) == text
     [body] = endpoint.bodies
     assert "grammar" not in body
@@ -118,7 +118,7 @@ def test_a_llama_cpp_server_is_asked_by_the_schema_where_there_is_one() -> None:
 
 
 def test_what_is_no_grammar_of_ours_is_left_to_the_server() -> None:
-    with Endpoint(says(json.dumps({"answer": "a" * 3000}))) as endpoint:
+    with Endpoint(replies(json.dumps({"answer": "a" * 3000}))) as endpoint:
         assert ask(LLAMACPP, endpoint, Regex("a{3000}"), 400) == "a" * 3000
     assert endpoint.bodies[0]["max_tokens"] > 400, "the wrapper has room"
     assert "pattern" in json.dumps(endpoint.bodies[0]["response_format"])
@@ -136,14 +136,14 @@ TEXT = '{"thought":"to the wall","action":"U"}'
 )
 @pytest.mark.parametrize("provider", [OLLAMA, OPENAI])
 def test_a_wrapped_answer_may_hold_quotes(provider: Any, answer: str) -> None:
-    with Endpoint(says(answer)) as endpoint:
+    with Endpoint(replies(answer)) as endpoint:
         assert ask(provider, endpoint, QUOTED) == TEXT
     assert endpoint.bodies[0]["response_format"]["type"] == "json_schema"
 
 
 def test_indented_json_has_room() -> None:
     indented = json.dumps({"actions": ["U", "D"], "sure": True}, indent=2)
-    with Endpoint(says(indented)) as endpoint:
+    with Endpoint(replies(indented)) as endpoint:
         assert json.loads(ask(OLLAMA, endpoint, JsonSchema(Plan))) == {"actions": ["U", "D"], "sure": True}
     assert endpoint.bodies[0]["max_tokens"] == 35
     request = Request(PROMPT, 20, JsonSchema(Plan), n=3)

@@ -45,7 +45,7 @@ class Timed(BaseModel):
 
 
 @pytest.mark.parametrize(
-    ("request_", "error", "says"),
+    ("request_", "error", "message"),
     [
         (Request(PROMPT, 4, Choice((" U", " banana"))), ConstraintError, "cannot write"),
         (Request(PROMPT, 4, Choice((" U", "U"))), ConstraintError, "cannot write"),
@@ -57,8 +57,8 @@ class Timed(BaseModel):
         (Request((Message("user", " U"),), 4), ModelError, "no chat template"),
     ],
 )
-def test_what_cannot_be_read_or_written_is_an_error(request_: Request, error: type[Exception], says: str) -> None:
-    with pytest.raises(error, match=says):
+def test_what_cannot_be_read_or_written_is_an_error(request_: Request, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
         ask(request_)
 
 

@@ -74,7 +74,7 @@ NO_NUMBERS = [0, -1, 1.5, "1", 10**13, 10**300, True]
 
 
 @pytest.mark.parametrize(
-    ("record", "says"),
+    ("record", "message"),
     [
         ([], "not a price file"),
         ({"schema": 2}, "schema 2 is not 1"),
@@ -85,15 +85,15 @@ NO_NUMBERS = [0, -1, 1.5, "1", 10**13, 10**300, True]
     ],
     ids=range(4 + len(NO_PRICES) + len(NO_NUMBERS)),
 )
-def test_malformed_tables_name_the_file_and_the_field(tmp_path: Path, record: object, says: str) -> None:
+def test_malformed_tables_name_the_file_and_the_field(tmp_path: Path, record: object, message: str) -> None:
     (tmp_path / "p.json").write_text(json.dumps(record))
-    with pytest.raises(ConfigError, match=rf"p\.json.*{says}"):
+    with pytest.raises(ConfigError, match=rf"p\.json.*{message}"):
         PriceTable.load(tmp_path / "p.json")
 
 
 def test_the_example_in_the_message_is_a_table(tmp_path: Path) -> None:
-    said = missing_price("openai:new")
-    (tmp_path / "p.json").write_text(said[said.index("{") : said.rindex("}") + 1])
+    message = missing_price("openai:new")
+    (tmp_path / "p.json").write_text(message[message.index("{") : message.rindex("}") + 1])
     assert list(PriceTable.load(tmp_path / "p.json").prices) == ["openai:new"]
 
 
@@ -126,9 +126,9 @@ def test_the_command_line_takes_prices(tmp_path: Path, capsys: pytest.CaptureFix
     prices = table(tmp_path, **{name: {"prompt": 100, "completion": 1000}})
     command += ["--out", str(out), "--prices", str(prices)]
     assert main([*command, "--run-budget", "usd=0.0001"]) == 3
-    said = capsys.readouterr()
-    assert "the run's budget is exhausted: a model call (plan): usd of the run ledger: $0.1928 requested" in said.err
-    assert "larger --run-budget" in said.err
+    output = capsys.readouterr()
+    assert "the run's budget is exhausted: a model call (plan): usd of the run ledger: $0.1928 requested" in output.err
+    assert "larger --run-budget" in output.err
     assert main([*command, "--run-budget", "usd=9"]) == 0
     assert "left for the run: $8.9" in capsys.readouterr().out
     [line] = (out / "episodes.jsonl").read_text().splitlines()
@@ -138,7 +138,7 @@ def test_the_command_line_takes_prices(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize(
-    ("more", "says"),
+    ("more", "message"),
     [
         (["--run-budget", "wall_seconds=5"], "cap it with --budget"),
         (["--run-budget", "calls=5", "--workers", "ray:local"], "cannot be shared with a Ray cluster"),
@@ -146,10 +146,10 @@ def test_the_command_line_takes_prices(tmp_path: Path, capsys: pytest.CaptureFix
     ],
 )
 def test_what_cannot_be_kept_is_refused_at_the_start(
-    tmp_path: Path, more: list[str], says: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, more: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "script.json").write_text(json.dumps([SCRIPT]))
     model = f"scripted:{tmp_path / 'script.json'}"
     assert main(["run", "sokoban", "--model", model, "--out", str(tmp_path / "run"), *more]) == 2
-    assert says in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not (tmp_path / "run").exists()

@@ -1,4 +1,4 @@
-"""Headers of weight files: whatever they say, they are refused, or the libraries read them in bounded time."""
+"""Headers of weight files: whatever they hold, they are refused, or the libraries read them in bounded time."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def header(tensors: int, entries: int, rest: bytes = b"", *, version: int = 3, m
 
 
 @pytest.mark.parametrize(
-    ("data", "says"),
+    ("data", "message"),
     [
         (b"", "is no GGUF file"),
         (b"PK\3\4", "is no GGUF file"),
@@ -81,10 +81,10 @@ def header(tensors: int, entries: int, rest: bytes = b"", *, version: int = 3, m
         (header(2, 0, tensor() + tensor() + b"\0" * 400), "the name of a tensor, 't', is there twice"),
     ],
 )
-def test_a_header_that_promises_too_much_is_refused(tmp_path: Path, data: bytes, says: str) -> None:
+def test_a_header_that_promises_too_much_is_refused(tmp_path: Path, data: bytes, message: str) -> None:
     file = tmp_path / "m.gguf"
     file.write_bytes(data)
-    with pytest.raises(ModelError, match=says) as caught:
+    with pytest.raises(ModelError, match=message) as caught:
         check_gguf(file)
     assert str(file) in str(caught.value)
 
@@ -93,7 +93,7 @@ LISTED = entry(b"k", 9, items(0, MOST_VALUES - 1)) + b"\0" * (MOST_VALUES - 1)
 
 
 @pytest.mark.parametrize(
-    ("begin", "says"),
+    ("begin", "message"),
     [
         (header(0, 1, entry(b"k", 9, items(0, MOST_VALUES + 1))), f"at most {MOST_VALUES} are read"),
         (header(0, 2, LISTED + entry(b"l", 7, b"\1")), "more than"),
@@ -101,21 +101,21 @@ LISTED = entry(b"k", 9, items(0, MOST_VALUES - 1)) + b"\0" * (MOST_VALUES - 1)
     ],
     ids=range(3),
 )
-def test_what_a_long_file_can_hold_is_bounded_too(tmp_path: Path, begin: bytes, says: str) -> None:
+def test_what_a_long_file_can_hold_is_bounded_too(tmp_path: Path, begin: bytes, message: str) -> None:
     """A file of zeros is cheap, as a hole on the disk, and its list of numbers is not."""
     file = tmp_path / "m.gguf"
     with file.open("wb") as stream:
         stream.write(begin)
         stream.truncate(1 << 32)
-    with pytest.raises(ModelError, match=says):
+    with pytest.raises(ModelError, match=message):
         check_gguf(file)
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for check in (check_gguf, check_safetensors):
-        for name, says in (("", "is no file"), ("pipe", "is no file"), ("x", "No such file")):
-            with pytest.raises(ModelError, match=says):
+        for name, message in (("", "is no file"), ("pipe", "is no file"), ("x", "No such file")):
+            with pytest.raises(ModelError, match=message):
                 check(tmp_path / name)
 
 
@@ -235,7 +235,7 @@ def one(shape: list[int], offsets: list[int]) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("data", "says"),
+    ("data", "message"),
     [
         (b"", "byte 0: the length of the header takes 8 bytes, and the file ends after 0"),
         (struct.pack("<Q", 2**60) + b"{}", f"byte 0: the length of the header is {2**60}"),
@@ -248,10 +248,10 @@ def one(shape: list[int], offsets: list[int]) -> bytes:
         (one([1], [4, 0]), "'t' has the bytes 4 to 0 of 4"),
     ],
 )
-def test_a_header_of_safetensors_is_held_against_the_file(tmp_path: Path, data: bytes, says: str) -> None:
+def test_a_header_of_safetensors_is_checked_against_the_file(tmp_path: Path, data: bytes, message: str) -> None:
     file = tmp_path / "m.safetensors"
     file.write_bytes(data)
-    with pytest.raises(ModelError, match=says) as caught:
+    with pytest.raises(ModelError, match=message) as caught:
         check_safetensors(file)
     assert str(file) in str(caught.value)
 

@@ -80,12 +80,12 @@ SCORES: dict[str, tuple[Change, str]] = {
 
 @pytest.mark.parametrize("price", [FREE, PRICED], ids=["free", "priced"])
 @pytest.mark.parametrize(
-    ("kind", "change", "says"),
+    ("kind", "change", "message"),
     [("generate", *item) for item in GENERATED.values()] + [("score_options", *item) for item in SCORES.values()],
     ids=[*GENERATED, *(f"scores: {name}" for name in SCORES)],
 )
 def test_answers_to_something_else_are_a_model_error_that_is_booked(
-    kind: str, change: Change, says: str, price: Price
+    kind: str, change: Change, message: str, price: Price
 ) -> None:
     requests = REQUESTS if kind == "generate" else SCORED
     for wrapped in (False, True):
@@ -95,7 +95,7 @@ def test_answers_to_something_else_are_a_model_error_that_is_booked(
         inner = EpisodeBatch(model, 1).member(0) if wrapped else model
         accounted = AccountedLM(inner, ledger, trace)
         ask = accounted.generate if kind == "generate" else accounted.score_options
-        with pytest.raises(WrongAnswerError, match=f"scripted .*{says}.*; mend the backend"):
+        with pytest.raises(WrongAnswerError, match=f"scripted .*{message}.*; mend the backend"):
             asyncio.run(ask(requests))
         worst = {"generate": {"calls": 2, "tokens": 12}, "score_options": {"calls": 1, "tokens": 3}}[kind]
         assert {name: ledger.used[name] for name in worst} == worst

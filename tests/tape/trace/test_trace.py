@@ -39,7 +39,7 @@ def test_events_survive_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "says"),
+    ("line", "message"),
     [
         ("not json", "not a trace event"),
         ("[1]", "not a trace event"),
@@ -48,10 +48,10 @@ def test_events_survive_a_file(tmp_path: Path) -> None:
         ('{"schema": 1, "seq": 0, "episode": "x", "type": "acted", "step": "no"}', "not a trace event"),
     ],
 )
-def test_malformed_lines_are_named(tmp_path: Path, line: str, says: str) -> None:
+def test_malformed_lines_are_named(tmp_path: Path, line: str, message: str) -> None:
     path = tmp_path / "trace.jsonl"
     path.write_text(line + "\n")
-    with pytest.raises(TraceError, match=says) as error:
+    with pytest.raises(TraceError, match=message) as error:
         list(read_trace(path))
     assert f"{path}:1" in str(error.value)
 
