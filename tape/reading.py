@@ -204,14 +204,10 @@ def wrong(problem: ValidationError) -> str:
     """What pydantic found wrong first, in one line: ``field a.0: input should be a valid integer, got 'x'``."""
     first = problem.errors(include_url=False)[0]
     message = str(first["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
-    got = (
-        "" if first["type"] in ("missing", "value_error", "assertion_error") else f", got {_json_word(first['input'])}"
-    )
+    value, got = first["input"], ""
+    if first["type"] not in ("missing", "value_error", "assertion_error"):
+        got = f", got {json.dumps(value) if value is None or isinstance(value, bool) else short(value)}"
     return f"{_field('.'.join(map(str, first['loc'])))}{message[:1].lower()}{message[1:]}{got}"
-
-
-def _json_word(value: Any) -> str:
-    return json.dumps(value) if value is None or isinstance(value, bool) else short(value)
 
 
 def short(value: Any) -> str:

@@ -11,6 +11,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from tape.errors import DataError
@@ -206,12 +207,7 @@ def _table(statement: Statement, last: dict[tuple[str | int, ...], int]) -> tupl
 
 
 def _common(made: Sequence[str | int], path: Sequence[str | int]) -> int:
-    count = 0
-    for one, other in zip(made, path, strict=False):
-        if one != other:
-            break
-        count += 1
-    return count
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(made, path, strict=False)))
 
 
 def _key(part: str) -> str:

@@ -11,11 +11,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, TypeAlias
 
 from tape.lm.base import BatchError, Completion, EndpointError, LanguageModel, Request, Usage, is_continuous, is_metered
 from tape.lm.batch_scheduler import BatchScheduler
 from tape.lm.wrapper import WrappedLM, require_all
+
+Call: TypeAlias = Callable[[Sequence[Request]], Awaitable[list[Any]]]
 
 
 @dataclass
@@ -66,7 +69,7 @@ class EpisodeBatch:
         """Wait for all batches that were sent; a batch whose episodes were all cancelled is cancelled too."""
         await asyncio.gather(*self._sent, return_exceptions=True)
 
-    def _call(self, kind: str) -> Callable[[Sequence[Request]], Awaitable[list[Any]]]:
+    def _call(self, kind: str) -> Call:
         return self._model.generate if kind == "generate" else self._model.score_options
 
     def _send_if_ready(self) -> None:
@@ -112,34 +115,31 @@ class EpisodeBatch:
                 # One bad request must not fail its neighbours, so each episode is asked for alone; not where
                 # the failed batch may have cost something, which would be paid twice.
                 for w in mine:
-                    if not is_metered(self._model):
-                        await self._alone(call, w)
-                    elif not w.future.done():
-                        w.future.set_exception(error)
+                    _resolve(w, error if is_metered(self._model) else await self._alone(call, w))
                 continue
-            taken = 0
+            rest = iter(answers)
             for w in mine:
-                own = answers[taken : taken + len(w.requests)]
-                taken += len(w.requests)
-                if w.future.done():
-                    continue
-                if any(isinstance(answer, EndpointError) for answer in own):
-                    w.future.set_exception(BatchError(own))
-                else:
-                    w.future.set_result(list(own))
+                own = list(islice(rest, len(w.requests)))
+                _resolve(w, BatchError(own) if any(isinstance(one, EndpointError) for one in own) else own)
 
-    async def _alone(self, call: Callable[[Sequence[Request]], Awaitable[list[Any]]], waiting: _Waiting) -> None:
+    async def _alone(self, call: Call, waiting: _Waiting) -> list[Any] | Exception:
         if waiting.future.done():
-            return
+            return []
         try:
             answers = await call(waiting.requests)
             require_all(self._model, waiting.requests, answers)
         except Exception as error:
-            if not waiting.future.done():
-                waiting.future.set_exception(error)
-            return
-        if not waiting.future.done():
-            waiting.future.set_result(list(answers))
+            return error
+        return list(answers)
+
+
+def _resolve(waiting: _Waiting, outcome: list[Any] | Exception) -> None:
+    """Give an episode its answers, or raise its error there; nothing happens where it was cancelled."""
+    if not waiting.future.done():
+        if isinstance(outcome, Exception):
+            waiting.future.set_exception(outcome)
+        else:
+            waiting.future.set_result(outcome)
 
 
 class BatchSlot(WrappedLM):

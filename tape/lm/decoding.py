@@ -286,8 +286,8 @@ class LocalLM:
         found, rest = [], iter(values)
         for _, options in scored:
             if _single(options):
-                first = next(rest)[0]
-                found.append([float(first[option[0]]) for option in options])
+                logs = next(rest)[0]
+                found.append([float(logs[option[0]]) for option in options])
             else:
                 rows = [(next(rest), [*option, self._eos]) for option in options]
                 found.append([sum(float(row[j, token]) for j, token in enumerate(ids)) for row, ids in rows])

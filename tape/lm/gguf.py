@@ -19,7 +19,7 @@ from unittest.mock import patch
 from tape.errors import ModelError
 from tape.files import cache_folder
 from tape.lm.weight_files import check_gguf
-from tape.plugins import LOCAL, missing_extra, require_extra
+from tape.plugins import LOCAL, require_extra
 from tape.reading import read_json, read_text
 
 if TYPE_CHECKING:
@@ -151,10 +151,7 @@ def _kept(folder: Path, name: str, make: Callable[[Path], None]) -> Path:
     """
     if folder.is_dir():
         return folder
-    if reason := missing_extra("gguf", *READERS, what=name):
-        from tape.errors import MissingExtraError
-
-        raise MissingExtraError(reason)
+    require_extra("gguf", *READERS, what=name)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))

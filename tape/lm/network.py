@@ -21,12 +21,7 @@ CacheT = TypeVar("CacheT", bound=Cache)
 
 
 class Network(Protocol[CacheT]):
-    """A causal language model's forward pass.
-
-    Attributes:
-        device: Where its inputs must be.
-        window: Most tokens of a sequence.
-    """
+    """A causal language model's forward pass."""
 
     @property
     def device(self) -> torch.device:

@@ -10,7 +10,6 @@ from transformers import DynamicCache
 
 from tape.lm.chat import ChatLM
 from tape.lm.chat_template import ChatTemplate, Turn, control_texts
-from tape.lm.ends import joined_ends
 from tape.lm.exact_tokenizer import exact
 from tape.lm.outlines_engine import transformers_compiler
 from tape.lm.transformers_trees import read_trees, shape_of
@@ -112,3 +111,25 @@ def _ends(model: Any, tokenizer: Any) -> list[int]:
     listed = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
     found = listed if isinstance(listed, list) else [listed]
     return list(dict.fromkeys(int(end) for end in (tokenizer.eos_token_id, *found) if end is not None))
+
+
+def joined_ends(logits: torch.Tensor, ends: Sequence[int]) -> torch.Tensor:
+    """Logits in which the first end has the probability of all ends together, and the others have none.
+
+    Models often know more than one: the end of a turn, of a tool call, of the text. Decoding, constraints and scores
+    then need to know one alone.
+
+    Args:
+        logits: (..., vocabulary).
+        ends: Token ids, different from each other; those outside the vocabulary are passed over.
+
+    Returns:
+        The same shape; the same logits where there is but one end.
+    """
+    known = [end for end in ends if end < logits.shape[-1]]
+    if len(known) < 2:
+        return logits
+    joined = logits.clone()
+    joined[..., known[0]] = logits[..., known].logsumexp(-1)
+    joined[..., known[1:]] = float("-inf")
+    return joined

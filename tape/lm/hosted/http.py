@@ -70,15 +70,11 @@ def bounded_client(sdk: ModuleType) -> Any:
     It sends one request for each call, follows no redirect, keeps no cookies, asks for uncompressed answers, reads at
     most :data:`MOST_BYTES` of one, decompressed too, and raises :class:`NoAnswerError` for all but a success.
     """
-    client = _client_class(sdk)(timeout=None, headers={"Accept-Encoding": "identity"})
-    client.cookies.jar.set_policy(_no_cookies())
-    return client
-
-
-def _no_cookies() -> Any:
     from http.cookiejar import DefaultCookiePolicy
 
-    return DefaultCookiePolicy(allowed_domains=())
+    client = _client_class(sdk)(timeout=None, headers={"Accept-Encoding": "identity"})
+    client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=()))
+    return client
 
 
 async def _read(response: Any) -> tuple[bytes, Failure | None]:

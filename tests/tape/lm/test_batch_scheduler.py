@@ -183,7 +183,11 @@ def test_a_cancelled_episode_leaves_nothing_under_way(seen: Seen) -> None:
 
 
 def test_nothing_is_computed_when_all_are_cancelled(seen: Seen) -> None:
-    seen.before = lambda _: [task.cancel() for task in seen.tasks]
+    def cancel(feeds: Sequence[Feed]) -> None:
+        for task in seen.tasks:
+            task.cancel()
+
+    seen.before = cancel
     assert all(isinstance(one, asyncio.CancelledError) for one in seen.play(asks(moves(9)), asks(moves(30))))
     assert len(seen.passes) == 1
     assert seen.under_way() == [[]]

@@ -12,9 +12,8 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from tape.errors import ModelError
 from tape.lm.base import Choice, Forced, JsonSchema, Message, Regex, Request
 from tape.lm.chat_template import ChatTemplate, Turn, control_texts, jinja_render
-from tape.lm.ends import joined_ends
 from tape.lm.exact_tokenizer import exact, without_prefix
-from tape.lm.transformers_lm import TransformersLM
+from tape.lm.transformers_lm import TransformersLM, joined_ends
 from tests.tape.lm.tiny_gguf import llama2_tokenizer
 
 ASKED = (Message("system", "Be terse."), Message("user", "Where?"))

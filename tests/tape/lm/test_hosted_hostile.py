@@ -30,7 +30,7 @@ pytest.importorskip("openai")
 pytest.importorskip("anthropic")
 
 REQUEST = Request(PROMPT, 20)
-QUICK = {"timeout": 5, "retries": 0, "max_wait": 0.05}
+QUICK: dict[str, Any] = {"timeout": 5, "retries": 0, "max_wait": 0.05}
 BOTH = pytest.mark.parametrize("provider", [OPENAI, ANTHROPIC], ids=lambda p: p.name)
 
 
