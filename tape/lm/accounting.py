@@ -49,11 +49,7 @@ class AccountedLM(WrappedLM):
     """
 
     def __init__(
-        self,
-        model: LanguageModel,
-        ledger: Ledger,
-        trace: TraceWriter | None = None,
-        deadline: Deadline | None = None,
+        self, model: LanguageModel, ledger: Ledger, trace: TraceWriter | None = None, deadline: Deadline | None = None
     ) -> None:
         super().__init__(model)
         self._ledger, self._trace, self._deadline = ledger, trace, deadline or Deadline()
@@ -172,9 +168,7 @@ class AccountedLM(WrappedLM):
         """
         least = self._model.prompt_tokens(request) if usage.source == "counted" else 0
         return replace(
-            usage,
-            prompt_tokens=max(usage.prompt_tokens, least),
-            completion_tokens=max(usage.completion_tokens, 0),
+            usage, prompt_tokens=max(usage.prompt_tokens, least), completion_tokens=max(usage.completion_tokens, 0)
         )
 
     def _reserve(self, roles: list[str], worst: Resources) -> Reservation:

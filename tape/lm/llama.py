@@ -196,12 +196,7 @@ class Llama:
         elif key.shape[1] < heads:
             key, value = (part.repeat_interleave(heads // key.shape[1], 1) for part in (key, value))
         return scaled_dot_product_attention(
-            query,
-            key,
-            value,
-            attn_mask=allowed,
-            is_causal=allowed is None and length > 1,
-            scale=self._width**-0.5,
+            query, key, value, attn_mask=allowed, is_causal=allowed is None and length > 1, scale=self._width**-0.5
         ).reshape(rows, heads, length, self._width)
 
     def _linear(self, name: str, hidden: torch.Tensor) -> torch.Tensor:

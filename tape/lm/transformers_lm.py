@@ -76,14 +76,7 @@ class TransformersLM(ChatLM):
     """
 
     def __init__(
-        self,
-        model: Any,
-        tokenizer: Any,
-        *,
-        name: str,
-        identity: str,
-        prompt_format: str,
-        trees: bool = True,
+        self, model: Any, tokenizer: Any, *, name: str, identity: str, prompt_format: str, trees: bool = True
     ) -> None:
         # What an answer is written and read by; prompts are read as the model has learnt it.
         writing = exact(tokenizer)

@@ -209,10 +209,7 @@ MISTRAL = Provider(
     needs_key=True,
 )
 VLLM = Provider(
-    "vllm",
-    "a vLLM server, version 0.12 or newer",
-    "http://localhost:8000/v1",
-    partial(OpenAIWire, flavour="vllm"),
+    "vllm", "a vLLM server, version 0.12 or newer", "http://localhost:8000/v1", partial(OpenAIWire, flavour="vllm")
 )
 SGLANG = Provider("sglang", "an SGLang server", "http://localhost:30000/v1", partial(OpenAIWire, flavour="sglang"))
 OLLAMA = Provider(

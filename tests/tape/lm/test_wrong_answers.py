@@ -47,6 +47,10 @@ def each(**fields: Any) -> Change:
     return lambda answers: [replace(answer, **fields) for answer in answers]
 
 
+def one_error(answers: list[Any]) -> Any:
+    raise BatchError([EndpointError("down", Usage(1, 0))])
+
+
 GENERATED: dict[str, tuple[Change, str]] = {
     "none": (lambda answers: [], "gave 0 answers to 2 requests"),
     "one too few": (lambda answers: answers[:1], "gave 1 answers to 2 requests"),
@@ -65,6 +69,7 @@ GENERATED: dict[str, tuple[Change, str]] = {
         "samples of the wrong type",
     ),
     "no ends": (each(finish=()), "gave 0 ends"),
+    "an error for all": (one_error, "gave 1 answers to 2 requests"),
     "no usage": (each(usage=None), "no usage in whole numbers"),
     "broken usage": (each(usage=Usage("many", 2.5)), "no usage in whole numbers"),  # type: ignore[arg-type]
 }
@@ -101,17 +106,6 @@ def test_answers_to_something_else_are_a_model_error_that_is_booked(
         assert {name: ledger.used[name] for name in worst} == worst
         assert not any(dict(ledger.reserved).values())
         assert [event.what for event in trace.events if isinstance(event, LedgerEvent)] == ["reserve", "settle"]
-
-
-def test_a_batch_error_with_too_few_answers_is_settled_too() -> None:
-    def change(answers: list[Any]) -> Any:
-        raise BatchError([EndpointError("down", Usage(1, 0))])
-
-    ledger = Ledger(Budget.of(calls=10, tokens=100))
-    with pytest.raises(ModelError, match="gave 1 answers to 2 requests"):
-        asyncio.run(AccountedLM(Wrong(change, PRICED), ledger).generate(REQUESTS))
-    assert ledger.used["tokens"] == 12
-    assert not any(dict(ledger.reserved).values())
 
 
 def test_nothing_wrong_is_kept_in_a_cache(tmp_path: Path) -> None:
