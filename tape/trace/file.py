@@ -79,18 +79,14 @@ class TraceWriter:
         Raises:
             TraceError: The disk does not take it; the file ends with the event before.
         """
-        if self._file is not None:
+        if self._writes():
             seq = len(self.events)
             head = {"schema": SCHEMA, "seq": seq, "episode": self.episode, "type": event.type, "prev": self._last}
             record = redacted(event.model_dump())
             if isinstance(event, GeneratedEvent):
                 record["prompt"] = self._shortened(record["prompt"], seq)
             line = _line({**head, **record})
-            assert self._path is not None
-            try:
-                append(self._file.fileno(), f"{line}\n".encode("ascii"))
-            except OSError as error:
-                raise _unwritten(self._path, error) from error
+            self._append(line + "\n")
             self._last = hash_of(line)
         self.events.append(event)
         for listener in tuple(self._listeners):
@@ -99,6 +95,17 @@ class TraceWriter:
             except Exception:
                 logger.exception("a listener failed at the event %r and is not called any more", event.type)
                 self._drop(listener)
+
+    def _writes(self) -> bool:
+        return self._file is not None
+
+    def _append(self, text: str) -> None:
+        assert self._file is not None
+        assert self._path is not None
+        try:
+            append(self._file.fileno(), text.encode("ascii"))
+        except OSError as error:
+            raise _unwritten(self._path, error) from error
 
     def _shortened(self, parts: tuple[dict[str, str], ...], seq: int) -> list[dict[str, Any]]:
         """The parts of a prompt; of what was written before, the event and the part where it stands first."""
