@@ -1,6 +1,6 @@
-"""Edits of records by somebody who means to pass them off.
+"""Edits of records by a forger who can write every file.
 
-The forger can write everything: he numbers the lines anew, chains them by their new hashes and corrects the record.
+The forger numbers the lines anew, chains them by their new hashes and corrects the record.
 """
 
 from __future__ import annotations
@@ -8,11 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from tape.agents.base import Agent
+from tape.analysis.audit import Audited, audit_trace
+from tape.analysis.by_replay import Played
 from tape.engine.settings import TapeConfig
 from tape.lm.base import LanguageModel
 from tape.plugins import load
@@ -60,9 +63,45 @@ def agent_of(path: Path, model: LanguageModel) -> Agent:
     return agent(model, TapeConfig.make(**config))
 
 
+def audited(path: Path, played: Played | None, model: LanguageModel) -> Audited:
+    """What comes out of a trace without a run; nothing is played where ``played`` is None."""
+    one = Audited("configuration", "key", "task")
+    audit_trace(one, path, None, played and replace(played, agent=lambda: agent_of(path, model)))
+    return one
+
+
+def rules(one: Audited) -> set[str]:
+    """The rules that are broken."""
+    return {finding.rule for finding in one.findings}
+
+
 def of(lines: Trace, kind: str) -> list[Line]:
     """The lines of a type."""
     return [line for line in lines if line["type"] == kind]
+
+
+def put(lines: Trace, place: str, change: Any) -> None:
+    """Put a value, or what a function makes of the old one, at a place: a type of line, its number, names in it."""
+    kind, *path = place.split(".")
+    held: Any = of(lines, kind)
+    names = [int(name) if name.lstrip("-").isdigit() else name for name in path]
+    for name in names[:-1]:
+        held = held[name]
+    held[names[-1]] = change(held[names[-1]]) if callable(change) else change
+
+
+def _recount(lines: Trace, **end: Any) -> None:
+    """Correct what the end of the loop and the result count of the attempts."""
+    moves, chains = of(lines, "sdp_validated"), of(lines, "sdp_chain")
+    [finished], [concluded] = of(lines, "finished"), of(lines, "sdp_concluded")
+    certified, planned = sum(move["k"] for move in moves), chains[-1]["certified"] + len(chains[-1]["targets"])
+    rejected = sum(not move["k"] and move["counts"] for move in moves)
+    concluded |= {"certified": certified, "planned": planned, "rejected": rejected, "replans": len(chains) - 1, **end}
+    finished["result"]["method"] |= {
+        "certified": certified, "chain_length": planned, "rejections": rejected,
+        "goal_certified": concluded["goal_certified"], "certifying": sum(move["k"] > 0 for move in moves),
+        "cascades": sum(move["k"] > 1 for move in moves),
+    }  # fmt: skip
 
 
 # --- the three that once passed -----------------------------------------------------------------
@@ -82,20 +121,11 @@ def failed_as_completed(lines: Trace, rng: Random) -> str:
     done = sum(move["k"] for move in later[:-1])
     left = chain["targets"][done:]
     sure = {"holds": True, "how": "completion", "evidence": "the environment reports the task as done", "facts": []}
-    was, lost = last["k"], not last["k"] and last["counts"]
     last |= {"k": len(left), "checks": [{**sure, "truth": True} for _ in left]}
     last |= {"reason": "", "counts": True, "completed": True}
-    total = sum(move["k"] for move in moves)
-    result = finished["result"]
-    concluded |= {"why": "goal", "certified": total, "planned": total, "goal_certified": True}
-    concluded |= {"rejected": concluded["rejected"] - lost, "replans": len(of(lines, "sdp_chain")) - 1}
-    counted = result["method"]
-    result |= {"success": True, "end_state": "success", "detail": ""}
-    counted |= {"certified": total, "chain_length": total}
-    counted |= {"goal_certified": True, "rejections": counted["rejections"] - lost}
-    counted |= {"certifying": sum(m["k"] > 0 for m in moves), "cascades": sum(m["k"] > 1 for m in moves)}
-    result |= {"replans": len(of(lines, "replanned"))}
-    assert was != last["k"]
+    _recount(lines, why="goal", goal_certified=True)
+    finished["result"] |= {"success": True, "end_state": "success", "detail": ""}
+    finished["result"] |= {"replans": len(of(lines, "replanned"))}
     return "a failed run as a completed one"
 
 
@@ -235,7 +265,7 @@ def certificate(lines: Trace, rng: Random) -> str:
 
 
 def lines_changed(lines: Trace, rng: Random) -> str:
-    """A line left out, told twice, moved, or the end cut off."""
+    """A line left out, repeated, moved, or the end cut off."""
     at = rng.randrange(1, len(lines))
     match rng.randrange(4):
         case 0:
@@ -255,13 +285,13 @@ def lines_changed(lines: Trace, rng: Random) -> str:
 
 
 def action(lines: Trace, rng: Random) -> str:
-    """Another action, wherever it is told."""
+    """Another action, wherever it is recorded."""
     acted = of(lines, "acted")
-    told = sorted({line["action"] for line in acted} | {"U", "D", "L", "R", "look"})
+    known = sorted({line["action"] for line in acted} | {"U", "D", "L", "R", "look"})
     if not acted:
         return ""
     number = rng.randrange(len(acted))
-    was, now = acted[number]["action"], rng.choice(told)
+    was, now = acted[number]["action"], rng.choice(known)
     if was == now:
         return ""
     place = lines.index(acted[number])
@@ -292,17 +322,9 @@ def no_last_attempt(lines: Trace, rng: Random) -> str:
     first = steps[-2]
     cost = acted[-1]["cost"]
     del lines[first : lines.index(concluded)]
-    chains = [line["targets"] for line in of(lines, "sdp_chain")]
-    certified = sum(move["k"] for move in moves[:-1])
-    held = [line["certified"] for line in of(lines, "sdp_chain")][-1]
-    concluded |= {"certified": certified, "planned": held + len(chains[-1]), "why": "limit", "goal_certified": False}
-    concluded |= {"rejected": sum(not m["k"] and m["counts"] for m in moves[:-1]), "replans": len(chains) - 1}
+    _recount(lines, why="limit", goal_certified=False)
     result |= {"steps": result["steps"] - 1, "actions": result["actions"][:-1], "success": False}
-    counted = result["method"]
     result |= {"end_state": "budget:steps"}
-    counted |= {"certified": certified, "chain_length": concluded["planned"]}
-    counted |= {"goal_certified": False, "rejections": concluded["rejected"]}
-    counted |= {"certifying": sum(m["k"] > 0 for m in moves[:-1]), "cascades": sum(m["k"] > 1 for m in moves[:-1])}
     for kind, count in cost.items():
         result["used"][kind] = result["used"].get(kind, 0) - (count or 0)
     return "the last attempt taken out"
@@ -319,22 +341,11 @@ def fact(lines: Trace, rng: Random) -> str:
     check["facts"] = [[name, True] for name, _ in check["facts"]]
     check |= {"holds": True, "truth": True}
     move |= {"k": 1, "reason": "", "counts": True}
-    [finished], [concluded] = of(lines, "finished"), of(lines, "sdp_concluded")
-    for told, rejections in ((concluded, "rejected"), (finished["result"]["method"], "rejections")):
-        told |= {"certified": told["certified"] + 1, rejections: told[rejections] - 1}
-    finished["result"]["method"]["certifying"] += 1
+    _recount(lines)
     return "a rejected attempt as certifying"
 
 
-WHOLE: tuple[Edit, ...] = (
-    lines_changed,
-    action,
-    no_last_attempt,
-    fact,
-    failed_as_completed,
-    false_fact,
-    other_node,
-)
+WHOLE: tuple[Edit, ...] = (lines_changed, action, no_last_attempt, fact, *NAMED.values())
 """Edits of more than one field, or of whole lines."""
 
 

@@ -14,16 +14,13 @@ import pytest
 
 from envs.musique.plugin import PLUGIN as MUSIQUE
 from tape.agents.tape import TapeAgent
-from tape.analysis.audit import Audited, audit_trace
+from tape.analysis.audit import Audited
 from tape.analysis.by_replay import Played
-from tape.analysis.minari_export import export_minari
-from tape.analysis.transitions import export_parquet, read_parquet, transitions
 from tape.budget import Budget
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Task
 from tape.sdp.agent import SdpAgent
-from tape.sdp.trajectory import CertifiedTrajectory
 from tape.tools import ToolEnvironment, ToolFailedError, tool
 from tests.envs.tool_scripts import look_up_script
 from tests.tape.analysis import forging
@@ -59,17 +56,15 @@ def _lines(file: Path, agent: type[Any]) -> Trace:
 
 
 def found(path: Path, played: Played = PURE) -> Audited:
-    one = Audited("cell", "key", "task")
     [first, *_] = forging.of(forging.read(path), "generated")
-    model = ScriptedLM([""], prompt_format="chat" if first["prompt"][0].get("role") else "tools")
-    audit_trace(one, path, None, replace(played, agent=lambda: forging.agent_of(path, model)))
-    return one
+    chat = first["prompt"][0].get("role")
+    return forging.audited(path, played, ScriptedLM([""], prompt_format="chat" if chat else "tools"))
 
 
 def rules(path: Path, changed: Trace, played: Played) -> set[str]:
     """The rules that a forger breaks who numbers and chains the lines anew."""
     forging.write(path, changed)
-    return {finding.rule for finding in found(path, played).findings}
+    return forging.rules(found(path, played))
 
 
 STATIC = replace(PURE, replayable=False)
@@ -80,8 +75,8 @@ STATIC = replace(PURE, replayable=False)
 def test_what_was_played_has_no_findings(played: Played, lines: Trace, tmp_path: Path) -> None:
     one = found(tmp_path / "t.jsonl", played)
     assert one.findings == []
-    told = sum(len(check["facts"]) for move in forging.of(lines, "sdp_validated") for check in move["checks"])
-    assert one.facts == told > 3
+    recorded = sum(len(check["facts"]) for move in forging.of(lines, "sdp_validated") for check in move["checks"])
+    assert one.facts == recorded > 3
     if played.replayable:
         assert one.unchecked == []
         assert one.actions == len(forging.of(lines, "acted"))
@@ -92,7 +87,7 @@ def test_what_was_played_has_no_findings(played: Played, lines: Trace, tmp_path:
 
 
 def _states(lines: Trace) -> list[Line]:
-    """The fields of every state that is told, in order."""
+    """The fields of every recorded state, in order."""
     states = [move[side] for move in forging.of(lines, "sdp_validated") for side in ("before", "after")]
     return [*states, *(end["state"] for end in forging.of(lines, "sdp_concluded"))]
 
@@ -101,35 +96,9 @@ def _last(lines: Trace) -> Line:
     return next(move for move in forging.of(lines, "sdp_validated") if len(move["after"]["results"]) == 2)
 
 
-def swapped(lines: Trace) -> None:
-    """The results in another order, wherever they stand."""
-    for state in _states(lines):
-        if len(state["results"]) == 3:
-            state["results"][1], state["results"][2] = state["results"][2], state["results"][1]
-
-
-def made_up(lines: Trace) -> None:
-    """A result that no call has brought, from the beginning on."""
-    for state in _states(lines):
-        state["results"].insert(0, ["add(a=1, b=1)", "2"])
-
-
-def other_value(lines: Trace) -> None:
-    """A result that is another one from some step on."""
-    for state in _states(lines)[-2:]:
-        state["results"][0][1] = "99.0"
-
-
-def no_failure(lines: Trace) -> None:
-    """The call that failed, as if it had never been made, in the states after it."""
-    for state in _states(lines):
-        state["failed"] = []
-
-
-def another_answer(lines: Trace) -> None:
-    """The answer as another one."""
-    for state in _states(lines)[-2:]:
-        state["answer"] = "#1"
+def in_states(change: Callable[[Line], object], last: int = 0) -> Callable[[Trace], object]:
+    """Changes the fields of every state, or of the last ones."""
+    return lambda lines: [change(state) for state in _states(lines)[-last:]]
 
 
 def another_call(lines: Trace) -> None:
@@ -141,12 +110,19 @@ def another_call(lines: Trace) -> None:
             line["action"] = line["action"].replace("b=71", "b=70")
 
 
-FORGED: list[Callable[[Trace], None]] = [swapped, made_up, other_value, no_failure, another_answer, another_call]
+FORGED: dict[str, Callable[[Trace], object]] = {
+    "results in another order": in_states(lambda s: s.update(results=[*s["results"][:1], *s["results"][:0:-1]])),
+    "a result that no call has brought": in_states(lambda state: state["results"].insert(0, ["add(a=1, b=1)", "2"])),
+    "another result from some step on": in_states(lambda state: state["results"][0].__setitem__(1, "99.0"), last=2),
+    "a failed call left out": in_states(lambda state: state.update(failed=[])),
+    "another answer": in_states(lambda state: state.update(answer="#1"), last=2),
+    "a call that was never made": another_call,
+}
 
 
-@pytest.mark.parametrize("forge", FORGED, ids=lambda forge: forge.__name__)
+@pytest.mark.parametrize("forge", FORGED.values(), ids=FORGED)
 def test_forgeries_are_found_without_a_call_being_made_again(
-    forge: Callable[[Trace], None], lines: Trace, tmp_path: Path
+    forge: Callable[[Trace], object], lines: Trace, tmp_path: Path
 ) -> None:
     forge(lines)
     assert "grounding" in rules(tmp_path / "u.jsonl", lines, STATIC)
@@ -160,10 +136,8 @@ def test_the_forgeries_that_once_passed_elsewhere_do_not(name: str, lines: Trace
 
 
 def test_what_only_a_replay_finds(lines: Trace, tmp_path: Path) -> None:
-    """What a call has returned: without making it again its result is taken as it is told."""
-    for state in _states(lines):
-        for result in state["results"][:1]:
-            result[1] = "13.0"
+    """What a call has returned: without making it again its result is taken as it is recorded."""
+    in_states(lambda state: [result.__setitem__(1, "13.0") for result in state["results"][:1]])(lines)
     assert rules(tmp_path / "u.jsonl", lines, STATIC) == set()
     assert "replay" in rules(tmp_path / "u.jsonl", lines, PURE)
 
@@ -268,46 +242,25 @@ def _read(lines: Trace) -> list[Line]:
     return [line for line in forging.of(lines, "generated") if line["role"] == "project"]
 
 
-def other_reading(lines: Trace) -> None:
-    _read(lines)[0]["texts"] = ["e2 "]
-
-
-def other_passage(lines: Trace) -> None:
-    _read(lines)[0]["prompt"][0]["content"] += "and more "
-
-
-def no_reading(lines: Trace) -> None:
-    lines.remove(_read(lines)[0])
-
-
 def computed(lines: Trace) -> None:
-    """A model's word as if it had been computed."""
+    """A model's verdict as if it had been computed."""
     for move in forging.of(lines, "sdp_validated"):
         for check in move["checks"]:
             check["how"] = check["how"].replace("lm", "deterministic")
 
 
-@pytest.mark.parametrize("forge", [other_reading, other_passage, no_reading, computed], ids=lambda f: f.__name__)
-def test_forged_readings_are_found(forge: Callable[[Trace], None], tmp_path: Path) -> None:
+READ: dict[str, Callable[[Trace], object]] = {
+    "another reading": lambda lines: _read(lines)[0].update(texts=["e2 "]),
+    "another passage": lambda lines: _read(lines)[0]["prompt"][0].update(content="another passage"),
+    "no reading": lambda lines: lines.remove(_read(lines)[0]),
+    "a computed verdict": computed,
+}
+
+
+@pytest.mark.parametrize("forge", READ.values(), ids=READ)
+def test_forged_readings_are_found(forge: Callable[[Trace], object], tmp_path: Path) -> None:
     file = tmp_path / "t.jsonl"
     played = reading(question(), file)
     lines = forging.read(file)
     forge(lines)
     assert "replay" in rules(file, lines, played)
-
-
-# --- exports ------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_trajectories_of_tools_can_be_saved_and_exported(lines: Trace, tmp_path: Path) -> None:
-    del lines
-    made = CertifiedTrajectory.from_trace(tmp_path / "t.jsonl")
-    made.save(tmp_path / "t.json")
-    assert CertifiedTrajectory.load(tmp_path / "t.json") == made
-    pytest.importorskip("pyarrow")
-    export_parquet([made], tmp_path / "t.parquet")
-    assert read_parquet(tmp_path / "t.parquet") == transitions(made)
-    minari = pytest.importorskip("minari")
-    dataset = minari.MinariDataset(export_minari([made], tmp_path / "sets", "sdp/tools-v0"))
-    assert dataset.total_steps == len(made.moves)

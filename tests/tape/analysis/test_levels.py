@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
+from operator import not_
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -25,7 +26,7 @@ from tape.lm.scripted import ScriptedLM
 from tape.sdp.agent import SdpAgent
 from tape.trace import read_trace
 from tests.tape.analysis import forging
-from tests.tape.analysis.forging import Line, Trace
+from tests.tape.analysis.forging import Trace
 from tests.tape.cgdp.policy import PASSAGES, QUESTION, scripted_policy
 from tests.tape.helpers import ROOM, SimulatedModel
 
@@ -67,52 +68,54 @@ def rules(path: Path, lines: Trace) -> set[str]:
     return {finding.rule for finding in from_file([*read_trace(path)])}
 
 
-def first(lines: Trace, kind: str) -> Line:
-    return forging.of(lines, kind)[0]
+def more(count: int) -> int:
+    return count + 1
 
 
-EDITS: list[tuple[Callable[[Path], Trace], str, str, Callable[[Any], Any], str]] = [
-    (plans, "finished", "lm_calls", lambda calls: {**calls, "plan": calls["plan"] + 1}, "books"),
-    (plans, "finished", "paid", lambda paid: {**paid, "tokens": 10**6}, "books"),
-    (plans, "finished", "budget", lambda _: {"steps": 99}, "books"),
-    (plans, "finished", "budget_violations", lambda _: ["steps"], "books"),
-    (plans, "observed", "step", lambda step: step + 1, "steps"),
-    (plans, "observed", "remaining", lambda left: {**left, "steps": 99}, "steps"),
-    (plans, "mismatch", "observed", lambda _: "elsewhere", "steps"),
-    (plans, "walk_selected", "actions", lambda actions: [*actions, "U"], "steps"),
-    (plans, "acted", "cost", lambda _: {"steps": 2}, "books"),
-    (plans, "generated", "completion_tokens", lambda tokens: tokens + 1, "books"),
-    (verified, "verified", "accepted", lambda accepted: not accepted, "aec"),
-    (verified, "committed", "actions", lambda actions: [*actions[::-1], "U"], "aec"),
-    (verified, "finished", "method", lambda counts: {**counts, "commitments": counts["commitments"] + 1}, "aec"),
-    (verified, "committed", "step", lambda step: step + 1, "steps"),
-    (searched, "gate", "jaccard", lambda _: 0.5, "cgdp"),
-    (searched, "gate", "fired", lambda fired: not fired, "cgdp"),
-    (searched, "belief", "added", lambda added: [*added, 7], "cgdp"),
-    (searched, "retrieved", "round", lambda number: number + 1, "cgdp"),
-    (searched, "search_stopped", "right", lambda right: not right, "cgdp"),
-    (searched, "search_stopped", "reason", lambda _: "the gate f_j0.6_u0.3_p2 fired", "cgdp"),
+EDITS: list[tuple[Callable[[Path], Trace], str, Any, str]] = [
+    (plans, "finished.0.result.lm_calls.plan", more, "books"),
+    (plans, "finished.0.result.paid.tokens", 10**6, "books"),
+    (plans, "finished.0.result.budget", {"steps": 99}, "books"),
+    (plans, "finished.0.result.budget_violations", ["steps"], "books"),
+    (plans, "observed.0.step", more, "steps"),
+    (plans, "observed.0.remaining.steps", 99, "steps"),
+    (plans, "mismatch.0.observed", "elsewhere", "steps"),
+    (plans, "walk_selected.0.actions", lambda actions: [*actions, "U"], "steps"),
+    (plans, "acted.0.cost", {"steps": 2}, "books"),
+    (plans, "generated.0.completion_tokens", more, "books"),
+    (plans, "generated.0.prompt_tokens", more, "books"),
+    (verified, "verified.0.accepted", not_, "aec"),
+    (verified, "committed.0.actions", lambda actions: [*actions[::-1], "U"], "aec"),
+    (verified, "finished.0.result.method.commitments", more, "aec"),
+    (verified, "committed.0.step", more, "steps"),
+    (searched, "gate.0.jaccard", 0.5, "cgdp"),
+    (searched, "gate.0.fired", not_, "cgdp"),
+    (searched, "belief.0.added", lambda added: [*added, 7], "cgdp"),
+    (searched, "retrieved.0.round", more, "cgdp"),
+    (searched, "search_stopped.0.right", not_, "cgdp"),
+    (searched, "search_stopped.0.reason", "the gate f_j0.6_u0.3_p2 fired", "cgdp"),
+    *((certified, f"finished.0.result.{name}", more, "books") for name in ("replans", "mismatches", "malformed")),
+    *(
+        (certified, f"finished.0.result.method.{name}", more, "sdp")
+        for name in ("certified", "rejections", "chain_length")
+    ),
 ]
 
 
-@pytest.mark.parametrize(
-    ("play", "kind", "field", "edit", "rule"), EDITS, ids=[f"{one[0].__name__}-{one[1]}-{one[2]}" for one in EDITS]
-)
+@pytest.mark.parametrize(("play", "place", "change", "rule"), EDITS, ids=[f"{e[0].__name__}-{e[1]}" for e in EDITS])
 def test_what_follows_from_other_lines_is_found_in_the_file(
-    play: Callable[[Path], Trace], kind: str, field: str, edit: Callable[[Any], Any], rule: str, tmp_path: Path
+    play: Callable[[Path], Trace], place: str, change: Any, rule: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "t.jsonl"
     lines = play(file)
     assert rules(file, lines) == set()
-    held = first(lines, kind)["result"] if kind == "finished" else first(lines, kind)
-    held[field] = edit(held[field])
+    forging.put(lines, place, change)
     assert rule in rules(file, lines)
 
 
 def test_the_state_that_the_last_attempt_has_left_is_found_in_the_file(tmp_path: Path) -> None:
     file, rng = tmp_path / "t.jsonl", Random(7)
     lines = certified(file)
-    assert rules(file, lines) == set()
     for _ in range(41):
         changed = deepcopy(lines)
         last = forging.of(changed, "sdp_validated")[-1]
@@ -120,9 +123,8 @@ def test_the_state_that_the_last_attempt_has_left_is_found_in_the_file(tmp_path:
         while forging.value([state], rng) == "":
             pass
         last["after"], last["nodes"][1:] = state["after"], state["node"]
-        forging.write(file, changed)
         with suppress(TraceError):  # it may be no state at all
-            assert "sdp" in {finding.rule for finding in from_file([*read_trace(file)])}
+            assert "sdp" in rules(file, changed)
 
 
 def test_a_model_that_is_not_opened_leaves_the_actions_to_be_played(tmp_path: Path) -> None:
@@ -132,7 +134,7 @@ def test_a_model_that_is_not_opened_leaves_the_actions_to_be_played(tmp_path: Pa
     assert found.findings == []
     assert found.actions == len(forging.of(lines, "acted"))
     assert found.unchecked == ["its actions were played, the agent was not: its model is not opened here"]
-    forging.of(lines, "observed")[1]["picture"] += "forged"
+    forging.put(lines, "observed.1.picture", lambda picture: f"{picture}forged")
     forging.write(file, lines)
     [finding] = replay([*read_trace(file)], replace(HERE, agent=None)).findings
     assert "observed.picture" in finding.what
@@ -141,7 +143,7 @@ def test_a_model_that_is_not_opened_leaves_the_actions_to_be_played(tmp_path: Pa
 def test_a_run_of_another_version_that_went_on_otherwise_is_not_accused(tmp_path: Path) -> None:
     file = tmp_path / "t.jsonl"
     lines = plans(file)
-    first(lines, "plans_sampled")["start"] = "as an older version wrote it"
+    forging.put(lines, "plans_sampled.0.start", "as an older version wrote it")
     forging.write(file, lines)
     events = [*read_trace(file)]
     assert [finding.what[:19] for finding in replay(events, HERE).findings] == ["plans_sampled.start"]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from operator import not_
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from envs.search import SearchEnvironment, bm25
-from tape.analysis.audit import Audited, audit_trace
+from tape.analysis.audit import Audited
 from tape.analysis.by_replay import Played
 from tape.budget import Budget
 from tape.cgdp.agents.cgdp import CgdpAgent
@@ -22,6 +22,7 @@ from tests.tape.cgdp.policy import PASSAGES, QUESTION, scripted_policy
 
 CAPS = Budget({"steps": 8, "tokens": 20_000})
 HERE = Played(lambda: SearchEnvironment(QUESTION, bm25(PASSAGES), answers=["Otto Lind"]), 0, CAPS)
+EVE = "The mayor of Tarn is Eve."
 
 
 def played(path: Path, agent: type[Any] = CgdpAgent, **settings: Any) -> Trace:
@@ -30,9 +31,7 @@ def played(path: Path, agent: type[Any] = CgdpAgent, **settings: Any) -> Trace:
 
 
 def found(path: Path, where: Played | None = HERE) -> Audited:
-    one = Audited("cell", "key", "task")
-    audit_trace(one, path, None, where and replace(where, agent=lambda: forging.agent_of(path, ScriptedLM([""]))))
-    return one
+    return forging.audited(path, where, ScriptedLM([""]))
 
 
 @pytest.mark.parametrize("agent", [CgdpAgent, ReactSearchAgent])
@@ -45,62 +44,42 @@ def test_what_was_played_has_no_findings(agent: type[Any], tmp_path: Path) -> No
     assert one.facts == len(held) > 0
 
 
-def test_a_quote_that_was_not_retrieved_is_found_in_the_trace_alone(tmp_path: Path) -> None:
-    lines = played(tmp_path / "t.jsonl")
-    event = next(event for event in forging.of(lines, "belief") if event["facts"])
-    event["facts"][0]["quote"] = "The mayor of Tarn is Eve."
-    forging.write(tmp_path / "t.jsonl", lines)
-    one = found(tmp_path / "t.jsonl", None)
-    assert {finding.rule for finding in one.findings} == {"grounding", "cgdp"}
-    assert "Eve" in next(finding.what for finding in one.findings if finding.rule == "grounding")
-
-
-def test_a_passage_that_was_changed_with_its_quote_is_found_by_a_replay(tmp_path: Path) -> None:
-    lines = played(tmp_path / "t.jsonl")
-    forged = [
-        {**passage, "text": "The mayor of Tarn is Eve."} for passage in forging.of(lines, "retrieved")[0]["passages"]
-    ]
-    forging.of(lines, "retrieved")[0]["passages"] = forged
-    forging.write(tmp_path / "t.jsonl", lines)
-    assert any("retrieved.passages" in finding.what for finding in found(tmp_path / "t.jsonl").findings)
-
-
-def test_what_is_left_is_checked_beside_what_is_kept_for_the_answer(tmp_path: Path) -> None:
-    lines = played(tmp_path / "t.jsonl")
-    forging.of(lines, "observed")[1]["remaining"]["steps"] += 1
-    forging.write(tmp_path / "t.jsonl", lines)
-    assert any("observed.remaining.steps" in finding.what for finding in found(tmp_path / "t.jsonl").findings)
+def test_a_fact_is_checked_against_what_was_retrieved_in_the_trace_alone(tmp_path: Path) -> None:
+    file = tmp_path / "t.jsonl"
+    for name, message, rules in (
+        ("quote", "'The mayor of Tarn is Eve.' does not stand in", {"grounding", "cgdp"}),
+        ("text", "is told as the quote", {"grounding"}),
+    ):
+        lines = played(file)
+        beliefs = [event for event in forging.of(lines, "belief") if event["facts"]]
+        for event in beliefs[:1] if name == "quote" else beliefs:
+            for fact in event["facts"][:1] if name == "quote" else event["facts"]:
+                fact[name] = EVE
+        forging.write(file, lines)
+        one = found(file, None)
+        assert forging.rules(one) >= rules
+        assert any(message in finding.what for finding in one.findings)
 
 
 @pytest.mark.parametrize(
-    ("kind", "field", "value", "said"),
+    ("place", "change"),
     [
-        ("retrieved", "query", "something else", "retrieved.query"),
-        ("search_stopped", "right", None, "search_stopped.right"),
-        ("search_stopped", "gold_answers", ["Eve"], "search_stopped.gold_answers"),
-        ("search_stopped", "answer", "Eve", "search_stopped.answer"),
-        ("finished", "rounds", 99.0, "finished.result.measures.rounds"),
-        ("finished", "em", 1.0, "finished.result.measures.em"),
+        ("retrieved.0.passages", lambda passages: [{**passage, "text": EVE} for passage in passages]),
+        ("observed.1.remaining.steps", lambda steps: steps + 1),
+        ("retrieved.-1.query", "something else"),
+        ("search_stopped.0.right", not_),
+        ("search_stopped.0.gold_answers", ["Eve"]),
+        ("search_stopped.0.answer", "Eve"),
+        ("finished.0.result.measures.rounds", 99.0),
+        ("finished.0.result.measures.em", 1.0),
     ],
 )
-def test_what_gaps_are_counted_from_is_held_against_the_environment(
-    kind: str, field: str, value: object, said: str, tmp_path: Path
-) -> None:
+def test_what_was_retrieved_left_and_answered_is_found_by_a_replay(place: str, change: Any, tmp_path: Path) -> None:
     lines = played(tmp_path / "t.jsonl")
-    event = forging.of(lines, kind)[-1]
-    where = event["result"]["measures"] if kind == "finished" else event
-    where[field] = not where[field] if value is None else value
+    forging.put(lines, place, change)
     forging.write(tmp_path / "t.jsonl", lines)
-    assert any(finding.what.startswith(said) for finding in found(tmp_path / "t.jsonl").findings)
-
-
-def test_a_fact_in_other_words_than_its_quote_is_no_deterministic_one(tmp_path: Path) -> None:
-    lines = played(tmp_path / "t.jsonl")
-    for event in forging.of(lines, "belief"):
-        for fact in event["facts"]:
-            fact["text"] = "Eve rules."
-    forging.write(tmp_path / "t.jsonl", lines)
-    assert any("told as the quote" in finding.what for finding in found(tmp_path / "t.jsonl", None).findings)
+    kind, _, field = place.split(".", 2)
+    assert any(finding.what.startswith(f"{kind}.{field}") for finding in found(tmp_path / "t.jsonl").findings)
 
 
 def test_a_search_that_is_cut_off_has_no_findings(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -45,45 +46,45 @@ MICRO = Price(Decimal("1e-6"), Decimal("1e-6"))
 """A millionth of a dollar per token."""
 
 
-@pytest.fixture(scope="module")
+@cache
 def cases() -> Mapping[str, list[RoleCase]]:
     return cases_of(PLUGIN, (), "chat", CASES)
 
 
-@pytest.fixture(scope="module")
+@cache
 def tasks() -> list[Task]:
     return PLUGIN.tasks({"levels": "easy", "slack": 2})[:2]
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
-def wanted(model: LanguageModel, tasks: list[Task], **more: Any) -> Wanted:
+def wanted(model: LanguageModel, **more: Any) -> Wanted:
     settings: dict[str, Any] = {"limits": Limits(CASES, 600.0), "episode": False, **more}
-    return Wanted(model, "scripted:x", PLUGIN, "sokoban", tasks, **settings)
+    return Wanted(model, "scripted:x", PLUGIN, "sokoban", tasks(), **settings)
 
 
-def measured(model: LanguageModel, tasks: list[Task], **more: Any) -> Probing:
-    found = Probing(wanted(model, tasks, **more))
+def measured(model: LanguageModel, **more: Any) -> Probing:
+    found = Probing(wanted(model, **more))
     found.run()
     return found
 
 
-def test_an_ideal_model_is_good_at_everything(cases: Mapping[str, list[RoleCase]], tasks: list[Task]) -> None:
-    found = measured(Ideal(cases), tasks)
+def test_an_ideal_model_is_good_at_everything() -> None:
+    found = measured(Ideal(cases()))
     assert {role: (r.n, r.valid, r.right) for role, r in found.probe.roles.items()} == dict.fromkeys(
-        cases, (CASES,) * 3
+        cases(), (CASES,) * 3
     )
     assert not found.advice().settings
     assert found.probe.first is not None
     assert "keep the default settings" in report(found.probe, found.advice())
 
 
-def test_a_babbling_model_is_understood_nowhere_and_decides_nothing(tasks: list[Task]) -> None:
-    found = measured(Babbling(), tasks)
+def test_a_babbling_model_is_understood_nowhere_and_decides_nothing() -> None:
+    found = measured(Babbling())
     writing = [r for r in found.probe.roles.values() if r.role not in ("score", "select")]
     assert writing
     assert all((r.n, r.valid, r.right) == (CASES, 0, 0) for r in writing)
@@ -95,9 +96,9 @@ def test_a_babbling_model_is_understood_nowhere_and_decides_nothing(tasks: list[
     assert "10 unreadable" in advice.reasons["proposer"]
 
 
-def test_a_guessing_scorer_is_no_better_than_chance(tasks: list[Task]) -> None:
+def test_a_guessing_scorer_is_no_better_than_chance() -> None:
     model = Guessing(cases_of(PLUGIN, (), "chat", 24))
-    found = measured(model, tasks, limits=Limits(24, 600.0))
+    found = measured(model, limits=Limits(24, 600.0))
     score = found.probe.roles["score"]
     assert score.valid == 24
     assert score.chance is not None
@@ -108,11 +109,9 @@ def test_a_guessing_scorer_is_no_better_than_chance(tasks: list[Task]) -> None:
     assert "proposer" not in advice.settings, "it plans ideally"
 
 
-def test_what_the_model_is_no_good_at_goes_to_what_is_declared_and_an_episode_shows_it(
-    cases: Mapping[str, list[RoleCase]], tasks: list[Task]
-) -> None:
-    model = Ideal(cases, wrong=cases)
-    found = measured(model, tasks, episode=True)
+def test_what_the_model_is_no_good_at_goes_to_what_is_declared_and_an_episode_shows_it() -> None:
+    model = Ideal(cases(), wrong=cases())
+    found = measured(model, episode=True)
     assert all(r.right == 0 and r.valid > 0 for r in found.probe.roles.values())
     advice = found.advice()
     every = {"proposer": "two_frontier", "world_model": "simulator", "scorer": "declared", "execution": "forced"}
@@ -128,52 +127,48 @@ def test_what_the_model_is_no_good_at_goes_to_what_is_declared_and_an_episode_sh
     assert "success after" in shown
 
 
-def test_what_somebody_has_set_is_left_alone(cases: Mapping[str, list[RoleCase]], tasks: list[Task]) -> None:
-    found = measured(Ideal(cases, wrong=cases), tasks, given=frozenset({"scorer"}))
+def test_what_somebody_has_set_is_left_alone() -> None:
+    found = measured(Ideal(cases(), wrong=cases()), given=frozenset({"scorer"}))
     advice = found.advice()
     assert "scorer" not in advice.settings
     assert any(note.startswith("scorer is left as it was given") for note in advice.notes)
 
 
-def test_money_is_a_hard_cap(cases: Mapping[str, list[RoleCase]], tasks: list[Task]) -> None:
+def test_money_is_a_hard_cap() -> None:
     cap = 4000
-    model = Ideal(cases, price=MICRO)
-    found = measured(model, tasks, limits=Limits(CASES, 600.0, cap), episode=True)
+    model = Ideal(cases(), price=MICRO)
+    found = measured(model, limits=Limits(CASES, 600.0, cap), episode=True)
     assert found.probe.usd is not None
     assert 0 < found.probe.usd <= cap
-    assert 0 < found.probe.measured < CASES * len(cases)
+    assert 0 < found.probe.measured < CASES * len(cases())
     assert "no more money" in found.probe.stopped
     assert found.probe.episode is None
     before = found.probe.usd
-    again = measured(model, tasks, limits=Limits(CASES, 600.0, cap))
+    again = measured(model, limits=Limits(CASES, 600.0, cap))
     assert again.probe.usd is not None
     assert before < again.probe.usd <= before + cap, "each call of the command has a cap of its own"
     assert again.probe.measured > found.before
 
 
-def test_a_model_of_unknown_price_is_refused_under_a_cap(
-    cases: Mapping[str, list[RoleCase]], tasks: list[Task]
-) -> None:
+def test_a_model_of_unknown_price_is_refused_under_a_cap() -> None:
     with pytest.raises(UnknownCostError, match="the price of scripted:x is unknown"):
-        Probing(wanted(Ideal(cases, price=None), tasks, limits=Limits(usd=1)))
-    assert measured(Ideal(cases, price=None), tasks).probe.usd is None
+        Probing(wanted(Ideal(cases(), price=None), limits=Limits(usd=1)))
+    assert measured(Ideal(cases(), price=None)).probe.usd is None
 
 
-def test_environments_that_are_probed_together_share_time_and_money(
-    cases: Mapping[str, list[RoleCase]], tasks: list[Task]
-) -> None:
-    found = Probing(wanted(Ideal(cases), tasks, limits=Limits(CASES, 600.0, 100)))
+def test_environments_that_are_probed_together_share_time_and_money() -> None:
+    found = Probing(wanted(Ideal(cases()), limits=Limits(CASES, 600.0, 100)))
     found.share(8)
     assert (found.wanted.limits.seconds, found.wanted.limits.usd) == (75.0, 12)
-    free = Probing(wanted(Ideal(cases), tasks))
+    free = Probing(wanted(Ideal(cases())))
     free.share(2)
     assert (free.wanted.limits.seconds, free.wanted.limits.usd) == (300.0, None)
 
 
-def test_no_batch_is_begun_that_would_not_be_finished_in_time(cases: Mapping[str, list[RoleCase]]) -> None:
+def test_no_batch_is_begun_that_would_not_be_finished_in_time() -> None:
     now = [0.0]
     probe = Probe(environment="sokoban", model="x", identity="x", prompts="chat")
-    prober = Prober(Ideal(cases), probe, Limits(CASES, 100.0), clock=lambda: now[0])
+    prober = Prober(Ideal(cases()), probe, Limits(CASES, 100.0), clock=lambda: now[0])
 
     def noted() -> None:
         now[0] += 10.0
@@ -181,19 +176,17 @@ def test_no_batch_is_begun_that_would_not_be_finished_in_time(cases: Mapping[str
             record.seconds = 10.0 * record.n  # a batch of four would take forty seconds
 
     prober._noted = noted
-    run_sync(prober.ask(cases))
+    run_sync(prober.ask(cases()))
     counts = {role: record.n for role, record in probe.roles.items()}
     assert all(n >= 1 for n in counts.values()), "every role has its turn before any has its second"
-    assert probe.measured < CASES * len(cases)
+    assert probe.measured < CASES * len(cases())
     assert probe.stopped == "the time for it was over"
     assert now[0] <= 100.0
 
 
-def test_an_interrupt_keeps_what_is_measured_and_the_rest_is_asked_later(
-    cases: Mapping[str, list[RoleCase]], tasks: list[Task]
-) -> None:
-    model = Ideal(cases)
-    first = Probing(wanted(model, tasks))
+def test_an_interrupt_keeps_what_is_measured_and_the_rest_is_asked_later() -> None:
+    model = Ideal(cases())
+    first = Probing(wanted(model))
 
     def interrupt(probe: Probe) -> None:
         if probe.measured >= 20:
@@ -202,37 +195,35 @@ def test_an_interrupt_keeps_what_is_measured_and_the_rest_is_asked_later(
     with pytest.raises(KeyboardInterrupt):
         first.run(interrupt)
     done = first.probe.measured
-    assert 20 <= done < CASES * len(cases)
+    assert 20 <= done < CASES * len(cases())
     model.requests.clear()
-    second = Probing(wanted(model, tasks))
+    second = Probing(wanted(model))
     assert second.before == done
     second.run()
-    assert len(model.requests) == CASES * len(cases) - done
+    assert len(model.requests) == CASES * len(cases()) - done
     assert second.complete
     model.requests.clear()
-    third = Probing(wanted(model, tasks))
+    third = Probing(wanted(model))
     assert third.complete
     third.run()
     assert not model.requests
 
 
-def test_answers_to_other_prompts_do_not_count(cases: Mapping[str, list[RoleCase]], tasks: list[Task]) -> None:
-    found = measured(Ideal(cases), tasks)
+def test_answers_to_other_prompts_do_not_count() -> None:
+    found = measured(Ideal(cases()))
     for answer in found.probe.roles["plan"].answers:
         answer.request = "of another prompt"
     keep(found.probe)
-    later = Probing(wanted(Ideal(cases), tasks))
-    assert later.before == CASES * (len(cases) - 1)
+    later = Probing(wanted(Ideal(cases())))
+    assert later.before == CASES * (len(cases()) - 1)
     later.run()
     assert later.probe.roles["plan"].n == CASES
 
 
-def test_fewer_cases_than_were_measured_are_not_asked_again(
-    cases: Mapping[str, list[RoleCase]],
-) -> None:
-    [a, b, c, d, *_] = cases["plan"]
+def test_fewer_cases_than_were_measured_are_not_asked_again() -> None:
+    [a, b, c, d, *_] = cases()["plan"]
     probe = Probe(environment="sokoban", model="x", identity="x", prompts="chat", seed=0, date="2026-01-01", usd=0)
-    model = Ideal(cases)
+    model = Ideal(cases())
     run_sync(Prober(model, probe, Limits(6, 600.0)).ask({"plan": [a, b, a, c, a, d]}))
     answers = list(probe.roles["plan"].answers)
     assert len(answers) == 4
@@ -240,23 +231,23 @@ def test_fewer_cases_than_were_measured_are_not_asked_again(
     assert probe.roles["plan"].answers == answers
 
 
-def test_a_cache_that_cannot_be_read_is_measured_anew(cases: Mapping[str, list[RoleCase]], tasks: list[Task]) -> None:
-    model = Ideal(cases)
-    measured(model, tasks)
+def test_a_cache_that_cannot_be_read_is_measured_anew() -> None:
+    model = Ideal(cases())
+    measured(model)
     file_of(model.identity, "sokoban", 0).write_text("{")
     assert kept(model.identity, "sokoban") is None
-    assert Probing(wanted(model, tasks)).before == 0
+    assert Probing(wanted(model)).before == 0
 
 
 def test_a_cache_that_cannot_be_written_says_what_to_do(
-    cases: Mapping[str, list[RoleCase]], tasks: list[Task], cache: Path
+    cached: Path,
 ) -> None:
-    cache.write_text("a file")
+    cached.write_text("a file")
     with pytest.raises(ProbeError, match="let XDG_CACHE_HOME name a folder"):
-        measured(Ideal(cases), tasks)
+        measured(Ideal(cases()))
 
 
-def test_a_model_that_answers_nowhere_is_an_error_that_says_why(tasks: list[Task]) -> None:
+def test_a_model_that_answers_nowhere_is_an_error_that_says_why() -> None:
     class Dead(ScriptedLM):
         async def generate(self, requests: Any) -> Any:
             raise ModelError("nobody listens at this address")
@@ -265,12 +256,10 @@ def test_a_model_that_answers_nowhere_is_an_error_that_says_why(tasks: list[Task
             raise ModelError("nobody listens at this address")
 
     with pytest.raises(ProbeError, match="answers in no role of sokoban: nobody listens"):
-        measured(Dead([""]), tasks)
+        measured(Dead([""]))
 
 
-def test_an_endpoint_is_not_paid_for_the_same_call_twice_and_may_fail_once(
-    cases: Mapping[str, list[RoleCase]], tasks: list[Task]
-) -> None:
+def test_an_endpoint_is_not_paid_for_the_same_call_twice_and_may_fail_once() -> None:
     class Remote(Ideal):
         remote = True
         failures = 1
@@ -281,11 +270,11 @@ def test_an_endpoint_is_not_paid_for_the_same_call_twice_and_may_fail_once(
                 raise ModelError("too many requests")
             return await super().generate(requests)
 
-    model = Remote(cases)
-    found = measured(model, tasks)
+    model = Remote(cases())
+    found = measured(model)
     assert found.probe.first is not None
     assert found.probe.first.again is None
-    assert len(model.requests) == found.probe.measured == CASES * len(cases)
+    assert len(model.requests) == found.probe.measured == CASES * len(cases())
     assert not any(record.failure for record in found.probe.roles.values())
 
 
@@ -311,8 +300,8 @@ def test_an_environment_that_may_act_on_the_world_is_not_played() -> None:
         probe(LineModel(), Real(), cases=8)
 
 
-def test_the_figures_are_there_for_programs_too(cases: Mapping[str, list[RoleCase]], tasks: list[Task]) -> None:
-    found = measured(Guessing(cases), tasks)
+def test_the_figures_are_there_for_programs_too() -> None:
+    found = measured(Guessing(cases()))
     told = as_json(found.probe, found.advice())
     assert told["roles"]["plan"]["right"] == CASES
     assert told["roles"]["plan"]["good_enough"] is True
