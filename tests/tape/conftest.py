@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tape import redaction
+from tests.tape.commandline import tape as tape
 from tests.tape.deadlines import TimeUp
 
 Keep = Callable[[str, Mapping[str, object]], None]

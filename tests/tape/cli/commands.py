@@ -7,10 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from envs.sokoban.xsb import write
 from solvers.testing import endless
 from tape.budget import kind_of
 from tape.lm.bundled import sizes
 from tests.tape.cli.interrupting import Ended
+from tests.tape.helpers import CORRIDOR
+from tests.tape.show.view_runs import episode, graph, write_run
 
 TAPE = [sys.executable, "-m", "tape"]
 CPU_SECONDS = 10.0
@@ -85,16 +88,10 @@ def make_data(folder: Path) -> Path:
     problem = endless(0)
     named = ["calls", "seconds", "steps", "tokens", "usd"]  # those that every process knows
     nodes = [
-        {
-            "id": str(i),
-            "label": str(i),
-            "reward": reward,
-            "goal": i in problem.terminals,
-            "plan_end": False,
-            "support": 1,
-        }
+        {"id": str(i), "label": str(i), "reward": reward, "goal": i in problem.terminals, "plan_end": False,
+         "support": 1}
         for i, reward in enumerate(problem.rewards)
-    ]
+    ]  # fmt: skip
     links = [
         {"id": n, "key": n, "action": f"a{n}", "source": str(a), "target": str(b), "votes": 1, "confidence": 1.0,
          "certified": False, "refuted": False, "cost": dict(zip(named, problem.costs[n], strict=False))}
@@ -111,6 +108,20 @@ def make_data(folder: Path) -> Path:
     (plugin / "sleepy-1.dist-info" / "entry_points.txt").write_text("[tape.environments]\nsleepy = sleepy:PLUGIN\n")
     (plugin / "calls.json").write_text(json.dumps([CALL] * 40))
     return folder
+
+
+def places(folder: Path) -> dict[str, str]:
+    """A run, a graph, levels and a script."""
+    run = write_run(folder / "run", [episode(), episode(success=False)])
+    graph().save(folder / "graph.json", start="start")
+    write(folder / "levels.xsb", [CORRIDOR])
+    (folder / "script.json").write_text(json.dumps(['{"thought": "right", "actions": ["right", "right"]}']))
+    return {
+        "run": str(run),
+        "graph": str(folder / "graph.json"),
+        "levels": str(folder / "levels.xsb"),
+        "script": f"scripted:{folder / 'script.json'}",
+    }
 
 
 def solving(data: Path, *more: str) -> list[str]:
