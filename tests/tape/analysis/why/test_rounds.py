@@ -28,11 +28,14 @@ from tape.trace import (
     PlansSampledEvent,
     ReplannedEvent,
 )
+from tests.places import ROOT
 from tests.profiles import examples
 from tests.tape.aec.toy import BoxModel, BoxWorld
 from tests.tape.aec.toy import play as play_boxes
 from tests.tape.analysis.why.shop import WORTH, acted, episode, finished, folded, selection, shop
 from tests.tape.helpers import CORRIDOR, SimulatedModel, play
+
+PAGE = (ROOT / "docs" / "why.md").read_text(encoding="utf-8")
 
 
 def only(events: Sequence[Event]) -> Round:
@@ -183,6 +186,15 @@ def test_a_choice_that_is_not_proven_is_not_said_to_be() -> None:
     assert "not proven" in one.told[0]
     assert one.alternatives[0].actions == ("ask cheap",), "what is better and fits is shown"
     assert one.budgets == ()
+
+
+def test_every_key_of_a_round_is_documented() -> None:
+    data = only(episode(folded(), selection("ask cheap"), acted("ask cheap"), finished())).to_dict()
+    table = PAGE.split("## JSON")[1]
+    named = set(re.findall(r"`(\w+)`", "\n".join(row.split("|")[1] for row in re.findall(r"^\| .*", table, re.M))))
+    assert named - {"key"} == set(data) - {"key"}
+    listed = set(re.findall(r"`(\w+)`", table.split("Of a path:")[1]))
+    assert listed == {key for key in data["chosen"] if not key.endswith("_text")}
 
 
 # --- rounds and what came of them ---------------------------------------------------------------------------
