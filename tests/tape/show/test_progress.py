@@ -5,7 +5,8 @@ import os
 import pty
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from tape.show.scene import Marks, Scene
 from tape.trace import (
     ActedEvent,
     BrokenDeclarationEvent,
+    Event,
     FinishedEvent,
     InfeasibleEvent,
     LedgerEvent,
@@ -49,23 +51,15 @@ def plain(total: int, *, quiet: bool, begin: int = 0) -> list[str]:
     return out.getvalue().splitlines()
 
 
-def test_a_line_per_episode() -> None:
+def test_a_line_per_episode_and_ten_lines_where_quiet() -> None:
     lines = plain(4, quiet=False)
     assert lines[0] == "[1/4] a label | one #0: success, 3 steps, 2 replans | 1/1 solved"
     assert lines[3] == "[4/4] a label | b | one #0: failure, 3 steps, 2 replans | 0/2 solved"
-
-
-def test_quiet_is_ten_lines_however_long_the_run() -> None:
     lines = plain(5000, quiet=True)
-    assert len(lines) == 10
+    assert (len(lines), len(plain(5000, quiet=True, begin=4999))) == (10, 1)
     assert lines[0] == "[500/5000] a label | 500/500 solved"
     assert lines[9] == "[5000/5000] a label | b | 0/2500 solved"
-    assert len(plain(5000, quiet=True, begin=4999)) == 1
     assert plain(5000, quiet=True, begin=4600)[0].startswith("[5000/5000]")
-
-
-def test_no_terminal_no_live_display() -> None:
-    assert isinstance(display("x"), PlainDisplay), "pytest captures the output"
 
 
 def screen(width: int = 100, height: int = 40, **changes: Any) -> Console:
@@ -109,48 +103,54 @@ def acted(action: str, step: int = 1) -> ActedEvent:
     return ActedEvent(step=step, action=action, text=f"move {action}", planned=action, cost={})
 
 
-def test_counts_are_right_from_the_first_episode_of_a_batch() -> None:
+def observed(picture: str, step: int = 0, **left: int) -> ObservedEvent:
+    return ObservedEvent(step=step, key="s", picture=picture, remaining=left or {"steps": 5})
+
+
+@contextmanager
+def live(*begun: dict[str, Any], total: int = 8, **settings: Any) -> Iterator[tuple[Any, Callable[[], str], Console]]:
+    """A live display of a run: its watcher, what would be on the screen now, and its console."""
     console = screen()
-    with LiveDisplay("a label", console) as shown:
+    with LiveDisplay("a label", console, **settings) as shown:
         watcher = shown.watcher()
-        assert "a label: no episode finished yet" in frame(shown, console)
-        watcher.begun([], 8)
-        assert "─ 0/8 episodes" in frame(shown, console)
+        watcher.begun([*begun], total)
+        yield watcher, lambda: frame(shown, console), console
+
+
+def test_counts_are_right_from_the_first_episode_of_a_batch() -> None:
+    with live() as (watcher, now, console):
+        assert "a label: no episode finished yet" in now()
+        assert "─ 0/8 episodes" in now()
         watcher.started(batch("k", "l"))
-        watcher.event("k", ObservedEvent(step=0, key="s", picture="#@ $.#", remaining={"steps": 5}))
-        assert "#@ $.#" in frame(shown, console)
+        watcher.event("k", observed("#@ $.#"))
+        assert "#@ $.#" in now()
         watcher.event("k", finished(True))
-        assert "━" * 7 + "─" * 53 + " 1/8 episodes" in frame(shown, console)
-        assert "a label: 1/1 solved, 1.00" in frame(shown, console), "before its batch is committed"
+        assert "━" * 7 + "─" * 53 + " 1/8 episodes" in now()
+        assert "a label: 1/1 solved, 1.00" in now(), "before its batch is committed"
         watcher.event("l", finished(False))
-        assert "a label: 1/2 solved, 0.50" in frame(shown, console)
+        assert "a label: 1/2 solved, 0.50" in now()
         watcher.finished({**line("a", True), "key": "k"}, 1, 8)
-        assert "a label: 1/2 solved, 0.50" in frame(shown, console), "nothing is counted twice"
+        assert "a label: 1/2 solved, 0.50" in now(), "nothing is counted twice"
         watcher.finished({**line("a", False), "key": "l"}, 2, 8)
-        assert "2/8 episodes" in frame(shown, console)
+        assert "2/8 episodes" in now()
     assert written(console).rstrip().endswith("a label: 1/2 solved, 0.50")
 
 
 def test_what_was_not_committed_does_not_count_in_the_end() -> None:
-    console = screen()
-    with LiveDisplay("a label", console) as shown:  # and Ctrl-C
-        watcher = shown.watcher()
-        watcher.begun([{**line("a", False), "key": "j"}], 8)
+    with live({**line("a", False), "key": "j"}) as (watcher, now, console):  # and Ctrl-C
         watcher.started(batch("k", "l"))
         watcher.event("k", finished(True))
-        assert "a label: 1/2 solved, 0.50" in frame(shown, console)
+        assert "a label: 1/2 solved, 0.50" in now()
     assert written(console).rstrip().endswith("a label: 0/1 solved, 0.00")
 
 
 def test_a_resumed_run_counts_what_is_there_already() -> None:
-    console = screen()
     held = [{**line(name, True), "key": str(i)} for i, name in enumerate("aaab")]
-    with LiveDisplay("a label", console) as shown:
-        shown.watcher().begun(held, 8)
-        assert "━" * 30 + "─" * 30 + " 4/8 episodes" in frame(shown, console)
-        assert "a label | b: 1/1 solved" in frame(shown, console)
-        shown.watcher().started(batch("k"))
-        assert "a label | a: 3/3 solved" in frame(shown, console), "the configuration that is played"
+    with live(*held) as (watcher, now, _):
+        assert "━" * 30 + "─" * 30 + " 4/8 episodes" in now()
+        assert "a label | b: 1/1 solved" in now()
+        watcher.started(batch("k"))
+        assert "a label | a: 3/3 solved" in now(), "the configuration that is played"
     out = io.StringIO()
     with PlainDisplay("a label", out) as plainly:
         plainly.watcher().begun(held[:3], 4)
@@ -161,19 +161,16 @@ def test_a_resumed_run_counts_what_is_there_already() -> None:
 
 
 def test_episodes_of_other_processes_have_a_spinner_that_says_what_is_waited_for() -> None:
-    console = screen()
-    with LiveDisplay("a label", console, boards=0) as shown:
-        watcher = shown.watcher()
-        watcher.begun([], 4)
+    with live(total=4, boards=0) as (watcher, now, _):
         watcher.started(batch("k", "l"))
         watcher.started(batch("m"))
-        assert "3 episodes at work in other processes, which load bundled:nano first" in frame(shown, console)
+        assert "3 episodes at work in other processes, which load bundled:nano first" in now()
         watcher.finished({**line("a", True), "key": "k"}, 1, 4)
-        assert "2 episodes at work in other processes\n" in re.sub(" +\n", "\n", frame(shown, console))
-        assert "1/4 episodes" in frame(shown, console)
-        assert "1/1 solved" in frame(shown, console)
+        shown = re.sub(" +\n", "\n", now())
+        for text in ("2 episodes at work in other processes\n", "1/4 episodes", "1/1 solved"):
+            assert text in shown
         watcher.loading("bundled:mini")
-        assert "loading bundled:mini" in frame(shown, console)
+        assert "loading bundled:mini" in now()
 
 
 @pytest.mark.parametrize(("width", "height"), [(40, 12), (40, 24), (80, 24), (100, 40), (24, 8)])
@@ -185,7 +182,7 @@ def test_bar_and_score_are_never_pushed_off_the_screen(width: int, height: int) 
         keys = [f"level {i}" for i in range(6)]
         watcher.started(batch(*keys))
         for key in keys:
-            watcher.event(key, ObservedEvent(step=0, key="s", picture="#########\n" * 8, remaining={"steps": 12}))
+            watcher.event(key, observed("#########\n" * 8, steps=12))
             watcher.event(key, selected(*"LLDRRRUULLDD", steps=12))
         text = frame(shown, console)
         assert len(text.splitlines()) < height
@@ -201,38 +198,44 @@ def test_bar_and_score_are_never_pushed_off_the_screen(width: int, height: int) 
         assert "level 4" in text, "those that still play are shown first"
 
 
+def play_scene(*events: Event, marks: Marks | None = None) -> Scene:
+    scene = Scene("one") if marks is None else Scene("one", marks)
+    for event in events:
+        scene.tell(event)
+    return scene
+
+
 def test_the_path_shows_where_it_is_without_colour() -> None:
-    scene = Scene("one")
-    scene.tell(StartedEvent(config={}, budget={"steps": 4, "usd": 50_000}))
-    scene.tell(ObservedEvent(step=0, key="s", picture="#@ #", remaining={"steps": 4, "usd": 50_000}))
-    scene.tell(selected("up", "left", "right", steps=3, usd=20_000))
-    assert "path  ▶ up  left  right" in rendered(scene)
-    assert "best path, at worst 3 steps, $0.02" in rendered(scene)
-    scene.tell(acted("up"))
-    scene.tell(ObservedEvent(step=1, key="t", picture="# @#", remaining={"steps": 3, "usd": 40_000}))
-    assert "path  ✓ up  ▶ left  right" in rendered(scene)
-    assert "left  3 of 4 steps, $0.04 of $0.05" in rendered(scene)
-    scene.tell(selected("right", "up"))
-    assert "path  ✓ up  ▶ right  up" in rendered(scene), "the rest was selected anew"
-    scene.tell(ReplannedEvent(reason="mismatch", count=1))
-    scene.tell(selected("down", partial=True))
-    assert "path  ▶ down" in rendered(scene)
-    assert "best partial path" in rendered(scene)
-    scene.tell(acted("down"))
-    scene.tell(finished(True, steps=2))
-    assert "path  ✓ down" in rendered(scene)
-    assert "✓ success after 2 steps" in rendered(scene)
+    scene = play_scene(
+        StartedEvent(config={}, budget={"steps": 4, "usd": 50_000}),
+        observed("#@ #", steps=4, usd=50_000),
+        selected("up", "left", "right", steps=3, usd=20_000),
+    )
+    for events, texts in (
+        ([], ["path  ▶ up  left  right", "best path, at worst 3 steps, $0.02"]),
+        (
+            [acted("up"), observed("# @#", 1, steps=3, usd=40_000)],
+            ["path  ✓ up  ▶ left  right", "left  3 of 4 steps, $0.04 of $0.05"],
+        ),
+        ([selected("right", "up")], ["path  ✓ up  ▶ right  up"]),  # the rest was selected anew
+        (
+            [ReplannedEvent(reason="mismatch", count=1), selected("down", partial=True)],
+            ["path  ▶ down", "best partial path"],
+        ),
+        ([acted("down"), finished(True, steps=2)], ["path  ✓ down", "✓ success after 2 steps"]),
+    ):
+        for event in events:
+            scene.tell(event)
+        assert all(text in rendered(scene) for text in texts)
 
 
 def test_an_infeasible_episode_says_why() -> None:
-    scene = Scene("one")
-    scene.tell(selected(status="INFEASIBLE"))
+    scene = play_scene(selected(status="INFEASIBLE"))
     assert "no path fits" in rendered(scene)
     why = "No complete plan fits: the cheapest needs $0.04, and $0.02 is left."
     scene.tell(InfeasibleEvent(text=why, explanation={}))
     scene.tell(finished(False, "infeasible", steps=0, detail=why))
-    flat = re.sub(r"[│\s]+", " ", rendered(scene))
-    assert f"✗ infeasible after 0 steps: {why}" in flat
+    assert f"✗ infeasible after 0 steps: {why}" in re.sub(r"[│\s]+", " ", rendered(scene))
 
 
 def rendered(scene: Scene, width: int = 80) -> str:
@@ -248,11 +251,8 @@ def rendered(scene: Scene, width: int = 80) -> str:
     st.integers(24, 90),
 )
 def test_panels_keep_their_width_and_show_every_short_step(actions: list[str], done: int, width: int) -> None:
-    scene = Scene("one")
-    scene.tell(ObservedEvent(step=0, key="s", picture="\x1b[31m#@ #\x1b[0m\nwide 日本語 " * 9, remaining={"steps": 4}))
-    scene.tell(selected(*actions))
-    for action in actions[:done]:
-        scene.tell(acted(action))
+    picture = "\x1b[31m#@ #\x1b[0m\nwide 日本語 " * 9
+    scene = play_scene(observed(picture), selected(*actions), *map(acted, actions[:done]))
     text = rendered(scene, width)
     assert "\x1b" not in text, "what models and tools write moves no cursor"
     sizes = {Console().measure(shown).maximum for shown in text.splitlines()}
@@ -261,27 +261,21 @@ def test_panels_keep_their_width_and_show_every_short_step(actions: list[str], d
 
 
 def test_many_calls_are_shown_around_the_current_one() -> None:
-    scene = Scene("one")
-    scene.tell(selected(*(f"search(query='number {i}')" for i in range(20))))
-    for i in range(10):
-        scene.tell(acted(f"search(query='number {i}')"))
+    calls = [f"search(query='number {i}')" for i in range(20)]
+    scene = play_scene(selected(*calls), *map(acted, calls[:10]))
     shown = [row.strip("│ ") for row in rendered(scene).splitlines()[1:-1]]
-    assert shown[0] == "path  ✓ 9 done"
-    assert shown[1] == "✓ search(query='number 9')"
-    assert shown[2] == "▶ search(query='number 10')"
+    assert shown[:3] == ["path  ✓ 9 done", "✓ search(query='number 9')", "▶ search(query='number 10')"]
     assert shown[6] == "6 more"
 
 
 def test_a_screen_without_unicode_gets_marks_that_it_has() -> None:
-    scene = Scene("one", Marks("ascii"))
-    scene.tell(selected("up", "left", "right"))
-    scene.tell(acted("up"))
+    scene = play_scene(selected("up", "left", "right"), acted("up"), marks=Marks("ascii"))
     text = "".join(c for c in rendered(scene) if c not in "╭╮╰╯─│")
     assert "path  + up  > left  right" in text
     assert text.isascii()
 
 
-def test_waiting_is_told_in_one_plain_line_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_waiting_is_one_plain_line_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     for plainly in (Console(file=io.StringIO()), screen(_environ={"TERM": "dumb"})):
         with loading("loading bundled:nano", plainly), working("drawing", plainly) as tell:
             assert capsys.readouterr().err == "loading bundled:nano\n"
@@ -304,14 +298,9 @@ def in_a_terminal(act: Callable[[], None], monkeypatch: pytest.MonkeyPatch, **en
     parts: list[bytes] = []
 
     def read() -> None:
-        while True:
-            try:
-                part = os.read(ours, 65536)
-            except OSError:  # the other end is closed
-                return
-            if not part:
-                return
-            parts.append(part)
+        with suppress(OSError):  # the other end is closed
+            while part := os.read(ours, 65536):
+                parts.append(part)
 
     reader = threading.Thread(target=read)
     reader.start()
@@ -330,27 +319,21 @@ def play() -> None:
         watcher = shown.watcher()
         watcher.begun([], 1)
         watcher.started(batch("k"))
-        watcher.event("k", selected("up", "left"))
-        watcher.event("k", acted("up"))
-        watcher.event("k", finished(True))
+        for event in (selected("up", "left"), acted("up"), finished(True)):
+            watcher.event("k", event)
         watcher.finished({**line("a", True), "key": "k"}, 1, 1)
 
 
-def test_a_real_terminal_moves_in_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_real_terminal_moves_in_colour_if_it_has_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    codes = r"\x1b\[[0-9;?]*[A-Za-z]"
     text = in_a_terminal(play, monkeypatch)
     assert "\x1b[32m" in text, "green"
-    assert "✓ up" in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+    assert "✓ up" in re.sub(codes, "", text)
     assert text.count("\x1b[?25l") == text.count("\x1b[?25h"), "the cursor is given back"
     assert text.rstrip().endswith("a label: 1/1 solved, 1.00")
-
-
-def test_without_colour_marks_remain(monkeypatch: pytest.MonkeyPatch) -> None:
     text = in_a_terminal(play, monkeypatch, NO_COLOR="1")
     assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", text)
-    assert "✓ success" in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
-
-
-def test_a_dumb_terminal_gets_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "✓ success" in re.sub(codes, "", text)
     text = in_a_terminal(play, monkeypatch, TERM="dumb")
     assert "\x1b" not in text
     assert text.splitlines() == ["[1/1] a label | one #0: success, 3 steps, 2 replans | 1/1 solved"]
@@ -389,15 +372,13 @@ def test_the_budget_of_the_run_is_shown_as_it_drains() -> None:
 
 
 def test_an_episodes_budget_drains_between_observations() -> None:
-    scene = Scene("one")
-    scene.tell(ObservedEvent(step=0, key="s", picture="", remaining={"usd": 50_000, "tokens": 90}))
-    scene.tell(LedgerEvent(what="reserve", purpose="lm:plan", amounts={"usd": 30_000, "tokens": 80}))
-    scene.tell(LedgerEvent(what="settle", purpose="lm:plan", amounts={"usd": 10_000, "tokens": 200, "calls": 1}))
+    scene = play_scene(
+        observed("", usd=50_000, tokens=90),
+        LedgerEvent(what="reserve", purpose="lm:plan", amounts={"usd": 30_000, "tokens": 80}),
+        LedgerEvent(what="settle", purpose="lm:plan", amounts={"usd": 10_000, "tokens": 200, "calls": 1}),
+        BrokenDeclarationEvent(purpose="lm:plan", kind="tokens", declared=80, used=200),
+    )
     assert scene.remaining == {"usd": 40_000, "tokens": 0}
-    scene.tell(BrokenDeclarationEvent(purpose="lm:plan", kind="tokens", declared=80, used=200))
-    console = Console(file=io.StringIO(), width=100, color_system=None)
-    console.print(scene.panel())
-    assert isinstance(console.file, io.StringIO)
-    text = console.file.getvalue()
+    text = rendered(scene)
     assert "$0.04, 0 tokens" in text
     assert "broken declaration: lm:plan" in text

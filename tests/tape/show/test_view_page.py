@@ -1,4 +1,4 @@
-"""``tape view``: the page as a file, and what the command says of wrong input."""
+"""``tape view``: the page as a file, its errors on wrong input, and pages of runs of every sort of agent."""
 
 from __future__ import annotations
 
@@ -10,31 +10,29 @@ from pathlib import Path
 
 import pytest
 
-from tape.cli import main
 from tape.show.view.page import SCRIPTS, TEMPLATES
+from tests.tape.commandline import Tape
 from tests.tape.show.view_runs import blocks_of, episode, index_of, write_run, write_trace
 
 
-def view(*arguments: str | Path) -> int:
-    return main(["view", *map(str, arguments)])
+def viewed(tape: Tape, *paths: Path) -> str:
+    """The page that is written beside the first of some runs."""
+    assert tape("view", *paths).code == 0
+    return (paths[0] / "view.html").read_text()
 
 
-def test_a_page_is_written_where_it_is_wanted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = write_run(tmp_path / "run", [episode(), episode(success=False)])
-    assert view(run) == 0
-    assert capsys.readouterr().out.startswith(f"written: {run / 'view.html'} (2 episodes, 0.")
-    out = tmp_path / "a page.html"
-    assert view(run, "-o", out) == 0
-    assert out.read_text() == (run / "view.html").read_text()
+def test_a_page_is_written_where_it_is_wanted(tmp_path: Path, tape: Tape) -> None:
+    run, out = write_run(tmp_path / "run", [episode(), episode(success=False)]), tmp_path / "a page.html"
+    assert tape("view", run).out.startswith(f"written: {run / 'view.html'} (2 episodes, 0.")
+    assert tape("view", run, "-o", out).code == 0
     page = out.read_text()
+    assert page == (run / "view.html").read_text()
     assert [row["end"] for row in index_of(page)["episodes"]] == ["success", "failure"]
     assert [len(block["moments"]) for block in blocks_of(page)] == [8, 8]
 
 
-def test_the_page_loads_nothing_and_runs_only_its_own_script(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run", [episode()])
-    assert view(run) == 0
-    page = (run / "view.html").read_text()
+def test_the_page_loads_nothing_and_runs_only_its_own_script(tmp_path: Path, tape: Tape) -> None:
+    page = viewed(tape, write_run(tmp_path / "run", [episode()]))
     [policy] = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     assert rules["default-src"] == "'none'"
@@ -59,7 +57,7 @@ def test_the_scripts_share_one_scope_without_clashes() -> None:
     assert {path.stem for path in (TEMPLATES / "js").iterdir()} == set(SCRIPTS)
 
 
-def test_configurations_that_share_an_episode_share_its_block(tmp_path: Path) -> None:
+def test_configurations_that_share_an_episode_share_its_block(tmp_path: Path, tape: Tape) -> None:
     run = write_run(tmp_path / "run", [episode()])
     config = json.loads((run / "config.json").read_text())
     config["cells"]["again"] = config["cells"]["tape"]
@@ -67,57 +65,46 @@ def test_configurations_that_share_an_episode_share_its_block(tmp_path: Path) ->
     [line] = (run / "episodes.jsonl").read_text().splitlines()
     with (run / "episodes.jsonl").open("a") as file:
         file.write(json.dumps({**json.loads(line), "cell": "again"}) + "\n")
-    assert view(run) == 0
-    page = (run / "view.html").read_text()
+    page = viewed(tape, run)
     assert [row["block"] for row in index_of(page)["episodes"]] == [0, 0]
     assert len(blocks_of(page)) == 1
 
 
-def test_two_runs_stand_side_by_side(tmp_path: Path) -> None:
-    runs = [write_run(tmp_path / "a", [episode()]), write_run(tmp_path / "b", [episode(success=False)], agent="react")]
-    assert view(*runs) == 0
-    index = index_of((runs[0] / "compare.html").read_text())
-    assert [source["name"] for source in index["sources"]] == ["a", "b"]
-    assert index["differences"][0]["measures"][0]["difference"] == "+1.00"
-
-
-def test_single_traces_make_a_page_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_single_traces_make_a_page_too(tmp_path: Path, tape: Tape) -> None:
     traces = [write_trace(tmp_path / f"budget {n}.jsonl", episode(success=n > 1)) for n in (1, 2, 3)]
     half = write_trace(tmp_path / "half.jsonl", episode()[:13])
-    assert view(*traces, half) == 0
     out = tmp_path / "budget 1.html"
-    assert str(out) in capsys.readouterr().out
+    assert str(out) in tape("view", *traces, half).out
     index = index_of(out.read_text())
-    assert [row["task"] for row in index["episodes"]] == ["budget 1", "budget 2", "budget 3", "half"]
-    assert [row["end"] for row in index["episodes"]] == ["failure", "success", "success", "unfinished"]
+    assert [(row["task"], row["end"]) for row in index["episodes"]] == [
+        ("budget 1", "failure"), ("budget 2", "success"), ("budget 3", "success"), ("half", "unfinished")
+    ]  # fmt: skip
     assert index["episodes"][3]["used"] == [["usd", "$0.001"]]
     [row] = index["sources"][0]["rows"]
     assert (row["n"], row["successes"]) == (3, 2)  # what has not ended has not failed
 
 
-def test_a_run_without_traces_says_so(tmp_path: Path) -> None:
+def test_a_run_without_traces_says_so(tmp_path: Path, tape: Tape) -> None:
     run = write_run(tmp_path / "run", [episode()])
     (run / "traces" / "tape0000.jsonl").unlink()
-    assert view(run) == 0
-    page = (run / "view.html").read_text()
+    page = viewed(tape, run)
     assert index_of(page)["sources"][0]["notes"][0].startswith("This run directory holds no traces")
     assert not blocks_of(page)
 
 
-def test_wrong_input_is_named_and_nothing_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_input_is_named_and_nothing_is_written(tmp_path: Path, tape: Tape) -> None:
     run, other, third = (write_run(tmp_path / name, [episode()], agent=name) for name in ("tape", "react", "sdp"))
     old = write_run(tmp_path / "old", [episode()], agent="open_loop")
     config = json.loads((old / "config.json").read_text())
     (old / "config.json").write_text(json.dumps({**config, "schema": 1}))
     text = tmp_path / "notes.txt"
     text.write_text("nothing")
-    empty = tmp_path / "empty"
-    empty.mkdir()
+    (tmp_path / "empty").mkdir()
     trace = next((run / "traces").iterdir())
     before = sorted(tmp_path.rglob("*"))
     for arguments, said in (
         ([tmp_path / "nowhere"], "nowhere does not exist"),
-        ([empty], "holds no readable run"),
+        ([tmp_path / "empty"], "holds no readable run"),
         ([old], "has schema 1, not 2; use the version that made it"),
         ([text], "notes.txt:1: no JSON"),
         ([run / "episodes.jsonl"], "lists the episodes of a run; name the folder"),
@@ -128,19 +115,56 @@ def test_wrong_input_is_named_and_nothing_is_written(tmp_path: Path, capsys: pyt
         ([run, "-o", trace], "a page ends in .html"),
         ([run, "-o", tmp_path / "nowhere" / "page.html"], "does not exist; make it first"),
     ):
-        assert view(*arguments) == 2, arguments
-        err = capsys.readouterr().err
-        assert said in err, (arguments, err)
-        assert len(err.splitlines()) == 1
+        code, _, error = tape("view", *arguments)
+        assert (code, said in error, error.count("\n")) == (2, True, 1), (arguments, error)
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_long_pages_ask_less_unless_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_pages_ask_less_unless_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tape: Tape) -> None:
     monkeypatch.setattr("tape.cli.view.EXPLAINED", 1)
     run = write_run(tmp_path / "run", [episode(), episode()])
-    for arguments, relaxed in (([run], False), ([run, "--explain"], True)):
-        assert view(*arguments) == 0
+    for options, relaxed in (([], False), (["--explain"], True)):
+        assert tape("view", run, *options).code == 0
         for block in blocks_of((run / "view.html").read_text()):
             first = block["rounds"][0]
             assert first["relaxed"] is relaxed
             assert any("more" in budget for budget in first["budgets"]) is relaxed
+
+
+RUNS = (
+    "sokoban --model bundled:nano --levels hard --temperature 1 --agent tape",
+    "sokoban --model bundled:nano --agent react",
+    "sokoban --model bundled:nano --agent sdp",
+    "sokoban --model bundled:nano --agent plan_and_act_replan",
+    "sokoban --model bundled:nano --agent best_of_n_react",
+    "sokoban --model bundled:nano --agent open_loop",
+    "alfworld --verify aec",
+    "gsm_hard --tightness tight --budget usd=0.004",
+    "musique",
+    "travelplanner",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", RUNS)
+def test_every_step_of_every_episode_is_there(command: str, tmp_path: Path, tape: Tape) -> None:
+    run = tmp_path / "run"
+    assert tape("run", *command.split(), "--limit", "3", "--quiet", "--out", run).code == 0
+    page = viewed(tape, run)
+    rows, blocks = index_of(page)["episodes"], blocks_of(page)
+    assert len(rows) == len(blocks) == 3
+    for row, block in zip(rows, blocks, strict=True):
+        moments = block["moments"]
+        assert row["end"] == block["end_state"]
+        assert [moment["step"] for moment in moments if moment["sort"] == "step"] == list(range(1, row["steps"] + 1))
+        assert all("key" in moment for moment in moments if moment["sort"] in ("start", "step"))
+        assert block["task"]
+        asked = sorted(number for moment in moments for number in moment.get("calls", ()))
+        assert asked == list(range(len(block["calls"])))
+        for one in block["rounds"]:
+            if one["kind"] == "plan" and one.get("path"):
+                graph = block["graphs"][one["graph"]]
+                assert [graph["edges"][edge]["action"] for edge in one["path"]["edges"]] == one["path"]["actions"]
+                assert len(one["left"]) == len(one["path"]["actions"]) + 1
+    planned = [one for block in blocks for one in block["rounds"]]
+    assert bool(planned) == (not re.search(r"--agent (react|best_of_n_react)", command))

@@ -47,6 +47,8 @@ WAYS = {
 }
 WORTH = {"answer": 0.8, "poor answer": 0.2, "signed answer": 1.0}
 CAPS = {"steps": 6, "usd": 8_000}
+FIRST = ["search cheap", "ask a person"]
+"""The path of the first round."""
 
 
 def graph(start: str = "start", *, without: Sequence[str] = ()) -> PlanGraph:
@@ -72,14 +74,20 @@ def selected(on: PlanGraph, actions: Sequence[str], left: dict[str, int], start:
         edge = next(edge for edge in on.edges() if (edge.source, edge.action) == (nodes[-1], action))
         nodes.append(edge.target)
         cost = {kind: count + (edge.cost[kind] or 0) for kind, count in cost.items()}
-    horizon = len(on.nodes)
+    horizon = min(len(on.nodes), left["steps"])
     rewards = [on.attributes(node)["reward"] for node in nodes[1:]]
     objective = sum(rewards) + rewards[-1] * (horizon - len(actions))
-    problem = {"nodes": horizon, "edges": 5, "horizon": horizon, "budget": left, "confidence": 0.0}
+    problem = {"nodes": len(on.nodes), "edges": 5, "horizon": horizon, "budget": left, "confidence": 0.0}
     return PathSelectedEvent(
         selector="labelling", status="OPTIMAL", partial=False, actions=list(actions), nodes=nodes, objective=objective,
         bound=objective, consumption=cost, problem=problem, seconds=0.001,
     )  # fmt: skip
+
+
+def started(budget: dict[str, int] | None = None, task: str = "", **config: Any) -> StartedEvent:
+    """The beginning of an episode."""
+    known = {"agent": "tape", "model": "none", "discount": 1.0, "horizon": None}
+    return StartedEvent(config=known | config, budget=CAPS if budget is None else budget, task=task)
 
 
 def acted(step: int, action: str, usd: int, key: str, left: dict[str, int], picture: str = "") -> list[Event]:
@@ -115,18 +123,14 @@ def episode(task: str = "Find out who rules Olemund.", *, success: bool = True) 
         detail="" if success else "the environment has ended without success", answer="Kaloris",
     )  # fmt: skip
     return [
-        StartedEvent(
-            config={"agent": "tape", "model": "none", "discount": 1.0, "horizon": None}, budget=CAPS, task=task
-        ),
+        started(task=task),
         ObservedEvent(step=0, key="start", picture="at start", remaining=CAPS),
         asked("plan", "Plan from the start.", "search cheap, ask a person", "search dear"),
         LedgerEvent(what="settle", purpose="lm:plan", amounts={"tokens": 17}),
-        PlansSampledEvent(
-            start="start", plans=[["search cheap", "ask a person"], ["search dear"]], valid=[True, False]
-        ),
+        PlansSampledEvent(start="start", plans=[FIRST, ["search dear"]], valid=[True, False]),
         MalformedEvent(role="plan", text="search dear ("),
         GraphFoldedEvent(graph=first.to_dict(start="start")),
-        selected(first, ["search cheap", "ask a person"], CAPS),
+        selected(first, FIRST, CAPS),
         asked("act", "Write the action.", "search cheap"),
         *acted(1, "search cheap", 1_000, "hint", {"steps": 5, "usd": 7_000}),
         MismatchEvent(step=1, predicted="rumour", observed="hint"),
