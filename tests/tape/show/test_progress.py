@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from tape import trace
 from tape.budget import Budget
 from tape.engine.settings import TapeConfig
 from tape.protocols import Task
@@ -23,18 +24,7 @@ from tape.runner.summary import table
 from tape.runner.work import Work
 from tape.show.progress import LiveDisplay, PlainDisplay, display, loading, show_results, working
 from tape.show.scene import Marks, Scene
-from tape.trace import (
-    ActedEvent,
-    BrokenDeclarationEvent,
-    Event,
-    FinishedEvent,
-    InfeasibleEvent,
-    LedgerEvent,
-    ObservedEvent,
-    PathSelectedEvent,
-    ReplannedEvent,
-    StartedEvent,
-)
+from tape.trace import Event
 
 
 def line(configuration: str, success: bool) -> dict[str, Any]:
@@ -87,24 +77,26 @@ def frame(shown: LiveDisplay, console: Console) -> str:
     return written(other)
 
 
-def finished(success: bool, end_state: str = "", steps: int = 3, detail: str = "") -> FinishedEvent:
+def finished(success: bool, end_state: str = "", steps: int = 3, detail: str = "") -> trace.FinishedEvent:
     state = end_state or ("success" if success else "failure")
-    return FinishedEvent(result={"success": success, "end_state": state, "steps": steps, "detail": detail})
+    return trace.FinishedEvent(result={"success": success, "end_state": state, "steps": steps, "detail": detail})
 
 
-def selected(*actions: str, status: str = "OPTIMAL", partial: bool = False, **consumption: int) -> PathSelectedEvent:
-    return PathSelectedEvent(
+def selected(
+    *actions: str, status: str = "OPTIMAL", partial: bool = False, **consumption: int
+) -> trace.PathSelectedEvent:
+    return trace.PathSelectedEvent(
         selector="labelling", status=status, partial=partial, actions=list(actions), nodes=[], objective=1.0,
         bound=1.0, consumption=consumption, problem={}, seconds=0.0,
     )  # fmt: skip
 
 
-def acted(action: str, step: int = 1) -> ActedEvent:
-    return ActedEvent(step=step, action=action, text=f"move {action}", planned=action, cost={})
+def acted(action: str, step: int = 1) -> trace.ActedEvent:
+    return trace.ActedEvent(step=step, action=action, text=f"move {action}", planned=action, cost={})
 
 
-def observed(picture: str, step: int = 0, **left: int) -> ObservedEvent:
-    return ObservedEvent(step=step, key="s", picture=picture, remaining=left or {"steps": 5})
+def observed(picture: str, step: int = 0, **left: int) -> trace.ObservedEvent:
+    return trace.ObservedEvent(step=step, key="s", picture=picture, remaining=left or {"steps": 5})
 
 
 @contextmanager
@@ -207,7 +199,7 @@ def play_scene(*events: Event, marks: Marks | None = None) -> Scene:
 
 def test_the_path_shows_where_it_is_without_colour() -> None:
     scene = play_scene(
-        StartedEvent(config={}, budget={"steps": 4, "usd": 50_000}),
+        trace.StartedEvent(config={}, budget={"steps": 4, "usd": 50_000}),
         observed("#@ #", steps=4, usd=50_000),
         selected("up", "left", "right", steps=3, usd=20_000),
     )
@@ -219,7 +211,7 @@ def test_the_path_shows_where_it_is_without_colour() -> None:
         ),
         ([selected("right", "up")], ["path  ✓ up  ▶ right  up"]),  # the rest was selected anew
         (
-            [ReplannedEvent(reason="mismatch", count=1), selected("down", partial=True)],
+            [trace.ReplannedEvent(reason="mismatch", count=1), selected("down", partial=True)],
             ["path  ▶ down", "best partial path"],
         ),
         ([acted("down"), finished(True, steps=2)], ["path  ✓ down", "✓ success after 2 steps"]),
@@ -233,7 +225,7 @@ def test_an_infeasible_episode_says_why() -> None:
     scene = play_scene(selected(status="INFEASIBLE"))
     assert "no path fits" in rendered(scene)
     why = "No complete plan fits: the cheapest needs $0.04, and $0.02 is left."
-    scene.tell(InfeasibleEvent(text=why, explanation={}))
+    scene.tell(trace.InfeasibleEvent(text=why, explanation={}))
     scene.tell(finished(False, "infeasible", steps=0, detail=why))
     assert f"✗ infeasible after 0 steps: {why}" in re.sub(r"[│\s]+", " ", rendered(scene))
 
@@ -374,9 +366,9 @@ def test_the_budget_of_the_run_is_shown_as_it_drains() -> None:
 def test_an_episodes_budget_drains_between_observations() -> None:
     scene = play_scene(
         observed("", usd=50_000, tokens=90),
-        LedgerEvent(what="reserve", purpose="lm:plan", amounts={"usd": 30_000, "tokens": 80}),
-        LedgerEvent(what="settle", purpose="lm:plan", amounts={"usd": 10_000, "tokens": 200, "calls": 1}),
-        BrokenDeclarationEvent(purpose="lm:plan", kind="tokens", declared=80, used=200),
+        trace.LedgerEvent(what="reserve", purpose="lm:plan", amounts={"usd": 30_000, "tokens": 80}),
+        trace.LedgerEvent(what="settle", purpose="lm:plan", amounts={"usd": 10_000, "tokens": 200, "calls": 1}),
+        trace.BrokenDeclarationEvent(purpose="lm:plan", kind="tokens", declared=80, used=200),
     )
     assert scene.remaining == {"usd": 40_000, "tokens": 0}
     text = rendered(scene)

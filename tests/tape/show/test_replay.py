@@ -8,20 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tape import trace
 from tape.engine.graph import PlanGraph
 from tape.engine.settings import TapeConfig
 from tape.runner.spec import RunSpec
 from tape.show.replay import describe, episode_name, file_name, pictures
-from tape.trace import (
-    ActedEvent,
-    ApprovalEvent,
-    Event,
-    GraphFoldedEvent,
-    ObservedEvent,
-    PathSelectedEvent,
-    PlansSampledEvent,
-    ReplannedEvent,
-)
+from tape.trace import Event
 
 
 def spec(**changes: Any) -> RunSpec:
@@ -67,24 +59,24 @@ def test_names_of_files_are_readable() -> None:
     assert file_name("…") == "episode"
 
 
-def folded(*plans: str) -> tuple[GraphFoldedEvent, PlanGraph]:
+def folded(*plans: str) -> tuple[trace.GraphFoldedEvent, PlanGraph]:
     graph = PlanGraph()
     for plan in plans:
         graph.fold([plan[:i] for i in range(len(plan) + 1)], list(plan))
-    return GraphFoldedEvent(graph=graph.to_dict(start="")), graph
+    return trace.GraphFoldedEvent(graph=graph.to_dict(start="")), graph
 
 
-def selected(path: str, start: str = "", **changes: Any) -> PathSelectedEvent:
+def selected(path: str, start: str = "", **changes: Any) -> trace.PathSelectedEvent:
     values = {
         "selector": "labelling", "status": "OPTIMAL", "partial": False, "actions": list(path),
         "nodes": [start + path[:i] for i in range(len(path) + 1)], "objective": 1.0, "bound": 1.0,
         "consumption": {"usd": 20_000}, "problem": {"budget": {"usd": 50_000}}, "seconds": 0.001,
     }  # fmt: skip
-    return PathSelectedEvent(**(values | changes))
+    return trace.PathSelectedEvent(**(values | changes))
 
 
-def acted(action: str, step: int) -> ActedEvent:
-    return ActedEvent(step=step, action=action, text="", planned=action, cost={"usd": 10_000, "steps": 0})
+def acted(action: str, step: int) -> trace.ActedEvent:
+    return trace.ActedEvent(step=step, action=action, text="", planned=action, cost={"usd": 10_000, "steps": 0})
 
 
 def test_pictures_are_called_by_level_and_round(tmp_path: Path) -> None:
@@ -96,13 +88,13 @@ def test_pictures_are_called_by_level_and_round(tmp_path: Path) -> None:
         acted("a", 1),
         selected("b", "a"),  # the same rest
         acted("b", 2),
-        ReplannedEvent(reason="mismatch", count=1),
+        trace.ReplannedEvent(reason="mismatch", count=1),
         graph,
         selected("ac"),
         acted("a", 3),
         selected("b", "a"),  # another one
         acted("b", 4),
-        ReplannedEvent(reason="ended", count=2),
+        trace.ReplannedEvent(reason="ended", count=2),
         graph,
         selected("", status="INFEASIBLE", nodes=[], actions=[]),
     ]
@@ -128,12 +120,12 @@ def test_pictures_are_called_by_level_and_round(tmp_path: Path) -> None:
 
 def test_the_text_speaks_of_dollars_and_moves_no_cursor() -> None:
     events: list[Event] = [
-        ObservedEvent(step=0, key="k", picture="one\x1b[2J\ntwo", remaining={"usd": 50_000}),
-        PlansSampledEvent(start="k", plans=[["go north", "look"]], valid=[True]),
+        trace.ObservedEvent(step=0, key="k", picture="one\x1b[2J\ntwo", remaining={"usd": 50_000}),
+        trace.PlansSampledEvent(start="k", plans=[["go north", "look"]], valid=[True]),
         selected("ab"),
-        ApprovalEvent(step=0, action="a", decision="allowed", reason="destructive"),
+        trace.ApprovalEvent(step=0, action="a", decision="allowed", reason="destructive"),
         acted("a", 1),
-        ReplannedEvent(reason="mismatch", count=1),
+        trace.ReplannedEvent(reason="mismatch", count=1),
     ]
     text = "\n".join(describe(events))
     assert text.startswith("\nstep 0: k   left: $0.05\none [2J\ntwo\n")

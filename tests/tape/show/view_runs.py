@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tape import trace
 from tape.budget import Budget, Resources
 from tape.engine.graph import PlanGraph
 from tape.engine.result import EpisodeResult
@@ -18,24 +19,7 @@ from tape.protocols import Task
 from tape.runner.configurations import Configuration
 from tape.runner.directory import RunDirectory
 from tape.runner.spec import RunSpec
-from tape.trace import (
-    ActedEvent,
-    ApprovalEvent,
-    Event,
-    FinishedEvent,
-    GeneratedEvent,
-    GraphFoldedEvent,
-    LedgerEvent,
-    MalformedEvent,
-    MismatchEvent,
-    ObservedEvent,
-    PathSelectedEvent,
-    PlansSampledEvent,
-    PromptPart,
-    ReplannedEvent,
-    StartedEvent,
-    TraceWriter,
-)
+from tape.trace import Event
 
 WAYS = {
     # action: (from, to, micro-dollars)
@@ -67,7 +51,9 @@ def graph(start: str = "start", *, without: Sequence[str] = ()) -> PlanGraph:
     return found
 
 
-def selected(on: PlanGraph, actions: Sequence[str], left: dict[str, int], start: str = "start") -> PathSelectedEvent:
+def selected(
+    on: PlanGraph, actions: Sequence[str], left: dict[str, int], start: str = "start"
+) -> trace.PathSelectedEvent:
     """The selection of a path."""
     nodes, cost = [start], {"steps": 0, "usd": 0}
     for action in actions:
@@ -78,33 +64,33 @@ def selected(on: PlanGraph, actions: Sequence[str], left: dict[str, int], start:
     rewards = [on.attributes(node)["reward"] for node in nodes[1:]]
     objective = sum(rewards) + rewards[-1] * (horizon - len(actions))
     problem = {"nodes": len(on.nodes), "edges": 5, "horizon": horizon, "budget": left, "confidence": 0.0}
-    return PathSelectedEvent(
+    return trace.PathSelectedEvent(
         selector="labelling", status="OPTIMAL", partial=False, actions=list(actions), nodes=nodes, objective=objective,
         bound=objective, consumption=cost, problem=problem, seconds=0.001,
     )  # fmt: skip
 
 
-def started(budget: dict[str, int] | None = None, task: str = "", **config: Any) -> StartedEvent:
+def started(budget: dict[str, int] | None = None, task: str = "", **config: Any) -> trace.StartedEvent:
     """The beginning of an episode."""
     known = {"agent": "tape", "model": "none", "discount": 1.0, "horizon": None}
-    return StartedEvent(config=known | config, budget=CAPS if budget is None else budget, task=task)
+    return trace.StartedEvent(config=known | config, budget=CAPS if budget is None else budget, task=task)
 
 
 def acted(step: int, action: str, usd: int, key: str, left: dict[str, int], picture: str = "") -> list[Event]:
     """A step, what it cost, and what was seen then."""
     cost = {"steps": 1, "usd": usd}
     return [
-        LedgerEvent(what="reserve", purpose=f"step:{action}", amounts=dict(cost)),
-        LedgerEvent(what="settle", purpose=f"step:{action}", amounts=dict(cost)),
-        ActedEvent(step=step, action=action, text="as planned", planned=action, cost=dict(cost)),
-        ObservedEvent(step=step, key=key, picture=picture or f"at {key}", remaining=left),
+        trace.LedgerEvent(what="reserve", purpose=f"step:{action}", amounts=dict(cost)),
+        trace.LedgerEvent(what="settle", purpose=f"step:{action}", amounts=dict(cost)),
+        trace.ActedEvent(step=step, action=action, text="as planned", planned=action, cost=dict(cost)),
+        trace.ObservedEvent(step=step, key=key, picture=picture or f"at {key}", remaining=left),
     ]
 
 
-def asked(role: str, prompt: str, *texts: str) -> GeneratedEvent:
+def asked(role: str, prompt: str, *texts: str) -> trace.GeneratedEvent:
     """A request to the model."""
-    parts = (PromptPart(role="system", content="You plan."), PromptPart(role="user", content=prompt))
-    return GeneratedEvent(role=role, prompt=parts, texts=texts, prompt_tokens=12, completion_tokens=5)
+    parts = (trace.PromptPart(role="system", content="You plan."), trace.PromptPart(role="user", content=prompt))
+    return trace.GeneratedEvent(role=role, prompt=parts, texts=texts, prompt_tokens=12, completion_tokens=5)
 
 
 def episode(task: str = "Find out who rules Olemund.", *, success: bool = True) -> list[Event]:
@@ -124,30 +110,30 @@ def episode(task: str = "Find out who rules Olemund.", *, success: bool = True) 
     )  # fmt: skip
     return [
         started(task=task),
-        ObservedEvent(step=0, key="start", picture="at start", remaining=CAPS),
+        trace.ObservedEvent(step=0, key="start", picture="at start", remaining=CAPS),
         asked("plan", "Plan from the start.", "search cheap, ask a person", "search dear"),
-        LedgerEvent(what="settle", purpose="lm:plan", amounts={"tokens": 17}),
-        PlansSampledEvent(start="start", plans=[FIRST, ["search dear"]], valid=[True, False]),
-        MalformedEvent(role="plan", text="search dear ("),
-        GraphFoldedEvent(graph=first.to_dict(start="start")),
+        trace.LedgerEvent(what="settle", purpose="lm:plan", amounts={"tokens": 17}),
+        trace.PlansSampledEvent(start="start", plans=[FIRST, ["search dear"]], valid=[True, False]),
+        trace.MalformedEvent(role="plan", text="search dear ("),
+        trace.GraphFoldedEvent(graph=first.to_dict(start="start")),
         selected(first, FIRST, CAPS),
         asked("act", "Write the action.", "search cheap"),
         *acted(1, "search cheap", 1_000, "hint", {"steps": 5, "usd": 7_000}),
-        MismatchEvent(step=1, predicted="rumour", observed="hint"),
-        ReplannedEvent(reason="mismatch", count=1),
+        trace.MismatchEvent(step=1, predicted="rumour", observed="hint"),
+        trace.ReplannedEvent(reason="mismatch", count=1),
         asked("plan", "Plan from the hint.", "ask a person"),
-        PlansSampledEvent(start="hint", plans=[["ask a person"]], valid=[True]),
-        GraphFoldedEvent(graph=second.to_dict(start="hint")),
+        trace.PlansSampledEvent(start="hint", plans=[["ask a person"]], valid=[True]),
+        trace.GraphFoldedEvent(graph=second.to_dict(start="hint")),
         selected(second, ["ask a person"], {"steps": 5, "usd": 7_000}, "hint"),
-        ApprovalEvent(step=1, action="ask a person", decision="allowed", reason="destructive"),
+        trace.ApprovalEvent(step=1, action="ask a person", decision="allowed", reason="destructive"),
         *acted(2, "ask a person", 4_000, "answer", {"steps": 4, "usd": 3_000}),
-        FinishedEvent(result=result.model_dump()),
+        trace.FinishedEvent(result=result.model_dump()),
     ]
 
 
 def write_trace(path: Path, events: Sequence[Event]) -> Path:
     """A trace file."""
-    writer = TraceWriter(path.stem, path)
+    writer = trace.TraceWriter(path.stem, path)
     for event in events:
         writer.write(event)
     writer.close()
@@ -175,7 +161,7 @@ def write_run(
     for number, events in enumerate(episodes):
         key, task = f"{agent}{number:04}", made[number // repeats]
         finished = events[-1]
-        assert isinstance(finished, FinishedEvent)
+        assert isinstance(finished, trace.FinishedEvent)
         line: dict[str, Any] = {"key": key, "cell": agent, "environment": "travelplanner", "level_set": task.level_set}
         line |= {"task": task.id, "digest": task.digest, "repeat": number % repeats, "agent": agent, "model": "none"}
         lines.append(line | {"result": finished.result})

@@ -66,16 +66,6 @@ class Guessing(Ideal):
         return case.ideal if turn % len(options) == 0 else next(one for one in options if not case.judge(one).right)
 
 
-class Babbling(ScriptedLM):
-    """Writes the same nonsense whatever it is asked; of options it takes the first."""
-
-    def __init__(self) -> None:
-        super().__init__(self._babble, prompt_format="chat", identity="scripted:babbling")
-
-    def _babble(self, request: Request, sample: int) -> str:
-        return request.constraint.options[0] if isinstance(request.constraint, Choice) else "well well well"
-
-
 class LinePlugin(EnvironmentPlugin):
     """Lines of several lengths; brings no cases."""
 

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tape import trace
 from tape.budget import Resources
 from tape.engine.graph import PlanGraph
-from tape.trace import (
-    ActedEvent,
-    Event,
-    FinishedEvent,
-    GraphFoldedEvent,
-    ObservedEvent,
-    PathSelectedEvent,
-    StartedEvent,
-)
+from tape.trace import Event
 
 SHOP = {
     # action: (from, to, cost in dollars, cost in steps)
@@ -47,10 +40,10 @@ def episode(*events: Event, usd: int = 20_000, steps: int = 5, **config: Any) ->
     """An episode around some events."""
     left = {"steps": steps, "usd": usd}
     return [
-        StartedEvent(
+        trace.StartedEvent(
             config={"agent": "tape", "model": "none", "discount": 1.0, "horizon": None, **config}, budget=left
         ),
-        ObservedEvent(step=0, key="start", picture="", remaining=left),
+        trace.ObservedEvent(step=0, key="start", picture="", remaining=left),
         *events,
     ]
 
@@ -61,7 +54,7 @@ def selection(
     start: str = "start",
     left: dict[str, int] | None = None,
     **changes: Any,
-) -> PathSelectedEvent:
+) -> trace.PathSelectedEvent:
     """What the solver reports of a path; without actions: that there is none."""
     graph, left = graph or shop(), left or {"steps": 5, "usd": 20_000}
     path, nodes = [], [start]
@@ -82,16 +75,16 @@ def selection(
         "problem": {"horizon": horizon, "budget": left, "confidence": 0.0},
         "seconds": 0.0,
     }
-    return PathSelectedEvent(**(known | changes))
+    return trace.PathSelectedEvent(**(known | changes))
 
 
-def folded(graph: PlanGraph | None = None) -> GraphFoldedEvent:
-    return GraphFoldedEvent(graph=(graph or shop()).to_dict(start="start"))
+def folded(graph: PlanGraph | None = None) -> trace.GraphFoldedEvent:
+    return trace.GraphFoldedEvent(graph=(graph or shop()).to_dict(start="start"))
 
 
-def acted(action: str, step: int = 1) -> ActedEvent:
-    return ActedEvent(step=step, action=action, text="", planned=action, cost={})
+def acted(action: str, step: int = 1) -> trace.ActedEvent:
+    return trace.ActedEvent(step=step, action=action, text="", planned=action, cost={})
 
 
-def finished(end_state: str = "success", **result: Any) -> FinishedEvent:
-    return FinishedEvent(result={"end_state": end_state, "success": end_state == "success", "steps": 1, **result})
+def finished(end_state: str = "success", **result: Any) -> trace.FinishedEvent:
+    return trace.FinishedEvent(result={"end_state": end_state, "success": end_state == "success", "steps": 1, **result})

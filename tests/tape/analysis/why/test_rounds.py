@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.sokoban.state import State
+from tape import trace
 from tape.agents.best_of_n import BestOfNReactAgent
 from tape.agents.open_loop import OpenLoopAgent
 from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
@@ -20,14 +21,7 @@ from tape.analysis.why import Round, about, rounds
 from tape.budget import Budget, Resources
 from tape.engine.graph import PlanGraph
 from tape.sdp.agent import SdpAgent
-from tape.trace import (
-    ApprovalEvent,
-    Event,
-    GraphFoldedEvent,
-    InfeasibleEvent,
-    PlansSampledEvent,
-    ReplannedEvent,
-)
+from tape.trace import Event
 from tests.places import ROOT
 from tests.profiles import examples
 from tests.tape.aec.toy import BoxModel, BoxWorld
@@ -109,13 +103,13 @@ def test_what_a_complete_path_needs_where_none_fits() -> None:
     for edge in graph.edges():
         graph.set_cost(edge.id, edge.cost + Resources.of(usd="0.05"))
     none = selection()
-    events = episode(PlansSampledEvent(start="start", plans=[["a"]], valid=[True]), folded(graph), none)
+    events = episode(trace.PlansSampledEvent(start="start", plans=[["a"]], valid=[True]), folded(graph), none)
     one = only([*events, finished("infeasible")])
     assert (one.chosen, one.alternatives, one.budgets) == (None, (), ())
     assert one.needs is not None
     assert [(need.limit, need.least) for need in one.needs.found.budgets] == [("steps", None), ("usd", 50_000)]
     assert one.told[1] == "A complete path needs $0.05 where $0.02 is left."
-    said = InfeasibleEvent(text="no plan fits into $0.02", explanation={})
+    said = trace.InfeasibleEvent(text="no plan fits into $0.02", explanation={})
     one = only([*events, said, finished("infeasible", detail="no plan fits into $0.02")])
     assert one.told[1] == "No plan fits into $0.02."
     assert one.outcome == "The episode ended with that."
@@ -168,7 +162,7 @@ def _better() -> PlanGraph:
         ([folded(), selection("ask cheap", nodes=["start", "elsewhere"])], "none of the graph"),
         ([folded(), selection()], "found no path where there is one"),
         ([selection("ask cheap")], "no plan graph"),
-        ([GraphFoldedEvent(graph={"kind": "other"}), selection("ask cheap")], "cannot be read"),
+        ([trace.GraphFoldedEvent(graph={"kind": "other"}), selection("ask cheap")], "cannot be read"),
     ],
 )
 def test_what_is_not_as_recorded_is_said_to_be_so(events: list[Event], reason: str) -> None:
@@ -305,8 +299,8 @@ def test_verification_tells_what_was_refused_asked_and_committed_to() -> None:
 
 
 def test_a_refused_action_is_told_as_such() -> None:
-    asked = ApprovalEvent(step=0, action="ask cheap", decision="refused", reason="destructive")
-    again = [ReplannedEvent(reason="refused", count=1), folded(), selection("ask cheap"), acted("ask cheap")]
+    asked = trace.ApprovalEvent(step=0, action="ask cheap", decision="refused", reason="destructive")
+    again = [trace.ReplannedEvent(reason="refused", count=1), folded(), selection("ask cheap"), acted("ask cheap")]
     one, two = rounds(episode(folded(), selection("ask cheap"), asked, *again, finished()))
     assert one.outcome == "ask cheap was refused where it was to be approved, so it was planned anew without it."
     assert two.outcome == "After its only step the episode ended in success."
