@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -25,6 +26,11 @@ pytestmark = [
     pytest.mark.usefixtures("adopted"),
 ]
 
+
+def has_worker(running: Running) -> bool:
+    return any(running.temporary.glob("tape-solver-*"))
+
+
 MOMENTS: dict[str, tuple[str, Callable[[Running], object]]] = {
     "start-up": ("models", lambda running: running.guards()),
     "imports": ("run", lambda running: running.guards() and time.sleep(0.3) is None),
@@ -33,11 +39,8 @@ MOMENTS: dict[str, tuple[str, Callable[[Running], object]]] = {
     "workers start": ("workers", lambda running: "loading" in running.err and time.sleep(2) is None),
     "workers play": ("workers", lambda running: "] easy" in running.out),
     "solving": ("solve", lambda running: running.guards() and time.sleep(2) is None),
-    "a worker starts": ("solve apart", lambda running: list(running.temporary.glob("tape-solver-*"))),
-    "a worker solves": (
-        "solve apart",
-        lambda running: list(running.temporary.glob("tape-solver-*")) and time.sleep(2) is None,
-    ),
+    "a worker starts": ("solve apart", has_worker),
+    "a worker solves": ("solve apart", lambda running: has_worker(running) and time.sleep(2) is None),
 }
 
 
@@ -73,14 +76,8 @@ def sleepy(data: Path, folder: Path, how: str) -> Running:
     model = f"scripted:{plugin / 'calls.json'}"
     command = [
         *TAPE,
-        "run",
-        "sleepy",
-        "--agent",
-        "react",
-        "--model",
+        *["run", "sleepy", "--agent", "react", "--limit", "1", "--model"],
         model,
-        "--limit",
-        "1",
         "--out",
         str(folder / "out"),
     ]
@@ -92,14 +89,12 @@ def sleepy(data: Path, folder: Path, how: str) -> Running:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["sleeps", "stays", "spins", "summarises"])
 def test_nothing_that_does_not_end_is_waited_for(how: str, data: Path, tmp_path: Path) -> None:
-    """A synchronous tool, an asynchronous one that cannot be cancelled, a summary that takes for ever."""
-    check(sleepy(data, tmp_path, how).interrupt(), "tape run")
+    """A synchronous tool, an asynchronous one that cannot be cancelled, a summary that takes for ever.
 
-
-@pytest.mark.slow
-def test_a_second_ctrl_c_ends_it_where_it_stands(data: Path, tmp_path: Path) -> None:
-    ended = sleepy(data, tmp_path, "spins").interrupt(signal.SIGINT, signal.SIGINT, signal.SIGINT, apart=0.3)
-    check(ended, "tape run")
+    A second Ctrl-C ends it where it stands.
+    """
+    again = 2 if how == "spins" else 0
+    check(sleepy(data, tmp_path, how).interrupt(*[signal.SIGINT] * (1 + again), apart=0.3), "tape run")
 
 
 @pytest.mark.slow
@@ -251,3 +246,47 @@ def test_an_interrupt_of_main_as_a_function_is_a_status(
     monkeypatch.setattr("tape.cli.models.main", stop)
     assert main(["models"]) == 130
     assert capsys.readouterr().err == "tape models: interrupted\n"
+
+
+# --- random moments -----------------------------------------------------------------------------
+
+SWEPT = {"run": 5.0, "workers": 6.0, "solve": 2.0, "solve apart": 3.0, "view": 1.2}
+"""Commands, and seconds after which nothing new comes."""
+
+
+def sweep(data: Path, folder: Path, seed: int, each: int) -> dict[str, dict[str, float]]:
+    """Ctrl-C at so many random moments of each command; checks every one."""
+    rng = random.Random(seed)
+    found: dict[str, dict[str, float]] = {}
+    for kind, most in SWEPT.items():
+        tally = {"interrupted": 0, "had ended": 0, "most cpu": 0.0, "most seconds": 0.0}
+        for number in range(each):
+            place = folder / f"{kind} {number}"
+            running = Running(commands(data, place / "out")[kind], place)
+            running.until(running.guards)
+            moment = time.monotonic() + rng.uniform(0, most)
+            running.until(lambda: time.monotonic() > moment)  # noqa: B023 - called here
+            ended = running.interrupt(group=rng.random() < 0.8)
+            if ended.status == 130:
+                check(ended, f"tape {kind.partition(' ')[0].replace('workers', 'run')}")
+                tally["interrupted"] += 1
+            else:  # it was done, or as good as
+                assert (ended.status, ended.said, ended.left, ended.files) == (0, "", [], []), ended
+                tally["had ended"] += 1
+            tally["most cpu"] = round(max(tally["most cpu"], ended.cpu), 2)
+            tally["most seconds"] = round(max(tally["most seconds"], ended.seconds), 2)
+        found[kind] = tally
+    return found
+
+
+@pytest.mark.soak
+def test_ctrl_c_at_fifty_random_moments(data: Path, tmp_path: Path) -> None:
+    began = time.monotonic()
+    found = sweep(data, tmp_path, seed=2, each=10)
+    counted = sum(int(tally["interrupted"] + tally["had ended"]) for tally in found.values())
+    figures = {"moments": counted, "commands": found, "tracebacks": 0, "children left": 0, "files left": 0,
+               "seconds": round(time.monotonic() - began, 1)}  # fmt: skip
+    if where := os.environ.get("TAPE_SOAK_RESULTS"):
+        (Path(where) / "interrupts.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    assert counted == 50
+    assert sum(tally["interrupted"] for tally in found.values()) > 25

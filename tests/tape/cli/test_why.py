@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,8 +16,9 @@ from tape.cli import main
 from tape.errors import ConfigError, UnknownNameError
 from tape.runner.directory import RunDirectory
 from tape.runner.runner import find_episode
-from tape.trace import TraceWriter, read_trace
+from tape.trace import Event, TraceWriter, read_trace
 from tests.tape.analysis.why.shop import acted, episode, finished, folded, selection, shop
+from tests.tape.commandline import Tape
 from tests.tape.helpers import CORRIDOR, ROOM
 from tests.tape.runner.records import record
 
@@ -34,64 +35,42 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
-def test_it_tells_of_an_episode_in_80_columns(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["why", str(run), "corridor"]) == 0
-    text = capsys.readouterr().out
+def test_an_episode_is_explained_in_80_columns(run: Path, tape: Tape) -> None:
+    text = tape("why", run, "corridor").out
     assert text.startswith("corridor #0 (episode 1 of 2, ")
-    assert "ROUND 1, before the first step, with " in text
-    assert "CHOSEN" in text
-    assert "a little more would buy" in text
+    for part in ("ROUND 1, before the first step, with ", "CHOSEN", "a little more would buy"):
+        assert part in text
     assert "\x1b" not in text
     assert all(line == line.rstrip() and len(line) <= WIDE for line in text.splitlines())
 
 
-def test_one_round_and_json(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["why", str(run), "2", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_one_round_and_json(run: Path, tape: Tape) -> None:
+    found = tape("why", run, "2", "--json").data
     assert (found["episode"]["task"], found["episode"]["number"]) == ("room", 2)
     assert found["about"]
     events = list(read_trace(run / "traces" / f"{found['episode']['key']}.jsonl"))
     assert found["rounds"] == json.loads(json.dumps([one.to_dict() for one in rounds(events)]))
-    assert main(["why", str(run), "2", "--round", "1", "--json"]) == 0
-    assert [one["number"] for one in json.loads(capsys.readouterr().out)["rounds"]] == [1]
+    assert [one["number"] for one in tape("why", run, "2", "--round", "1", "--json").data["rounds"]] == [1]
+    assert [line.split()[0] for line in tape("why", run, "--list").out.splitlines()] == ["1", "2"]
 
 
-def test_episodes_are_listed(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["why", str(run), "--list"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["1", "2"]
+def test_what_is_not_there_is_an_error_that_lists_what_is(run: Path, tmp_path: Path, tape: Tape) -> None:
+    copy = shutil.copytree(run, tmp_path / "copy")
+    shutil.rmtree(copy / "traces")
+    for arguments, text in (
+        ([run, "castle"], "there is no episode 'castle'; there is: 1 (corridor), 2 (room)"),
+        ([run, "o"], "2 episodes go by 'o': 1 (corridor #0), 2 (room #0); give the number of one"),
+        ([run, "1", "--round", "9"], "there is no planning round '9'; there is: 1"),
+        ([tmp_path], "holds no readable run"),
+        ([copy, "room"], "cannot be read"),
+    ):
+        code, _, error = tape("why", *arguments)
+        assert (code, text in error) == (2, True), error
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["castle"], "there is no episode 'castle'; there is: 1 (corridor), 2 (room)"),
-        (["o"], "2 episodes go by 'o': 1 (corridor #0), 2 (room #0); give the number of one"),
-        (["1", "--round", "9"], "there is no planning round '9'; there is: 1"),
-    ],
-)
-def test_wrong_names_list_those_there_are(
-    run: Path, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["why", str(run), *arguments]) == 2
-    assert said in capsys.readouterr().err
-
-
-def test_a_folder_without_a_run_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["why", str(tmp_path)]) == 2
-    assert "holds no readable run" in capsys.readouterr().err
-
-
-def test_an_episode_without_its_trace_is_an_error(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    [file] = [
-        run / "traces" / f"{line['key']}.jsonl" for line in RunDirectory(run).episodes() if line["task"] == "room"
-    ]
-    text = file.read_text(encoding="utf-8")
-    file.unlink()
-    try:
-        assert main(["why", str(run), "room"]) == 2
-    finally:
-        file.write_text(text, encoding="utf-8")
-    assert "cannot be read" in capsys.readouterr().err
+def screen(events: list[Event], out: io.StringIO) -> str:
+    write_screen("x", about(events), rounds(events), out)
+    return out.getvalue()
 
 
 def test_what_models_write_reaches_no_terminal_as_a_code() -> None:
@@ -102,9 +81,7 @@ def test_what_models_write_reaches_no_terminal_as_a_code() -> None:
     trace = TraceWriter("x")
     for event in episode(folded(graph), selection(bad, graph=graph), acted(bad), finished("failure", detail=bad)):
         trace.write(event)
-    out = io.StringIO()
-    write_screen("x", about(trace.events), rounds(trace.events), out)
-    text = out.getvalue()
+    text = screen(trace.events, io.StringIO())
     text.encode("utf-8")
     assert "\\x1b[31m\\ud800 [red]hi[/red] :smile:\\r" in text
     assert not set(text) & {"\x1b", "\r"}
@@ -118,10 +95,8 @@ def test_a_terminal_gets_colours_and_its_own_width(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("COLUMNS", "50")
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    out = Terminal()
     events = episode(folded(), selection("ask cheap"), acted("ask cheap"), finished())
-    write_screen("x", about(events), rounds(events), out)
-    assert "\x1b[1m" in out.getvalue()
+    assert "\x1b[1m" in screen(events, Terminal())
 
 
 # --- finding an episode ---------------------------------------------------------------------------------------
@@ -131,9 +106,7 @@ def test_a_terminal_gets_colours_and_its_own_width(monkeypatch: pytest.MonkeyPat
 def many(tmp_path: Path) -> RunDirectory:
     """A directory of twelve episodes, of which two are of one task."""
     tasks = [*(f"hard-{i:02} T*=10" for i in range(10)), "7", "hard-00 T*=10"]
-    lines: list[dict[str, Any]] = [
-        record(f"{i:04x}beef", task=task, repeat=int(i == 11)) for i, task in enumerate(tasks)
-    ]
+    lines = [record(f"{i:04x}beef", task=task, repeat=int(i == 11)) for i, task in enumerate(tasks)]
     (tmp_path / "episodes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     return RunDirectory(tmp_path)
 
@@ -156,13 +129,10 @@ def test_an_episode_is_found_by_what_only_it_has(many: RunDirectory, name: str |
     assert find_episode(many, name) == many.episodes()[number - 1]
 
 
-@pytest.mark.parametrize("name", ["hard-00", "hard-00 T*=10", "hard", "t*"])
-def test_several_are_listed(many: RunDirectory, name: str) -> None:
-    with pytest.raises(ConfigError, match=r"episodes go by .*1 \(hard-00 T\*=10 #0\).* give the number of one"):
-        find_episode(many, name)
-
-
-@pytest.mark.parametrize("name", ["99", "", "castle", "000"])
-def test_none_lists_the_first_and_says_how_to_see_all(many: RunDirectory, name: str) -> None:
-    with pytest.raises(UnknownNameError, match=r"1 \(hard-00 T\*=10\).*3 more; `--list` lists them all"):
-        find_episode(many, name)
+def test_several_are_listed_and_where_there_is_none_the_first(many: RunDirectory) -> None:
+    for name in ("hard-00", "hard-00 T*=10", "hard", "t*"):
+        with pytest.raises(ConfigError, match=r"episodes go by .*1 \(hard-00 T\*=10 #0\).* give the number of one"):
+            find_episode(many, name)
+    for name in ("99", "", "castle", "000"):
+        with pytest.raises(UnknownNameError, match=r"1 \(hard-00 T\*=10\).*3 more; `--list` lists them all"):
+            find_episode(many, name)

@@ -1,4 +1,4 @@
-"""The page's data: what is told of an episode, and that it is complete, whatever the trace is."""
+"""The page's data: how an episode is shown, and that it is complete, whatever the trace is."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from tape.show.view.results import differences, run_rows
 from tape.show.view.sources import open_sources, read_events
 from tape.show.view.spending import spending
 from tape.statistics import paired
-from tape.trace import BrokenDeclarationEvent, Event, FinishedEvent, LedgerEvent, ObservedEvent, StartedEvent
+from tape.trace import BrokenDeclarationEvent, Event, FinishedEvent, LedgerEvent
 from tests.profiles import examples
-from tests.tape.show.view_runs import CAPS, episode, graph, write_run, write_trace
+from tests.tape.show.view_runs import episode, graph, write_run, write_trace
 
 
 def why(events: Sequence[Event]) -> tuple[list[dict[str, Any]], list[str]]:
@@ -35,7 +35,7 @@ def why(events: Sequence[Event]) -> tuple[list[dict[str, Any]], list[str]]:
 # ---- an episode -------------------------------------------------------------------------------------------------
 
 
-def test_an_episode_is_told_in_order() -> None:
+def test_an_episode_is_shown_in_order() -> None:
     record = episode_record(episode(), why)
     titles = [moment["title"] for moment in record["moments"]]
     assert titles[:5] == ["Start", "Plan", "Malformed answer, survived", "search cheap", "Plan"]
@@ -50,7 +50,7 @@ def test_an_episode_is_told_in_order() -> None:
     assert ["usd", "$0.005"] in record["facts"]
 
 
-def test_a_round_tells_its_path_and_what_is_left_along_it() -> None:
+def test_a_round_shows_its_path_and_what_is_left_along_it() -> None:
     record = episode_record(episode(), why)
     first, second = record["rounds"]
     drawn = record["graphs"][first["graph"]]
@@ -67,9 +67,8 @@ def test_a_round_tells_its_path_and_what_is_left_along_it() -> None:
     assert second["path_changes"] == [["kept", "ask a person"]]
     assert second["changes"]["nodes"]["new"]["first"] == ["hint"]
     assert second["changes"]["edges"]["contradicted"] == {"count": 1, "first": ["search cheap"]}
-    marks = {
-        (e["action"], e.get("certified"), e.get("contradicted")) for e in record["graphs"][second["graph"]]["edges"]
-    }
+    edges = record["graphs"][second["graph"]]["edges"]
+    marks = {(edge["action"], edge.get("certified"), edge.get("contradicted")) for edge in edges}
     assert {("search cheap", True, None), ("search cheap", None, True)} <= marks
 
 
@@ -77,37 +76,28 @@ def test_requests_stand_where_they_were_made_and_texts_once() -> None:
     record = episode_record(episode(), why)
     roles = [[record["calls"][number]["role"] for number in moment.get("calls", ())] for moment in record["moments"]]
     assert roles[1] == ["plan"]  # the first plan's, though it was asked before anything was folded
-    assert roles[3] == ["act"]
-    assert roles[4] == ["plan"]
+    assert roles[3:5] == [["act"], ["plan"]]
     assert record["said"].count("You plan.") == 1
-    prompt = record["calls"][0]["prompt"]
-    assert [[role, record["said"][text]] for role, text in prompt] == [
+    first = record["calls"][0]
+    assert [[role, record["said"][text]] for role, text in first["prompt"]] == [
         ["system", "You plan."],
         ["user", "Plan from the start."],
     ]
-    assert record["calls"][0]["texts"] == ["search cheap, ask a person", "search dear"]
+    assert first["texts"] == ["search cheap, ask a person", "search dear"]
 
 
-def test_any_beginning_of_a_trace_can_be_shown() -> None:
+def test_any_beginning_of_a_trace_and_older_ones_can_be_shown() -> None:
     events = episode()
     for length in range(len(events) + 1):
         record = json.loads(json.dumps(episode_record(events[:length], why)))
         assert ("end_state" in record) == (length == len(events))
-        assert sum(moment["sort"] == "step" for moment in record["moments"]) == sum(
-            event.type == "acted" for event in events[:length]
-        )
-
-
-def test_traces_without_the_younger_events_can_be_shown() -> None:
-    old = [event for event in episode() if event.type not in ("generated", "approval")]
-    started = old[0].model_copy(update={"task": ""})
-    result = dict(old[-1].model_dump()["result"])
-    for name in ("answer", "explanation", "measures"):
-        result.pop(name, None)
-    record = episode_record([started, *old[1:-1], FinishedEvent(result=result)], why)
-    assert record["calls"] == []
-    assert "answer" not in record
-    assert len(record["rounds"]) == 2
+        steps = sum(event.type == "acted" for event in events[:length])
+        assert sum(moment["sort"] == "step" for moment in record["moments"]) == steps
+    begun, *old, end = [event for event in events if event.type not in ("generated", "approval")]
+    younger = ("answer", "explanation", "measures")
+    result = {name: value for name, value in end.model_dump()["result"].items() if name not in younger}
+    record = episode_record([begun.model_copy(update={"task": ""}), *old, FinishedEvent(result=result)], why)
+    assert (record["calls"], "answer" in record, len(record["rounds"])) == ([], False, 2)
 
 
 def test_an_infeasible_episode_says_what_would_do() -> None:
@@ -116,11 +106,8 @@ def test_an_infeasible_episode_says_what_would_do() -> None:
         return {"caps": caps, "horizon": None, "plan": ["search dear"], "proven": True}
 
     options = [option("usd", "episode", 0.01), option("gold of a plugin", "", 3)]
-    result = {
-        **episode(success=False)[-1].model_dump()["result"],
-        "end_state": "infeasible",
-        "explanation": {"options": options},
-    }
+    failed = episode(success=False)[-1].model_dump()["result"]
+    result = {**failed, "end_state": "infeasible", "explanation": {"options": options}}
     record = episode_record([*episode()[:2], FinishedEvent(result=result)], why)
     assert [option["caps"] for option in record["explanation"]] == [["$0.01 for the episode"], ["3 gold of a plugin"]]
 
@@ -143,9 +130,7 @@ def test_bars_add_up_to_what_was_left() -> None:
 def test_what_is_spent_after_the_last_observation_has_a_bar_too() -> None:
     late = LedgerEvent(what="settle", purpose="lm:plan", amounts={"usd": 500, "steps": 0})
     unknown = LedgerEvent(what="settle", purpose="lm:act", amounts={"usd": None})
-    started = StartedEvent(config={"agent": "tape", "model": "none"}, budget=CAPS)
-    seen = ObservedEvent(step=0, key="start", picture="", remaining=CAPS)
-    usd = spending([started, seen, late, unknown])["bars"][1]["steps"]
+    usd = spending([*episode()[:2], late, unknown])["bars"][1]["steps"]
     assert [(step["left"], step["used"]) for step in usd] == [
         (8_000, []),
         (7_500, [["act", None, "unknown"], ["plan", 500, "$0.0005"]]),
@@ -153,13 +138,10 @@ def test_what_is_spent_after_the_last_observation_has_a_bar_too() -> None:
 
 
 def test_notes_name_amounts_in_units() -> None:
-    events: list[Event] = [
-        *episode()[:2],
-        BrokenDeclarationEvent(purpose="step:search", kind="usd", declared=1_000, used=2_500),
-        LedgerEvent(what="refused", purpose="lm:plan", amounts={"usd": 9_000}),
-    ]
-    lines = [moment["lines"] for moment in episode_record(events, why)["moments"] if moment["sort"] == "note"]
-    assert lines == [
+    broken = BrokenDeclarationEvent(purpose="step:search", kind="usd", declared=1_000, used=2_500)
+    refused = LedgerEvent(what="refused", purpose="lm:plan", amounts={"usd": 9_000})
+    moments = episode_record([*episode()[:2], broken, refused], why)["moments"]
+    assert [moment["lines"] for moment in moments if moment["sort"] == "note"] == [
         ["step:search used $0.0025 where at most $0.001 was declared"],
         ["lm:plan would have needed $0.009"],
     ]
@@ -282,18 +264,13 @@ def test_two_runs_are_compared_on_what_both_have(tmp_path: Path) -> None:
     expected = paired(dict(zip(names, [1, 1, 0], strict=False)), dict(zip(names, [1, 0, 0, 1], strict=True)))
     assert success["range"] == [expected.difference, expected.low, expected.high]
     assert (success["n"], success["wins"], success["losses"]) == (3, 1, 0)
-    assert success["difference"] == "+0.33"
-    assert success["verdict"] == "no significant difference"
+    assert (success["difference"], success["verdict"]) == ("+0.33", "no significant difference")
+    other = write_run(tmp_path / "c", [episode()], tasks=["elsewhere"])
+    [found] = differences(*open_sources([paths[0], other]))
+    assert found["measures"][0]["n"] == 0, "they have nothing in common"
 
 
-def test_runs_with_nothing_in_common_are_not_compared(tmp_path: Path) -> None:
-    one = write_run(tmp_path / "a", [episode()], tasks=["x"])
-    other = write_run(tmp_path / "b", [episode()], tasks=["y"])
-    [found] = differences(*open_sources([one, other]))
-    assert found["measures"][0]["n"] == 0
-
-
-def test_what_is_missing_or_cut_off_is_said(tmp_path: Path) -> None:
+def test_what_is_missing_or_cut_off_is_noted(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [episode(), episode(), episode()])
     files = sorted((run / "traces").iterdir())
     lines = files[0].read_text().splitlines(keepends=True)
@@ -305,9 +282,8 @@ def test_what_is_missing_or_cut_off_is_said(tmp_path: Path) -> None:
         "1 of 4 episodes have no trace.",
         "1 traces belong to no finished episode; they stand at the end of the list.",
     )
-    found = [read_events(entry) for entry in source.entries]
-    assert [len(events) for events, _ in found] == [9, 0, len(lines), 12]
-    assert found[0][1].startswith("The trace can be read up to event 9: line 10: ")
-    assert found[1][1] == "This episode has no trace."
-    assert found[2][1] == ""
-    assert found[3][1].startswith("The trace ends before the episode does")
+    counts, notes = zip(*((len(events), note) for events, note in map(read_events, source.entries)), strict=True)
+    assert counts == (9, 0, len(lines), 12)
+    assert notes[0].startswith("The trace can be read up to event 9: line 10: ")
+    assert notes[1:3] == ("This episode has no trace.", "")
+    assert notes[3].startswith("The trace ends before the episode does")

@@ -1,10 +1,11 @@
-"""What is told of each round, on episodes of scripted models and on traces that say too little."""
+"""What explains each round, on episodes of scripted models and on traces that say too little."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -89,7 +90,7 @@ def test_no_budget_decides_where_the_best_path_fits() -> None:
     assert one.told[-1].startswith("No budget decided")
 
 
-def test_without_relaxation_nothing_is_said_of_budgets() -> None:
+def test_without_relaxation_no_budget_decides() -> None:
     events = episode(folded(), selection("ask cheap"), acted("ask cheap"), finished())
     [one] = rounds(events, relax=False)
     assert one.alternatives == only(events).alternatives
@@ -165,7 +166,7 @@ def _better() -> PlanGraph:
         ([trace.GraphFoldedEvent(graph={"kind": "other"}), selection("ask cheap")], "cannot be read"),
     ],
 )
-def test_what_is_not_as_recorded_is_said_to_be_so(events: list[Event], reason: str) -> None:
+def test_what_is_not_as_recorded_is_not_explained(events: list[Event], reason: str) -> None:
     one = only(episode(*events, acted("ask cheap"), finished()))
     assert one.unreproduced is not None
     assert reason in one.unreproduced
@@ -173,7 +174,7 @@ def test_what_is_not_as_recorded_is_said_to_be_so(events: list[Event], reason: s
     assert one.told[0].startswith("The selection cannot be reproduced from this trace: ")
 
 
-def test_a_choice_that_is_not_proven_is_not_said_to_be() -> None:
+def test_a_choice_that_is_not_proven_is_not_called_so() -> None:
     short = selection("ask free", status="FEASIBLE")
     one = only(episode(folded(), short, acted("ask free"), finished()))
     assert one.unreproduced is None
@@ -218,7 +219,7 @@ def test_every_step_is_a_round_under_all_step_replanning() -> None:
     assert "as this agent does after every step" in found[0].outcome
 
 
-def test_a_probe_is_told_as_one() -> None:
+def test_a_probe_is_reported_as_one() -> None:
     _, events = play(model=SimulatedModel(CORRIDOR, wrong={(CORRIDOR.start, "R"): " invalid"}))
     found = rounds(events)
     assert found[0].kind == "probe"
@@ -227,63 +228,52 @@ def test_a_probe_is_told_as_one() -> None:
     assert found[0].chosen.actions == ("R",)
 
 
-def test_the_choice_of_a_model_is_told_as_one() -> None:
-    free, cheap, slow = (
-        selection(*path, selector="lm:x", status="FEASIBLE", objective=None, consumption={})
-        for path in (["ask free"], ["ask cheap"], ["ask slow", "check"])
-    )
-    one = only(episode(folded(), free, acted("ask free"), finished()))
+@pytest.mark.parametrize(
+    ("path", "rewards", "second"),
+    [
+        ("ask free", {}, "The solver would have taken another: a score of 0.5 instead of 0.2."),
+        ("ask cheap", {}, "The solver would have taken the same."),
+        ("ask free", {"rumour": 0.5}, "The solver would have taken the same."),
+        ("ask cheap", {"rumour": 0.5}, "The solver would have taken another that is worth the same."),
+        ("ask free", dict.fromkeys(WORTH, -1.0), "The solver would have found no path here."),
+        ("ask slow; check", {}, "It needs $0.01 more than was left."),
+    ],
+)
+def test_the_choice_of_a_model_is_beside_the_solvers(path: str, rewards: dict[str, float], second: str) -> None:
+    graph = shop()
+    for node, reward in rewards.items():
+        graph.set_reward(node, reward, goal=reward > 0)
+    changes: dict[str, Any] = {"status": "FEASIBLE", "objective": None, "consumption": {}}
+    chosen = selection(*path.split("; "), graph=graph, selector="lm:x", **changes)
+    one = only(episode(folded(graph), chosen, acted(chosen.actions[0]), finished()))
     assert one.by_lm
     assert one.told[0].endswith("(ablation).")
-    assert one.told[1] == "The solver would have taken another: a score of 0.5 instead of 0.2."
-    assert one.selected is not None
-    assert one.selected.actions == ("ask cheap",)
-    one = only(episode(folded(), cheap, acted("ask cheap"), finished()))
-    assert one.told[1] == "The solver would have taken the same."
-    graph = shop()
-    graph.set_reward("rumour", 0.5, goal=True)
-    same = selection("ask free", graph=graph, selector="lm:x", status="FEASIBLE", objective=None, consumption={})
-    one = only(episode(folded(graph), same, acted("ask free"), finished()))
-    assert one.told[1] == "The solver would have taken the same."
-    cheap = selection("ask cheap", graph=graph, selector="lm:x", status="FEASIBLE", objective=None, consumption={})
-    one = only(episode(folded(graph), cheap, acted("ask cheap"), finished()))
-    assert one.told[1] == "The solver would have taken another that is worth the same."
-    for node in WORTH:
-        graph.set_reward(node, -1.0, goal=False)
-    one = only(episode(folded(graph), same, acted("ask free"), finished("failure")))
-    assert one.told[1] == "The solver would have found no path here."
-    one = only(episode(folded(), slow, acted("ask slow"), finished("budget:usd")))
+    assert one.told[1] == second
+    if not rewards:
+        assert (one.selected and one.selected.actions) == (None if path == "ask cheap" else ("ask cheap",))
     assert one.chosen is not None
-    assert one.chosen.over == {"usd": 10_000}
-    assert one.told[1] == "It needs $0.01 more than was left."
-    assert one.selected is not None
-    assert (one.budgets, one.selected.actions) == ((), ("ask cheap",))
+    assert one.chosen.over == ({"usd": 10_000} if "slow" in path else {})
+    assert one.budgets == ()
 
 
 def test_agents_without_plans_say_so() -> None:
     for agent in (ReactAgent, BestOfNReactAgent):
         _, events = play(agent=agent)
-        assert rounds(events) == []
-        assert "makes no plans" in about(events)[-1]
+        assert (rounds(events), "makes no plans" in about(events)[-1]) == ([], True)
     for agent in (OpenLoopAgent, PlanAndActReplanAgent):
-        _, events = play(agent=agent)
-        found = rounds(events)
-        assert {one.kind for one in found} == {"sampled"}
-        assert found[0].chosen is not None
-        assert found[0].chosen.actions == ("R", "R", "R")
-        assert "neither budgets nor a solver" in found[0].told[0]
+        first, *others = rounds(play(agent=agent)[1])
+        assert {one.kind for one in (first, *others)} == {"sampled"}
+        assert first.chosen is not None
+        assert first.chosen.actions == ("R", "R", "R")
+        assert "neither budgets nor a solver" in first.told[0]
     _, events = play(agent=SdpAgent)
     assert [one.kind for one in rounds(events)] == ["plan"]
     assert any("predicates certified" in sentence for sentence in about(events))
-
-
-def test_nothing_is_explained_of_an_episode_without_a_step() -> None:
     _, events = play(steps=0)
-    assert rounds(events) == []
-    assert "before anything was planned" in about(events)[-1]
+    assert (rounds(events), "before anything was planned" in about(events)[-1]) == ([], True)
 
 
-def test_verification_tells_what_was_refused_asked_and_committed_to() -> None:
+def test_verification_reports_what_was_refused_asked_and_committed_to() -> None:
     model = BoxModel(1, (False, False, False), plans=["open 0; take 0", "unlock 1; open 1; take 1"])
     world = BoxWorld(1, (False, False, False))
     _, events = play_boxes(world, model, num_plans=2, aec={"gate": "query_all"})
@@ -298,7 +288,7 @@ def test_verification_tells_what_was_refused_asked_and_committed_to() -> None:
     assert one.ended.how == "success"
 
 
-def test_a_refused_action_is_told_as_such() -> None:
+def test_a_refused_action_is_reported() -> None:
     asked = trace.ApprovalEvent(step=0, action="ask cheap", decision="refused", reason="destructive")
     again = [trace.ReplannedEvent(reason="refused", count=1), folded(), selection("ask cheap"), acted("ask cheap")]
     one, two = rounds(episode(folded(), selection("ask cheap"), asked, *again, finished()))
@@ -356,7 +346,7 @@ REAL = _real()
 
 @given(st.data())
 @examples(100)
-def test_no_trace_is_too_broken_to_be_told_of(data: st.DataObject) -> None:
+def test_no_trace_is_too_broken_to_be_explained(data: st.DataObject) -> None:
     events = data.draw(st.sampled_from(REAL))
     events = events[: data.draw(st.integers(0, len(events)))]
     left_out = data.draw(st.sets(st.integers(0, max(0, len(events) - 1)), max_size=6))
