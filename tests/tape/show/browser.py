@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ FLAGS = (
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 LAPTOP, PHONE = (1440, 900), (390, 844)
+SHOWN = ".row, .episode, .notice"
 
 
 def missing() -> str:
@@ -43,13 +44,7 @@ class Browser:
         self._driver = driver
 
     def open(
-        self,
-        page: Path,
-        where: str = "",
-        *,
-        size: tuple[int, int] = LAPTOP,
-        dark: bool = False,
-        until: str = ".row, .episode, .notice",
+        self, page: Path, where: str = "", size: tuple[int, int] = LAPTOP, dark: bool = False, until: str = SHOWN
     ) -> None:
         """Open a page from the disk, and wait until something is there."""
         width, height = size
@@ -63,49 +58,48 @@ class Browser:
         self.wait(until)
 
     def all(self, selector: str) -> list[Any]:
-        """The elements that a selector finds."""
         found: list[Any] = self._driver.find_elements("css selector", selector)
         return found
 
-    def wait(self, selector: str) -> Any:
-        """The first element that a selector finds, as soon as there is one."""
+    def until(self, holds: Callable[[], Any], what: str) -> Any:
+        """What a question says, as soon as it holds."""
         from selenium.webdriver.support.wait import WebDriverWait
 
-        return WebDriverWait(self._driver, 20).until(lambda _: next(iter(self.all(selector)), None), selector)
+        return WebDriverWait(self._driver, 20).until(lambda _: holds(), what)
+
+    def wait(self, selector: str) -> Any:
+        """The first element that a selector finds, as soon as there is one."""
+        return self.until(lambda: next(iter(self.all(selector)), None), selector)
 
     def click(self, selector: str, place: int = 0) -> None:
-        """Click what a selector finds."""
         self.wait(selector)
         self.all(selector)[place].click()
 
     def move_to(self, selector: str, place: int = 0) -> None:
         """Move the mouse there."""
-        from selenium.webdriver import ActionChains
-
-        ActionChains(self._driver).move_to_element(self.all(selector)[place]).perform()
+        self._actions().move_to_element(self.all(selector)[place]).perform()
 
     def press(self, *keys: str) -> None:
         """Press keys, wherever the focus is."""
+        self._actions().send_keys(*keys).perform()
+
+    def _actions(self) -> Any:
         from selenium.webdriver import ActionChains
 
-        ActionChains(self._driver).send_keys(*keys).perform()
+        return ActionChains(self._driver)
 
     def text(self, selector: str = "body") -> str:
-        """What can be read."""
         return str(self.wait(selector).text)
 
     def says(self, selector: str, text: str) -> bool:
         """Whether a text can be read, as soon as it can: what is unfolded is filled in after the click."""
-        from selenium.webdriver.support.wait import WebDriverWait
-
-        return bool(WebDriverWait(self._driver, 20).until(lambda _: text in self.text(selector), text))
+        return bool(self.until(lambda: text in self.text(selector), text))
 
     def do(self, script: str, *values: Any) -> Any:
         """What a function body returns."""
         return self._driver.execute_script(script, *values)
 
     def back(self) -> None:
-        """The browser's button."""
         self._driver.back()
 
     def too_wide(self) -> int:

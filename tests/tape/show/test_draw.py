@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tape.budget import Resources, declare
+from tape.budget import Resources
 from tape.engine.graph import PlanGraph
 from tape.errors import GraphError
 from tape.show.draw import draw
@@ -35,12 +35,8 @@ def room(*plans: str, cost: int = 1) -> PlanGraph:
 
 def groups(file: Path, kind: str) -> dict[int, ElementTree.Element]:
     """The nodes or the edges of a picture, by their numbers."""
-    found = ElementTree.parse(file).iter(f"{SVG}g")
-    return {
-        int(group.attrib["id"].partition("-")[2]): group
-        for group in found
-        if group.attrib.get("id", "").startswith(kind)
-    }
+    found = [group for group in ElementTree.parse(file).iter(f"{SVG}g") if group.get("id", "").startswith(kind)]
+    return {int(group.attrib["id"].partition("-")[2]): group for group in found}
 
 
 def frame(node: ElementTree.Element) -> tuple[float, float, float, float]:
@@ -112,7 +108,6 @@ def test_the_same_graph_gives_the_same_file_on_white(tmp_path: Path) -> None:
 
 def test_costs_and_what_is_left_are_written_along_the_path_in_units(tmp_path: Path) -> None:
     graph = room("rr", "R")
-    declare("usd", "US dollar", "1e-6")
     for edge in graph.edges():
         graph.set_cost(edge.id, Resources({"steps": 1, "usd": 20_000 if edge.action == "r" else 5_000}))
     graph.set_reward("2", 1.0, goal=True)
@@ -167,7 +162,7 @@ def large() -> tuple[PlanGraph, tuple[int, ...]]:
     return graph, graph.plans[0]
 
 
-def test_of_a_large_graph_what_matters_is_drawn_and_the_rest_is_told(tmp_path: Path) -> None:
+def test_of_a_large_graph_what_matters_is_drawn_and_the_rest_is_counted(tmp_path: Path) -> None:
     graph, path = large()
     assert len(graph.nodes) > 100
     draw(graph, tmp_path / "g.svg", start="0", path=path)
@@ -197,9 +192,11 @@ def test_odd_texts_are_drawn(tmp_path: Path, label: str) -> None:
     assert ElementTree.parse(tmp_path / "g.svg").getroot().tag == f"{SVG}svg"
 
 
-def test_a_start_that_is_no_node_and_an_ending_that_is_none(tmp_path: Path) -> None:
-    with pytest.raises(GraphError, match="there is no node 'x'"):
-        draw(room("r"), tmp_path / "g.svg", start="x")
-    with pytest.raises(GraphError, match=r"pictures of plan graphs are SVG; name it g\.svg"):
-        draw(room("r"), tmp_path / "g.png", start="0")
+def test_a_start_that_is_no_node_and_another_format_are_refused(tmp_path: Path) -> None:
+    for name, start, text in (
+        ("g.svg", "x", "there is no node 'x'"),
+        ("g.png", "0", r"pictures of plan graphs are SVG; name it g\.svg"),
+    ):
+        with pytest.raises(GraphError, match=text):
+            draw(room("r"), tmp_path / name, start=start)
     assert not list(tmp_path.iterdir())

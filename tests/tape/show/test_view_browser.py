@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from tape.cli import main
+from tape import trace
 from tape.engine.graph import PlanGraph
 from tape.show.document import Bullets, Section, Table, write_report
 from tape.show.draw import draw
-from tape.trace import ActedEvent, Event, FinishedEvent, GeneratedEvent, GraphFoldedEvent, ObservedEvent, StartedEvent
+from tape.trace import Event
+from tests.tape.loaders import command
 from tests.tape.show.browser import LAPTOP, PHONE, Browser, chromium, missing
 from tests.tape.show.view_runs import episode, write_run
 
@@ -32,13 +33,12 @@ def nothing_is_complained_of(browser: Browser) -> Iterator[None]:
     assert browser.complaints() == []
 
 
-def page_of(folder: Path, *runs: Sequence[Sequence[Event]]) -> Path:
+def page_of(folder: Path, *runs: Sequence[Sequence[Event]], tasks: Sequence[str] = ()) -> Path:
     """The page of one run, or of two."""
     agents = ("tape", "react")
-    paths = [write_run(folder / agents[n], episodes, agent=agents[n]) for n, episodes in enumerate(runs)]
-    out = folder / "page.html"
-    assert main(["view", *map(str, paths), "-o", str(out)]) == 0
-    return out
+    paths = [write_run(folder / agents[n], episodes, tasks, agents[n]) for n, episodes in enumerate(runs)]
+    assert command("view", *paths, "-o", folder / "page.html") == 0
+    return folder / "page.html"
 
 
 def test_a_person_looks_through_an_episode(browser: Browser, tmp_path: Path) -> None:
@@ -57,8 +57,7 @@ def test_a_person_looks_through_an_episode(browser: Browser, tmp_path: Path) -> 
     browser.do("const s = document.getElementById('search'); s.value = ''; s.dispatchEvent(new Event('input'));")
     # An episode opens at its first plan.
     browser.click(".row")
-    assert browser.text("h1") == "task 0"
-    assert browser.text(".moment-head") == "Plan 1"
+    assert (browser.text("h1"), browser.text(".moment-head")) == ("task 0", "Plan 1")
     assert "Find out who rules Olemund." in browser.text(".asked")
     assert "Kaloris" in browser.text(".answer")
     assert [bar.text.split("\n")[0] for bar in browser.all(".budget")] == ["steps", "usd"]
@@ -110,7 +109,7 @@ def test_a_person_looks_through_an_episode(browser: Browser, tmp_path: Path) -> 
     assert browser.wait(".episode h1").text == "task 0"
 
 
-def test_a_graph_is_walked_by_keys(browser: Browser, tmp_path: Path) -> None:
+def test_keys_move_through_a_graph(browser: Browser, tmp_path: Path) -> None:
     browser.open(page_of(tmp_path, [episode()]), "#/episode/0")
     browser.wait(".node")
     browser.do("document.querySelector('.graph-area').focus();")
@@ -145,11 +144,7 @@ def test_light_and_dark(browser: Browser, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_nothing_is_wider_than_a_phone(browser: Browser, tmp_path: Path, dark: bool) -> None:
-    long = "a" * 400
-    wide = [
-        event.model_copy(update={"task": long}) if isinstance(event, StartedEvent) else event for event in episode()
-    ]
-    page = page_of(tmp_path, [wide, episode(success=False)], [episode(), episode()])
+    page = page_of(tmp_path, [episode("a" * 400), episode(success=False)], [episode(), episode()])
     for size in (PHONE, (320, 700), LAPTOP):
         browser.open(page, size=size, dark=dark)
         assert browser.too_wide() == 0
@@ -191,36 +186,32 @@ EVIL = (
 
 def planted(text: str) -> list[Event]:
     """An episode in which every text of a model, a tool or a task is this one."""
-    events: list[Event] = []
-    for event in episode():
-        changes: dict[str, Any] = {}
+
+    def changes(event: Event) -> dict[str, Any]:
         match event:
-            case StartedEvent():
-                changes = {"task": text, "config": {**event.config, text: text, "agent": text, "model": text}}
-            case ObservedEvent():
-                changes = {"picture": text}
-            case ActedEvent():
-                changes = {"action": text, "text": text, "planned": f"{text}!"}
-            case GeneratedEvent():
+            case trace.StartedEvent():
+                return {"task": text, "config": {**event.config, text: text, "agent": text, "model": text}}
+            case trace.ObservedEvent():
+                return {"picture": text}
+            case trace.ActedEvent():
+                return {"action": text, "text": text, "planned": f"{text}!"}
+            case trace.GeneratedEvent():
                 parts = tuple(part.model_copy(update={"content": text, "role": text}) for part in event.prompt)
-                changes = {"prompt": parts, "texts": (text,), "role": text}
-            case GraphFoldedEvent():
-                graph = dict(event.graph)
-                graph["nodes"] = [{**node, "label": text} for node in graph["nodes"]]
-                changes = {"graph": graph}
-            case FinishedEvent():
-                changes = {
-                    "result": {**event.result, "detail": text, "answer": text, "success": False, "end_state": "failure"}
-                }
-        events.append(event.model_copy(update=changes))
-    return events
+                return {"prompt": parts, "texts": (text,), "role": text}
+            case trace.GraphFoldedEvent():
+                nodes = [{**node, "label": text} for node in event.graph["nodes"]]
+                return {"graph": {**event.graph, "nodes": nodes}}
+            case trace.FinishedEvent():
+                end = {"detail": text, "answer": text, "success": False, "end_state": "failure"}
+                return {"result": {**event.result, **end}}
+        return {}
+
+    return [event.model_copy(update=changes(event)) for event in episode()]
 
 
 @pytest.mark.parametrize("text", EVIL, ids=range(len(EVIL)))
 def test_nothing_that_is_planted_runs(browser: Browser, tmp_path: Path, text: str) -> None:
-    run = write_run(tmp_path / "run", [planted(text)], tasks=[text.replace("\x00", "")])
-    page = tmp_path / "page.html"
-    assert main(["view", str(run), "-o", str(page)]) == 0
+    page = page_of(tmp_path, [planted(text)], tasks=[text.replace("\x00", "")])
     literal = browser_text(text)
     browser.open(page)
     assert literal in browser.do("return document.querySelector('.row').textContent;")
@@ -246,14 +237,9 @@ def test_nothing_that_is_planted_in_a_report_runs(browser: Browser, tmp_path: Pa
     [_, page] = write_report(tmp_path, text, [Section(text, blocks)])
     browser.open(page, until="table")
     assert browser.do("return window.hacked;") is None
-    found = browser.do(
-        "return [...new Set([...document.querySelectorAll('body *')].map((one) => one.tagName))].sort();"
-    )
-    shape = ["DIV", "H1", "H2", "LI", "P", "TABLE", "TBODY", "TD", "TH", "TR", "UL"]
-    assert set(found) - {"CODE", "STRONG"} == set(shape)
-    assert browser.do("return [...document.querySelectorAll('*')].every((one) => one.attributes.length < 2);"), (
-        "no more"
-    )
+    found = browser.do("return [...document.querySelectorAll('body *')].map((one) => one.tagName);")
+    assert {*found} - {"CODE", "STRONG"} == {*["DIV", "H1", "H2", "LI", "P", "TABLE", "TBODY", "TD", "TH", "TR", "UL"]}
+    assert browser.do("return [...document.querySelectorAll('*')].every((one) => one.attributes.length < 2);")
 
 
 @pytest.mark.parametrize("text", EVIL, ids=range(len(EVIL)))

@@ -62,7 +62,7 @@ def selected(
         cost = {kind: count + (edge.cost[kind] or 0) for kind, count in cost.items()}
     horizon = min(len(on.nodes), left["steps"])
     rewards = [on.attributes(node)["reward"] for node in nodes[1:]]
-    objective = sum(rewards) + rewards[-1] * (horizon - len(actions))
+    objective = sum(rewards) + sum(rewards[-1:]) * (horizon - len(actions))
     problem = {"nodes": len(on.nodes), "edges": 5, "horizon": horizon, "budget": left, "confidence": 0.0}
     return trace.PathSelectedEvent(
         selector="labelling", status="OPTIMAL", partial=False, actions=list(actions), nodes=nodes, objective=objective,

@@ -8,6 +8,7 @@ from tape import trace
 from tape.budget import Resources
 from tape.engine.graph import PlanGraph
 from tape.trace import Event
+from tests.tape.show.view_runs import selected, started
 
 SHOP = {
     # action: (from, to, cost in dollars, cost in steps)
@@ -39,13 +40,7 @@ def shop() -> PlanGraph:
 def episode(*events: Event, usd: int = 20_000, steps: int = 5, **config: Any) -> list[Event]:
     """An episode around some events."""
     left = {"steps": steps, "usd": usd}
-    return [
-        trace.StartedEvent(
-            config={"agent": "tape", "model": "none", "discount": 1.0, "horizon": None, **config}, budget=left
-        ),
-        trace.ObservedEvent(step=0, key="start", picture="", remaining=left),
-        *events,
-    ]
+    return [started(left, **config), trace.ObservedEvent(step=0, key="start", picture="", remaining=left), *events]
 
 
 def selection(
@@ -56,26 +51,10 @@ def selection(
     **changes: Any,
 ) -> trace.PathSelectedEvent:
     """What the solver reports of a path; without actions: that there is none."""
-    graph, left = graph or shop(), left or {"steps": 5, "usd": 20_000}
-    path, nodes = [], [start]
-    for action in actions:
-        path.append(next(edge for edge in graph.edges() if (edge.source, edge.action) == (nodes[-1], action)))
-        nodes.append(path[-1].target)
-    horizon = min(len(graph.nodes), left["steps"])
-    rewards = [graph.attributes(node)["reward"] for node in nodes[1:]]
-    known = {
-        "selector": "labelling",
-        "status": "OPTIMAL" if actions else "INFEASIBLE",
-        "partial": False,
-        "actions": list(actions),
-        "nodes": nodes if actions else [],
-        "objective": sum(rewards) + rewards[-1] * (horizon - len(actions)) if actions else None,
-        "bound": None,
-        "consumption": {kind: sum(edge.cost[kind] or 0 for edge in path) for kind in left} if actions else {},
-        "problem": {"horizon": horizon, "budget": left, "confidence": 0.0},
-        "seconds": 0.0,
-    }
-    return trace.PathSelectedEvent(**(known | changes))
+    known = selected(graph or shop(), actions, left or {"steps": 5, "usd": 20_000}, start).model_dump()
+    known["problem"] = {name: known["problem"][name] for name in ("horizon", "budget", "confidence")}
+    none = {} if actions else {"status": "INFEASIBLE", "nodes": [], "objective": None, "consumption": {}}
+    return trace.PathSelectedEvent(**(known | {"bound": None} | none | changes))
 
 
 def folded(graph: PlanGraph | None = None) -> trace.GraphFoldedEvent:
