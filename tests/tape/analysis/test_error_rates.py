@@ -12,6 +12,7 @@ from tape.analysis.error_rates import (
     RATES,
     Decision,
     JudgedEpisode,
+    Rate,
     bounds,
     clustered_ratio,
     error_rates,
@@ -24,15 +25,9 @@ from tape.statistics import wilson
 def decision(intended: str, executed: str, *, viable: str = "", step: int = 0, planned: str | None = None) -> Decision:
     """A decision in a state where the actions ``viable`` are; the state is viable if any is. ``intended`` may be ''."""
     return Decision(
-        step=step,
-        remaining=5,
-        state_viable=bool(viable),
-        executed=executed,
-        executed_viable=executed in viable,
-        intended=intended or None,
-        intended_viable=intended in viable if intended else None,
-        planned=planned,
-    )
+        step=step, remaining=5, state_viable=bool(viable), executed=executed, executed_viable=executed in viable,
+        intended=intended or None, intended_viable=intended in viable if intended else None, planned=planned,
+    )  # fmt: skip
 
 
 HAND = (
@@ -79,18 +74,15 @@ def test_the_measured_rates_make_up_the_measured_step_failure() -> None:
     parsed = [d for d in HAND if d.intended and d.state_viable]
     # Two of three viable intentions and two of three non-viable ones were left: es = 2/3 for both.
     rates = error_rates([episode(*parsed)])
-    found = [
-        rates[name].value for name in ("planning_error_viable", "sampling_error_viable", "delta_b", "delta_r_viable")
-    ]
-    failure = ErrorRates(*found).step_failure  # type: ignore[arg-type]
+    names = ("planning_error_viable", "sampling_error_viable", "delta_b", "delta_r_viable")
+    failure = ErrorRates(*(rates[name].value for name in names)).step_failure  # type: ignore[arg-type]
     assert failure == pytest.approx(rates["nonviable_executed_viable"].value)
 
 
 def test_what_was_never_met_has_no_rate() -> None:
     rates = error_rates([episode(decision("U", "U", viable="U"))])
     for name in ("delta_b", "delta_r", "delta_r_viable", "off_plan", "draw_error"):
-        rate = rates[name]
-        assert (rate.value, rate.n, rate.levels, rate.low, rate.high, rate.method) == (None, 0, 0, 0.0, 1.0, "none")
+        assert rates[name] == Rate(None, 0, 0, 0, 0.0, 1.0, "none")
     assert {rate.n for rate in error_rates([]).values()} == {0}
 
 
@@ -111,9 +103,8 @@ def test_judgements_that_contradict_each_other_are_refused(changes: dict[str, ob
 
 def test_repeating_every_episode_does_not_narrow_an_interval() -> None:
     rng = random.Random(0)
-    episodes = [
-        episode(*rng.choices(HAND, k=rng.randint(1, 9)), level=str(level)) for level in range(12) for _ in range(2)
-    ]
+    levels = [str(level) for level in range(12) for _ in range(2)]
+    episodes = [episode(*rng.choices(HAND, k=rng.randint(1, 9)), level=level) for level in levels]
     once, thrice = error_rates(episodes), error_rates(episodes * 3)
     for name in RATES:
         assert thrice[name].n == 3 * once[name].n
@@ -133,11 +124,8 @@ def test_a_rate_that_is_the_same_in_all_levels_keeps_an_interval() -> None:
     assert (low, high, method) == (*wilson(1, 2), "wilson-levels")
 
 
-COUNTS = st.lists(
-    st.tuples(st.integers(0, 20), st.integers(0, 20), st.integers(0, 4)).map(lambda c: (min(c[0], c[1]), c[1], c[2])),
-    min_size=1,
-    max_size=12,
-)
+COUNT = st.tuples(st.integers(0, 20), st.integers(0, 20), st.integers(0, 4))
+COUNTS = st.lists(COUNT.map(lambda c: (min(c[0], c[1]), c[1], c[2])), min_size=1, max_size=12)
 
 
 @given(COUNTS, st.randoms(use_true_random=False))
@@ -188,11 +176,12 @@ def test_bounds_at_the_measured_rates() -> None:
 
 
 def test_a_delta_that_was_never_observed_is_taken_kindly() -> None:
-    lost = [decision("D", "L", viable="U"), decision("U", "U", viable="U")]
-    [row] = bounds([episode(*lost)])
-    assert row.react == react_bound(3, ErrorRates(0.5, 0.5, 0.0, 0.0))
-    [row] = bounds([episode(decision("U", "L", viable="U"), decision("D", "D", viable="U"))])
-    assert row.react == react_bound(3, ErrorRates(0.5, 0.5, 1.0, 1.0))
+    for delta, decisions in (
+        (0.0, [decision("D", "L", viable="U"), decision("U", "U", viable="U")]),
+        (1.0, [decision("U", "L", viable="U"), decision("D", "D", viable="U")]),
+    ):
+        [row] = bounds([episode(*decisions)])
+        assert row.react == react_bound(3, ErrorRates(0.5, 0.5, delta, delta))
 
 
 @given(st.integers(0, 10_000), st.integers(1, 5), st.integers(0, 2), st.floats(0.1, 0.9))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from envs.gsm_hard.plugin import PLUGIN as GSM
@@ -10,7 +12,6 @@ from envs.sokoban.plugin import PLUGIN as SOKOBAN
 from tape.analysis.probe.advice import advise, knows_no_more, verdict
 from tape.analysis.probe.record import Answer, Probe, RoleRecord
 from tape.engine.settings import TapeConfig
-from tape.protocols import Environment, EnvironmentPlugin
 from tests.tape.analysis.probe.models import LinePlugin
 
 
@@ -61,43 +62,50 @@ def test_a_role_in_which_the_model_fails_is_none_that_it_is_good_at() -> None:
     assert "it shows no probabilities" in found.why
 
 
-def first(plugin: EnvironmentPlugin, **options: object) -> tuple[Probe, Environment]:
-    probe = Probe(environment=plugin.name, model="x", identity="x", prompts="chat")
-    return probe, plugin.make(plugin.tasks(options)[0])
+SOKOBAN_TASK = SOKOBAN.tasks({"levels": "easy", "slack": 2})[0]
+
+
+def probed(environment: str, *records: RoleRecord) -> Probe:
+    roles = {record.role: record for record in records}
+    return Probe(environment=environment, model="x", identity="x", prompts="chat", roles=roles)
 
 
 def test_only_where_nothing_is_hidden_is_an_exact_world_model_given() -> None:
-    _, sokoban = first(SOKOBAN, levels="easy", slack=2)
-    assert knows_no_more(SOKOBAN, sokoban)
+    assert knows_no_more(SOKOBAN, SOKOBAN.make(SOKOBAN_TASK))
     lines = LinePlugin()
-    assert not knows_no_more(lines, first(lines)[1])
+    assert not knows_no_more(lines, lines.make(lines.tasks({})[0]))
 
 
 def test_tools_need_no_world_model_and_their_calls_are_forced_anyway() -> None:
     tasks = GSM.tasks({"data": None, "problems": "dev", "profile": DEFAULT, "tightness": "none"})
-    probe = Probe(environment="gsm_hard", model="x", identity="x", prompts="chat")
-    for role in ("plan", "act", "score"):
-        probe.roles[role] = record(role, 0, 24, chance=0.5 if role == "score" else None)
-    advice = advise(probe, GSM, tasks[0])
+    bad = [record("plan", 0, 24), record("act", 0, 24), record("score", 0, 24, chance=0.5)]
+    advice = advise(probed("gsm_hard", *bad), GSM, tasks[0])
     assert dict(advice.settings) == {"scorer": "declared"}
     assert any("nothing declared here can plan" in note for note in advice.notes)
 
 
 def test_the_model_as_selector_gives_way_to_the_solver() -> None:
-    tasks = SOKOBAN.tasks({"levels": "easy", "slack": 2})
-    probe = Probe(environment="sokoban", model="x", identity="x", prompts="chat")
-    probe.roles["select"] = record("select", 8, 24, chance=1 / 3)
-    asked = TapeConfig(selector="lm")
-    assert advise(probe, SOKOBAN, tasks[0], asked).settings == {"selector": "solver"}
-    kept = advise(probe, SOKOBAN, tasks[0], asked, frozenset({"selector"}))
+    probe, asked = probed("sokoban", record("select", 8, 24, chance=1 / 3)), TapeConfig(selector="lm")
+    assert advise(probe, SOKOBAN, SOKOBAN_TASK, asked).settings == {"selector": "solver"}
+    kept = advise(probe, SOKOBAN, SOKOBAN_TASK, asked, frozenset({"selector"}))
     assert not kept.settings
     assert any("leave selecting to the solver" in note for note in kept.notes)
 
 
-def test_an_agent_without_such_roles_gets_no_settings() -> None:
-    tasks = SOKOBAN.tasks({"levels": "easy", "slack": 2})
-    probe = Probe(environment="sokoban", model="x", identity="x", prompts="chat")
-    probe.roles["plan"] = record("plan", 0, 24)
-    advice = advise(probe, SOKOBAN, tasks[0], agent="react")
-    assert not advice.settings
-    assert any("'react' here has no role" in note for note in advice.notes)
+@pytest.mark.parametrize(
+    ("agent", "methods", "settings"),
+    [
+        ("react", {}, set()),
+        ("tape", {"aec": True}, set()),
+        ("sdp", {"sdp": {"chain": "adapter"}}, set()),
+        ("sdp", {"sdp": {"chain": "sample"}}, {"proposer", "world_model"}),
+        ("sdp", {"sdp": {"chain": "walk"}}, {"proposer", "world_model", "scorer"}),
+    ],
+)
+def test_only_roles_that_the_model_plays_are_given_away(
+    agent: str, methods: dict[str, Any], settings: set[str]
+) -> None:
+    bad = [record(role, 0, 24) for role in ("plan", "next", "score")]
+    advice = advise(probed("sokoban", *bad), SOKOBAN, SOKOBAN_TASK, TapeConfig.make(**methods), agent=agent)
+    assert {*advice.settings} == settings
+    assert any(f"'{agent}' here has no role" in note for note in advice.notes) == (not settings)

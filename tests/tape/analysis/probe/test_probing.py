@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import cache
@@ -140,12 +141,10 @@ def test_a_model_of_unknown_price_is_refused_under_a_cap() -> None:
 
 
 def test_environments_that_are_probed_together_share_time_and_money() -> None:
-    found = Probing(wanted(Ideal(cases()), limits=Limits(CASES, 600.0, 100)))
-    found.share(8)
-    assert (found.wanted.limits.seconds, found.wanted.limits.usd) == (75.0, 12)
-    free = Probing(wanted(Ideal(cases())))
-    free.share(2)
-    assert (free.wanted.limits.seconds, free.wanted.limits.usd) == (300.0, None)
+    for limits, by, expected in ((Limits(CASES, 600.0, 100), 8, (75.0, 12)), (Limits(CASES, 600.0), 2, (300.0, None))):
+        found = Probing(wanted(Ideal(cases()), limits=limits))
+        found.share(by)
+        assert (found.wanted.limits.seconds, found.wanted.limits.usd) == expected
 
 
 def test_no_batch_is_begun_that_would_not_be_finished_in_time() -> None:
@@ -214,17 +213,13 @@ def test_fewer_cases_than_were_measured_are_not_asked_again() -> None:
     assert probe.roles["plan"].answers == answers
 
 
-def test_a_cache_that_cannot_be_read_is_measured_anew() -> None:
+def test_a_cache_that_cannot_be_read_is_measured_anew_and_one_that_cannot_be_written_is_an_error(cached: Path) -> None:
     model = Ideal(cases())
     measured(model)
     file_of(model.identity, "sokoban", 0).write_text("{")
     assert kept(model.identity, "sokoban") is None
     assert Probing(wanted(model)).before == 0
-
-
-def test_a_cache_that_cannot_be_written_says_what_to_do(
-    cached: Path,
-) -> None:
+    shutil.rmtree(cached)
     cached.write_text("a file")
     with pytest.raises(ProbeError, match="let XDG_CACHE_HOME name a folder"):
         measured(Ideal(cases()))
@@ -233,12 +228,11 @@ def test_a_cache_that_cannot_be_written_says_what_to_do(
 def test_a_model_that_answers_nowhere_is_an_error_that_says_why() -> None:
     class Dead(ScriptedLM):
         async def generate(self, requests: Any) -> Any:
-            raise ModelError("nobody listens at this address")
+            raise ModelError("no server listens at this address")
 
-        async def score_options(self, requests: Any) -> Any:
-            raise ModelError("nobody listens at this address")
+        score_options = generate
 
-    with pytest.raises(ProbeError, match="answers in no role of sokoban: nobody listens"):
+    with pytest.raises(ProbeError, match="answers in no role of sokoban: no server listens"):
         measured(Dead([""]))
 
 
@@ -285,8 +279,7 @@ def test_an_environment_that_may_act_on_the_world_is_not_played() -> None:
 
 def test_the_figures_are_there_for_programs_too() -> None:
     found = measured(Guessing(cases()))
-    told = as_json(found.probe, found.advice())
-    assert told["roles"]["plan"]["right"] == CASES
-    assert told["roles"]["plan"]["good_enough"] is True
-    assert told["roles"]["score"]["good_enough"] is None, "better than chance, and too few cases to be sure"
-    assert told["advice"]["command"].startswith("tape run sokoban --model scripted:x")
+    data = as_json(found.probe, found.advice())
+    assert (data["roles"]["plan"]["right"], data["roles"]["plan"]["good_enough"]) == (CASES, True)
+    assert data["roles"]["score"]["good_enough"] is None, "better than chance, and too few cases to be sure"
+    assert data["advice"]["command"].startswith("tape run sokoban --model scripted:x")
