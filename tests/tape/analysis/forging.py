@@ -63,10 +63,11 @@ def agent_of(path: Path, model: LanguageModel) -> Agent:
     return agent(model, TapeConfig.make(**config))
 
 
-def audited(path: Path, played: Played | None, model: LanguageModel) -> Audited:
-    """What comes out of a trace without a run; nothing is played where ``played`` is None."""
+def audited(path: Path, played: Played | None, model: LanguageModel | None) -> Audited:
+    """What comes out of a trace without a run; nothing is played where ``played`` is None, no agent without a model."""
     one = Audited("configuration", "key", "task")
-    audit_trace(one, path, None, played and replace(played, agent=lambda: agent_of(path, model)))
+    agent = None if model is None else lambda: agent_of(path, model)
+    audit_trace(one, path, None, played and replace(played, agent=agent))
     return one
 
 
