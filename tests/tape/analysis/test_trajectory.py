@@ -218,32 +218,29 @@ def test_strict_replans_one_attempt_later() -> None:
     assert not [f for m in usual + strict for f in revalidate(m)]
 
 
-def test_traces_without_a_chain_are_refused(tmp_path: Path) -> None:
-    events = [StartedEvent(config={"agent": "react"}, budget={}), FinishedEvent(result={})]
-    write_trace(tmp_path / "e.jsonl", events)
+def test_traces_without_a_chain_and_torn_ones_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "e.jsonl"
+    write_trace(file, [StartedEvent(config={"agent": "react"}, budget={}), FinishedEvent(result={})])
     with pytest.raises(NotSdpError, match=r"e\.jsonl: no SDP episode \(agent 'react'\)"):
-        CertifiedTrajectory.from_trace(tmp_path / "e.jsonl")
-
-
-def test_torn_traces_are_refused(tmp_path: Path) -> None:
-    whole = Synthetic(Random("torn")).write(tmp_path / "e.jsonl").read_text().splitlines(keepends=True)
-    for count in range(len(whole)):
-        (tmp_path / "e.jsonl").write_text("".join(whole[:count]))
-        with pytest.raises(TraceError, match=r"e\.jsonl"):
-            CertifiedTrajectory.from_trace(tmp_path / "e.jsonl")
-    (tmp_path / "e.jsonl").write_text("".join(whole)[:-20])
-    with pytest.raises(TraceError, match=rf"e\.jsonl:{len(whole)}"):
-        CertifiedTrajectory.from_trace(tmp_path / "e.jsonl")
+        CertifiedTrajectory.from_trace(file)
+    file.unlink()
+    whole = Synthetic(Random("torn")).write(file).read_text()
+    lines = whole.splitlines(keepends=True)
+    texts = {"".join(lines[:count]): r"e\.jsonl" for count in range(len(lines))}
+    for text, message in (texts | {whole[:-20]: rf"e\.jsonl:{len(lines)}"}).items():
+        file.write_text(text)
+        with pytest.raises(TraceError, match=message):
+            CertifiedTrajectory.from_trace(file)
 
 
 def test_a_missing_verdict_is_seen_where_the_trace_is_read(tmp_path: Path) -> None:
-    lines = Synthetic(Random("gap 2"), skill=0.9, length=6, cascade=False).write(tmp_path / "e.jsonl").read_text()
-    records = [json.loads(line) for line in lines.splitlines()]
-    gone = next(i for i, r in enumerate(records) if r["type"] == "sdp_validated" and r["k"])
-    del records[gone]
-    (tmp_path / "e.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
+    file = Synthetic(Random("gap 2"), skill=0.9, length=6, cascade=False).write(tmp_path / "e.jsonl")
+    lines = file.read_text().splitlines(keepends=True)
+    records = [json.loads(line) for line in lines]
+    del lines[next(i for i, r in enumerate(records) if r["type"] == "sdp_validated" and r["k"])]
+    file.write_text("".join(lines))
     with pytest.raises(TraceError, match="certified predicates"):
-        CertifiedTrajectory.from_trace(tmp_path / "e.jsonl")
+        CertifiedTrajectory.from_trace(file)
 
 
 def test_files_of_another_kind_are_refused(tmp_path: Path) -> None:

@@ -30,24 +30,18 @@ class Ended:
     Attributes:
         status: Its exit status, negative for a signal.
         said: What it wrote to stderr after the signal.
-        before: What it had written there before.
-        out: What it wrote to stdout.
         cpu: Processor seconds of the command and all that it had started, from the signal on.
         seconds: From the signal to its end.
         left: Command lines of processes that it left behind.
         files: What lies in its temporary folder.
-        heard: Whether it still ran when the signal was sent.
     """
 
     status: int
     said: str
-    before: str
-    out: str
     cpu: float
     seconds: float
     left: list[str]
     files: list[str]
-    heard: bool
 
 
 class Running:
@@ -108,7 +102,7 @@ class Running:
             group: Send them to its process group, as a terminal does; else to the process alone.
             apart: Seconds between them.
         """
-        heard, before, already = self.runs(), self.err, _cpu(self.pid)
+        running, before, already = self.runs(), self.err, _cpu(self.pid)
         began = time.monotonic()
         for number, one in enumerate(signals or (signal.SIGINT,)):
             if number:
@@ -117,7 +111,7 @@ class Running:
                 (os.killpg if group else os.kill)(self.pid, one)
             except ProcessLookupError:
                 break
-        if heard:
+        if running:
             deadline = began + HANG_GUARD
             while True:
                 pid, status, used = os.wait4(self.pid, os.WNOHANG)
@@ -136,7 +130,7 @@ class Running:
         assert code is not None
         files = [str(path.relative_to(self.temporary)) for path in sorted(self.temporary.rglob("*"))]
         said = self.err.removeprefix(before)
-        return Ended(code, said, before, self.out, cpu + orphans_cpu - already, seconds, left, files, heard)
+        return Ended(code, said, cpu + orphans_cpu - already, seconds, left, files)
 
 
 @contextmanager

@@ -13,18 +13,23 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tape.cli import main
 from tests.places import ROOT
 from tests.tape.cli.commands import MODEL, PLAYED, TAPE, check, commands
-from tests.tape.cli.interrupting import Running
+from tests.tape.cli.interrupting import Ended, Running
 
 pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes through /proc"),
     pytest.mark.usefixtures("adopted"),
 ]
+
+
+def plays(running: Running) -> bool:
+    return "] easy" in running.out
 
 
 def has_worker(running: Running) -> bool:
@@ -35,33 +40,39 @@ MOMENTS: dict[str, tuple[str, Callable[[Running], object]]] = {
     "start-up": ("models", lambda running: running.guards()),
     "imports": ("run", lambda running: running.guards() and time.sleep(0.3) is None),
     "loading": ("run", lambda running: "loading" in running.err),
-    "playing": ("run", lambda running: "] easy" in running.out),
+    "playing": ("run", plays),
     "workers start": ("workers", lambda running: "loading" in running.err and time.sleep(2) is None),
-    "workers play": ("workers", lambda running: "] easy" in running.out),
+    "workers play": ("workers", plays),
     "solving": ("solve", lambda running: running.guards() and time.sleep(2) is None),
     "a worker starts": ("solve apart", has_worker),
     "a worker solves": ("solve apart", lambda running: has_worker(running) and time.sleep(2) is None),
 }
 
 
-def test_children_that_this_process_had_before_are_none_of_the_commands(tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as before:
-        running = Running([sys.executable, "-c", "import time; time.sleep(600)"], tmp_path / "folder")
-        ended = running.interrupt(signal.SIGKILL)
-        assert before.poll() is None
-        before.kill()
-    assert (ended.status, ended.left) == (-signal.SIGKILL, [])
+def interrupted(
+    command: list[str],
+    folder: Path,
+    holds: Callable[[Running], object],
+    *signals: signal.Signals,
+    name: str = "tape run",
+    status: int = 130,
+    **how: Any,
+) -> Ended:
+    """What becomes of a command that gets signals at a moment; it ends as an interrupted one does."""
+    running = Running(command, folder)
+    running.until(partial(holds, running))
+    ended = running.interrupt(*signals, **how)
+    check(ended, name, status)
+    return ended
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_ctrl_c_at_a_moment(moment: str, data: Path, tmp_path: Path) -> None:
     kind, holds = MOMENTS[moment]
-    running = Running(commands(data, tmp_path / "out")[kind], tmp_path / "folder")
-    running.until(partial(holds, running))
-    ended = running.interrupt()
     name = {"workers": "run", "solve apart": "solve"}.get(kind, kind)
-    check(ended, f"tape {name}")
+    command = commands(data, tmp_path / "out")[kind]
+    ended = interrupted(command, tmp_path / "folder", holds, name=f"tape {name}")
     if "play" in moment:
         assert "finished episodes are kept. Resume with: tape run sokoban" in ended.said
         assert f"--out {tmp_path / 'out'}" in ended.said
@@ -100,19 +111,16 @@ def test_nothing_that_does_not_end_is_waited_for(how: str, data: Path, tmp_path:
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "kind"), [(signal.SIGTERM, "workers"), (signal.SIGHUP, "run")])
 def test_other_signals_end_it_alike(number: signal.Signals, kind: str, data: Path, tmp_path: Path) -> None:
-    running = Running(commands(data, tmp_path / "out")[kind], tmp_path / "folder")
-    running.until(lambda: "] easy" in running.out)
-    ended = running.interrupt(number, group=False)
-    check(ended, "tape run", 128 + number)
+    command = commands(data, tmp_path / "out")[kind]
+    ended = interrupted(command, tmp_path / "folder", plays, number, status=128 + number, group=False)
     assert f"interrupted by {number.name}" in ended.said
 
 
 @pytest.mark.slow
-def test_under_nohup_a_closed_terminal_is_not_heard(data: Path, tmp_path: Path) -> None:
+def test_under_nohup_a_closed_terminal_interrupts_nothing(data: Path, tmp_path: Path) -> None:
     playing = commands(data, tmp_path / "out")["run"]
-    running = Running(["sh", "-c", "trap '' HUP; exec \"$@\"", "sh", *playing], tmp_path / "folder")
-    running.until(lambda: "] easy" in running.out)
-    check(running.interrupt(signal.SIGHUP, signal.SIGINT, apart=0.5), "tape run")
+    command = ["sh", "-c", "trap '' HUP; exec \"$@\"", "sh", *playing]
+    interrupted(command, tmp_path / "folder", plays, signal.SIGHUP, signal.SIGINT, apart=0.5)
 
 
 @pytest.mark.slow
@@ -120,10 +128,8 @@ def test_a_script_of_the_studies_says_how_to_go_on(tmp_path: Path) -> None:
     module = "experiments.studies.tape.sokoban"
     command = [sys.executable, "-m", module, "--limit", "1", "--seeds", "2", "--models", MODEL]
     command += ["--register", str(tmp_path / "list.json")]  # or the repository's own list would name it
-    running = Running([*command, "--out", str(tmp_path / "out")], tmp_path / "folder")
-    running.until(lambda: "solved" in running.out)
-    ended = running.interrupt()
-    check(ended, module)
+    command += ["--out", str(tmp_path / "out")]
+    ended = interrupted(command, tmp_path / "folder", lambda running: "solved" in running.out, name=module)
     assert f"finished episodes are kept. Resume with: python -m {module} --limit 1" in ended.said
 
 
@@ -164,16 +170,14 @@ def run():
 
 own_process("a script", run)
 """
-    running = Running([sys.executable, "-c", code], tmp_path)
-    running.until(lambda: "begun" in running.out)
-    ended = running.interrupt()
-    check(ended, "a script")
+    begun = [sys.executable, "-c", code]
+    ended = interrupted(begun, tmp_path, lambda running: "begun" in running.out, name="a script")
     assert ended.said == "a script: interrupted; this is kept\n"
 
 
 @pytest.mark.slow
 def test_a_terminal_that_takes_nothing_more_is_not_waited_for(data: Path, tmp_path: Path) -> None:
-    """Both streams are full pipes that nobody reads."""
+    """Both streams are full pipes without a reader."""
     _reading, writing = os.pipe()
     os.set_blocking(writing, False)
     with suppress(BlockingIOError):
@@ -196,7 +200,7 @@ def run(*command: str, **options: object) -> tuple[int, str]:
 
 @pytest.fixture
 def broken() -> Iterator[int]:
-    """The end of a pipe that nobody reads."""
+    """The end of a pipe without a reader."""
     reading, writing = os.pipe()
     os.close(reading)
     yield writing
@@ -213,7 +217,7 @@ def test_streams_that_break(data: Path, tmp_path: Path, broken: int) -> None:
         assert (status, said.count("\n")) == (2, 1)
         assert "No space left" in said
         assert run(*why, stderr=full)[0] == 0
-    # Who no longer listens to what is said beside does not stop what was asked for.
+    # A closed stderr does not stop a command.
     played = ("run", "sokoban", *PLAYED, "--quiet", "--out")
     assert run(*played, str(tmp_path / "a"), stderr=broken)[0] == 0
     assert run("solve", "nowhere.json", stderr=broken)[0] == 2

@@ -176,19 +176,14 @@ def test_an_interrupt_keeps_what_is_measured_and_the_rest_is_asked_later() -> No
 
     with pytest.raises(KeyboardInterrupt):
         first.run(interrupt)
-    done = first.probe.measured
-    assert 20 <= done < CASES * len(cases())
-    model.requests.clear()
-    second = Probing(wanted(model))
-    assert second.before == done
-    second.run()
-    assert len(model.requests) == CASES * len(cases()) - done
-    assert second.complete
-    model.requests.clear()
-    third = Probing(wanted(model))
-    assert third.complete
-    third.run()
-    assert not model.requests
+    done, all_cases = first.probe.measured, CASES * len(cases())
+    assert 20 <= done < all_cases
+    for before in (done, all_cases):
+        model.requests.clear()
+        later = Probing(wanted(model))
+        assert (later.before, later.complete) == (before, before == all_cases)
+        later.run()
+        assert (len(model.requests), later.complete) == (all_cases - before, True)
 
 
 def test_answers_to_other_prompts_do_not_count() -> None:

@@ -31,6 +31,7 @@ from tests.tape.analysis.why.shop import WORTH, acted, episode, finished, folded
 from tests.tape.helpers import CORRIDOR, SimulatedModel, play
 
 PAGE = (ROOT / "docs" / "why.md").read_text(encoding="utf-8")
+SHORT = {"usd": 1, "steps": 3}
 
 
 def only(events: Sequence[Event]) -> Round:
@@ -66,26 +67,24 @@ def test_the_budget_that_decided_and_what_more_of_it_buys() -> None:
 
 def test_budgets_that_decide_only_together() -> None:
     left = {"steps": 1, "usd": 5_000}
-    # A proof takes $0.04; what is better than that takes 3 steps as well. With $0.01 there is an answer.
-    one = only(episode(folded(), selection("ask free", left=left), acted("ask free"), finished()))
-    assert one.decided == [["usd"]]
     graph = shop()
     for edge in graph.edges():
         if edge.action in ("ask cheap", "ask dear"):
             graph.set_cost(edge.id, Resources.of(usd="0.02", steps=2))
-    one = only(episode(folded(graph), selection("ask free", left=left), acted("ask free"), finished()))
-    assert one.decided == [["steps", "usd"]]
+    # A proof takes $0.04; what is better than that takes 3 steps as well. With $0.01 there is an answer.
+    alone, one = (
+        only(episode(folded(on), selection("ask free", left=left), acted("ask free"), finished()))
+        for on in (shop(), graph)
+    )
+    assert (alone.decided, one.decided) == ([["usd"]], [["steps", "usd"]])
     [joint] = one.together
-    assert joint.path.actions == ("ask dear",)
-    assert joint.by == {"steps": 1, "usd": 15_000}
+    assert (joint.path.actions, joint.by) == (("ask dear",), {"steps": 1, "usd": 15_000})
     assert "steps and usd decided together: with 1 step and $0.015 more" in one.told[-1]
 
 
 def test_no_budget_decides_where_the_best_path_fits() -> None:
-    left = {"steps": 9, "usd": 90_000}
-    one = only(
-        episode(folded(), selection("ask slow", "check", left=left), acted("ask slow"), acted("check", 2), finished())
-    )
+    best = selection("ask slow", "check", left={"steps": 9, "usd": 90_000})
+    one = only(episode(folded(), best, acted("ask slow"), acted("check", 2), finished()))
     assert (one.decided, one.misfits) == ([], ())
     assert one.told[-1].startswith("No budget decided")
 
@@ -137,29 +136,20 @@ def test_a_partial_path_says_what_a_complete_one_would_need() -> None:
 # --- what cannot be rebuilt ---------------------------------------------------------------------------------
 
 
-def _worse() -> PlanGraph:
+def changed(node: str, reward: float) -> PlanGraph:
     graph = shop()
-    graph.set_reward("answer", 0.4, goal=True)
-    return graph
-
-
-def _better() -> PlanGraph:
-    graph = shop()
-    graph.set_reward("rumour", 0.9, goal=True)
+    graph.set_reward(node, reward, goal=True)
     return graph
 
 
 @pytest.mark.parametrize(
     ("events", "reason"),
     [
-        ([folded(_worse()), selection("ask cheap")], "its objective is 2, and 2.5 was recorded"),
-        ([folded(_better()), selection("ask cheap")], "another path is the best"),
+        ([folded(changed("answer", 0.4)), selection("ask cheap")], "its objective is 2, and 2.5 was recorded"),
+        ([folded(changed("rumour", 0.9)), selection("ask cheap")], "another path is the best"),
         ([folded(), selection("ask cheap", consumption={"usd": 1})], "was recorded"),
         ([folded(), selection("ask cheap", problem={})], "does not say under which budgets"),
-        (
-            [folded(), selection("ask cheap", problem={"budget": {"usd": 1, "steps": 3}, "horizon": 4})],
-            "a horizon of 4",
-        ),
+        ([folded(), selection("ask cheap", problem={"budget": SHORT, "horizon": 4})], "a horizon of 4"),
         ([folded(), selection("ask cheap", nodes=["start", "elsewhere"])], "none of the graph"),
         ([folded(), selection()], "found no path where there is one"),
         ([selection("ask cheap")], "no plan graph"),
@@ -298,8 +288,8 @@ def test_a_refused_action_is_reported() -> None:
 
 def test_the_last_selection_with_a_path_is_the_one_that_was_followed() -> None:
     # The graph grew, and no path was found on it: the path in hand was followed.
-    events = episode(folded(), selection("ask cheap"), folded(_worse()), selection(), acted("ask cheap"), finished())
-    one = only(events)
+    grown = [folded(changed("answer", 0.4)), selection()]
+    one = only(episode(folded(), selection("ask cheap"), *grown, acted("ask cheap"), finished()))
     assert (one.graph_at, one.selected_at) == (2, 3)
     assert one.unreproduced is None
 
