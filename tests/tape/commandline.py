@@ -1,7 +1,6 @@
 """Command lines run in this process, and what they write."""
 
-from __future__ import annotations
-
+import io
 import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -25,6 +24,13 @@ class Written(NamedTuple):
 
 
 Tape = Callable[..., Written]
+
+
+class Terminal(io.StringIO):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 @pytest.fixture

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from tape import redaction
-from tests.tape.commandline import tape as tape
+from tests.tape import commandline
 from tests.tape.deadlines import TimeUp
+
+tape = commandline.tape
 
 Keep = Callable[[str, Mapping[str, object]], None]
 

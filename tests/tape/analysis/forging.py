@@ -3,8 +3,6 @@
 The forger numbers the lines anew, chains them by their new hashes and corrects the record.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """Records checked again, on episodes of a simulated model: what a file shows by itself, and what a replay shows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from copy import deepcopy

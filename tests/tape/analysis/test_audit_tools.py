@@ -1,7 +1,5 @@
 """Records of SDP on tools checked again: by a replay where calls may be made again, by the rules of calls elsewhere."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -72,17 +70,13 @@ STATIC = replace(PURE, replayable=False)
 
 @pytest.mark.parametrize("played", [PURE, STATIC], ids=["replayed", "not replayed"])
 def test_what_was_played_has_no_findings(played: Played, lines: Trace, tmp_path: Path) -> None:
-    one = found(tmp_path / "t.jsonl", played)
+    one, moves = found(tmp_path / "t.jsonl", played), forging.of(lines, "sdp_validated")
     assert one.findings == []
-    recorded = sum(len(check["facts"]) for move in forging.of(lines, "sdp_validated") for check in move["checks"])
-    assert one.facts == recorded > 3
-    if played.replayable:
-        assert one.unchecked == []
-        assert one.actions == len(forging.of(lines, "acted"))
-        assert one.verdicts == len(forging.of(lines, "sdp_validated"))
-    else:
-        assert one.unchecked == ["its environment does not say that actions may be played again"]
-        assert one.actions == one.verdicts == 0
+    assert one.facts == sum(len(check["facts"]) for move in moves for check in move["checks"]) > 3
+    why_not = [] if played.replayable else ["its environment does not say that actions may be played again"]
+    assert one.unchecked == why_not
+    counts = (len(forging.of(lines, "acted")), len(moves)) if played.replayable else (0, 0)
+    assert (one.actions, one.verdicts) == counts
 
 
 def _states(lines: Trace) -> list[Line]:
@@ -204,15 +198,12 @@ def reading(task: Task, file: Path) -> Played:
 
 def test_what_a_model_has_read_is_taken_from_the_record_and_shown_to_be_of_that_passage(tmp_path: Path) -> None:
     file = tmp_path / "t.jsonl"
-    played = reading(question(), file)
-    one = found(file, played)
-    assert (one.findings, one.unchecked) == ([], [])
+    one = found(file, reading(question(), file))
     lines = forging.read(file)
-    assert one.actions == len(forging.of(lines, "acted")) > 2
-    assert one.verdicts == len(forging.of(lines, "sdp_validated"))
     moves = forging.of(lines, "sdp_validated")
-    hows = {check["how"] for move in moves for check in move["checks"] if check["holds"] and check["facts"]}
-    assert hows == {"lm"}
+    assert (one.findings, one.unchecked, one.verdicts) == ([], [], len(moves))
+    assert one.actions == len(forging.of(lines, "acted")) > 2
+    assert {check["how"] for move in moves for check in move["checks"] if check["holds"] and check["facts"]} == {"lm"}
 
 
 def _read(lines: Trace) -> list[Line]:

@@ -1,7 +1,5 @@
 """``tape diagnose``: made-up runs with subgoal chains, one without, and traces written by hand."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Forged records: an edit passes only in a field that is listed as not checked, whoever chains the lines anew."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What certified trajectories show, as numbers: measures, estimates and credit of a worked example and of others."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Searches checked again: their facts against what was retrieved, and all of it against the environment."""
 
-from __future__ import annotations
-
 from operator import not_
 from pathlib import Path
 from typing import Any

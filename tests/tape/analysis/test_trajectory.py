@@ -1,7 +1,5 @@
 """Trajectories from traces, their files, and checking them again."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Transitions, and files of them: Parquet, and a Minari dataset that touches nothing else."""
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile
@@ -47,17 +45,15 @@ def test_transitions_are_the_moves_of_a_trajectory(made: CertifiedTrajectory) ->
     for one in every:
         assert one.next_certified == (*one.certified, *one.tail[: one.k])
         assert len(one.how) == len(one.evidence) == one.k
-    for found in (every, only):
-        if found:
-            assert found[-1].terminated != found[-1].truncated
+    for last in (*every[-1:], *only[-1:]):
+        assert last.terminated != last.truncated
     for before, after in pairwise(only):
         assert successor(before) == (after.certified, after.fields, after.node, after.tail)
         assert before.terminated is before.truncated is False
-    if only:
-        assert successor(only[-1]) == successor(every[-1])
-        assert (only[-1].terminated, only[-1].truncated) == (every[-1].terminated, every[-1].truncated)
-    if every:
-        assert every[-1].terminated == (made.ending.goal_certified or made.moves[-1].completed)
+    for last in only[-1:]:
+        assert (*successor(last), last.terminated) == (*successor(every[-1]), every[-1].terminated)
+    for last in every[-1:]:
+        assert last.terminated == (made.ending.goal_certified or made.moves[-1].completed)
 
 
 def test_without_the_rejected_ones_each_leads_to_the_next() -> None:

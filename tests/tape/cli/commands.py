@@ -1,7 +1,5 @@
 """Commands that take a while, and what they read."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

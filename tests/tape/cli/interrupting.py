@@ -1,7 +1,5 @@
 """A command in a process group of its own, a signal at a chosen moment, and what is left of it afterwards."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

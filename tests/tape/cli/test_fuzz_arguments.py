@@ -1,7 +1,5 @@
 """Command lines at random: an exit code, one line of error, no traceback, nothing left behind, at once."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Ctrl-C, SIGTERM and SIGHUP at any moment of any command, and streams that break; whole commands in real processes."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

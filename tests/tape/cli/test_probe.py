@@ -1,7 +1,5 @@
 """``tape probe`` and ``tape run --auto-roles`` as a user meets them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What cannot work is refused before the first task: exit status 2, one sentence, and nothing is left behind."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

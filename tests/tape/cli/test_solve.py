@@ -1,7 +1,5 @@
 """``tape solve``: plan graphs and the formats of others, one answer for people, one for programs, errors that help."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``tape why`` on a run directory, and how episodes are found there."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil
@@ -18,7 +16,7 @@ from tape.runner.directory import RunDirectory
 from tape.runner.runner import find_episode
 from tape.trace import Event, TraceWriter, read_trace
 from tests.tape.analysis.why.shop import acted, episode, finished, folded, selection, shop
-from tests.tape.commandline import Tape
+from tests.tape.commandline import Tape, Terminal
 from tests.tape.helpers import CORRIDOR, ROOM
 from tests.tape.runner.records import record
 
@@ -88,10 +86,6 @@ def test_what_models_write_reaches_no_terminal_as_a_code() -> None:
 
 
 def test_a_terminal_gets_colours_and_its_own_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
     monkeypatch.setenv("COLUMNS", "50")
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)

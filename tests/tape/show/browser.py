@@ -1,7 +1,5 @@
 """Headless Chromium, driven without anything being fetched: browser and driver are those of the system."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil

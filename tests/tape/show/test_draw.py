@@ -39,19 +39,20 @@ def groups(file: Path, kind: str) -> dict[int, ElementTree.Element]:
     return {int(group.attrib["id"].partition("-")[2]): group for group in found}
 
 
+def attribute(group: ElementTree.Element, tag: str, name: str) -> str:
+    """An attribute of a part of a node or an edge."""
+    return next(group.iter(f"{SVG}{tag}")).attrib[name]
+
+
 def frame(node: ElementTree.Element) -> tuple[float, float, float, float]:
     """Left, right, top and bottom of a node's box."""
-    box = node.find(f"{SVG}rect")
-    assert box is not None
-    x, y, width, height = (float(box.attrib[name]) for name in ("x", "y", "width", "height"))
+    x, y, width, height = (float(attribute(node, "rect", name)) for name in ("x", "y", "width", "height"))
     return x, x + width, y, y + height
 
 
 def line(edge: ElementTree.Element) -> list[Point]:
     """The corners and control points of an edge's line."""
-    path = edge.find(f"{SVG}path")
-    assert path is not None
-    numbers = [float(number) for number in re.findall(r"-?[\d.]+", path.attrib["d"])]
+    numbers = [float(number) for number in re.findall(r"-?[\d.]+", attribute(edge, "path", "d"))]
     return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
@@ -71,9 +72,7 @@ def check(graph: PlanGraph, file: Path) -> list[tuple[str, str]]:
         [source] = [number for number, box in boxes.items() if at_a_side(line(edge)[0], box, 0)]
         [target] = [number for number, box in boxes.items() if at_a_side(line(edge)[-1], box, HEAD)]
         ends.append((keys[source], keys[target]))
-        path = edge.find(f"{SVG}path")
-        assert path is not None
-        assert path.attrib["marker-end"].startswith("url(#arrow-")
+        assert attribute(edge, "path", "marker-end").startswith("url(#arrow-")
     frames = list(boxes.values())
     for i, a in enumerate(frames):
         for b in frames[:i]:

@@ -1,12 +1,9 @@
 """What a person sees while a run goes on."""
 
 import io
-import os
-import pty
 import re
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -25,6 +22,7 @@ from tape.runner.work import Work
 from tape.show.progress import LiveDisplay, PlainDisplay, display, loading, show_results, working
 from tape.show.scene import Marks, Scene
 from tape.trace import Event
+from tests.tape.commandline import Terminal
 
 
 def line(configuration: str, success: bool) -> dict[str, Any]:
@@ -286,22 +284,11 @@ def in_a_terminal(act: Callable[[], None], monkeypatch: pytest.MonkeyPatch, **en
         monkeypatch.delenv(name, raising=False)
     for name, value in ({"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"} | environment).items():
         monkeypatch.setenv(name, value)
-    ours, theirs = pty.openpty()
-    parts: list[bytes] = []
-
-    def read() -> None:
-        with suppress(OSError):  # the other end is closed
-            while part := os.read(ours, 65536):
-                parts.append(part)
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    with open(theirs, "w", encoding="utf-8") as terminal, monkeypatch.context() as patch:
+    terminal = Terminal()
+    with monkeypatch.context() as patch:
         patch.setattr("sys.stdout", terminal)
         act()
-    reader.join()
-    os.close(ours)
-    return b"".join(parts).decode()
+    return terminal.getvalue()
 
 
 def play() -> None:
@@ -316,7 +303,7 @@ def play() -> None:
         watcher.finished({**line("a", True), "key": "k"}, 1, 1)
 
 
-def test_a_real_terminal_moves_in_colour_if_it_has_any(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_moves_in_colour_if_it_has_any(monkeypatch: pytest.MonkeyPatch) -> None:
     codes = r"\x1b\[[0-9;?]*[A-Za-z]"
     text = in_a_terminal(play, monkeypatch)
     assert "\x1b[32m" in text, "green"
@@ -354,13 +341,11 @@ def test_results_are_markdown_in_a_file_and_fit_a_terminal() -> None:
 def test_the_budget_of_the_run_is_shown_as_it_drains() -> None:
     out = io.StringIO()
     with PlainDisplay("a label", out) as shown:
-        watcher = shown.watcher()
         for done, left in enumerate((400_000, 150_000), 1):
-            watcher.drained({"usd": left, "calls": 9}, {"usd": 1_000_000, "calls": 10})
-            watcher.finished(line("a", True), done, 2)
-    first, second = out.getvalue().splitlines()
-    assert first.endswith("1/1 solved | left for the run: $0.40 of $1, 9 calls of 10 calls")
-    assert second.endswith("2/2 solved | left for the run: $0.15 of $1, 9 calls of 10 calls")
+            shown.watcher().drained({"usd": left, "calls": 9}, {"usd": 1_000_000, "calls": 10})
+            shown.watcher().finished(line("a", True), done, 2)
+    for row, text in zip(out.getvalue().splitlines(), ("1/1 solved |~$0.40", "2/2 solved |~$0.15"), strict=True):
+        assert row.endswith(text.replace("~", " left for the run: ") + " of $1, 9 calls of 10 calls")
 
 
 def test_an_episodes_budget_drains_between_observations() -> None:

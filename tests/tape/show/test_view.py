@@ -1,7 +1,5 @@
 """The page's data: how an episode is shown, and that it is complete, whatever the trace is."""
 
-from __future__ import annotations
-
 import base64
 import json
 import zlib

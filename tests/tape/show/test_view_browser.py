@@ -1,7 +1,5 @@
 """The page in a real browser: headless Chromium, where the system has it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any

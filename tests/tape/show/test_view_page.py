@@ -1,7 +1,5 @@
 """``tape view``: the page as a file, its errors on wrong input, and pages of runs of every sort of agent."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Episodes and runs, made by hand, that the tests of the page show."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

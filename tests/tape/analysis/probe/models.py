@@ -1,7 +1,5 @@
 """Models of known accuracy, and a small environment plugin without cases of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """When a model is good enough for a role."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

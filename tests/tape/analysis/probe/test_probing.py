@@ -1,7 +1,5 @@
 """Models of known accuracy are found to be just that; money and time are kept; what was measured is not asked again."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The rule of selection by enumeration: small plan graphs, every path of them, every budget."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Mapping

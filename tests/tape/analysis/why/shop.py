@@ -1,7 +1,5 @@
 """A plan graph with four ways to an answer, the better the dearer, and episodes around it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tape import trace

@@ -1,7 +1,5 @@
 """What explains each round, on episodes of scripted models and on traces that say too little."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence
