@@ -12,26 +12,11 @@ from tape.approval import DECISIONS, Approval, ApprovalRequest
 from tape.engine.episode import ActionRefused, Episode, EpisodeEnded
 from tape.engine.settings import TapeConfig
 from tape.errors import ModelError
-from tape.lm.base import (
-    BatchError,
-    Completion,
-    EndpointError,
-    LanguageModel,
-    Message,
-    Request,
-    Usage,
-)
+from tape.lm.base import BatchError, Completion, EndpointError, LanguageModel, Message, Request, Usage
 from tape.lm.scripted import ScriptedLM
 from tape.lm.wrapper import WrappedLM
 from tape.protocols import Environment
-from tape.trace import (
-    ActedEvent,
-    AnsweredEvent,
-    ApprovalEvent,
-    Event,
-    FinishedEvent,
-    GeneratedEvent,
-)
+from tape.trace import ActedEvent, AnsweredEvent, ApprovalEvent, Event, FinishedEvent, GeneratedEvent
 
 
 class UnansweredError(Exception):

@@ -67,10 +67,7 @@ def _problems_of_files() -> dict[str, str]:
     from tape.plugins import missing_extra
 
     gguf = missing_extra("gguf", *READERS)
-    return {
-        "gguf": _problem(gguf),
-        "smollm2": _problem(missing() or gguf),
-    }
+    return {"gguf": _problem(gguf), "smollm2": _problem(missing() or gguf)}
 
 
 def _adapters() -> list[tuple[str, str]]:

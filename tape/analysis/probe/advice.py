@@ -124,13 +124,7 @@ def advise(
 
 class _Adviser:
     def __init__(
-        self,
-        probe: Probe,
-        plugin: EnvironmentPlugin,
-        task: Task,
-        config: TapeConfig,
-        given: frozenset[str],
-        agent: str,
+        self, probe: Probe, plugin: EnvironmentPlugin, task: Task, config: TapeConfig, given: frozenset[str], agent: str
     ) -> None:
         self._plugin, self._task, self._config, self._given = plugin, task, config, given
         self._agent: type[Agent] = load("tape.agents", agent)

@@ -7,13 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tape.errors import TapeError, UnknownNameError
-from tape.protocols import (
-    Action,
-    Environment,
-    EnvironmentPlugin,
-    State,
-    Task,
-)
+from tape.protocols import Action, Environment, EnvironmentPlugin, State, Task
 from tape.protocols.domain import map_plain
 from tape.protocols.prompt_format import PromptFormat
 from tape.protocols.role_cases import Judged, RoleCase, judged_by

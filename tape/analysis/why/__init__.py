@@ -16,14 +16,4 @@ from tape.analysis.why.needs import Needs
 from tape.analysis.why.rounds import rounds
 from tape.analysis.why.spans import Ended
 
-__all__ = [
-    "BudgetLine",
-    "Candidate",
-    "Ended",
-    "Hypothesis",
-    "Needs",
-    "Relaxation",
-    "Round",
-    "about",
-    "rounds",
-]
+__all__ = ["BudgetLine", "Candidate", "Ended", "Hypothesis", "Needs", "Relaxation", "Round", "about", "rounds"]

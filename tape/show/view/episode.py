@@ -143,11 +143,7 @@ def _cap(cap: Mapping[str, Any]) -> str:
 def facts(result: Mapping[str, Any]) -> list[list[str]]:
     """An episode's counts by name, in human units; those that are 0 and say nothing are left out."""
     found = [["steps", f"{result.get('steps', '?')}"]]
-    for name, label in (
-        ("replans", "replans"),
-        ("mismatches", "mismatches"),
-        ("malformed", "malformed answers"),
-    ):
+    for name, label in (("replans", "replans"), ("mismatches", "mismatches"), ("malformed", "malformed answers")):
         if result.get(name):
             found.append([label, f"{result[name]}"])
     counted = result.get("method", {}).items()

@@ -24,10 +24,7 @@ from tests.tape.analysis import forging
 from tests.tape.analysis.forging import Line, Trace
 from tests.tape.tools.helpers import TOOLS, script
 
-PLAN: list[tuple[str, dict[str, Any]]] = [
-    ("multiply.exact", {"a": 3, "b": 4}),
-    ("divide", {"a": "#1", "b": 0}),
-]
+PLAN: list[tuple[str, dict[str, Any]]] = [("multiply.exact", {"a": 3, "b": 4}), ("divide", {"a": "#1", "b": 0})]
 THEN: list[tuple[str, dict[str, Any]]] = [("add", {"a": "#1", "b": 70}), ("add", {"a": "#2", "b": 7})]
 CAPS = Budget.of(steps=9)
 

@@ -41,10 +41,7 @@ class Ideal(ScriptedLM):
         if isinstance(request.constraint, Choice):
             options = request.constraint.options
             return next((one for one in options if not case.judge(one).right), options[0])
-        return next(
-            (other.ideal for other in self._known.values() if _misleads(case, other)),
-            "I am not sure.",
-        )
+        return next((other.ideal for other in self._known.values() if _misleads(case, other)), "I am not sure.")
 
 
 def _misleads(case: RoleCase, other: RoleCase) -> bool:
