@@ -125,7 +125,6 @@ class Running:
         seconds = time.monotonic() - began
         orphans_cpu, left = _orphans(self._others)
         code = self.process.returncode
-        assert code is not None
         files = [str(path.relative_to(self.temporary)) for path in sorted(self.temporary.rglob("*"))]
         said = self.err.removeprefix(before)
         return Ended(code, said, cpu + orphans_cpu - already, seconds, left, files)

@@ -32,7 +32,8 @@ def overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, 
 
 
 @given(graphs())
-def test_nothing_lies_on_anything_else(graph: Graph) -> None:
+def test_nothing_lies_on_anything_else_and_lines_go_from_border_to_border(graph: Graph) -> None:
+    boxes, arcs, path, _ = graph
     arranged = arrange(*graph)
     for one, other in combinations(arranged.rooms, 2):
         assert not overlap(one, other)
@@ -41,42 +42,26 @@ def test_nothing_lies_on_anything_else(graph: Graph) -> None:
         assert low >= -0.01
         assert end <= arranged.length + 0.01
         assert high <= arranged.breadth + 0.01
-
-
-@given(graphs())
-def test_lines_go_from_border_to_border_and_through_their_labels(graph: Graph) -> None:
-    boxes, arcs, path, chosen = graph
-    arranged = arrange(boxes, arcs, path, chosen)
+    assert len({arranged.nodes[name][1] for name in path}) == 1, "the path is straight"
+    places = {
+        name: (along - item.along / 2, along + item.along / 2, across - item.before, across + item.after)
+        for name, item in boxes.items()
+        for along, across in [arranged.nodes[name]]
+    }
     for arc in arcs:
         route = arranged.routes[arc.id]
         for name, point in ((arc.source, route.points[0]), (arc.target, route.points[-1])):
             along, across = arranged.nodes[name]
             assert abs(point[0] - along) == pytest.approx(boxes[name].along / 2)
             assert abs(point[1] - across) <= min(boxes[name].before, boxes[name].after)
-        label = arranged.labels[arc.id]
-        if route.turns is None:
-            assert any(b[1] == label[1] and a[1] == b[1] for a, b in pairwise(route.points))
-    line = {arranged.nodes[name][1] for name in path}
-    assert len(line) == 1, "the path is straight"
-
-
-@given(graphs())
-def test_lines_bend_only_where_no_box_is(graph: Graph) -> None:
-    boxes, arcs, path, chosen = graph
-    arranged = arrange(boxes, arcs, path, chosen)
-    places = {
-        name: (along - boxes[name].along / 2, along + boxes[name].along / 2, across - item.before, across + item.after)
-        for name, (along, across) in arranged.nodes.items()
-        for item in [boxes[name]]
-    }
-    for arc in arcs:
-        route = arranged.routes[arc.id]
-        others = [place for name, place in places.items() if name not in (arc.source, arc.target)]
         if route.turns is not None:
             continue
+        label = arranged.labels[arc.id]
+        assert any(b[1] == label[1] and a[1] == b[1] for a, b in pairwise(route.points)), "it goes through its label"
+        others = [place for name, place in places.items() if name not in (arc.source, arc.target)]
         for (a, c), (b, d) in pairwise(route.points):
             span = (min(a, b), max(a, b), min(c, d), max(c, d))
-            assert not any(overlap(span, other) for other in others)
+            assert not any(overlap(span, other) for other in others), "it bends only where no box is"
 
 
 def test_the_path_is_ranked_in_its_order_and_what_led_to_the_start_before_it() -> None:

@@ -57,7 +57,6 @@ def screen(width: int = 100, height: int = 40, **changes: Any) -> Console:
 
 def written(console: Console) -> str:
     """What a console got, without what moves the cursor."""
-    assert isinstance(console.file, io.StringIO)
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", console.file.getvalue())
 
 

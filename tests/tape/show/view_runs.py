@@ -158,11 +158,9 @@ def write_run(
     lines, traces = [], {}
     for number, events in enumerate(episodes):
         key, task = f"{agent}{number:04}", made[number // repeats]
-        finished = events[-1]
-        assert isinstance(finished, trace.FinishedEvent)
         line: dict[str, Any] = {"key": key, "cell": agent, "environment": "travelplanner", "level_set": task.level_set}
         line |= {"task": task.id, "digest": task.digest, "repeat": number % repeats, "agent": agent, "model": "none"}
-        lines.append(line | {"result": finished.result})
+        lines.append(line | {"result": events[-1].result})
         traces[key] = write_trace(folder.parent / f"{key}.jsonl", events)
     directory.append(lines, traces)
     return folder

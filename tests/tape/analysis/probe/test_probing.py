@@ -74,11 +74,10 @@ def measured(model: LanguageModel, **more: Any) -> Probing:
 
 def test_an_ideal_model_is_good_at_everything() -> None:
     found = measured(Ideal(cases()))
-    assert {role: (r.n, r.valid, r.right) for role, r in found.probe.roles.items()} == dict.fromkeys(
-        cases(), (CASES,) * 3
-    )
+    counts = {role: (r.n, r.valid, r.right) for role, r in found.probe.roles.items()}
+    assert counts == dict.fromkeys(cases(), (CASES,) * 3)
     assert not found.advice().settings
-    assert found.probe.first is not None
+    assert found.probe.first
     assert "keep the default settings" in report(found.probe, found.advice())
 
 
@@ -86,9 +85,7 @@ def test_a_guessing_scorer_is_no_better_than_chance() -> None:
     model = Guessing(cases_of(PLUGIN, (), "chat", 24))
     found = measured(model, limits=Limits(24, 600.0))
     score = found.probe.roles["score"]
-    assert score.valid == 24
-    assert score.chance is not None
-    assert score.interval[0] <= score.chance
+    assert (score.valid, score.interval[0] <= score.chance) == (24, True)
     advice = found.advice()
     assert advice.settings["scorer"] == "declared"
     assert "better than chance" in advice.reasons["scorer"]
@@ -104,10 +101,7 @@ def test_what_the_model_is_no_good_at_goes_to_what_is_declared_and_an_episode_sh
     assert advice.settings == every
     assert any("decides nothing any more" in note for note in advice.notes)
     played = found.probe.episode
-    assert played is not None
-    assert played.success, "nothing of it depends on the model"
-    assert played.calls == 0
-    assert played.settings == every
+    assert (played.success, played.calls, played.settings) == (True, 0, every), "nothing of it depends on the model"
     shown = report(found.probe, advice)
     assert "tape run sokoban --model scripted:x --world-model simulator" in shown
     assert "success after" in shown
@@ -120,14 +114,11 @@ def test_money_is_a_hard_cap() -> None:
     cap = 4000
     model = Ideal(cases(), price=MICRO)
     found = measured(model, limits=Limits(CASES, 600.0, cap), episode=True)
-    assert found.probe.usd is not None
     assert 0 < found.probe.usd <= cap
     assert 0 < found.probe.measured < CASES * len(cases())
-    assert "no more money" in found.probe.stopped
-    assert found.probe.episode is None
+    assert ("no more money" in found.probe.stopped, found.probe.episode) == (True, None)
     before = found.probe.usd
     again = measured(model, limits=Limits(CASES, 600.0, cap))
-    assert again.probe.usd is not None
     assert before < again.probe.usd <= before + cap, "each call of the command has a cap of its own"
     assert again.probe.measured > found.before
 
@@ -242,7 +233,6 @@ def test_an_endpoint_is_not_paid_for_the_same_call_twice_and_may_fail_once() -> 
 
     model = Remote(cases())
     found = measured(model)
-    assert found.probe.first is not None
     assert found.probe.first.again is None
     assert len(model.requests) == found.probe.measured == CASES * len(cases())
     assert not any(record.failure for record in found.probe.roles.values())
@@ -252,9 +242,7 @@ def test_an_environment_without_cases_is_played_instead() -> None:
     found, advice = probe(LineModel(), LinePlugin(), cases=8, minutes=1)
     counts = {role: (r.n, r.right) for role, r in found.roles.items()}
     assert counts == {"plan": (7, 7), "next": (8, 8)}, "a plan for each task"
-    assert found.episode is not None
-    assert found.episode.success
-    assert not advice.settings
+    assert (found.episode.success, advice.settings) == (True, {})
     model = LineModel({("plan", 0): "left", **{("next", cell): "0" for cell in range(1, 9)}})
     worse, advice = probe(model, LinePlugin(), cases=8, minutes=1)
     assert worse.roles["plan"].right == 0

@@ -31,7 +31,6 @@ def check(seed: int) -> str:
         if better is not None:
             alone.append(kind)
             expected = all_paths.pick({**rule.left, **better.counts})
-            assert expected is not None
             assert (better.pick.stage, better.pick.path) == (expected.stage, expected.path), (seed, kind)
     longer = relaxations.longer()
     assert (longer and longer.counts["horizon"]) == least_horizon(all_paths, truth), seed
@@ -43,7 +42,6 @@ def check(seed: int) -> str:
         counts = better.counts
         assert all_paths.improves(truth, counts), seed
         expected = all_paths.pick({**rule.left, **counts})
-        assert expected is not None
         assert better.pick.path == expected.path, seed
         for kind, count in counts.items():
             assert count > rule.left[kind], seed

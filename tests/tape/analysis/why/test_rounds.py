@@ -30,6 +30,13 @@ from tests.tape.helpers import CORRIDOR, SimulatedModel, play
 
 PAGE = (ROOT / "docs" / "why.md").read_text(encoding="utf-8")
 SHORT = {"usd": 1, "steps": 3}
+WRONG = {(State(CORRIDOR.start.player + 1, CORRIDOR.start.boxes), "R"): " (2,3) (2,5)"}
+BOXES = BoxModel(1, (False, False, False), plans=["open 0; take 0", "unlock 1; open 1; take 1"])
+
+
+def taking(action: str = "ask cheap", **changes: Any) -> list[Event]:
+    """An episode of one step."""
+    return episode(folded(), selection(action, **changes), acted(action), finished())
 
 
 def only(events: Sequence[Event]) -> Round:
@@ -42,17 +49,13 @@ def only(events: Sequence[Event]) -> Round:
 
 
 def test_the_budget_that_decided_and_what_more_of_it_buys() -> None:
-    one = only(episode(folded(), selection("ask cheap"), acted("ask cheap"), finished()))
-    assert one.chosen is not None
-    assert one.chosen.cost == {"steps": 1, "usd": 10_000}
-    assert one.decided == [["usd"]]
+    one = only(taking())
+    assert (one.chosen.cost, one.decided) == ({"steps": 1, "usd": 10_000}, [["usd"]])
     steps, usd = one.budgets
     assert steps.more is None
-    assert usd.more is not None
     # "ask slow, check" needs 3 steps and $0.03; of the two the cheaper comes first.
     assert (usd.more.to, usd.more.path.actions) == ({"usd": 30_000}, ("ask slow", "check"))
-    assert usd.more.path.over == {"usd": 10_000}
-    assert usd.more.gain == "a score of 1 instead of 0.5"
+    assert (usd.more.path.over, usd.more.gain) == ({"usd": 10_000}, "a score of 1 instead of 0.5")
     assert one.alternatives[0].actions == ("ask free",)
     # Of equal worth over 5 steps, a proof now and a signed one a step later.
     assert {path.actions for path in one.misfits} == {("ask slow", "check"), ("ask dear",)}
@@ -88,7 +91,7 @@ def test_no_budget_decides_where_the_best_path_fits() -> None:
 
 
 def test_without_relaxation_no_budget_decides() -> None:
-    events = episode(folded(), selection("ask cheap"), acted("ask cheap"), finished())
+    events = taking()
     [one] = rounds(events, relax=False)
     assert one.alternatives == only(events).alternatives
     assert (one.decided, one.misfits, one.relaxed) == ([], (), False)
@@ -104,7 +107,6 @@ def test_what_a_complete_path_needs_where_none_fits() -> None:
     events = episode(trace.PlansSampledEvent(start="start", plans=[["a"]], valid=[True]), folded(graph), none)
     one = only([*events, finished("infeasible")])
     assert (one.chosen, one.alternatives, one.budgets) == (None, (), ())
-    assert one.needs is not None
     assert [(need.limit, need.least) for need in one.needs.found.budgets] == [("steps", None), ("usd", 50_000)]
     assert one.told[1] == "A complete path needs $0.05 where $0.02 is left."
     said = trace.InfeasibleEvent(text="no plan fits into $0.02", explanation={})
@@ -121,12 +123,8 @@ def test_a_partial_path_says_what_a_complete_one_would_need() -> None:
     graph.set_reward("middle", 0.1, goal=False)
     path = selection("ask slow", graph=graph, partial=True)
     one = only(episode(folded(graph), selection(), path, acted("ask slow"), finished("failure")))
-    assert one.chosen is not None
-    assert one.chosen.partial
-    assert one.decided == [["usd"]]
-    assert one.needs is not None
+    assert (one.chosen.partial, one.decided) == (True, [["usd"]])
     assert one.needs.text == "A complete path needs $0.05 where $0.02 is left."
-    assert one.budgets[1].more is not None
     assert one.budgets[1].more.gain == "a complete path to a goal"
     assert not any("decided" in sentence for sentence in one.told), "it is said once"
 
@@ -156,23 +154,19 @@ def changed(node: str, reward: float) -> PlanGraph:
 )
 def test_what_is_not_as_recorded_is_not_explained(events: list[Event], reason: str) -> None:
     one = only(episode(*events, acted("ask cheap"), finished()))
-    assert one.unreproduced is not None
     assert reason in one.unreproduced
     assert (one.alternatives, one.budgets, one.misfits) == ((), (), ())
     assert one.told[0].startswith("The selection cannot be reproduced from this trace: ")
 
 
 def test_a_choice_that_is_not_proven_is_not_called_so() -> None:
-    short = selection("ask free", status="FEASIBLE")
-    one = only(episode(folded(), short, acted("ask free"), finished()))
-    assert one.unreproduced is None
-    assert "not proven" in one.told[0]
+    one = only(taking("ask free", status="FEASIBLE"))
+    assert (one.unreproduced, one.budgets, "not proven" in one.told[0]) == (None, (), True)
     assert one.alternatives[0].actions == ("ask cheap",), "what is better and fits is shown"
-    assert one.budgets == ()
 
 
 def test_every_key_of_a_round_is_documented() -> None:
-    data = only(episode(folded(), selection("ask cheap"), acted("ask cheap"), finished())).to_dict()
+    data = only(taking()).to_dict()
     table = PAGE.split("## JSON")[1]
     named = set(re.findall(r"`(\w+)`", "\n".join(row.split("|")[1] for row in re.findall(r"^\| .*", table, re.M))))
     assert named - {"key"} == set(data) - {"key"}
@@ -184,19 +178,15 @@ def test_every_key_of_a_round_is_documented() -> None:
 
 
 def test_a_mismatch_ends_a_round() -> None:
-    first = State(CORRIDOR.start.player + 1, CORRIDOR.start.boxes)
-    result, events = play(model=SimulatedModel(CORRIDOR, wrong={(first, "R"): " (2,3) (2,5)"}))
+    result, events = play(model=SimulatedModel(CORRIDOR, wrong=WRONG))
     assert result.success
     one, two = rounds(events)
-    assert (one.step, one.ended.how, one.ended.taken, one.ended.of) == (0, "mismatch", 2, len(one.chosen.actions))  # type: ignore[union-attr]
+    assert (one.step, one.ended.how, one.ended.taken, one.ended.of) == (0, "mismatch", 2, len(one.chosen.actions))
     assert one.ended.mismatch is not None
     assert one.outcome.startswith("Step 2 of ")
     assert (two.step, two.reason) == (2, "mismatch")
-    assert two.graph is not None
-    assert two.graph["certified"] == 2
-    assert two.graph["contradicted"] == 1
-    assert one.last + 1 == two.first
-    assert two.last == len(events) - 1
+    assert (two.graph["certified"], two.graph["contradicted"]) == (2, 1)
+    assert (one.last + 1, two.last) == (two.first, len(events) - 1)
 
 
 def test_every_step_is_a_round_under_all_step_replanning() -> None:
@@ -210,10 +200,8 @@ def test_every_step_is_a_round_under_all_step_replanning() -> None:
 def test_a_probe_is_reported_as_one() -> None:
     _, events = play(model=SimulatedModel(CORRIDOR, wrong={(CORRIDOR.start, "R"): " invalid"}))
     found = rounds(events)
-    assert found[0].kind == "probe"
+    assert (found[0].kind, found[0].chosen.actions) == ("probe", ("R",))
     assert "predicted to be impossible" in found[0].told[0]
-    assert found[0].chosen is not None
-    assert found[0].chosen.actions == ("R",)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +227,6 @@ def test_the_choice_of_a_model_is_beside_the_solvers(path: str, rewards: dict[st
     assert one.told[1] == second
     if not rewards:
         assert (one.selected and one.selected.actions) == (None if path == "ask cheap" else ("ask cheap",))
-    assert one.chosen is not None
     assert one.chosen.over == ({"usd": 10_000} if "slow" in path else {})
     assert one.budgets == ()
 
@@ -251,7 +238,6 @@ def test_agents_without_plans_say_so() -> None:
     for agent in (OpenLoopAgent, PlanAndActReplanAgent):
         first, *others = rounds(play(agent=agent)[1])
         assert {one.kind for one in (first, *others)} == {"sampled"}
-        assert first.chosen is not None
         assert first.chosen.actions == ("R", "R", "R")
         assert "neither budgets nor a solver" in first.told[0]
     _, events = play(agent=SdpAgent)
@@ -262,13 +248,10 @@ def test_agents_without_plans_say_so() -> None:
 
 
 def test_verification_reports_what_was_refused_asked_and_committed_to() -> None:
-    model = BoxModel(1, (False, False, False), plans=["open 0; take 0", "unlock 1; open 1; take 1"])
     world = BoxWorld(1, (False, False, False))
-    _, events = play_boxes(world, model, num_plans=2, aec={"gate": "query_all"})
+    _, events = play_boxes(world, BOXES, num_plans=2, aec={"gate": "query_all"})
     one = only(events)
-    assert one.committed_at is not None
-    assert one.chosen is not None
-    assert one.chosen.actions == tuple(events[one.committed_at].actions)  # type: ignore[attr-defined]
+    assert one.chosen.actions == tuple(events[one.committed_at].actions)
     assert [hypothesis.accepted for hypothesis in one.hypotheses] == [False, True]
     assert one.hypotheses[0].why == "at step 1: gem_in(0) must be true; by the facts it is false"
     assert one.told[0] == "AEC committed to this path: the verifier accepted it."
@@ -317,19 +300,12 @@ def test_the_rest_selected_anew() -> None:
 # --- whatever a trace holds ---------------------------------------------------------------------------------
 
 
-def _real() -> list[list[Event]]:
-    first = State(CORRIDOR.start.player + 1, CORRIDOR.start.boxes)
-    wrong = {(first, "R"): " (2,3) (2,5)"}
-    boxes = BoxModel(1, (False, False, False), plans=["open 0; take 0", "unlock 1; open 1; take 1"])
-    return [
-        play(model=SimulatedModel(CORRIDOR, wrong=wrong))[1],
-        play(budget=Budget({"tokens": 5_000, "steps": 6}))[1],
-        play(agent=SdpAgent, model=SimulatedModel(CORRIDOR, wrong=wrong))[1],
-        play_boxes(BoxWorld(1, (False, False, False)), boxes, num_plans=2)[1],
-    ]
-
-
-REAL = _real()
+REAL = [
+    play(model=SimulatedModel(CORRIDOR, wrong=WRONG))[1],
+    play(budget=Budget({"tokens": 5_000, "steps": 6}))[1],
+    play(agent=SdpAgent, model=SimulatedModel(CORRIDOR, wrong=WRONG))[1],
+    play_boxes(BoxWorld(1, (False, False, False)), BOXES, num_plans=2)[1],
+]
 
 
 @given(st.data())
