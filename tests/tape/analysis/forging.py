@@ -5,8 +5,11 @@ The forger numbers the lines anew, chains them by their new hashes and corrects 
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -82,11 +85,9 @@ def of(lines: Trace, kind: str) -> list[Line]:
 def put(lines: Trace, place: str, change: Any) -> None:
     """Put a value, or what a function makes of the old one, at a place: a type of line, its number, names in it."""
     kind, *path = place.split(".")
-    held: Any = of(lines, kind)
-    names = [int(name) if name.lstrip("-").isdigit() else name for name in path]
-    for name in names[:-1]:
-        held = held[name]
-    held[names[-1]] = change(held[names[-1]]) if callable(change) else change
+    *names, last = (int(name) if name.lstrip("-").isdigit() else name for name in path)
+    held = _at(of(lines, kind), tuple(names))
+    held[last] = change(held[last]) if callable(change) else change
 
 
 def _recount(lines: Trace, **end: Any) -> None:
@@ -188,9 +189,7 @@ def _leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 
 def _at(line: Any, path: tuple[Any, ...]) -> Any:
-    for name in path:
-        line = line[name]
-    return line
+    return reduce(getitem, path, line)
 
 
 def _other(value: Any, rng: Random, others: list[Any]) -> Any:
@@ -245,10 +244,8 @@ def value(lines: Trace, rng: Random, kinds: tuple[str, ...] = ()) -> str:
     path = rng.choice(fields[name])
     others = []
     for other in lines:
-        try:
+        with suppress(KeyError, IndexError, TypeError):
             others.append(_at(other, path))
-        except (KeyError, IndexError, TypeError):
-            continue
     held = _at(line, path)
     changed = _other(held, rng, others)
     if changed == held:

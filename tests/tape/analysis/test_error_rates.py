@@ -65,8 +65,9 @@ def test_rates_of_a_hand_example() -> None:
         "off_plan": (1, 2),
         "draw_error": (1, 3),
     }
-    assert all(rate.value == rate.count / rate.n and rate.levels == 1 for rate in rates.values())
-    assert all(rate.low <= rate.value <= rate.high for rate in rates.values() if rate.value is not None)
+    for rate in rates.values():
+        assert (rate.value, rate.levels) == (rate.count / rate.n, 1)
+        assert rate.low <= rate.value <= rate.high
 
 
 def test_the_measured_rates_make_up_the_measured_step_failure() -> None:

@@ -1,6 +1,7 @@
 """``tape solve``: plan graphs and the formats of others, one answer for people, one for programs, errors that help."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -110,21 +111,19 @@ def test_solve_at_a_risk(graph_file: Path, tape: Tape) -> None:
     assert (robust.code, "($0.40 more; mean $2, standard deviation 0.3 usd)" in robust.out) == (1, True)
     for wrong in ({"usd": None}, {"usd": -1}, 3):
         with_spreads(graph_file, wrong)
-        code, _, error = tape(*command, "0.1")
-        assert (code, "spread" in error or "usd" in error) == (2, True)
+        assert re.search("spread|usd", tape(*command, "0.1").err)
 
 
 # --- formats of others --------------------------------------------------------------------------
 
 
 @pytest.fixture
-def problem(tmp_path: Path) -> str:
-    path = tmp_path / "problem.txt"
-    path.write_text(PROBLEM)
-    return str(path)
+def problem(tmp_path: Path) -> Path:
+    (tmp_path / "problem.txt").write_text(PROBLEM)
+    return tmp_path / "problem.txt"
 
 
-def test_a_problem_has_an_object_for_programs_and_text_for_people(problem: str, tape: Tape) -> None:
+def test_a_problem_has_an_object_for_programs_and_text_for_people(problem: Path, tape: Tape) -> None:
     written = tape("solve", problem, "--format", "rcsp", "--json")
     assert (written.code, written.out.count("\n")) == (0, 1)
     assert written.data["seconds"] > 0
@@ -171,18 +170,18 @@ def test_a_dimacs_graph(tmp_path: Path, tape: Tape) -> None:
         ("--weights a=b", "--weights is for --format dimacs"),
     ],
 )
-def test_what_is_malformed_is_named(problem: str, added: str, text: str, tape: Tape) -> None:
+def test_what_is_malformed_is_named(problem: Path, added: str, text: str, tape: Tape) -> None:
     code, out, error = tape("solve", problem, "--format", "rcsp", *added.split())
     assert (code, out, text in error) == (2, "", True)
 
 
-def test_wrong_files(problem: str, tmp_path: Path, tape: Tape) -> None:
-    Path(problem).write_text(PROBLEM.replace("1 2 1 4", "1 2 x 4"))
+def test_wrong_files(problem: Path, tmp_path: Path, tape: Tape) -> None:
+    problem.write_text(PROBLEM.replace("1 2 1 4", "1 2 x 4"))
     code, _, error = tape("solve", problem, "--format", "rcsp")
     assert (code, error) == (2, f"tape solve: {problem}:7: expected numbers, found '1 2 x 4'\n")
     assert "No such file" in tape("solve", tmp_path / "none", "--format", "rcsp").err
     assert "expected NAME=FILE" in tape("solve", problem, "--format", "dimacs", "--weights", "time").err
     assert "--weights is for --format dimacs" in tape("solve", problem, "--weights", "time=x").err
-    Path(problem).write_text("2 2 0\n1 2 -1\n2 1 0\n")
+    problem.write_text("2 2 0\n1 2 -1\n2 1 0\n")
     code, _, error = tape("solve", problem, "--format", "rcsp")
     assert (code, "has no end: it costs less than nothing" in error) == (2, True)

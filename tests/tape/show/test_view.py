@@ -35,14 +35,14 @@ def why(events: Sequence[Event]) -> tuple[list[dict[str, Any]], list[str]]:
 
 def test_an_episode_is_shown_in_order() -> None:
     record = episode_record(episode(), why)
-    titles = [moment["title"] for moment in record["moments"]]
-    assert titles[:5] == ["Start", "Plan", "Malformed answer, survived", "search cheap", "Plan"]
-    assert titles[5:] == ["Approval: allowed", "ask a person", "End"]
+    assert [moment["title"] for moment in record["moments"]] == [
+        "Start", "Plan", "Malformed answer, survived", "search cheap", "Plan", "Approval: allowed", "ask a person",
+        "End",
+    ]  # fmt: skip
     assert record["task"] == "Find out who rules Olemund."
     assert (record["answer"], record["end_state"], record["success"]) == ("Kaloris", "success", True)
     step = record["moments"][3]
-    assert step["mismatch"]["predicted"] == "rumour"
-    assert step["picture"] == "at hint"
+    assert (step["mismatch"]["predicted"], step["picture"]) == ("rumour", "at hint")
     assert step["cost"] == [["steps", "1 step"], ["usd", "$0.001"]]
     assert step["left"] == [["steps", "5 steps"], ["usd", "$0.007"]]
     assert ["usd", "$0.005"] in record["facts"]
