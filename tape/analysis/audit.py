@@ -6,7 +6,7 @@ they follow from other lines. Where the environment can make its states from rec
 off them again (:mod:`tape.sdp.grounding`).
 
 **By replay** (:mod:`tape.analysis.by_replay`): the episode is played again, with the recorded answers in the place of
-the model. This alone stands against whoever writes everything anew.
+the model. This alone finds a forger who writes everything anew.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def _environment(one: Audited, played: Played | None) -> tuple[Environment | Non
 
 
 def _linked(one: Audited, file: Path, record: Mapping[str, Any] | None) -> list[Event]:
-    """The events, and what the hashes say."""
+    """The events, and the findings on their hashes."""
     links = links_of(file)
     one.links = links.state
     if links.what:
@@ -170,7 +170,7 @@ def _linked(one: Audited, file: Path, record: Mapping[str, Any] | None) -> list[
     if record is not None:
         kept = record.get("trace_hash", "")
         if kept != links.last and not links.what:
-            lost = "its lines are not chained any more" if links.state == "unchained" else "it ends in another line"
+            lost = "its lines are no longer chained" if links.state == "unchained" else "it ends in another line"
             one.findings.append(Finding("links", None, f"{lost if kept else 'its record keeps no hash of it'}"))
         if links.episode != record["key"]:
             one.findings.append(Finding("record", None, f"the trace is of the episode {links.episode!r}"))
@@ -178,12 +178,12 @@ def _linked(one: Audited, file: Path, record: Mapping[str, Any] | None) -> list[
 
 
 def _recorded(events: list[Event], record: Mapping[str, Any]) -> Iterator[Finding]:
-    """What the record of an episode says otherwise than its trace."""
+    """Where the record of an episode and its trace differ."""
     for event in events:
         if isinstance(event, FinishedEvent):
             different = same_result(record["result"], json.loads(json.dumps(event.result)))
             if different:
-                yield Finding("record", None, f"the result is told in two ways: {', '.join(different)}")
+                yield Finding("record", None, f"record and trace have different results: {', '.join(different)}")
         elif isinstance(event, StartedEvent) and event.config.get("agent") != str(record["agent"]).partition(" [")[0]:
             yield Finding("record", None, f"the trace is of the agent {event.config.get('agent')!r}")
 
@@ -191,10 +191,10 @@ def _recorded(events: list[Event], record: Mapping[str, Any]) -> Iterator[Findin
 def _of_run(
     record: Mapping[str, Any], spec: RunSpec, written: Mapping[str, Any], tasks: Mapping[str, Task]
 ) -> Iterator[Finding]:
-    """What the record of an episode says otherwise than its run."""
-    told = (record["environment"], record["agent"], record["model"])
-    if told != (spec.environment, spec.label(), spec.model):
-        yield Finding("record", None, f"it is of {told}, and the run is not")
+    """Where the record of an episode and its run differ."""
+    recorded = (record["environment"], record["agent"], record["model"])
+    if recorded != (spec.environment, spec.label(), spec.model):
+        yield Finding("record", None, f"it is of {recorded}, and the run is not")
     if not record["repeat"] < spec.repeats:
         yield Finding("record", None, f"it is of repeat {record['repeat']}, and the run has {spec.repeats}")
     task, name = tasks.get(record["digest"]), (record["task"], record["level_set"])
@@ -214,7 +214,7 @@ def _tasks(spec: RunSpec) -> dict[str, Task] | str:
     try:
         plugin: EnvironmentPlugin = load("tape.environments", spec.environment)
         return {task.digest: task for task in plugin.tasks(spec.options)}
-    except Exception as error:  # the run's options may be anything that somebody wrote
+    except Exception as error:  # the run's options may hold anything
         return f"the tasks of {spec.environment} cannot be made again: {str(error)[:200]}"
 
 
@@ -252,11 +252,11 @@ def _of_configuration(events: list[Event], config: TapeConfig) -> Iterator[Findi
                 yield Finding("record", None, f"it was played with other switches than the run: {', '.join(wrong)}")
 
 
-def _agrees(told: Mapping[str, Any], switches: Mapping[str, Any], name: str) -> bool:
-    """Whether a switch is told as it is; of those of a method, each that is told."""
-    if name not in told:
+def _agrees(recorded: Mapping[str, Any], switches: Mapping[str, Any], name: str) -> bool:
+    """Whether a switch is recorded as it is; of those of a method, each that is recorded."""
+    if name not in recorded:
         return True
-    if isinstance(told[name], dict) and isinstance(switches[name], dict):
-        known = {*told[name]} <= {*switches[name]}
-        return known and all(_agrees(told[name], switches[name], each) for each in switches[name])
-    return bool(told[name] == switches[name])
+    if isinstance(recorded[name], dict) and isinstance(switches[name], dict):
+        known = {*recorded[name]} <= {*switches[name]}
+        return known and all(_agrees(recorded[name], switches[name], each) for each in switches[name])
+    return bool(recorded[name] == switches[name])

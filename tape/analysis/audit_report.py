@@ -1,4 +1,4 @@
-"""The chapter of ``tape diagnose`` on the records themselves: what was checked again, what came out, what was not."""
+"""The chapter of ``tape diagnose`` on the records themselves: what was checked, found, and not checked."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ MEANING = (
     "episode's record keeps",
     "`schema`: the trace cannot be read",
     "`record`: record, trace and configuration are not of one episode",
-    "`books`: the result, or a payment, counts otherwise than the events",
+    "`books`: the result, or a payment, differs from what the events count",
     "`steps`: a step, a state or a path does not follow from what was observed before",
     "`grounding`: a fact, a key or a verdict is not that of the recorded state",
-    "`replay`: played again, the episode comes out otherwise than it is recorded",
+    "`replay`: played again, the episode differs from its record",
 )
 LIMITS = (
-    "Hashes show what was changed by whoever did not chain the lines anew; who can write all files can do that too. "
-    "Only a replay stands against it (`--replay`), which takes the recorded answers of the model as they are: what a "
-    "model has written where nothing was made of it, and times, nobody can check afterwards (SECURITY.md lists the "
-    "fields)."
+    "Hashes show a change after which the lines were not chained anew; who can write all files can chain them. "
+    "Only a replay finds that (`--replay`). It takes the recorded answers of the model as they are: text from which "
+    "nothing was derived, and times, cannot be checked afterwards (SECURITY.md lists the fields)."
 )
 
 
@@ -46,7 +45,7 @@ def sections_of(audited: Sequence[Audited]) -> list[Section]:
         quoted = [(one, finding) for one in audited for finding in one.findings][:SHOWN]
         blocks += [
             f"Found: {', '.join(f'{n} {rule}' for rule, n in rules.most_common())}. For instance:",
-            Bullets(tuple(_told(one, finding.rule, finding.what) for one, finding in quoted)),
+            Bullets(tuple(_quoted(one, finding.rule, finding.what) for one, finding in quoted)),
             "What they mean:",
             Bullets(tuple(one for one in meaning if any(f"`{rule}`" in one.partition(":")[0] for rule in rules))),
         ]
@@ -62,7 +61,7 @@ def as_data(audited: Sequence[Audited]) -> list[dict[str, Any]]:
     return [asdict(one) for one in audited]
 
 
-def _told(one: Audited, rule: str, what: str) -> str:
+def _quoted(one: Audited, rule: str, what: str) -> str:
     plain = " ".join(what.replace("`", "'").split())
     return escaped(f"{one.configuration}, {one.task} ({one.key}): `{rule}` {plain[:300]}")
 

@@ -74,7 +74,7 @@ class Replayed:
     """What came out.
 
     Attributes:
-        findings: What comes out otherwise.
+        findings: What differs from the record.
         actions: How many actions were played.
         verdicts: How many verdicts of methods came out the same.
         unchecked: What was not compared, and why.
@@ -127,7 +127,7 @@ def replay(events: Sequence[Event], played: Played) -> Replayed:
         found = _compared(events, played, agent, whole=True)
         if not found.findings or played.same_sources:
             return found
-        why = f"another version of the program played it, and this one goes on otherwise: {found.findings[0].what}"
+        why = f"another version of the program played it, and this one differs: {found.findings[0].what}"
     found = _compared(events, played, agent, whole=False)
     found.unchecked.append(f"its actions were played, the agent was not: {why}")
     return found
@@ -249,7 +249,7 @@ def _own_kinds(events: Sequence[Event]) -> set[str]:
 
 
 def _lines(events: Sequence[Event], own: set[str] | None, *, kept_back: bool) -> Iterator[Line]:
-    """What is compared of some events: all but times; with ``own`` what an environment says, of these resources."""
+    """What is compared of some events: all but times; with ``own`` what the environment reports, of these resources."""
     for event in events:
         if own is None:
             yield _timeless({"type": event.type, **event.model_dump()})
@@ -274,7 +274,7 @@ def _timeless(line: Line) -> Line:
 
 
 def _of_environment(event: Event, own: set[str], *, kept_back: bool) -> Line | None:
-    """What the environment says in an event; None where it says nothing."""
+    """What the environment reports in an event; None where it reports nothing."""
     line: Line
     match event:
         case StartedEvent():
@@ -300,7 +300,7 @@ def _of_environment(event: Event, own: set[str], *, kept_back: bool) -> Line | N
 
 
 def _differences(recorded: Sequence[Line], made: Sequence[Line]) -> Iterator[str]:
-    """What comes out otherwise, in words; nothing more after the first line of another type."""
+    """The differences, in words; none after the first line of another type."""
     for number, (one, other) in enumerate(zip_longest(recorded, made)):
         if one is None or other is None or one["type"] != other["type"]:
             was, now = ("nothing" if line is None else line["type"] for line in (one, other))

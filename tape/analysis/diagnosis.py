@@ -57,7 +57,7 @@ def diagnose(run: Path, names: Sequence[str] | None = None, *, replay: bool = Fa
     Args:
         run: The run directory.
         names: Only these configurations.
-        replay: Also play the episodes again, where the environment says that their actions may be.
+        replay: Also play the episodes again, where the environment declares that their actions may be.
 
     Raises:
         RunDirectoryError: There is no run, or it has no finished episode.
@@ -107,7 +107,7 @@ def _general(title: str, found: Sequence[Outcome]) -> list[Section]:
     """What holds for every run."""
     first: list[Block] = [f"Of the run {title!r}, from its episodes and traces alone.", _overview(found)]
     if untraced := sum(one.untraced for one in found):
-        first.append(f"{untraced} episodes have no trace; all but success, steps and end states leaves them out.")
+        first.append(f"{untraced} episodes have no trace; all counts but success, steps and end states leave them out.")
     sections = [
         Section("What there is", tuple(first)),
         Section("How episodes ended", (_by_kind("end state", found, lambda one: one.ends),), 3),
@@ -143,7 +143,7 @@ def _overview(found: Sequence[Outcome]) -> Table:
     head = ("configuration", "n (tasks)", "success", "steps", "mismatches", "not as planned", "replans", "malformed")
     note = (
         "Success with its 95 % interval. Mismatches: the state was not as predicted; not as planned: another action "
-        "was executed than the plan said; both beside the number of planned steps. Malformed: answers of the model "
+        "was executed than planned; both beside the number of planned steps. Malformed: answers of the model "
         "that could not be read; each was survived. Over budget must be 0."
     )
     return Table((*head, "over budget"), tuple(rows), note)

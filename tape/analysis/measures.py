@@ -220,7 +220,7 @@ class Agreement:
     Attributes:
         precision: Of what it certified, how much was true.
         recall: Of what was true, how much it certified.
-        unknown: Verdicts of which the environment cannot tell.
+        unknown: Verdicts whose truth the environment does not know.
     """
 
     precision: Share

@@ -1,7 +1,7 @@
 """Certified trajectories as a Minari dataset, for learners that take offline data in Gymnasium's form.
 
 An episode of the dataset is an episode of SDP; a step is one attempt, the rejected ones included; the reward is k;
-``terminations`` say that the goal was certified, the task done, or that the environment ended the episode itself,
+``terminations`` say that the goal was certified, the task done, or that the environment ended the episode,
 ``truncations`` that a cap, a budget, a missing chain or a fault did.
 """
 
@@ -101,10 +101,10 @@ def _space(code: str, count: int, texts: Sequence[str]) -> Any:
 def _buffer(make: Any, number: int, found: Sequence[Transition], keys: Sequence[str], actions: Sequence[str]) -> Any:
     key, code = {name: i for i, name in enumerate(keys)}, {name: i for i, name in enumerate(actions)}
     first = found[0]
-    told = {"episode": first.episode, "environment": first.environment, "task": first.task, "repeat": first.repeat}
+    options = {"episode": first.episode, "environment": first.environment, "task": first.task, "repeat": first.repeat}
     return make(
         id=number,
-        options={**told, "success": first.success, "score": first.score},
+        options={**options, "success": first.success, "score": first.score},
         observations={
             "text": [*map(markov_state, found), _after(found[-1])],
             "key": [*(key[one.node] for one in found), key[found[-1].next_node]],

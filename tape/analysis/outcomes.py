@@ -1,8 +1,8 @@
-"""What became of the episodes of a run, as far as ``episodes.jsonl`` and the traces tell: no oracle is asked.
+"""What became of the episodes of a run, as far as ``episodes.jsonl`` and the traces show: no oracle is asked.
 
 Of every episode that failed, the last path is looked at (:func:`lost_at`): whether there was one, whether it led to a
-predicted goal, and how it was left. That says where an episode stopped, not which step was the mistake; for Sokoban an
-exact oracle says that (``docs/error-analysis.md``).
+predicted goal, and how it was left. That shows where an episode stopped, not which step was the mistake; for Sokoban an
+exact oracle finds that (``docs/error-analysis.md``).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LOST = {
 """Where a failed episode stopped, and what that means; methods have stages of their own (``Method.stages``)."""
 
 FAULTS = ("model_error", "solver_error", "solver_timeout", "env_error", "interrupted")
-"""End states that say nothing about the agent."""
+"""End states that no agent is responsible for."""
 
 SELECTING = ("tape", "tape_all_step", "sdp")
 """Agents that select paths; of another agent a folded plan graph shows it."""

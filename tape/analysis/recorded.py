@@ -1,4 +1,4 @@
-"""What stands in the place of the model, of whoever approved, and of the agent, when an episode is played again."""
+"""Replacements of the model, the approver and the agent when an episode is played again."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class RecordedLM(WrappedLM):
 
     def __init__(self, model: LanguageModel, events: Sequence[Event], *, exact: bool) -> None:
         super().__init__(model)
-        self._said = [event for event in events if isinstance(event, GeneratedEvent)]
+        self._answers = [event for event in events if isinstance(event, GeneratedEvent)]
         self._exact = exact
         end = next((event for event in reversed(events) if isinstance(event, FinishedEvent)), None)
         self._failed = end is not None and end.result.get("end_state") == "model_error"
@@ -67,7 +67,7 @@ class RecordedLM(WrappedLM):
     @property
     def left(self) -> int:
         """How many answers were not asked for yet."""
-        return len(self._said)
+        return len(self._answers)
 
     def _next(self, request: Request) -> GeneratedEvent:
         """The answer to a request.
@@ -78,9 +78,9 @@ class RecordedLM(WrappedLM):
         """
         asked = (Message("", request.prompt),) if isinstance(request.prompt, str) else request.prompt
         wanted = (request.role, [(one.role, one.content) for one in asked])
-        for place, event in enumerate(self._said):
+        for place, event in enumerate(self._answers):
             if (event.role, [(one.role, one.content) for one in event.prompt]) == wanted:
-                del self._said[: place + 1]
+                del self._answers[: place + 1]
                 return event
             if self._exact:
                 had = event.prompt[-1].content[-120:] if event.prompt else ""
@@ -131,7 +131,7 @@ class Decisions:
         self.any = bool(asked)
 
     def selects(self, request: ApprovalRequest) -> bool:
-        """Whether somebody was asked about this action."""
+        """Whether this action was to be approved."""
         return bool(self._made) and (self._made[0].step, self._made[0].action) == (request.step, request.action)
 
     def ask(self, request: ApprovalRequest) -> Approval:

@@ -72,7 +72,7 @@ class RoleMeasure:
 
     @property
     def chance(self) -> float | None:
-        """The share right by guessing among the options; None where that cannot be said of every case."""
+        """The share right by guessing among the options; None where that is not known of every case."""
         shares = [answered.case.chance for answered in self.answers]
         known = [share for share in shares if share is not None]
         return sum(known) / len(known) if known and len(known) == len(shares) else None

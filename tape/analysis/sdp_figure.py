@@ -74,8 +74,8 @@ def _dot(axes: Any, row: float, one: Share, marker: str, colour: str) -> None:
     axes.plot([one.value], [row], marker, color=colour, markersize=4.5, clip_on=False, zorder=3)
 
 
-def _told(axes: Any, row: float, one: Share) -> None:
-    """A share with its interval, and its value and n where there is room beside them."""
+def _labelled(axes: Any, row: float, one: Share) -> None:
+    """A share with its interval, and its value and n where there is space beside them."""
     if one.value is None:
         axes.text(0.0, row, "none", va="center", fontsize=_SMALL, color="#777777")
         return
@@ -89,7 +89,7 @@ def _cascades(axes: Any, found: Mapping[str, Trajectories]) -> None:
     """The share of certifying actions that certify two predicates or more."""
     _share_axis(axes, "a  cascades: k >= 2", "certifying actions with k >= 2 [n]")
     for row, own in enumerate(found.values()):
-        _told(axes, row, cascades(own).deep)
+        _labelled(axes, row, cascades(own).deep)
 
 
 def _replans(axes: Any, found: Mapping[str, Trajectories]) -> None:
@@ -111,7 +111,7 @@ def _progress(axes: Any, found: Mapping[str, Trajectories]) -> None:
     """How much of their chain failed runs certify."""
     _share_axis(axes, "c  how far failed runs get", "share of the chain that is certified [n]")
     for row, own in enumerate(found.values()):
-        _told(axes, row, progress(own))
+        _labelled(axes, row, progress(own))
 
 
 def _verdicts(axes: Any, found: Mapping[str, Trajectories]) -> None:

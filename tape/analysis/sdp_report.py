@@ -76,16 +76,16 @@ def sections_of(found: Found, picture: Path | None = None) -> list[Section]:
         picture: The figure as a PNG file, if it was drawn.
     """
     own = found.trajectories
-    said: list[Block] = [f"From traces alone. {INTERVALS}"]
+    blocks: list[Block] = [f"From traces alone. {INTERVALS}"]
     lost = {name: n for name, n in found.without.items() if n}
     if lost:
         listed = ", ".join(f"{n} of {name}" for name, n in lost.items())
-        said.append(f"Left out, since they ended before there was a chain: {listed}.")
-    said.append(_overview(own))
+        blocks.append(f"Left out, since they ended before there was a chain: {listed}.")
+    blocks.append(_overview(own))
     if picture is not None:
         caption = "Cascade depth, score by replans, progress of failed runs, and verdicts beside the truth. "
-        said.append(Figure(picture.stem, caption + INTERVALS, file=picture))
-    return [Section("Certified subgoal chains", tuple(said)), *anatomy(own)]
+        blocks.append(Figure(picture.stem, caption + INTERVALS, file=picture))
+    return [Section("Certified subgoal chains", tuple(blocks)), *anatomy(own)]
 
 
 ByName = Mapping[str, Trajectories]
@@ -217,7 +217,7 @@ def _verdicts(found: ByName) -> Table:
             precision, recall = (f"{s.shown}, n = {s.n}" for s in (one.precision, one.recall))
             rows.append((name, how, precision, recall, str(one.unknown)))
     note = (
-        "Where the environment can tell the truth of a predicate, which no agent sees. Precision: of the certified, "
+        "Where the environment knows the truth of a predicate, which no agent sees. Precision: of the certified, "
         "the true ones. Recall: of the true ones that were looked at, the certified."
     )
     return Table(("configuration", "judged by", "precision", "recall", "truth not known"), tuple(rows), note)

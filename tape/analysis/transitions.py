@@ -60,7 +60,7 @@ class Transition:
         next_fields: s': the fields after it, as JSON.
         next_node: s': key of the abstract state after it.
         next_tail: The plan tail after it, and after a replan if there was one.
-        terminated: The goal is certified, or the environment says that the task is done, or that nothing can be done
+        terminated: The goal is certified, or the environment reports that the task is done, or that nothing can be done
             any more.
         truncated: The episode ended otherwise: a cap, a budget, no chain, a fault.
         success: Whether the episode succeeded, by the environment.

@@ -46,7 +46,7 @@ def auto_roles(
         tasks: All that its options give, however few of them the run plays: cases are made from those, as by the probe.
         given: The switches that the command line sets, which are left alone.
         directory: Of the run.
-        run_budget: Its caps; measuring keeps to the one on money by itself.
+        run_budget: Its caps; measuring keeps the one on money.
 
     Raises:
         ProbeError: The agent has no such roles, or the model cannot be probed here.
@@ -81,8 +81,8 @@ def auto_roles(
         with cleaning_up(lambda: "what is measured is kept; the same command goes on"):
             measured(probing)
     advice = probing.advice()
-    n, told = probing.probe.measured, f"tape probe {spec.model} {spec.environment}"
-    lines = [f"auto-roles, by {n} cases of {probing.probe.date} ({told} shows them):"]
+    n, command = probing.probe.measured, f"tape probe {spec.model} {spec.environment}"
+    lines = [f"auto-roles, by {n} cases of {probing.probe.date} ({command} shows them):"]
     lines += [f"  {option(name)} {value}: {advice.reasons[name]}" for name, value in advice.settings.items()]
     lines += [] if advice.settings else ["  the model keeps all roles"]
     lines += [f"  note: {note}" for note in advice.notes]

@@ -1,4 +1,4 @@
-"""``tape diagnose RUN [--replay] [-o FOLDER]``: say what became of the episodes of a run, and why."""
+"""``tape diagnose RUN [--replay] [-o FOLDER]``: report what became of the episodes of a run, and why."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def main(argv: Sequence[str]) -> int:
         prog="tape diagnose",
         description="Say what became of the episodes of a run: end states, mismatches, replans by reason, malformed "
         "answers, where failed episodes stopped, and for the agent sdp what its subgoal chains show; and check the "
-        "records again, saying what was checked and what could not be. No model is asked.",
+        "records again, and report what was checked and what could not be. No model is asked.",
     )
     parser.add_argument("run", type=Path, metavar="RUN", help="a run directory")
     parser.add_argument(

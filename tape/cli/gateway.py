@@ -23,7 +23,7 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_argument("config", type=Path, help="a TOML file, see docs/gateway.md")
     parser.add_argument(
-        "--check", action="store_true", help="check the file, start the servers once, and say what is offered"
+        "--check", action="store_true", help="check the file, start the servers once, and list what is offered"
     )
     parser.add_argument("--http", type=int, metavar="PORT", help="serve over HTTP at this port (0: any free one)")
     parser.add_argument(
@@ -41,7 +41,7 @@ def main(argv: Sequence[str]) -> int:
         action="append",
         default=[],
         metavar="CALL:AMOUNTS",
-        help="say what a call took that was in flight when a gateway ended, for instance 17:usd=0.01, and end",
+        help="record what a call took that was in flight when a gateway ended, for instance 17:usd=0.01, and end",
     )
     args = parser.parse_args(argv)
     from tape.errors import ConfigError

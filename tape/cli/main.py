@@ -1,7 +1,7 @@
 """Entry point of the ``tape`` command.
 
 Exit codes: 0 complete, 1 some episodes errored or no path exists, 2 usage, 3 the run's
-budget is exhausted, 130 interrupted (143 by SIGTERM, 129 by SIGHUP), 141 nobody reads what is printed.
+budget is exhausted, 130 interrupted (143 by SIGTERM, 129 by SIGHUP), 141 the output has no reader.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from tape.interrupts import interrupted, let_go, line, own_process
 COMMANDS = {
     "run": "play the tasks of an environment and summarise: tape run sokoban --levels easy --out DIR",
     "show": "replay an episode of a run and draw its plan graphs: tape show DIR [EPISODE]",
-    "why": "say why an agent did what it did, and which budget decided: tape why DIR [EPISODE]",
+    "why": "explain why an agent did what it did, and which budget decided: tape why DIR [EPISODE]",
     "view": "write one HTML page of a run, or of two side by side: tape view RUN [RUN2] [-o run.html]",
     "export": "write a run for other viewers, OpenTelemetry or Inspect AI: tape export RUN --to otel",
-    "diagnose": "say what became of the episodes of a run, and why: tape diagnose DIR [-o FOLDER]",
+    "diagnose": "report what became of the episodes of a run, and why: tape diagnose DIR [-o FOLDER]",
     "solve": "pick the best path of a plan graph under a budget: tape solve GRAPH.json --budget steps=8",
     "gateway": "give any agent a budget: an MCP server before others, each call priced: tape gateway CONFIG.toml",
     "models": "list the language models that can be used here",
-    "probe": "say what a model can do here, and which settings fit: tape probe MODEL [ENVIRONMENT]",
+    "probe": "measure what a model can do here, and which settings fit: tape probe MODEL [ENVIRONMENT]",
     "solvers": "list the solvers that can be used here",
 }
 
@@ -67,7 +67,7 @@ def _run(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="tape",
         description="LLM agents with hard budgets: an LLM proposes plans, an exact solver picks the best that fits.",
-        epilog=f"commands:\n{listed}\n\n`tape COMMAND --help` says more.",
+        epilog=f"commands:\n{listed}\n\n`tape COMMAND --help` describes one.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="store_true", help="print the version")
@@ -96,7 +96,7 @@ def _run(arguments: Sequence[str]) -> int:
     try:
         command = importlib.import_module(f"tape.cli.{known.command}")
         status = int(command.main(arguments[1:]))
-        sys.stdout.flush()  # what cannot be written is said now, not in the interpreter's last moments
+        sys.stdout.flush()  # what cannot be written is reported now, not in the interpreter's last moments
     except BrokenPipeError:
         let_go(sys.stdout)
         return 141

@@ -50,7 +50,7 @@ def main(argv: Sequence[str]) -> int:
         print(f"{name:<{width}}  {text}" + (f"   {problem}" if problem else ""))
     print(
         "Models on this machine (bundled:, hf:, gguf:, smollm2, a server at localhost or 127.x.x.x) cost $0 "
-        "unless --prices FILE says otherwise.\nA proxy on this machine to a model that is paid for needs its price "
+        "unless --prices FILE declares another.\nA proxy on this machine to a model that is paid for needs its price "
         "there, else a cap on usd does not count it."
     )
     return 0

@@ -91,12 +91,12 @@ def _report(args: argparse.Namespace, again: str, probes: Sequence[Probing], *, 
     """Measure what is missing and print everything; at an interrupt what there is."""
     from tape.analysis.probe.report import as_json, report
 
-    told: list[dict[str, Any]] = []
+    found: list[dict[str, Any]] = []
 
     def out(probe: Probe, advice: Advice | None) -> None:
-        told.append(as_json(probe, advice))
+        found.append(as_json(probe, advice))
         if not args.json:
-            print(("\n" if len(told) > 1 else "") + report(probe, advice), end="", flush=True)
+            print(("\n" if len(found) > 1 else "") + report(probe, advice), end="", flush=True)
 
     with cleaning_up(lambda: f"what is measured is kept; {again} goes on"):
         for probing in probes:
@@ -106,21 +106,21 @@ def _report(args: argparse.Namespace, again: str, probes: Sequence[Probing], *, 
                 probing.probe.stopped = "interrupted"
                 out(probing.probe, None)
                 if args.json:
-                    print(json.dumps(told if json_list else told[0], indent=1), flush=True)
+                    print(json.dumps(found if json_list else found[0], indent=1), flush=True)
                 raise
             out(probing.probe, probing.advice())
         if args.json:
-            print(json.dumps(told if json_list else told[0], indent=1))
+            print(json.dumps(found if json_list else found[0], indent=1))
 
 
 def measured(probing: Probing) -> None:
-    """Measure what is missing of a probe, saying on standard error what is done and what was there already."""
+    """Measure what is missing of a probe, and report on standard error what is done and what was there already."""
     probe = probing.probe
     if probing.complete:
         print(f"{probe.environment}: measured on {probe.date}, from the cache (--fresh: anew)", file=sys.stderr)
         return
-    with _progress(probing) as tell:
-        probing.run(tell)
+    with _progress(probing) as noted:
+        probing.run(noted)
 
 
 @contextmanager
@@ -133,7 +133,7 @@ def _progress(probing: Probing) -> Iterator[Callable[[Probe], None]]:
     from tape.show.progress import moves
     from tape.show.scene import Marks
 
-    console, began, said = GuardedConsole(sys.stderr), time.monotonic(), -EVERY
+    console, began, written = GuardedConsole(sys.stderr), time.monotonic(), -EVERY
     limit, total = probing.wanted.limits.seconds, probing.total
 
     def line(probe: Probe) -> str:
@@ -154,14 +154,14 @@ def _progress(probing: Probing) -> Iterator[Callable[[Probe], None]]:
         return
     print(start, file=sys.stderr, flush=True)
 
-    def tell(probe: Probe) -> None:
-        nonlocal said
+    def noted(probe: Probe) -> None:
+        nonlocal written
         now = time.monotonic() - began
-        if now - said >= EVERY:
-            said = now
+        if now - written >= EVERY:
+            written = now
             print(line(probe), file=sys.stderr, flush=True)
 
-    yield tell
+    yield noted
 
 
 def dollars(text: str) -> int | None:
@@ -183,7 +183,7 @@ def _parser(environments: Sequence[str]) -> argparse.ArgumentParser:
         description="Measure what a model can do in an environment: on small cases with known answers, how many of its "
         "answers in each role can be read and are right; how fast it is; what an episode takes; and which settings of "
         "the agent fit. What is measured is kept in the user's cache, and `tape run --auto-roles` goes by it.",
-        epilog="docs/probe.md says how to read the table.",
+        epilog="docs/probe.md explains the table.",
         allow_abbrev=False,
     )
     parser.add_argument("model", metavar="MODEL", help="see `tape models`")

@@ -124,8 +124,8 @@ def _play(
             runner = Runner(configurations, directory, pool, shown.watcher(), run_budget=Budget.parse(args.run_budget))
             groups = runner.run()
         show_results(groups)
-        if said := fault_note(groups, directory.episodes()):
-            print(f"tape run: {said}", file=sys.stderr)
+        if note := fault_note(groups, directory.episodes()):
+            print(f"tape run: {note}", file=sys.stderr)
         print(f"results: {directory.path / 'summary.json'}   replay: tape show {directory.path}")
     if runner.exhausted is not None:
         print(f"the run's budget is exhausted: {runner.exhausted}. {LARGER}", file=sys.stderr)

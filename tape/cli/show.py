@@ -51,8 +51,8 @@ def main(argv: Sequence[str]) -> int:
     if args.no_pictures:
         return 0
     name = episode_name(line, directory.episodes(), configurations)
-    with working("drawing the plan graphs") as tell:
-        drawn = pictures(events, directory.folder("plots"), name, tell)
+    with working("drawing the plan graphs") as progress:
+        drawn = pictures(events, directory.folder("plots"), name, progress)
     for path in drawn:
         print(f"written: {path}")
     return 0

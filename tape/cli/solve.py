@@ -67,7 +67,7 @@ def _plan_graph(args: argparse.Namespace) -> int:
             "message": solution.message,
         }
         if explanation is not None:
-            answer["explanation"] = explanation.to_dict(_number) | {"text": _told(explanation, graph, start, ids)}
+            answer["explanation"] = explanation.to_dict(_number) | {"text": _explained(explanation, graph, start, ids)}
         print(json.dumps(answer, indent=1))
     else:
         print(f"{solution.status.value} by {solution.solver} in {1000 * solution.seconds:.2f} ms")
@@ -76,7 +76,7 @@ def _plan_graph(args: argparse.Namespace) -> int:
         if args.risk is not None and not problem.is_risky:
             print("no edge has a spread in what is capped, so --risk changes nothing")
         if explanation is not None:
-            print(_told(explanation, graph, start, ids))
+            print(_explained(explanation, graph, start, ids))
         if solution.has_path:
             print(f"objective {solution.objective:.12g}")
             for kind, count in used.items():
@@ -115,7 +115,7 @@ def _start(args: argparse.Namespace, graph: PlanGraph) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tape solve", description="Pick the best path of a graph under a budget.")
-    parser.add_argument("graph", type=Path, metavar="FILE", help="a plan graph (JSON), or what --format says")
+    parser.add_argument("graph", type=Path, metavar="FILE", help="a plan graph (JSON), or in another --format")
     parser.add_argument(
         "--format",
         choices=["graph", "rcsp", "dimacs"],
@@ -177,7 +177,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _told(explanation: Explanation, graph: PlanGraph, start: str, ids: Sequence[int]) -> str:
+def _explained(explanation: Explanation, graph: PlanGraph, start: str, ids: Sequence[int]) -> str:
     """An explanation with the names and units of the graph."""
 
     def node(number: int) -> str:

@@ -37,23 +37,23 @@ def _add(group: Any, fields: Mapping[str, FieldInfo]) -> None:
         if name == "verify":
             continue  # one switch for all methods
         option, default = "--" + name.replace("_", "-"), field.get_default(call_default_factory=True)
-        said = field.description or ""
-        said = said if default in (None, {}, "") else f"{said} (default: {_shown(default)})"
+        text = field.description or ""
+        text = text if default in (None, {}, "") else f"{text} (default: {_shown(default)})"
         # Of a choice that may be left open, the choices.
         kinds = [kind for kind in get_args(field.annotation) if get_args(kind)] or [field.annotation]
         choices = get_args(kinds[0])
         if isinstance(default, bool):
             group.add_argument(
-                option, nargs="?", const="on", choices=("on", "off"), default=argparse.SUPPRESS, help=said
+                option, nargs="?", const="on", choices=("on", "off"), default=argparse.SUPPRESS, help=text
             )
         elif choices and all(isinstance(choice, str) for choice in choices):
-            group.add_argument(option, choices=choices, default=argparse.SUPPRESS, help=said)
+            group.add_argument(option, choices=choices, default=argparse.SUPPRESS, help=text)
         elif isinstance(default, dict):
-            group.add_argument(option, default=argparse.SUPPRESS, help=said)
+            group.add_argument(option, default=argparse.SUPPRESS, help=text)
         else:
             whole_number = default is None or isinstance(default, int)
             kind: Any = whole(-LARGEST, LARGEST) if whole_number else type(default)  # each setting has its own range
-            group.add_argument(option, type=kind, default=argparse.SUPPRESS, help=said)
+            group.add_argument(option, type=kind, default=argparse.SUPPRESS, help=text)
 
 
 def methods_of(argv: Sequence[str], usual: str = "tape") -> list[str]:
@@ -72,7 +72,7 @@ def methods_of(argv: Sequence[str], usual: str = "tape") -> list[str]:
     try:
         chosen, _ = early.parse_known_args([*argv])
     except argparse.ArgumentError:
-        return []  # the real parser says what is wrong
+        return []  # the real parser reports what is wrong
     agent: type[Agent] = load("tape.agents", chosen.agent)
     if ("-h" in argv or "--help" in argv) and agent.verifies:
         return [name for name in names(METHODS) if method(name).verifies or name in agent.methods]
@@ -93,7 +93,7 @@ def _verifier(name: str) -> str:
 
 
 def explain_unknown(parser: argparse.ArgumentParser, unknown: Sequence[str], methods: Sequence[str]) -> None:
-    """End with a usage error; where an option belongs to a method that is not in use, it says how to use that."""
+    """End with a usage error; where an option belongs to a method that is not in use, it names how to use that."""
     if not unknown:
         return
     for part in unknown:

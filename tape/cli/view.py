@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 EXPLAINED = 100
-"""Pages of more episodes say what a little more budget would buy only where that is asked for."""
+"""Pages of more episodes show what a little more budget would buy only on request."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -33,8 +33,8 @@ def main(argv: Sequence[str]) -> int:
     def why(events: Sequence[Event]) -> tuple[list[dict[str, Any]], list[str]]:
         return [one.to_dict() for one in rounds(events, relax=relax)], about(events)
 
-    with working("reading the episodes", GuardedConsole(sys.stderr)) as tell:
-        page = build_page(sources, why, tell).encode("utf-8", "backslashreplace")
+    with working("reading the episodes", GuardedConsole(sys.stderr)) as progress:
+        page = build_page(sources, why, progress).encode("utf-8", "backslashreplace")
     replace_file(out, page)
     print(f"written: {out} ({episodes} episode{'' if episodes == 1 else 's'}, {len(page) / 1e6:.1f} MB)")
     return 0
@@ -60,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--explain",
         action="store_true",
-        help=f"say of every plan what a little more budget would buy, also on pages of more than {EXPLAINED} episodes; "
+        help=f"show for every plan what a little more budget would buy, also of more than {EXPLAINED} episodes; "
         "it may take a second an episode",
     )
     return parser

@@ -24,7 +24,7 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_argument("--list", action="store_true", help="list the episodes and stop")
     parser.add_argument("--round", type=whole(), metavar="N", help="only this planning round, from 1")
-    parser.add_argument("--json", action="store_true", help="print it as JSON; docs/why.md says what it means")
+    parser.add_argument("--json", action="store_true", help="print it as JSON; docs/why.md describes it")
     args = parser.parse_args(argv)
     from tape.analysis.why import about, rounds
     from tape.errors import RunDirectoryError, UnknownNameError

@@ -35,7 +35,7 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Table:
-    """A table and what is said below it."""
+    """A table and the note below it."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]

@@ -52,7 +52,7 @@ def draw(
 
     The path is a thick line with its costs, contradicted edges are dotted with a cross, certified ones dash-dotted
     with a tick, so that the picture reads without colour too. Nodes are ``node-N`` and edges ``edge-N``, by their order
-    in what is drawn; each says more when it is pointed at. The background is white, also on a dark page.
+    in what is drawn; each shows more when it is pointed at. The background is white, also on a dark page.
 
     Args:
         graph: The plan graph.
@@ -60,8 +60,8 @@ def draw(
         start: Key of the start node.
         path: Edge ids of the path.
         title: A line above the picture.
-        note: What is said below it.
-        left: What is left of each capped resource at the start, in counts: then every node of the path says what is
+        note: A line below it.
+        left: What is left of each capped resource at the start, in counts: then every node of the path shows what is
             left there if all its steps use their worst case, and costs are those of these resources alone.
 
     Raises:
@@ -171,7 +171,7 @@ class _Picture:
             yield _text(x, y + 14 + row * LINE, text, "price")
         yield "</g>\n"
 
-    # --- what is said -----------------------------------------------------------------------
+    # --- texts ------------------------------------------------------------------------------
 
     def _bill(self) -> str:
         """What the path needs of what there is."""
@@ -192,11 +192,11 @@ class _Picture:
         goals = [data["reward"] for data in others if data["goal"]]
         loops = sum(edge["from"] == edge["to"] and edge["from"] in drawn for edge in self._record["edges"])
         hidden = edges - len(self._view["edges"]) - loops
-        said = f"not drawn: {len(others)} of {nodes} nodes and {hidden} of {edges} edges"
+        text = f"not drawn: {len(others)} of {nodes} nodes and {hidden} of {edges} edges"
         if goals:
             what = "1 goal with a score of" if len(goals) == 1 else f"{len(goals)} goals with scores of at most"
-            said += f", among them {what} {max(goals):.2f}"
-        return said
+            text += f", among them {what} {max(goals):.2f}"
+        return text
 
     def _legend(self) -> str:
         edges, nodes = self._record["edges"], self._record["nodes"]

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 STRIP = 13.0
-"""Least room between two layers, in points, in which lines bend; more where they bend far."""
+"""Least space between two layers, in points, in which lines bend; more where they bend far."""
 
 _WIDEST_STRIP = 32.0
 _BEND = 0.2
 """Room in a strip for each point that a line moves across in it."""
 
 GAP = 9.0
-"""Least room across between neighbours of a layer."""
+"""Least space across between neighbours of a layer."""
 
 _PORT = 9.0
 """Room between two lines at one side of a box."""
@@ -53,7 +53,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Arc:
-    """An edge between two different nodes, and the room that its label needs."""
+    """An edge between two different nodes, and the space that its label needs."""
 
     id: int
     source: str
@@ -84,7 +84,7 @@ class Arranged:
         nodes: The middle along and the anchor across of every node.
         labels: Where every edge's label begins along, and its anchor across.
         routes: The line of every edge.
-        rooms: What every box, label and passing line takes: from and to along, from and to across.
+        areas: What every box, label and passing line takes: from and to along, from and to across.
         length: Extent along.
         breadth: Extent across.
     """
@@ -92,7 +92,7 @@ class Arranged:
     nodes: Mapping[str, tuple[float, float]]
     labels: Mapping[int, tuple[float, float]]
     routes: Mapping[int, Route]
-    rooms: Sequence[tuple[float, float, float, float]]
+    areas: Sequence[tuple[float, float, float, float]]
     length: float
     breadth: float
 
@@ -170,7 +170,7 @@ def arrange(nodes: Mapping[str, Item], arcs: Sequence[Arc], path: Sequence[str],
     """Lay a graph out.
 
     Args:
-        nodes: Every node's room.
+        nodes: Every node's area.
         arcs: The edges, none from a node to itself.
         path: The nodes of the path, from the start; they stand in one straight line, before all others across.
         chosen: The ids of the path's edges.
@@ -266,7 +266,7 @@ def _crossings(layers: Sequence[Sequence[_Place]]) -> int:
 
 
 def _settle(layers: Sequence[Sequence[_Place]]) -> None:
-    """Places across: each near its neighbours, none nearer to the next in its layer than their rooms allow.
+    """Places across: each near its neighbours, none nearer to the next in its layer than their areas allow.
 
     Places move towards their neighbours on one side and then on the other; of all that is passed through on the way
     what bends least is kept.
@@ -291,7 +291,7 @@ def _settle(layers: Sequence[Sequence[_Place]]) -> None:
 
 
 def _spread(layer: Sequence[_Place], wanted: Sequence[float]) -> None:
-    """Places nearest to the wanted ones (least squares) in this order and with room between: isotonic regression."""
+    """Places nearest to the wanted ones (least squares) in this order and with space between: isotonic regression."""
     blocks: list[tuple[float, float, int]] = []  # mean, weight, members
     offsets, offset = [], 0.0
     for i, place in enumerate(layer):
@@ -324,8 +324,8 @@ def _ports(boxes: Iterable[_Place], chains: Sequence[_Chain]) -> dict[tuple[int,
             here = sorted(lines[id(box), side])
             middle = next((i for i, line in enumerate(here) if line[3]), None)
             fixed = (len(here) - 1) / 2 if middle is None else float(middle)
-            room = 0.8 * min(box.item.before, box.item.after)  # what is below a box needs room too, but has no lines
-            step = min([_PORT, *(room / abs(i - fixed) for i in range(len(here)) if i != fixed)])
+            space = 0.8 * min(box.item.before, box.item.after)  # what is below a box needs space too, but has no lines
+            step = min([_PORT, *(space / abs(i - fixed) for i in range(len(here)) if i != fixed)])
             for i, (_, arc, end, _) in enumerate(here):
                 found[arc, end, side] = box.across + (i - fixed) * step
     return found

@@ -158,7 +158,7 @@ def _lines(plot: Plot, plt: Any) -> Any:
             found = [(x, v) for x, v in zip(series.xs, series.values, strict=True) if v is not None]
             if not found:
                 continue
-            # Shifted a little, so that intervals at the same position can be told apart.
+            # Shifted a little, so that intervals at the same position can be distinguished.
             xs = [x + (number - (len(panel.series) - 1) / 2) * shift for x, _ in found]
             strong = series.role == "strong"
             style = {"color": STRONG if strong else "#555555", "linewidth": 2.0 if strong else 1.0}

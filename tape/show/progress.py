@@ -52,14 +52,14 @@ def loading(what: str, console: Console | None = None) -> Iterator[None]:
 
 @contextmanager
 def working(what: str, console: Console | None = None) -> Iterator[Callable[[int, int], None]]:
-    """Say on a terminal how far something has got; elsewhere nothing is said.
+    """Show on a terminal how far something has got; elsewhere nothing is shown.
 
     Args:
         what: What is done.
         console: Where to; standard output by default.
 
     Yields:
-        To be told how much is done of how much.
+        Takes how much is done of how much.
     """
     console = console or GuardedConsole()
     if not moves(console):
@@ -103,7 +103,7 @@ def _table(rows: Sequence[Sequence[str]], *, first: int) -> Table:
 
 
 class Tally:
-    """Successes and end states so far, by configuration; a sum over configurations would say nothing."""
+    """Successes and end states so far, by configuration; a sum over configurations would mean nothing."""
 
     def __init__(self) -> None:
         self._counts: dict[str, tuple[int, Counter[str]]] = {}
@@ -133,7 +133,7 @@ class Rest:
     def __init__(self) -> None:
         self.text = ""
 
-    def tell(self, left: Mapping[str, int], caps: Mapping[str, int]) -> None:
+    def update(self, left: Mapping[str, int], caps: Mapping[str, int]) -> None:
         """Take it in."""
         parts = [f"{in_units(kind, count)} of {in_units(kind, caps[kind])}" for kind, count in left.items()]
         self.text = f" | left for the run: {', '.join(parts)}"
@@ -153,8 +153,8 @@ class PlainDisplay:
         self._tally, self._rest = Tally(), Rest()
 
     def watcher(self) -> Watcher:
-        """What the runner tells."""
-        return Watcher(begun=self._begun, finished=self._finished, drained=self._rest.tell)
+        """What the runner reports."""
+        return Watcher(begun=self._begun, finished=self._finished, drained=self._rest.update)
 
     def __enter__(self) -> PlainDisplay:
         return self
@@ -166,8 +166,8 @@ class PlainDisplay:
         for line in held:
             self._tally.add(line)
         if held:
-            said = f"{score(*self._tally.score())} before, {total - len(held)} to play"
-            self._out.write(f"[{len(held)}/{total}] {self._tally.named(self._label)} | {said}\n")
+            text = f"{score(*self._tally.score())} before, {total - len(held)} to play"
+            self._out.write(f"[{len(held)}/{total}] {self._tally.named(self._label)} | {text}\n")
             self._out.flush()
 
     def _finished(self, line: Mapping[str, Any], done: int, total: int) -> None:
@@ -175,8 +175,8 @@ class PlainDisplay:
         if self._quiet and 10 * done // total == 10 * (done - 1) // total:
             return
         episode = "" if self._quiet else f"{one_line(line)} | "
-        said = f"{episode}{score(*self._tally.score())}{self._rest.text}"
-        self._out.write(f"[{done}/{total}] {self._tally.named(self._label)} | {said}\n")
+        text = f"{episode}{score(*self._tally.score())}{self._rest.text}"
+        self._out.write(f"[{done}/{total}] {self._tally.named(self._label)} | {text}\n")
         self._out.flush()
 
 
@@ -192,16 +192,16 @@ def one_line(line: Mapping[str, Any]) -> str:
     ended = result["end_state"]
     if ended.endswith("_error") and (detail := result.get("detail", "")):
         ended += f" ({cut(on_one_line(detail), _LONGEST_DETAIL)})"
-    said = f"{line['task']} #{line['repeat']}: {ended}, {in_units('steps', result['steps'])}{_used(result)}{notes}"
-    return said.replace("\n", "\\n")
+    text = f"{line['task']} #{line['repeat']}: {ended}, {in_units('steps', result['steps'])}{_used(result)}{notes}"
+    return text.replace("\n", "\\n")
 
 
 _LONGEST_DETAIL = 120
-"""Characters of what is said of a fault."""
+"""Characters of the description of a fault."""
 
 
 def _used(result: Mapping[str, Any]) -> str:
-    """What was used of the caps, but for steps, which are told anyway, and real time."""
+    """What was used of the caps, but for steps, which are shown anyway, and real time."""
     kinds = [kind for kind in result.get("budget", ()) if kind not in ("steps", WALL)]
     return "".join(
         f", {in_units(kind, used).removesuffix(f' {kind}')} of {in_units(kind, result['budget'][kind])}"
@@ -245,7 +245,7 @@ class LiveDisplay:
         self._console.print(self._score())
 
     def watcher(self) -> Watcher:
-        """What the runner tells."""
+        """What the runner reports."""
         return Watcher(self._begun, self._loading, self._started, self._event, self._finished, self._drained)
 
     def _begun(self, held: Sequence[Line], total: int) -> None:
@@ -289,17 +289,17 @@ class LiveDisplay:
 
     def _drained(self, left: Mapping[str, int], caps: Mapping[str, int]) -> None:
         with self._lock:
-            self._rest.tell(left, caps)
+            self._rest.update(left, caps)
 
     def _score(self) -> Text:
         """Successes, with those of episodes that have ended and wait for the rest of their batch."""
         wins, ends = self._tally.score()
         ended = [end for key, end in self._ended.items() if self._playing[key] == self._tally.configuration]
         wins, ends = wins + sum(won for won, _ in ended), ends + Counter(state for _, state in ended)
-        said = score(wins, ends) if ends else "no episode finished yet"
-        if ends and not said.startswith("no result"):
-            said += f", {wins / ends.total():.2f}"  # the interval needs the levels: see the table
-        return Text(f"{self._tally.named(self._label)}: {said}{self._rest.text}")
+        text = score(wins, ends) if ends else "no episode finished yet"
+        if ends and not text.startswith("no result"):
+            text += f", {wins / ends.total():.2f}"  # the interval needs the levels: see the table
+        return Text(f"{self._tally.named(self._label)}: {text}{self._rest.text}")
 
     def _shown(self) -> RenderableType:
         with self._lock:
@@ -314,22 +314,22 @@ class LiveDisplay:
 
     def _bar(self) -> Text:
         done = min(self._done + len(self._ended), self._total)
-        told = f" {done}/{self._total} episodes"
-        wide = max(4, min(60, self._console.width - len(told)))
+        count = f" {done}/{self._total} episodes"
+        wide = max(4, min(60, self._console.width - len(count)))
         filled = wide * done // self._total
-        return Text(self._marks.bar * filled + self._marks.rest * (wide - filled) + told, no_wrap=True)
+        return Text(self._marks.bar * filled + self._marks.rest * (wide - filled) + count, no_wrap=True)
 
     def _scenes_in(self, free: int) -> list[RenderableType]:
-        """As many boards as there is room for, those that still play first; where there is none, a line for each."""
+        """As many boards as there is space for, those that still play first; where there is none, a line for each."""
         scenes = sorted(self._scenes.values(), key=lambda scene: bool(scene.ended))
-        # In the order of the batch, whichever of them there is room for.
+        # In the order of the batch, whichever of them there is space for.
         order = list(self._scenes.values())
         for count in range(min(self._boards, len(scenes)), 0, -1):
             chosen = sorted(scenes[:count], key=order.index)
             boards = Columns([scene.panel(self._console.width) for scene in chosen])
-            said = self._others(len(scenes) - count)
-            if self._height(boards) + len(said) <= free:
-                return [boards, *said]
+            text = self._others(len(scenes) - count)
+            if self._height(boards) + len(text) <= free:
+                return [boards, *text]
         lines = [scene.brief() for scene in scenes[: max(1, min(self._boards, free - 1))]] if self._boards else []
         for line in lines:
             line.no_wrap, line.overflow = True, "ellipsis"

@@ -32,7 +32,7 @@ from tape.trace import (
 )
 
 _LONGEST_VALUE = 200
-"""Characters of a value of an action that somebody was asked about."""
+"""Characters of a value of an action that was to be approved."""
 _LONGEST_NAME = 150
 """Bytes of a file's name, without what is added to it."""
 
@@ -111,15 +111,15 @@ def _described(events: Sequence[Event]) -> Iterator[str]:
 
 def _amounts(counts: Mapping[str, int | None]) -> str:
     """Amounts in units, without those that are 0."""
-    told = [f"? {kind}" if count is None else in_units(kind, count) for kind, count in counts.items() if count != 0]
-    return ", ".join(told)
+    texts = [f"? {kind}" if count is None else in_units(kind, count) for kind, count in counts.items() if count != 0]
+    return ", ".join(texts)
 
 
 def episode_name(line: Line, episodes: Sequence[Line], specs: Mapping[str, RunSpec]) -> str:
     """What an episode is called in titles and in the names of files, for instance ``sokoban hard-03``.
 
     Annotations of a task such as ``T*=10`` are left out where the name stays clear without them; the repeat and the
-    configuration are said where the run has several.
+    configuration are named where the run has several.
 
     Args:
         line: The episode's record.
@@ -151,7 +151,7 @@ def file_name(name: str) -> str:
 
 
 def pictures(
-    events: Sequence[Event], folder: Path, name: str, tell: Callable[[int, int], None] = lambda _done, _all: None
+    events: Sequence[Event], folder: Path, name: str, progress: Callable[[int, int], None] = lambda _done, _all: None
 ) -> list[Path]:
     """Write every plan graph of an episode that was acted on with its path, as SVG and JSON.
 
@@ -162,7 +162,7 @@ def pictures(
         folder: Where to.
         name: What the episode is called (:func:`episode_name`); files are named ``NAME-round-N``, and
             ``NAME-round-N-step-K`` where the rest of a path was selected anew after K steps.
-        tell: Is told how many graphs are drawn of how many.
+        progress: Takes how many graphs are drawn of how many.
 
     Returns:
         The SVG files.
@@ -172,7 +172,7 @@ def pictures(
     stems: set[str] = set()
     written: list[Path] = []
     for done, one in enumerate(shown):
-        tell(done, len(shown))
+        progress(done, len(shown))
         stem = f"{file_name(name)}-round-{one.number}"
         if stem in stems:
             stem += f"-step-{one.step}"
@@ -206,7 +206,7 @@ class _Shown:
     selected: PathSelectedEvent
 
     def note(self) -> str:
-        """What the picture says below its title."""
+        """The line below the title of a picture."""
         event = self.selected
         what = "partial path" if event.partial else "path" if event.actions else "no path"
         taken = f"after {self.step} step{'' if self.step == 1 else 's'}: " if self.step else ""

@@ -37,7 +37,7 @@ _MOST_CALLS, _MOST_NOTES, _MOST_LINES = 7, 3, 16
 """Lines of a path of longer actions, of a note, and of a picture."""
 
 _LONGEST_VALUE = 24
-"""Characters of a value of an action that somebody was asked about."""
+"""Characters of a value of an action that was to be approved."""
 
 _INDENT = 6
 """Columns of the words in front of a panel's lines."""
@@ -104,11 +104,11 @@ class Scene:
                 self.note = event.text
             case FinishedEvent():
                 self.success = bool(event.result["success"])
-                ended, said = str(event.result["end_state"]), self.note
+                ended, before = str(event.result["end_state"]), self.note
                 steps = event.result["steps"]
                 self.note = f"{ended} after {steps} step{'' if steps == 1 else 's'}"
                 if ended == "infeasible":
-                    self.note += f": {event.result.get('detail') or said}"
+                    self.note += f": {event.result.get('detail') or before}"
             case _:
                 pass
 
@@ -129,13 +129,13 @@ class Scene:
         calls = any(len(action) > _SHORT for action in (*self.done, *self.ahead))
         broad = calls or max(map(cell_len, picture), default=0) > NARROW - 4
         columns = min(most, WIDE if broad else NARROW)
-        room = columns - 4
+        width = columns - 4
         style = {None: "", True: "green", False: "red"}[self.success]
         lines = [
-            *(Text(self._fitted(line, room)) for line in picture),
-            *_headed("path", self._path(room - _INDENT, calls=calls)),
-            *_headed("left", self._flowed([(text, "dim") for text in self._left()], room - _INDENT, ", ")),
-            *(Text(line, style=style) for line in self._wrapped(f"{self.ended} {self.note}".strip(), room)),
+            *(Text(self._fitted(line, width)) for line in picture),
+            *_headed("path", self._path(width - _INDENT, calls=calls)),
+            *_headed("left", self._flowed([(text, "dim") for text in self._left()], width - _INDENT, ", ")),
+            *(Text(line, style=style) for line in self._wrapped(f"{self.ended} {self.note}".strip(), width)),
         ]
         for line in lines:
             line.no_wrap = True
@@ -157,7 +157,7 @@ class Scene:
             for kind, count in self.remaining.items()
         ]
 
-    def _path(self, room: int, *, calls: bool) -> list[Text]:
+    def _path(self, width: int, *, calls: bool) -> list[Text]:
         """The lines of the path: done steps and the current one are marked, also without colour."""
         marked = []
         at = len(self.done)
@@ -167,8 +167,8 @@ class Scene:
                 mark, style = " " if calls else "", ""
             marked.append((f"{mark} {one_line(action)}" if mark else one_line(action), style))
         if not calls:
-            return self._flowed(marked, room, "  ")
-        lines = [Text(self._fitted(text, room), style=style) for text, style in marked]
+            return self._flowed(marked, width, "  ")
+        lines = [Text(self._fitted(text, width), style=style) for text, style in marked]
         if len(lines) <= _MOST_CALLS:
             return lines
         first = max(0, min(at - 1, len(lines) - _MOST_CALLS + 1))
@@ -177,30 +177,30 @@ class Scene:
         after = [Text(f"  {len(lines) - last} more")] if last < len(lines) else []
         return [*before, *lines[first:last], *after]
 
-    def _flowed(self, items: Sequence[tuple[str, str]], room: int, between: str) -> list[Text]:
+    def _flowed(self, items: Sequence[tuple[str, str]], width: int, between: str) -> list[Text]:
         """Texts with their styles side by side, in lines that break only between them."""
         lines: list[Text] = []
         for i, (text, style) in enumerate(items):
-            shown = self._fitted(text, room) + (between.rstrip() if i < len(items) - 1 else "")
+            shown = self._fitted(text, width) + (between.rstrip() if i < len(items) - 1 else "")
             gap = between[len(between.rstrip()) :]
-            if lines and lines[-1].cell_len + len(gap) + cell_len(shown) <= room:
+            if lines and lines[-1].cell_len + len(gap) + cell_len(shown) <= width:
                 lines[-1].append(gap).append(shown, style=style)
             else:
                 lines.append(Text().append(shown, style=style))
         return lines
 
-    def _wrapped(self, text: str, room: int) -> list[str]:
+    def _wrapped(self, text: str, width: int) -> list[str]:
         """A note in a few lines."""
-        lines = textwrap.wrap(one_line(text), room) or [""]
+        lines = textwrap.wrap(one_line(text), width) or [""]
         if len(lines) > _MOST_NOTES:
-            lines = [*lines[: _MOST_NOTES - 1], self._fitted(" ".join(lines[_MOST_NOTES - 1 :]), room)]
+            lines = [*lines[: _MOST_NOTES - 1], self._fitted(" ".join(lines[_MOST_NOTES - 1 :]), width)]
         return lines
 
-    def _fitted(self, text: str, room: int) -> str:
+    def _fitted(self, text: str, width: int) -> str:
         """A text cut to a width."""
-        if cell_len(text) <= room:
+        if cell_len(text) <= width:
             return text
-        return set_cell_size(text, max(0, room - cell_len(self._marks.more))) + self._marks.more
+        return set_cell_size(text, max(0, width - cell_len(self._marks.more))) + self._marks.more
 
 
 def _selected(event: PathSelectedEvent) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 def plain(text: str) -> str:
     """A text whose lines hold nothing but characters to be seen, for pictures: blanks for all else.
 
-    Where what is hidden should be told, use :func:`tape.screen.printable`.
+    Where what is hidden should be shown, use :func:`tape.screen.printable`.
     """
     return "\n".join("".join(c if c.isprintable() else " " for c in line) for line in text.expandtabs(2).splitlines())
 
@@ -24,7 +24,7 @@ def cut(text: str, most: int) -> str:
 
 
 def asked_about(action: str, longest: int | None = None) -> str:
-    """An action that somebody was asked to approve, with every argument.
+    """An action that was to be approved, with every argument.
 
     Args:
         action: The action.

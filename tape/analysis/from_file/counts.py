@@ -24,7 +24,7 @@ _LACKS = object()
 
 
 def wrong(events: Sequence[Event], started: StartedEvent, result: Mapping[str, Any]) -> Iterator[str]:
-    """What a result says otherwise than the events, and what payments say otherwise than what was paid for."""
+    """Where a result differs from the events, and a payment from what it paid for."""
     for name, counted in (*_counted(events, started), *_calls(events, result)):
         recorded = result.get(name, counted)  # older results lack the younger counts
         if isinstance(counted, dict) and isinstance(recorded, dict):
@@ -105,13 +105,13 @@ def _payments(events: Sequence[Event]) -> Iterator[str]:
             continue
         after = events[number + 1 :]
         if event.purpose.startswith(_MODEL):
-            spoken = [*_spoken(after)]
-            tokens = sum(one.prompt_tokens + one.completion_tokens for one in spoken)
-            roles = ",".join(sorted({one.role for one in spoken}))
+            answered_by = [*_answers(after)]
+            tokens = sum(one.prompt_tokens + one.completion_tokens for one in answered_by)
+            roles = ",".join(sorted({one.role for one in answered_by}))
             amounts = (event.amounts.get("tokens") or 0, event.purpose.removeprefix(_MODEL))
-            if spoken and (amounts != (tokens, roles) or (event.amounts.get("calls") or 0) < len(spoken)):
+            if answered_by and (amounts != (tokens, roles) or (event.amounts.get("calls") or 0) < len(answered_by)):
                 amount = _short(event.amounts)
-                yield f"{event.purpose} was settled with {amount} for {len(spoken)} answers of {tokens} tokens"
+                yield f"{event.purpose} was settled with {amount} for {len(answered_by)} answers of {tokens} tokens"
         else:
             acted = next((one for one in after if not isinstance(one, BrokenDeclarationEvent)), None)
             if isinstance(acted, ActedEvent) and (f"step:{acted.action}", acted.cost) != (event.purpose, event.amounts):
@@ -119,7 +119,7 @@ def _payments(events: Sequence[Event]) -> Iterator[str]:
                 yield f"{event.purpose} was settled with {amount}, and {acted.action!r} cost {_short(acted.cost)}"
 
 
-def _spoken(events: Iterable[Event]) -> Iterator[GeneratedEvent]:
+def _answers(events: Iterable[Event]) -> Iterator[GeneratedEvent]:
     """The answers with which some events begin."""
     for event in events:
         if not isinstance(event, GeneratedEvent):

@@ -1,4 +1,4 @@
-"""What was observed and done, step by step, and what other events say of it."""
+"""What was observed and done, step by step, and other events on it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tape.trace import (
 
 def wrong(events: Sequence[Event], started: StartedEvent) -> Iterator[str]:
     """What does not follow from the observations and actions before it."""
-    merged = started.config.get("projector") == "lm"  # then a model says which states are one
+    merged = started.config.get("projector") == "lm"  # then a model decides which states are one
     steps, left = 0, {kind: cap for kind, cap in started.budget.items() if kind != WALL}
     seen: list[str] = []
     links: set[tuple[str, str, str]] = set()

@@ -22,7 +22,7 @@ from tape.protocols import Environment, EnvironmentPlugin, Task
 from tape.waiting import run_sync
 
 FEWEST = 5
-"""With fewer cases nothing is said of a role."""
+"""With fewer cases a role is not judged."""
 
 FEWEST_CHOICES = 12
 """With fewer cases what is better than chance, but not significantly so, is no reason to take a role away."""
@@ -34,7 +34,7 @@ NEEDED = {
     "project": (0.5, "an answer rests on everything that is read on the way"),
     "answer": (0.5, "else it is wrong more often than right"),
 }
-"""The least share right that makes a role worth giving to the model, and why; roles that choose among options have to
+"""The least share right that makes the model good enough for a role, and why; roles that choose among options have to
 be better than chance as well."""
 
 
@@ -58,7 +58,7 @@ class Advice:
     Attributes:
         settings: Switches of :class:`TapeConfig` that differ from the defaults, by name.
         reasons: Why, by the same names.
-        notes: What else is worth knowing, a sentence each.
+        notes: What else to know, a sentence each.
     """
 
     settings: Mapping[str, str]
@@ -76,29 +76,29 @@ def verdict(record: RoleRecord | None, plans: int = 4) -> Verdict:
     if record is not None and record.failure and record.n < FEWEST:
         return Verdict(False, f"the model fails: {record.failure}")
     if record is None or record.n < FEWEST:
-        said = "not measured" if record is None or not record.n else f"only {record.n} cases"
-        return Verdict(None, said)
+        figures = "not measured" if record is None or not record.n else f"only {record.n} cases"
+        return Verdict(None, figures)
     low, high = record.interval
     share = record.right / record.n
-    said = f"{record.right} of {record.n} right ({low:.2f} to {high:.2f})"
+    figures = f"{record.right} of {record.n} right ({low:.2f} to {high:.2f})"
     if record.valid < record.n:
-        said += f", {record.n - record.valid} unreadable"
+        figures += f", {record.n - record.valid} unreadable"
     chance = record.chance
     if chance is not None:
         if chance >= 1:
             return Verdict(None, "there is nothing to choose")
         if low <= chance < share and record.n < FEWEST_CHOICES:
-            return Verdict(None, f"{said}: too few to tell it from chance, {chance:.2f}")
+            return Verdict(None, f"{figures}: too few to distinguish it from chance, {chance:.2f}")
         if low <= chance:
-            return Verdict(False, f"{said}: not shown to be better than chance, {chance:.2f}")
-        said += f", chance {chance:.2f}"
+            return Verdict(False, f"{figures}: not shown to be better than chance, {chance:.2f}")
+        figures += f", chance {chance:.2f}"
     need, because = NEEDED.get(record.role, (0.0, ""))
     if record.role == "plan":
         need = 1 - 0.5 ** (1 / plans)
         because = f"else most samplings of {plans} plans hold no right one"
     if share < need or record.right == 0:
-        return Verdict(False, f"{said}: {max(need, 0.01):.2f} are needed, {because or 'none is right'}")
-    return Verdict(True, said)
+        return Verdict(False, f"{figures}: {max(need, 0.01):.2f} are needed, {because or 'none is right'}")
+    return Verdict(True, figures)
 
 
 def advise(
@@ -116,7 +116,7 @@ def advise(
         plugin: The environment.
         task: One of its tasks, to try on what is declared.
         config: The agent's switches otherwise.
-        given: The switches that somebody has set, which are left alone.
+        given: The switches that were set explicitly, which are left alone.
         agent: The agent's name.
     """
     return _Adviser(probe, plugin, task, config or TapeConfig(), given or frozenset(), agent).advice()
@@ -218,9 +218,11 @@ class _Adviser:
         return any(plan.actions for plan in plans)
 
     def _execution(self) -> None:
-        settled = self._config.settled(self._env.domain).execution
-        if settled == "constrained" and (why := self._bad("act")):
-            self._give("execution", "forced", f"{why}, so its thoughts about planned actions are not worth a call each")
+        execution = self._config.settled(self._env.domain).execution
+        if execution == "constrained" and (why := self._bad("act")):
+            self._give(
+                "execution", "forced", f"{why}, so thoughts about planned actions do not justify a call each"
+            )
 
     def _selector(self) -> None:
         if why := self._bad("select"):
@@ -233,7 +235,9 @@ class _Adviser:
         if why := self._bad("project"):
             self._notes.append(f"{why}; nothing declared can read in its place: a model that reads better is needed")
         if why := self._bad("answer"):
-            self._notes.append(f"{why}; so a last answer at a limit (--on-limit final_answer) is not worth its call")
+            self._notes.append(
+                f"{why}; so an answer at a limit (--on-limit final_answer) does not justify its call"
+            )
 
 
 def knows_no_more(plugin: EnvironmentPlugin, env: Environment) -> bool:

@@ -141,7 +141,7 @@ class Prober:
         for _ in range(1 if getattr(self._model, "remote", False) else 2):
             found = await measure(self._lm, [case], batch=1)
             if found.failure:
-                return  # it is asked again with the others, and then said
+                return  # it is asked again with the others, and then reported
             took.append(found.seconds)
         self.probe.first = FirstCall(role=case.role, seconds=took[0], again=took[1] if len(took) > 1 else None)
         self._take(found)

@@ -23,7 +23,7 @@ def cases_of(
     """Cases of every role, in the order of an episode; empty where none can be made.
 
     They are those that the environment brings (``role_cases`` of its plugin), where it has any in this prompt format.
-    Elsewhere they are made by acting in its tasks, where it says that this changes nothing outside (``replayable``).
+    Elsewhere they are made by acting in its tasks, where these change nothing outside (``replayable``).
 
     Args:
         plugin: The environment.
@@ -115,9 +115,9 @@ def _next(plugin: EnvironmentPlugin, tasks: Sequence[Task], prompts: str, number
 
     def right(found: State | None) -> bool | str:
         if found is None:
-            return before == truth or "said to be impossible"
-        told = domain.key(map_plain(domain, [found])[0])
-        return told == truth or f"{told} instead of {truth}"
+            return before == truth or "predicted to be impossible"
+        key = domain.key(map_plain(domain, [found])[0])
+        return key == truth or f"{key} instead of {truth}"
 
     judge = judged_by(lambda text: form.read_next(here.state, text), right)
     return RoleCase("next", f"{seed}-{number}", form.next_request(here.state, action), judge, "")

@@ -20,7 +20,7 @@ from tape.protocols import EnvironmentPlugin, Task
 from tape.protocols.role_cases import RoleCase
 from tape.waiting import one_loop
 
-Tell = Callable[[Probe], None]
+Noted = Callable[[Probe], None]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Wanted:
         episode: Whether an episode of the first task is played, with the settings that fit.
         agent: Who plays it.
         config: The agent's switches otherwise.
-        given: Those of them that somebody has set, which are left alone.
+        given: Those of them that were set explicitly, which are left alone.
         cached: Whether what was measured before counts, and is kept.
     """
 
@@ -120,7 +120,7 @@ class Probing:
 
     @property
     def enough(self) -> bool:
-        """Whether something can be said of every role by what was measured before."""
+        """Whether every role can be judged by what was measured before."""
         identity = self.wanted.model.identity
         for role, cases in self._cases.items():
             record = self.probe.roles.get(role)
@@ -136,23 +136,23 @@ class Probing:
         played = self.probe.episode is not None or not self.wanted.episode
         return self._answered() == self.total and played
 
-    def run(self, tell: Tell = lambda _: None) -> None:
+    def run(self, noted: Noted = lambda _: None) -> None:
         """Measure what is missing.
 
         Args:
-            tell: Is told the probe whenever there is more in it.
+            noted: Called with the probe whenever there is more in it.
 
         Raises:
             ProbeError: The model answers in no role, or the cache cannot be written.
         """
         wanted = self.wanted
 
-        def noted() -> None:
+        def more() -> None:
             if wanted.cached:
                 keep(self.probe)
-            tell(self.probe)
+            noted(self.probe)
 
-        prober = Prober(wanted.model, self.probe, wanted.limits, noted)
+        prober = Prober(wanted.model, self.probe, wanted.limits, more)
         with one_loop() as run_here:
             try:
                 run_here(prober.ask(self._cases, share=1 - EPISODE_SHARE * wanted.episode))
@@ -160,7 +160,7 @@ class Probing:
                     settings = self.advice().settings
                     run_here(prober.episode(wanted.plugin, wanted.tasks[0], wanted.agent, settings))
             except asyncio.CancelledError:
-                raise KeyboardInterrupt from None  # nobody else cancels; see tape.runner.workers
+                raise KeyboardInterrupt from None  # only an interrupt cancels; see tape.runner.workers
 
     def advice(self) -> Advice:
         """The settings that fit what was measured."""
@@ -192,7 +192,7 @@ def probe(
         episode: Whether an episode of the first task is played.
 
     Returns:
-        What was measured, and the settings that fit (:func:`tape.analysis.probe.report.report` tells both).
+        What was measured, and the settings that fit (:func:`tape.analysis.probe.report.report` prints both).
 
     Raises:
         ProbeError: There are no cases, or the model answers in no role.

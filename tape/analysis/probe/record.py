@@ -214,7 +214,7 @@ def file_of(identity: str, environment: str, seed: int) -> Path:
 def kept(identity: str, environment: str, seed: int = 0) -> Probe | None:
     """What is in the cache of a model and an environment; None where nothing is, or nothing that can be read.
 
-    What was asked may not be what is asked now: the answers' fingerprints tell.
+    What was asked may not be what is asked now: the answers' fingerprints show it.
     """
     try:
         text = file_of(identity, environment, seed).read_text(encoding="utf-8")

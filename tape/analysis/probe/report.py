@@ -21,14 +21,14 @@ ABOUT = {
     "rollout": "outcomes of a plan",
     "score": "class of a state",
     "select": "the best plan",
-    "project": "what a text says",
+    "project": "content of a text",
     "answer": "the right answer",
 }
 """What is right in a role, in a few words."""
 
 
 def report(probe: Probe, advice: Advice | None = None) -> str:
-    """Everything that a probe has to say, for a terminal."""
+    """A whole probe, for a terminal."""
     return "\n".join(_report(probe, advice)) + "\n"
 
 
@@ -69,18 +69,18 @@ def _row(record: RoleRecord) -> tuple[str, ...]:
         f"{record.prompt_tokens / n:.0f}",
         f"{record.completion_tokens / n:.0f}",
         f"{record.seconds / n:.2f}",
-        {True: "good enough", False: "not good enough", None: "too few to say"}[found],
+        {True: "good enough", False: "not good enough", None: "too few cases"}[found],
     )
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
-        cells = [
-            cell.ljust(width) if i in _TEXT else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        parts = [
+            text.ljust(width) if i in _TEXT else text.rjust(width)
+            for i, (text, width) in enumerate(zip(row, widths, strict=True))
         ]
-        yield "  ".join(cells).rstrip()
+        yield "  ".join(parts).rstrip()
 
 
 def rates(probe: Probe) -> tuple[float | None, float | None]:
@@ -128,7 +128,7 @@ def _money(count: int | None) -> str:
 def _advice(probe: Probe, advice: Advice) -> Iterator[str]:
     unsaid = [record.role for record in probe.roles.values() if verdict(record).good is None and record.chance != 1]
     if unsaid:
-        yield f"too little was measured to say anything of {', '.join(unsaid)}; --minutes and --max-usd bound it"
+        yield f"too little was measured to judge {', '.join(unsaid)}; --minutes and --max-usd bound it"
     if not advice.settings:
         yield "advice: keep the default settings" if len(unsaid) < len(probe.roles) else "advice: none yet"
     else:
@@ -147,8 +147,8 @@ def option(name: str) -> str:
 
 def command(probe: Probe, settings: Mapping[str, str]) -> str:
     """The command that plays with some settings."""
-    said = [part for name, value in settings.items() for part in (option(name), value)]
-    return shlex.join(["tape", "run", probe.environment, "--model", probe.model, *said])
+    options = [part for name, value in settings.items() for part in (option(name), value)]
+    return shlex.join(["tape", "run", probe.environment, "--model", probe.model, *options])
 
 
 def as_json(probe: Probe, advice: Advice | None) -> dict[str, Any]:

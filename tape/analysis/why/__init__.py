@@ -1,13 +1,13 @@
 """Why an agent did what it did, from the trace of an episode alone: no model, no environment.
 
 For each planning round (:func:`rounds`): the path that was followed beside the best others on the same graph, which
-budget decided, and what a little more of it would have bought. :func:`about` tells of the episode as a whole. What
-cannot be rebuilt from a trace is said to be so, never guessed.
+budget decided, and what a little more of it would have bought. :func:`about` describes the episode as a whole. What
+cannot be rebuilt from a trace is marked, never guessed.
 
 Read it in this order: ``spans.py`` finds the rounds in the event log, ``rebuilt.py`` solves a recorded selection again
 and compares, ``selections.py`` asks what would be selected under other budgets, ``relaxations.py`` how little more
 would change it, ``needs.py`` what a path would need where none fits; ``rounds.py`` puts it together as ``data.py``, and
-``words.py`` says it.
+``words.py`` writes it.
 """
 
 from tape.analysis.why.about import about

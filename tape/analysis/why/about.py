@@ -12,7 +12,7 @@ from tape.trace import ActedEvent, ActionsSampledEvent, Event, FinishedEvent, In
 
 
 def about(events: Sequence[Event]) -> list[str]:
-    """Plain sentences on an episode: the agent, its budgets, how it ended, and why there are no rounds to tell of."""
+    """Plain sentences on an episode: the agent, its budgets, how it ended, and why it has no rounds."""
     return list(_about(events))
 
 
@@ -25,7 +25,7 @@ def _about(events: Sequence[Event]) -> Iterator[str]:
     if started is not None and started.task:
         yield started.task
     if config.get("world_model") == "simulator":
-        yield "What actions lead to was told by the simulator: an upper bound, not a baseline."
+        yield "The simulator predicted what actions lead to: an upper bound, not a baseline."
     yield from _end(events)
     if not spans(events):
         yield _unplanned(events, str(agent))
@@ -41,9 +41,9 @@ def _end(events: Sequence[Event]) -> Iterator[str]:
     if result.get("success"):
         yield f"It succeeded in {steps}."
     else:
-        # Where planning ended for want of a path, the last round tells it.
-        told = any(isinstance(event, InfeasibleEvent) for event in events)
-        detail = f": {result['detail']}" if result.get("detail") and not told else ""
+        # Where planning ended for want of a path, the last round explains it.
+        explained = any(isinstance(event, InfeasibleEvent) for event in events)
+        detail = f": {result['detail']}" if result.get("detail") and not explained else ""
         yield f"It ended without success after {steps} ({result.get('end_state')}){detail}."
     for event in events:
         if isinstance(event, ConcludedEvent):
@@ -63,5 +63,5 @@ def _unplanned(events: Sequence[Event], agent: str) -> str:
         return "It ended before anything was planned or done, so there is nothing to explain."
     return (
         f"{agent} makes no plans: the model wrote each of its {count_of(steps, 'step')} from the last observation, "
-        "and no budget was weighed against what a step is worth. `tape show` lists them."
+        "and no budget was weighed against the value of a step. `tape show` lists them."
     )

@@ -1,4 +1,4 @@
-"""What is told of a planning round, as data."""
+"""The explanation of a planning round, as data."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Candidate:
         horizon: L, on which the objective depends.
         score: The score of its end, in [-1, 1].
         goal: Its end is scored as a goal.
-        likelihood: How likely what it assumes is, where it rests on things that nobody has seen; part of the score.
+        likelihood: How likely what it assumes is, where it rests on things that were never seen; part of the score.
         support: Sampled plans that pass through its end.
         stage: Which of the problems that are solved in turn it answers (:class:`tape.analysis.why.selections.Rule`).
         confidence: Predictions of less were left out of that problem.
@@ -153,7 +153,7 @@ class BudgetLine:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """What AEC's verifier said of a path."""
+    """The verdict of AEC's verifier on a path."""
 
     actions: tuple[str, ...]
     accepted: bool
@@ -183,11 +183,11 @@ class Round:
         alternatives: The best others that fit, best first, none with a circle.
         alike: How many others have an end of the same score at the same cost as what the solver selected.
         misfits: Better paths that do not fit.
-        budgets: What each budget had to say.
+        budgets: What each budget decided.
         together: Budgets that change the choice only together.
         longer: The smallest longer horizon that buys a better path, where the configuration fixes the horizon.
         needs: Where no complete path fits: what one would need.
-        hypotheses: What AEC's verifier said, in order.
+        hypotheses: The verdicts of AEC's verifier, in order.
         ended: What came of it.
         kept: A reselection that chose the rest of the path in hand.
         taken: Whether what was selected was followed.
@@ -195,9 +195,9 @@ class Round:
         gained: What another path has over that rest, in words.
         queries: What AEC asked before it committed: in words, with the actions and the answer.
         refusal: Why AEC committed to nothing.
-        relaxed: Whether it was asked what other budgets would change; else no budget is said to have decided.
+        relaxed: Whether it was asked what other budgets would change; else no budget is named as decisive.
         unreproduced: Why the selection cannot be rebuilt; then there are no alternatives and no budgets.
-        told: Why it went so, in plain sentences, the most important first.
+        reasons: Why it went so, in plain sentences, the most important first.
         outcome: What came of it, in a sentence.
     """
 
@@ -236,7 +236,7 @@ class Round:
     refusal: str = ""
     relaxed: bool = True
     unreproduced: str | None = None
-    told: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
     outcome: str = ""
 
     @property
@@ -256,7 +256,7 @@ class Round:
         return [*alone, *(list(together.to) for together in self.together)]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values; ``docs/why.md`` says what each is."""
+        """As JSON values; ``docs/why.md`` describes each."""
 
         def path(one: Candidate | None) -> dict[str, Any] | None:
             return None if one is None else one.to_dict()
@@ -309,7 +309,7 @@ class Round:
                 "predicted": None if mismatch is None else mismatch.predicted,
                 "observed": None if mismatch is None else mismatch.observed,
             },
-            "told": list(self.told),
+            "told": list(self.reasons),
             "relaxed": self.relaxed,
             "unreproduced": self.unreproduced,
         }

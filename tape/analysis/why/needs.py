@@ -9,7 +9,7 @@ from solvers import Cause, Explanation
 from tape.budget import in_units
 
 _CAUSES = {
-    Cause.NO_TERMINAL: "No plan of this round ends anywhere that is worth going to.",
+    Cause.NO_TERMINAL: "No plan of this round ends in a state with a reward.",
     Cause.UNREACHABLE: "No end of a plan can be reached any more: what the plans rest on was observed to be otherwise.",
 }
 
@@ -20,11 +20,11 @@ class Needs:
 
     Attributes:
         found: The explanation of the problem that the rule poses; its resources have their names.
-        said: What the agent itself said, where it ended the episode.
+        message: What the agent reported, where it ended the episode.
     """
 
     found: Explanation
-    said: str = ""
+    message: str = ""
 
     @property
     def cause(self) -> str:
@@ -45,8 +45,8 @@ class Needs:
     @property
     def text(self) -> str:
         """One or two plain sentences."""
-        if self.said:
-            return f"{self.said[0].upper()}{self.said[1:]}."
+        if self.message:
+            return f"{self.message[0].upper()}{self.message[1:]}."
         if self.cause:
             return self.cause
         parts = [

@@ -22,7 +22,7 @@ _BY_LM = "lm:"
 
 
 class NotReproducedError(TapeError):
-    """A recorded selection cannot be rebuilt; says why."""
+    """A recorded selection cannot be rebuilt, and why."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def candidate(
 
 
 def recorded(selection: PathSelectedEvent) -> Candidate | None:
-    """A recorded path without its graph: what the event itself says."""
+    """A recorded path without its graph: what the event holds."""
     if not selection.nodes:
         return None
     return Candidate(
@@ -118,7 +118,7 @@ def placed(event: GraphFoldedEvent, selection: PathSelectedEvent, kinds: Sequenc
     """A recorded path on its graph, under whatever budgets: what was committed to.
 
     Raises:
-        NotReproducedError: The graph cannot be read, or the path is none of it.
+        NotReproducedError: The graph cannot be read, or the path is not in it.
     """
     graph = _graph(event)
     edges = [graph.edge(number) for number in _edges(graph, selection)]
@@ -136,7 +136,7 @@ def rebuilt(event: GraphFoldedEvent, selection: PathSelectedEvent, config: Mappi
         config: The episode's configuration.
 
     Raises:
-        NotReproducedError: What comes out is not what was recorded, or the trace says too little.
+        NotReproducedError: What comes out is not what was recorded, or the trace holds too little.
     """
     try:
         return _rebuilt(event, selection, config)
@@ -147,9 +147,9 @@ def rebuilt(event: GraphFoldedEvent, selection: PathSelectedEvent, config: Mappi
 def _rebuilt(event: GraphFoldedEvent, selection: PathSelectedEvent, config: Mapping[str, Any]) -> Rebuilt:
     posed = selection.problem
     if not isinstance(posed.get("budget"), dict) or not isinstance(posed.get("horizon"), int):
-        raise NotReproducedError("it does not say under which budgets and horizon the path was selected.")
+        raise NotReproducedError("it does not record under which budgets and horizon the path was selected.")
     if posed.get("objective", "stay") != "stay":
-        raise NotReproducedError("a search agent selects by what each search is worth, which is not solved again here.")
+        raise NotReproducedError("a search agent selects by the value of each search, which is not solved again here.")
     graph = _graph(event)
     start = selection.nodes[0] if selection.nodes else str(event.graph.get("start"))
     by_lm = selection.selector.startswith(_BY_LM)
@@ -166,7 +166,7 @@ def _rebuilt(event: GraphFoldedEvent, selection: PathSelectedEvent, config: Mapp
         return Rebuilt(found, None, None)
     pick = found.placed(asked[0], _edges(graph, selection))
     if pick is None:
-        raise NotReproducedError("the path that was selected is none of the graph before it.")
+        raise NotReproducedError("the path that was selected is not in the graph before it.")
     if not by_lm:
         _check(selection, pick, best)
     return Rebuilt(found, pick, best)
@@ -212,4 +212,4 @@ def _edges(graph: PlanGraph, selection: PathSelectedEvent) -> list[int]:
     try:
         return [graph.find(source, action, target) for source, action, target in steps]
     except GraphError as error:
-        raise NotReproducedError(f"the path that was selected is none of the graph before it: {error}.") from error
+        raise NotReproducedError(f"the path that was selected is not in the graph before it: {error}.") from error

@@ -77,7 +77,7 @@ class Relaxations:
         """Smallest sets of budgets that have to grow together for a better path.
 
         Args:
-            alone: The budgets that do by themselves; no set holds one of them.
+            alone: The budgets that suffice alone; no set holds one of them.
 
         Yields:
             For each set counts of which none can be less by one while the others stay.
@@ -156,7 +156,7 @@ class Relaxations:
     def _next_change(self, number: int, kind: str, count: int, high: int) -> int | None:
         """The least larger count, with the same horizon, at which a stage's best path is another; None if it never is.
 
-        Of paths of equal worth the solver has an order, so a path that has given way never comes back.
+        Of paths of equal value the solver has an order, so a path that has given way never comes back.
         """
         here, last = self._at(number, kind, count), self._at(number, kind, high)
         if last is None or (here is not None and here.path == last.path):

@@ -14,7 +14,7 @@ from tape.analysis.why.rebuilt import NotReproducedError, Rebuilt, placed, rebui
 from tape.analysis.why.relaxations import Better, Relaxations
 from tape.analysis.why.selections import Pick
 from tape.analysis.why.spans import Ended, Reselection, Span, config_of, ended, spans
-from tape.analysis.why.words import gain, outcome, told
+from tape.analysis.why.words import explain, gain, outcome
 from tape.sdp.events import ChainEvent
 from tape.trace import Event, GraphFoldedEvent, InfeasibleEvent, PathSelectedEvent, PlansSampledEvent
 
@@ -27,17 +27,17 @@ def rounds(events: Sequence[Event], *, relax: bool = True) -> list[Round]:
 
     Args:
         events: The trace of one episode (:func:`tape.trace.read_trace`).
-        relax: Ask what other budgets would change, which takes most of the time; else no budget is said to have
-            decided, and there are no better paths that do not fit.
+        relax: Ask what other budgets would change, which takes most of the time; else no budget is named as
+            decisive, and there are no better paths that do not fit.
 
     Returns:
-        None for an agent that does not plan. Where a selection cannot be rebuilt, its round says why.
+        None for an agent that does not plan. Where a selection cannot be rebuilt, its round holds the reason.
     """
     found: list[Round] = []
     for number, span in enumerate(spans(events), 1):
         found.append(_main(events, number, span, relax))
         found += [_again(events, number, span, place, relax) for place in range(len(span.reselections))]
-    return [replace(one, told=tuple(told(one)), outcome=outcome(one)) for one in found]
+    return [replace(one, reasons=tuple(explain(one)), outcome=outcome(one)) for one in found]
 
 
 def _main(events: Sequence[Event], number: int, span: Span, relax: bool) -> Round:
@@ -151,7 +151,7 @@ def _selected(events: Sequence[Event], span: Span, one: Round, at: int, anew: Re
 
 
 def _noted(span: Span, one: Round, selection: PathSelectedEvent, at: int) -> Round:
-    """With what a selection itself says."""
+    """With what a selection holds."""
     posed = selection.problem
     left = posed.get("budget")
     return replace(
@@ -188,7 +188,7 @@ def _explored(events: Sequence[Event], span: Span, one: Round, again: Rebuilt) -
     """With alternatives, budgets, and what would be needed."""
     pick, found = again.pick, again.found
     if pick is None:
-        return replace(one, chosen=None, needs=Needs(found.explain(), _said(events, span)))
+        return replace(one, chosen=None, needs=Needs(found.explain(), _message(events, span)))
     chosen = again.candidate(pick)
     one = replace(one, chosen=chosen)
     others, alike = found.others(pick, MOST_SHOWN)
@@ -235,15 +235,15 @@ def _misfits(again: Rebuilt, pick: Pick, known: Sequence[Pick]) -> tuple[Candida
     better = [path for path in [*without, *known] if path is not None and found.better(path, pick)]
     unique = {path.path: path for path in better}
     longest = max((path.problem.steps for path in better), default=0)
-    ranked = sorted(unique.values(), key=lambda path: (path.stage, -found.worth(path, longest)))
+    ranked = sorted(unique.values(), key=lambda path: (path.stage, -found.value(path, longest)))
     shown = [again.candidate(path) for path in ranked]
     return tuple([path for path in shown if path.over][:MOST_SHOWN])
 
 
-def _said(events: Sequence[Event], span: Span) -> str:
-    """What the agent itself said where it found no path."""
-    said = [event.text for event in events[span.first : span.last + 1] if isinstance(event, InfeasibleEvent)]
-    return said[-1] if said else ""
+def _message(events: Sequence[Event], span: Span) -> str:
+    """What the agent reported where it found no path."""
+    texts = [event.text for event in events[span.first : span.last + 1] if isinstance(event, InfeasibleEvent)]
+    return texts[-1] if texts else ""
 
 
 def _probed(events: Sequence[Event], span: Span, one: Round) -> Round:
@@ -253,15 +253,15 @@ def _probed(events: Sequence[Event], span: Span, one: Round) -> Round:
 
 
 def _verified(events: Sequence[Event], span: Span, one: Round) -> Round:
-    """With what AEC's verifier said, and what was committed to."""
+    """With the verdicts of AEC's verifier, and what was committed to."""
     mine = events[span.first : span.last + 1]
-    said = [event for event in mine if isinstance(event, VerifiedEvent)]
+    verdicts = [event for event in mine if isinstance(event, VerifiedEvent)]
     refusals = [event.reason for event in mine if isinstance(event, RefusedEvent)]
     one = replace(
         one,
         hypotheses=tuple(
             Hypothesis(tuple(event.actions), event.accepted, event.reason or next(iter(event.witnesses), ""))
-            for event in said
+            for event in verdicts
         ),
         queries=tuple(_query(event) for event in mine if isinstance(event, QueriedEvent)),
         refusal=refusals[-1] if refusals else "",

@@ -34,7 +34,7 @@ def write(title: str, about: Sequence[str], rounds: Sequence[Round], out: TextIO
 
     Args:
         title: Which episode.
-        about: What is told of it as a whole.
+        about: Sentences on the whole episode.
         rounds: Its planning rounds.
         out: Where to.
     """
@@ -87,7 +87,7 @@ def _round(one: Round) -> Iterator[RenderableType]:
     if made := _made(one):
         yield _text(made)
     yield ""
-    rows = [("why", sentence) for sentence in one.told]
+    rows = [("why", sentence) for sentence in one.reasons]
     rows += [("", f"{_verdict(one)}")] if one.hypotheses else []
     rows += [("then", one.outcome)] if one.outcome else []
     mismatch = one.ended.mismatch
@@ -118,7 +118,7 @@ def _made(one: Round) -> str:
     if one.readable < one.sampled:
         plans += f" ({one.sampled - one.readable} unreadable)"
     made = f"{plans} made {count_of(graph['nodes'], 'state')} and {count_of(graph['edges'], 'action')}"
-    seen = [f"{graph[name]} {said}" for name, said in _SEEN.items() if graph[name]]
+    seen = [f"{graph[name]} {text}" for name, text in _SEEN.items() if graph[name]]
     return f"{made}; {' and '.join(seen)}." if seen else f"{made}."
 
 
@@ -129,8 +129,8 @@ def _verdict(one: Round) -> str:
     refused = [hypothesis for hypothesis in one.hypotheses if not hypothesis.accepted]
     if not refused:
         return "The verifier refused nothing."
-    said = "; ".join(f"{' > '.join(hypothesis.actions)}: {hypothesis.why}" for hypothesis in refused)
-    return f"The verifier refused {count_of(len(refused), 'path')}: {said}."
+    text = "; ".join(f"{' > '.join(hypothesis.actions)}: {hypothesis.why}" for hypothesis in refused)
+    return f"The verifier refused {count_of(len(refused), 'path')}: {text}."
 
 
 def _pairs(rows: Sequence[tuple[str, str]]) -> RenderableType:
@@ -138,8 +138,8 @@ def _pairs(rows: Sequence[tuple[str, str]]) -> RenderableType:
     table.add_column(width=9, style="bold", no_wrap=True)
     table.add_column(ratio=1)
     last = ""
-    for name, said in rows:
-        table.add_row(_text("" if name == last else name), _text(said))
+    for name, text in rows:
+        table.add_row(_text("" if name == last else name), _text(text))
         last = name
     return Padding(table, (0, 0, 0, 2))
 
@@ -199,7 +199,7 @@ def _steps(path: Candidate, chosen: Candidate | None) -> Iterator[str]:
 
 
 def _shared(actions: Sequence[str], chosen: Sequence[str]) -> tuple[int, int]:
-    """How many steps two paths have in common at the beginning, and at the end; none that is told shorter in full."""
+    """How many steps two paths have in common at the beginning, and at the end; none that is shorter in full."""
     most = min(len(actions), len(chosen))
     first = next((i for i in range(most) if actions[i] != chosen[i]), most)
     last = next((i for i in range(most - first) if actions[-1 - i] != chosen[-1 - i]), most - first)
@@ -228,6 +228,6 @@ def _budgets(one: Round) -> RenderableType:
     return Padding(table, (0, 0, 0, 2))
 
 
-def _text(said: str, style: str = "") -> Text:
+def _text(text: str, style: str = "") -> Text:
     """Text of a model, a tool or ours: nothing in it is taken as markup or as a control code of a terminal."""
-    return Text(printable(said), style=style)
+    return Text(printable(text), style=style)

@@ -23,7 +23,7 @@ _SAME = 1e-12
 """Objectives that differ by less, relative to their size, are equal."""
 
 MOST_SECONDS = 20.0
-"""How long an explanation may take; what is open then is told as such."""
+"""How long an explanation may take; what is open then is reported as open."""
 
 _LOOK, _MOST_LOOKED_AT = 8, 512
 """Paths looked at for each that is asked for, since those with circles are left out; and how many at most."""
@@ -122,7 +122,7 @@ class Selections:
         self.kinds = sorted(rule.left)
         self._bases: dict[int, tuple[PathProblem, tuple[int, ...]]] = {}
         self._solved: dict[tuple[int, int, tuple[int, ...]], Pick | None] = {}
-        self._worths: dict[tuple[int, tuple[int, ...], int], float] = {}
+        self._values: dict[tuple[int, tuple[int, ...], int], float] = {}
 
     # --- what is picked ---------------------------------------------------------------------
 
@@ -151,8 +151,8 @@ class Selections:
     def others(self, than: Pick, k: int) -> tuple[list[Pick], int]:
         """The best paths that fit beside a given one of the same stage: none empty, none with a circle.
 
-        Of paths whose ends have the same score, at the same cost, the first stands for all as long as there are others
-        to tell of.
+        Of paths whose ends have the same score, at the same cost, the first stands for all as long as there are
+        others.
 
         Args:
             than: The given path.
@@ -171,13 +171,13 @@ class Selections:
                 for one in straight
             ]
             picks = [one for one in picks if one.path != than.path]
-            told = {_outcome(than): -1}
+            outcomes = {_outcome(than): -1}
             for rank, one in enumerate(picks):
-                told.setdefault(_outcome(one), rank)
-            if len(told) > k or len(found) < asked or asked >= _MOST_LOOKED_AT:
+                outcomes.setdefault(_outcome(one), rank)
+            if len(outcomes) > k or len(found) < asked or asked >= _MOST_LOOKED_AT:
                 break
             asked *= _LOOK
-        first = sorted(rank for rank in told.values() if rank >= 0)[:k]
+        first = sorted(rank for rank in outcomes.values() if rank >= 0)[:k]
         rest = [rank for rank in range(len(picks)) if rank not in first][: k - len(first)]
         alike = sum(_outcome(one) == _outcome(than) for one in picks)
         return [picks[rank] for rank in sorted([*first, *rest])], alike
@@ -190,15 +190,15 @@ class Selections:
         """Whether the rule prefers a path, picked under larger budgets, to one that fits those as they were."""
         if pick is None or pick.stage != than.stage:
             return pick is not None and pick.stage < than.stage
-        worth = self.worth(than, pick.problem.steps)
-        return pick.objective > worth + _SAME * max(1.0, abs(worth))
+        value = self.value(than, pick.problem.steps)
+        return pick.objective > value + _SAME * max(1.0, abs(value))
 
-    def worth(self, pick: Pick, horizon: int) -> float:
+    def value(self, pick: Pick, horizon: int) -> float:
         """A path's objective with another horizon, no shorter than the path."""
         key = (pick.stage, pick.moves, horizon)
-        if key not in self._worths:
-            self._worths[key] = solvers.objective_of(replace(pick.problem, horizon=horizon), pick.moves)
-        return self._worths[key]
+        if key not in self._values:
+            self._values[key] = solvers.objective_of(replace(pick.problem, horizon=horizon), pick.moves)
+        return self._values[key]
 
     # --- other budgets ----------------------------------------------------------------------
 

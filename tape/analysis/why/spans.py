@@ -99,10 +99,10 @@ class Ended:
         taken: Its steps that were taken.
         of: All its steps.
         success: The episode ended in success.
-        detail: What the episode's end says beyond that.
+        detail: What the episode's end reports beyond that.
         mismatch: The mismatch that ended it.
         final: The episode ended with it.
-        refused: An action that somebody refused when asked to approve it.
+        refused: An action that the approver refused.
         strayed: Steps at which another action was executed than the path names.
     """
 
@@ -126,8 +126,8 @@ def spans(events: Sequence[Event]) -> list[Span]:
     """The planning rounds of an episode, in order; none of an agent that does not plan.
 
     A round begins with a :class:`ReplannedEvent`, the first where the start has been observed. Where an agent does not
-    say that it plans again, plans that are sampled after an action begin one; under verification they do not, since a
-    query acts and what is left of the plans is rolled out anew.
+    report that it plans again, plans that are sampled after an action begin one; under verification they do not, since
+    a query acts and what is left of the plans is rolled out anew.
     """
     verified = config_of(events).get("aec") is not None
     start = next((i + 1 for i, event in enumerate(events) if isinstance(event, ObservedEvent)), 0)

@@ -27,7 +27,7 @@ def count_of(number: int, thing: str) -> str:
 
 
 def scores(*values: float) -> list[str]:
-    """Scores, with as many digits as it takes to tell them apart."""
+    """Scores, with as many digits as distinguish them."""
     digits = _DIGITS
     while True:
         shown = [f"{value:.{digits}g}" for value in values]
@@ -42,7 +42,7 @@ def is_moves(actions: Sequence[str]) -> bool:
 
 
 def differences(path: Candidate, chosen: Candidate) -> list[tuple[int, str]] | None:
-    """Where a path does something else than the chosen one, by step from 1; None where they are told best in full."""
+    """Where a path does something else than the chosen one, by step from 1; None where they are best listed in full."""
     if len(path.actions) != len(chosen.actions) or is_moves(path.actions):
         return None
     steps = zip(path.actions, chosen.actions, strict=True)
@@ -69,12 +69,12 @@ def gain(path: Candidate, chosen: Candidate) -> str:
     return f"the same score in {count_of(fewer, 'step')} fewer" if fewer > 0 else "the same score, and more on the way"
 
 
-def told(one: Round) -> list[str]:
+def explain(one: Round) -> list[str]:
     """Why a round went as it did, the most important first."""
-    return list(_told(one))
+    return list(_explain(one))
 
 
-def _told(one: Round) -> Iterator[str]:
+def _explain(one: Round) -> Iterator[str]:
     if one.kind == "sampled":
         yield (
             "This agent makes no plan graph: the model's plan is followed as it was sampled, and neither budgets nor "
@@ -111,7 +111,7 @@ def _chosen(one: Round) -> Iterator[str]:
         elif one.selected is None:
             yield "The solver would have taken the same."
         elif chosen is not None and not chosen.over and (one.selected.objective or 0) <= (chosen.objective or 0):
-            yield "The solver would have taken another that is worth the same."
+            yield "The solver would have taken another of the same value."
         elif chosen is not None:
             yield f"The solver would have taken another: {gain(one.selected, chosen)}."
         return
@@ -220,7 +220,7 @@ def _outcome(one: Round) -> str:
             return f"{taken} it was planned anew."
     if not end.final:
         return f"{taken} it was planned anew: {end.how}."
-    if one.needs is not None and one.needs.said:
+    if one.needs is not None and one.needs.message:
         return "The episode ended with that."
     detail = f": {end.detail}" if end.detail else ""
     if one.chosen is None:

@@ -14,7 +14,7 @@ from tape.show.view.spending import spending
 from tape.trace import Event, FinishedEvent, GraphFoldedEvent, ObservedEvent, StartedEvent
 
 Why = Callable[[Sequence[Event]], tuple[list[dict[str, Any]], list[str]]]
-"""Gives the planning rounds of an episode (``Round.to_dict`` of :mod:`tape.analysis.why`) and what is said of all."""
+"""Gives the planning rounds of an episode (``Round.to_dict`` of :mod:`tape.analysis.why`) and of the whole."""
 
 _PATH = ("actions", "cost_text", "over_text", "score", "goal", "likelihood", "support", "partial")
 """What the page shows of a path."""
@@ -79,7 +79,7 @@ def episode_record(events: Sequence[Event], why: Why, problem: str = "") -> dict
         "graphs": graphs.records(),
         "spending": spending(events),
         "calls": timeline.calls,
-        "said": list(timeline.said),
+        "said": list(timeline.texts),
     }
     return record | _result(events)
 
@@ -108,11 +108,11 @@ def _result(events: Sequence[Event]) -> dict[str, Any]:
     finished = next((event for event in reversed(events) if isinstance(event, FinishedEvent)), None)
     if finished is None:
         return {}
-    return {"facts": facts(finished.result), **said_of(finished.result)}
+    return {"facts": facts(finished.result), **words_of(finished.result)}
 
 
-def said_of(result: Mapping[str, Any]) -> dict[str, Any]:
-    """What a result says in words: end state, detail, answer and explanation."""
+def words_of(result: Mapping[str, Any]) -> dict[str, Any]:
+    """The words of a result: end state, detail, answer and explanation."""
     answer = result.get("answer")
     found = {
         "end_state": result.get("end_state", ""),
@@ -136,12 +136,12 @@ def _explained(explanation: Mapping[str, Any] | None) -> list[dict[str, Any]] | 
 
 def _cap(cap: Mapping[str, Any]) -> str:
     kind, amount = cap["resource"], cap["cap"]
-    said = in_units(kind, kind_of(kind).count(amount)) if kind in kinds() else f"{amount:,} {kind}"
-    return f"{said} for the {cap['ledger']}" if cap["ledger"] else said
+    text = in_units(kind, kind_of(kind).count(amount)) if kind in kinds() else f"{amount:,} {kind}"
+    return f"{text} for the {cap['ledger']}" if cap["ledger"] else text
 
 
 def facts(result: Mapping[str, Any]) -> list[list[str]]:
-    """An episode's counts by name, in human units; those that are 0 and say nothing are left out."""
+    """An episode's counts by name, in human units; those that are 0 and mean nothing are left out."""
     found = [["steps", f"{result.get('steps', '?')}"]]
     for name, label in (("replans", "replans"), ("mismatches", "mismatches"), ("malformed", "malformed answers")):
         if result.get(name):
@@ -313,7 +313,7 @@ def _certificate(one: Mapping[str, Any], events: Sequence[Event]) -> dict[str, A
         fields = next((event.model_dump() for event in later), {})
     if not fields:
         return None
-    evidence = [[fact, said] for fact, said in fields["evidence"].items()]
+    evidence = [[fact, text] for fact, text in fields["evidence"].items()]
     return {"certified": fields["certified"], "evidence": evidence, "later": fields["grounded_later"]}
 
 

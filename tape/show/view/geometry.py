@@ -34,10 +34,10 @@ def measure(node: dict[str, Any], rests: int, widest: int, loops: int) -> None:
     lines = [cut(one_line(line), _WIDEST) for line in node["label"].splitlines()] or [""]
     if len(lines) > _TALLEST and max(map(len, lines)) > 2 * _TALLEST:
         lines = ["…", *lines[1 - _TALLEST :]]  # of running text the end, where what is new stands
-    said = f"{node['reward']:.2f}".replace("-0.00", "0.00") + (f" ×{node['support']}" if node["support"] else "")
+    score = f"{node['reward']:.2f}".replace("-0.00", "0.00") + (f" ×{node['support']}" if node["support"] else "")
     pad = GOAL_PAD if node.get("goal") else PAD
-    wide = max(MONO * max(map(len, lines)), SANS * len(said), SANS * widest if rests else 0)
-    node["lines"], node["said"] = lines, said
+    wide = max(MONO * max(map(len, lines)), SANS * len(score), SANS * widest if rests else 0)
+    node["lines"], node["said"] = lines, score
     node["box"] = [round(wide + 2 * pad), round((len(lines) + 1 + rests) * LINE + 2 * pad - 4)]
     node["below"] = round(loops * LINE + 4) if loops else 0
 
@@ -91,8 +91,8 @@ def view(record: Mapping[str, Any], path: Sequence[int], kinds: Sequence[str], l
         costs = [text for kind, text in edge["cost"] if kind in kinds] if i in chosen else []
         costs += [f"earns {edge['reward']:.4g}"] if "reward" in edge else []
         above, below, wide = texts[i] = label(edge["action"] + mark, costs, on_path=i in chosen)
-        room = Item(wide + 8, len(above) * LINE + 3, len(below) * LINE + 4)
-        arcs.append(Arc(i, str(edge["from"]), str(edge["to"]), room))
+        area = Item(wide + 8, len(above) * LINE + 3, len(below) * LINE + 4)
+        arcs.append(Arc(i, str(edge["from"]), str(edge["to"]), area))
     start = edges[path[0]]["from"] if path else record["start"]
     way = list(dict.fromkeys([str(start), *(str(edges[i]["to"]) for i in path)]))
     placed = arrange(items, arcs, way, chosen)

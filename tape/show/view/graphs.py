@@ -47,10 +47,10 @@ def graph_record(
         graph: The whole graph.
         start: Key of its start.
         paths: Edge ids of the paths that have to be there; the first becomes a straight line.
-        followed: How many of them were followed, these first: their nodes say what is left there.
+        followed: How many of them were followed, these first: their nodes show what is left there.
         kinds: The capped resources.
         confidence: Predictions made with less are not usable.
-        widest: Characters of the longest line that says what is left somewhere; 0: none does.
+        widest: Characters of the longest line on what is left somewhere; 0: none does.
         views: How many levels are laid out.
 
     Returns:

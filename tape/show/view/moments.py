@@ -41,7 +41,7 @@ class Timeline:
         self._openings, self._labels = openings, labels
         self.moments: list[dict[str, Any]] = [{"sort": "start", "title": "Start"}]
         self.calls: list[dict[str, Any]] = []
-        self.said: dict[str, int] = {}
+        self.texts: dict[str, int] = {}
         """Texts of prompts, each with its number: most of a prompt stands in the next one too."""
         self._round: int | None = None
         self._waiting: list[int] = []
@@ -67,7 +67,7 @@ class Timeline:
         return moment
 
     def _note(self, event: Event, title: str, tone: str, lines: Sequence[str]) -> None:
-        """Something that is said in lines of text."""
+        """Something that is shown as lines of text."""
         last = self.moments[-1]
         if event.type in _TOGETHER and last.get("type") == event.type and last.get("round") == self._round:
             last["lines"] += lines
@@ -120,7 +120,7 @@ class Timeline:
                 lines = [f"best: {event.chosen}", *scores]
                 self._note(event, f"{len(event.actions)} actions sampled", "plain", lines)
             case ToldEvent():
-                self._note(event, *_told(event))
+                self._note(event, *_described(event))
             case _:
                 pass  # selections and graphs are in the rounds, amounts in the budgets
 
@@ -145,7 +145,7 @@ class Timeline:
     def _generated(self, event: GeneratedEvent) -> None:
         call: dict[str, Any] = {
             "role": event.role,
-            "prompt": [[part.role, self.said.setdefault(part.content, len(self.said))] for part in event.prompt],
+            "prompt": [[part.role, self.texts.setdefault(part.content, len(self.texts))] for part in event.prompt],
             "texts": list(event.texts),
             "tokens": [event.prompt_tokens, event.completion_tokens],
         }
@@ -153,14 +153,14 @@ class Timeline:
             call["weights"] = list(event.weights)
         self.calls.append(call)
         number = len(self.calls) - 1
-        if event.role == "act":  # the action itself is told after it
+        if event.role == "act":  # the action is shown after it
             self._waiting.append(number)
         else:
             self.moments[-1].setdefault("calls", []).append(number)
 
 
-def _told(event: ToldEvent) -> tuple[str, str, list[str]]:
-    """Title, tone and lines of an event that tells itself; those of verification and of SDP get shorter words.
+def _described(event: ToldEvent) -> tuple[str, str, list[str]]:
+    """Title, tone and lines of an event that describes itself; those of verification and of SDP get shorter words.
 
     They go by the names of their types, so that neither AEC nor SDP is loaded for it.
     """
@@ -185,7 +185,7 @@ def _told(event: ToldEvent) -> tuple[str, str, list[str]]:
             reason = [fields["reason"]] if fields["reason"] else []
             return title, tone, [_listed(fields["actions"]), *reason, *fields["witnesses"]]
         case "committed":
-            evidence = [f"{fact}: {said}" for fact, said in fields["evidence"].items()]
+            evidence = [f"{fact}: {text}" for fact, text in fields["evidence"].items()]
             title = "Commitment, certified" if fields["certified"] else "Commitment on beliefs"
             return title, "good", [_listed(fields["actions"]), *evidence]
         case "refused":

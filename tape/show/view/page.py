@@ -14,7 +14,7 @@ from typing import Any
 
 from tape.budget import in_units
 from tape.runner.summary import tokens
-from tape.show.view.episode import Why, episode_record, result_of, said_of
+from tape.show.view.episode import Why, episode_record, result_of, words_of
 from tape.show.view.results import differences, end_states, run_rows, trace_rows
 from tape.show.view.sources import Entry, Source, read_events
 from tape.trace import Event, ObservedEvent, StartedEvent
@@ -47,13 +47,13 @@ class _Book:
     results: list[tuple[int, str, str, Mapping[str, Any]]] = field(default_factory=list)
 
 
-def build_page(sources: Sequence[Source], why: Why, tell: Callable[[int, int], object] | None = None) -> str:
+def build_page(sources: Sequence[Source], why: Why, progress: Callable[[int, int], object] | None = None) -> str:
     """The page.
 
     Args:
         sources: One run, two, or single traces.
         why: Explains planning rounds.
-        tell: Is told how many episodes are done, and of how many.
+        progress: Takes how many episodes are done, and of how many.
 
     Raises:
         TraceError: A file that was named as a trace holds not one event.
@@ -62,8 +62,8 @@ def build_page(sources: Sequence[Source], why: Why, tell: Callable[[int, int], o
     total = sum(len(source.entries) for source in sources)
     for place, source in enumerate(sources):
         for entry in source.entries:
-            if tell is not None:
-                tell(len(book.rows), total)
+            if progress is not None:
+                progress(len(book.rows), total)
             _take(book, place, entry, why)
     title = " and ".join(source.name for source in sources)
     index = {
@@ -98,13 +98,13 @@ def _row(place: int, entry: Entry, events: Sequence[Event], result: Mapping[str,
     """An episode in the list: what it is filtered and sorted by."""
     line = entry.line or {}
     started = next((event for event in events if isinstance(event, StartedEvent)), None)
-    said = said_of(result)
+    words = words_of(result)
     used = [
         [kind, in_units(kind, count)]
         for kind, count in result["used"].items()
         if kind not in _COUNTED and count is not None
     ]
-    if not result["used"]:  # cut off: what is left says what was used
+    if not result["used"]:  # cut off: what is left shows what was used
         used = _used_so_far(events)
     return {
         "source": place,
@@ -114,16 +114,16 @@ def _row(place: int, entry: Entry, events: Sequence[Event], result: Mapping[str,
         "task": line.get("task", entry.key),
         "digest": line.get("digest", ""),
         "repeat": line.get("repeat"),
-        "end": said["end_state"],
-        "ok": said["success"],
+        "end": words["end_state"],
+        "ok": words["success"],
         "steps": result["steps"] or _steps_so_far(events),
         "replans": result["replans"],
         "calls": sum(result["lm_calls"].values()),
         "tokens": tokens(result),
         "used": used,
-        "detail": _short(said["detail"]),
+        "detail": _short(words["detail"]),
         "question": _short(started.task if started else ""),
-        "answer": _short(_text(said.get("answer"))),
+        "answer": _short(_text(words.get("answer"))),
     }
 
 

@@ -16,7 +16,7 @@ Value = Callable[[Mapping[str, Any]], float]
 """A number of an episode's result."""
 
 _COUNTED = {"steps", "calls", "tokens"}
-"""Resources that have columns of their own, or say the same as one."""
+"""Resources that have columns of their own, or mean the same as one."""
 
 
 def run_rows(source: Source) -> list[dict[str, Any]]:

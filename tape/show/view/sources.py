@@ -43,7 +43,7 @@ class Source:
         entries: The episodes, in order.
         groups: The groups of its summary; none for single traces.
         facts: What the run was made with, by name.
-        notes: What has to be said about it.
+        notes: Remarks on it.
     """
 
     name: str

@@ -35,9 +35,9 @@ def overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, 
 def test_nothing_lies_on_anything_else_and_lines_go_from_border_to_border(graph: Graph) -> None:
     boxes, arcs, path, _ = graph
     arranged = arrange(*graph)
-    for one, other in combinations(arranged.rooms, 2):
+    for one, other in combinations(arranged.areas, 2):
         assert not overlap(one, other)
-    for begin, end, low, high in arranged.rooms:
+    for begin, end, low, high in arranged.areas:
         assert begin >= 0
         assert low >= -0.01
         assert end <= arranged.length + 0.01

@@ -59,7 +59,7 @@ def test_the_budget_that_decided_and_what_more_of_it_buys() -> None:
     assert one.alternatives[0].actions == ("ask free",)
     # Of equal worth over 5 steps, a proof now and a signed one a step later.
     assert {path.actions for path in one.misfits} == {("ask slow", "check"), ("ask dear",)}
-    assert one.told == (
+    assert one.reasons == (
         "It is the best path of this graph that fits what was left.",
         "usd decided: with $0.01 more, a score of 1 instead of 0.5.",
     )
@@ -80,14 +80,14 @@ def test_budgets_that_decide_only_together() -> None:
     assert (alone.decided, one.decided) == ([["usd"]], [["steps", "usd"]])
     [joint] = one.together
     assert (joint.path.actions, joint.by) == (("ask dear",), {"steps": 1, "usd": 15_000})
-    assert "steps and usd decided together: with 1 step and $0.015 more" in one.told[-1]
+    assert "steps and usd decided together: with 1 step and $0.015 more" in one.reasons[-1]
 
 
 def test_no_budget_decides_where_the_best_path_fits() -> None:
     best = selection("ask slow", "check", left={"steps": 9, "usd": 90_000})
     one = only(episode(folded(), best, acted("ask slow"), acted("check", 2), finished()))
     assert (one.decided, one.misfits) == ([], ())
-    assert one.told[-1].startswith("No budget decided")
+    assert one.reasons[-1].startswith("No budget decided")
 
 
 def test_without_relaxation_no_budget_decides() -> None:
@@ -95,7 +95,7 @@ def test_without_relaxation_no_budget_decides() -> None:
     [one] = rounds(events, relax=False)
     assert one.alternatives == only(events).alternatives
     assert (one.decided, one.misfits, one.relaxed) == ([], (), False)
-    assert one.told[-1] == "Which budget decided was not asked."
+    assert one.reasons[-1] == "Which budget decided was not asked."
     assert [(line.left, line.used) for line in one.budgets] == [(5, 1), (20_000, 10_000)]
 
 
@@ -108,10 +108,10 @@ def test_what_a_complete_path_needs_where_none_fits() -> None:
     one = only([*events, finished("infeasible")])
     assert (one.chosen, one.alternatives, one.budgets) == (None, (), ())
     assert [(need.limit, need.least) for need in one.needs.found.budgets] == [("steps", None), ("usd", 50_000)]
-    assert one.told[1] == "A complete path needs $0.05 where $0.02 is left."
-    said = trace.InfeasibleEvent(text="no plan fits into $0.02", explanation={})
-    one = only([*events, said, finished("infeasible", detail="no plan fits into $0.02")])
-    assert one.told[1] == "No plan fits into $0.02."
+    assert one.reasons[1] == "A complete path needs $0.05 where $0.02 is left."
+    reported = trace.InfeasibleEvent(text="no plan fits into $0.02", explanation={})
+    one = only([*events, reported, finished("infeasible", detail="no plan fits into $0.02")])
+    assert one.reasons[1] == "No plan fits into $0.02."
     assert one.outcome == "The episode ended with that."
 
 
@@ -126,7 +126,7 @@ def test_a_partial_path_says_what_a_complete_one_would_need() -> None:
     assert (one.chosen.partial, one.decided) == (True, [["usd"]])
     assert one.needs.text == "A complete path needs $0.05 where $0.02 is left."
     assert one.budgets[1].more.gain == "a complete path to a goal"
-    assert not any("decided" in sentence for sentence in one.told), "it is said once"
+    assert not any("decided" in sentence for sentence in one.reasons), "it is reported once"
 
 
 # --- what cannot be rebuilt ---------------------------------------------------------------------------------
@@ -144,9 +144,9 @@ def changed(node: str, reward: float) -> PlanGraph:
         ([folded(changed("answer", 0.4)), selection("ask cheap")], "its objective is 2, and 2.5 was recorded"),
         ([folded(changed("rumour", 0.9)), selection("ask cheap")], "another path is the best"),
         ([folded(), selection("ask cheap", consumption={"usd": 1})], "was recorded"),
-        ([folded(), selection("ask cheap", problem={})], "does not say under which budgets"),
+        ([folded(), selection("ask cheap", problem={})], "does not record under which budgets"),
         ([folded(), selection("ask cheap", problem={"budget": SHORT, "horizon": 4})], "a horizon of 4"),
-        ([folded(), selection("ask cheap", nodes=["start", "elsewhere"])], "none of the graph"),
+        ([folded(), selection("ask cheap", nodes=["start", "elsewhere"])], "not in the graph"),
         ([folded(), selection()], "found no path where there is one"),
         ([selection("ask cheap")], "no plan graph"),
         ([trace.GraphFoldedEvent(graph={"kind": "other"}), selection("ask cheap")], "cannot be read"),
@@ -156,12 +156,12 @@ def test_what_is_not_as_recorded_is_not_explained(events: list[Event], reason: s
     one = only(episode(*events, acted("ask cheap"), finished()))
     assert reason in one.unreproduced
     assert (one.alternatives, one.budgets, one.misfits) == ((), (), ())
-    assert one.told[0].startswith("The selection cannot be reproduced from this trace: ")
+    assert one.reasons[0].startswith("The selection cannot be reproduced from this trace: ")
 
 
 def test_a_choice_that_is_not_proven_is_not_called_so() -> None:
     one = only(taking("ask free", status="FEASIBLE"))
-    assert (one.unreproduced, one.budgets, "not proven" in one.told[0]) == (None, (), True)
+    assert (one.unreproduced, one.budgets, "not proven" in one.reasons[0]) == (None, (), True)
     assert one.alternatives[0].actions == ("ask cheap",), "what is better and fits is shown"
 
 
@@ -201,7 +201,7 @@ def test_a_probe_is_reported_as_one() -> None:
     _, events = play(model=SimulatedModel(CORRIDOR, wrong={(CORRIDOR.start, "R"): " invalid"}))
     found = rounds(events)
     assert (found[0].kind, found[0].chosen.actions) == ("probe", ("R",))
-    assert "predicted to be impossible" in found[0].told[0]
+    assert "predicted to be impossible" in found[0].reasons[0]
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_a_probe_is_reported_as_one() -> None:
         ("ask free", {}, "The solver would have taken another: a score of 0.5 instead of 0.2."),
         ("ask cheap", {}, "The solver would have taken the same."),
         ("ask free", {"rumour": 0.5}, "The solver would have taken the same."),
-        ("ask cheap", {"rumour": 0.5}, "The solver would have taken another that is worth the same."),
+        ("ask cheap", {"rumour": 0.5}, "The solver would have taken another of the same value."),
         ("ask free", dict.fromkeys(WORTH, -1.0), "The solver would have found no path here."),
         ("ask slow; check", {}, "It needs $0.01 more than was left."),
     ],
@@ -223,8 +223,8 @@ def test_the_choice_of_a_model_is_beside_the_solvers(path: str, rewards: dict[st
     chosen = selection(*path.split("; "), graph=graph, selector="lm:x", **changes)
     one = only(episode(folded(graph), chosen, acted(chosen.actions[0]), finished()))
     assert one.by_lm
-    assert one.told[0].endswith("(ablation).")
-    assert one.told[1] == second
+    assert one.reasons[0].endswith("(ablation).")
+    assert one.reasons[1] == second
     if not rewards:
         assert (one.selected and one.selected.actions) == (None if path == "ask cheap" else ("ask cheap",))
     assert one.chosen.over == ({"usd": 10_000} if "slow" in path else {})
@@ -239,7 +239,7 @@ def test_agents_without_plans_say_so() -> None:
         first, *others = rounds(play(agent=agent)[1])
         assert {one.kind for one in (first, *others)} == {"sampled"}
         assert first.chosen.actions == ("R", "R", "R")
-        assert "neither budgets nor a solver" in first.told[0]
+        assert "neither budgets nor a solver" in first.reasons[0]
     _, events = play(agent=SdpAgent)
     assert [one.kind for one in rounds(events)] == ["plan"]
     assert any("predicates certified" in sentence for sentence in about(events))
@@ -254,8 +254,8 @@ def test_verification_reports_what_was_refused_asked_and_committed_to() -> None:
     assert one.chosen.actions == tuple(events[one.committed_at].actions)
     assert [hypothesis.accepted for hypothesis in one.hypotheses] == [False, True]
     assert one.hypotheses[0].why == "at step 1: gem_in(0) must be true; by the facts it is false"
-    assert one.told[0] == "AEC committed to this path: the verifier accepted it."
-    assert "first asked" in one.told[1]
+    assert one.reasons[0] == "AEC committed to this path: the verifier accepted it."
+    assert "first asked" in one.reasons[1]
     assert one.ended.how == "success"
 
 
@@ -282,13 +282,13 @@ def test_the_rest_selected_anew() -> None:
     graph.set_cost(graph.find("start", "ask cheap", "answer"), Resources.of(usd="0.06", steps=1))
     head = [folded(graph), selection("ask slow", "settle", graph=graph), acted("ask slow")]
     # The second step has brought $0.01 back, say: then the better path fits.
-    for last, dollars, said in (("check", 30_000, "a better path fits"), ("settle", 20_000, "still the best")):
+    for last, dollars, text in (("check", 30_000, "a better path fits"), ("settle", 20_000, "still the best")):
         anew = selection(last, graph=graph, start="middle", left={"steps": 4, "usd": dollars})
         one, two = rounds(episode(*head, anew, acted(last, 2), finished()))
         assert (one.number, two.number, two.kind, two.step) == (1, 1, "reselect", 1)
         assert two.before == ("settle",)
         assert two.kept == (last == "settle")
-        assert said in two.told[0]
+        assert text in two.reasons[0]
         assert one.unreproduced is two.unreproduced is None
         if last == "check":
             assert one.outcome == "After 1 of its 2 steps another path took its place, on the same graph."
@@ -317,6 +317,6 @@ def test_no_trace_is_too_broken_to_be_explained(data: st.DataObject) -> None:
     events = [event for number, event in enumerate(events) if number not in left_out]
     for one in rounds(events):
         json.dumps(one.to_dict())
-        assert one.told
-        assert not re.search(r"None|\{|\}", " ".join([*one.told, one.outcome]))
+        assert one.reasons
+        assert not re.search(r"None|\{|\}", " ".join([*one.reasons, one.outcome]))
     assert about(events)

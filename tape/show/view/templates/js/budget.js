@@ -35,11 +35,11 @@ function barOf(bar, step, x, width, goToStep) {
     top -= tall;
     pieces.push(svg("rect", { x, y: top, width, height: tall, class: who === "action" ? "by-action" : "by-model" }));
   }
-  const said = `${step.after ? "after the last step" : step.step ? `step ${step.step}` : "start"}: ${step.left_text} left`
+  const label = `${step.after ? "after the last step" : step.step ? `step ${step.step}` : "start"}: ${step.left_text} left`
     + step.used.map(([who, , text]) => `; ${who === "action" ? "action" : `model (${who})`} ${text}`).join("");
   const go = () => goToStep(step.step);
-  return svg("g", { class: "bar", "data-step": step.step, "data-after": step.after ? "" : null, role: "button", tabindex: 0, "aria-label": said, onclick: go,
-    onkeydown: (event) => { if (event.key === "Enter") go(); } }, svg("title", {}, said), pieces,
+  return svg("g", { class: "bar", "data-step": step.step, "data-after": step.after ? "" : null, role: "button", tabindex: 0, "aria-label": label, onclick: go,
+    onkeydown: (event) => { if (event.key === "Enter") go(); } }, svg("title", {}, label), pieces,
     svg("rect", { x, y: 0, width, height: BAR_HEIGHT, class: "frame" }));
 }
 

@@ -1,4 +1,4 @@
-// What is said of the moment that is looked at.
+// The details of the current moment.
 
 function details(record, i, graphView) {
   const moment = record.moments[i];

@@ -202,7 +202,7 @@ class GraphView {
     for (const [i, element] of this.nodes) element.classList.toggle("lit", ends.has(i));
   }
 
-  // ---- what is said ------------------------------------------------------------------------------------------------
+  // ---- texts -------------------------------------------------------------------------------------------------------
 
   nodeSaid(i) {
     const node = this.graph.nodes[i];

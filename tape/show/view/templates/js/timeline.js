@@ -33,23 +33,23 @@ function headOf(record, moment) {
 }
 
 function subOf(record, moment) {
-  const said = [];
+  const parts = [];
   if (moment.sort === "plan") {
     const round = record.rounds[moment.round];
-    if (round.reason) said.push(round.reason);
-    if (round.path) said.push(`${plural(round.path.actions.length, "step")}${round.partial ? ", partial path" : ""}`);
-    else said.push("no path");
+    if (round.reason) parts.push(round.reason);
+    if (round.path) parts.push(`${plural(round.path.actions.length, "step")}${round.partial ? ", partial path" : ""}`);
+    else parts.push("no path");
   } else if (moment.sort === "step") {
-    if (moment.mismatch) said.push("not as predicted");
-    if (moment.planned) said.push(`planned: ${clip(moment.planned, 60)}`);
+    if (moment.mismatch) parts.push("not as predicted");
+    if (moment.planned) parts.push(`planned: ${clip(moment.planned, 60)}`);
     const cost = (moment.cost || []).filter(([kind]) => kind !== "steps");
-    if (cost.length) said.push(amounts(cost));
+    if (cost.length) parts.push(amounts(cost));
   } else if (moment.sort === "note" && moment.lines && moment.lines.length) {
-    said.push(clip(moment.lines[0], 90));
+    parts.push(clip(moment.lines[0], 90));
   } else if (moment.sort === "end" && record.detail) {
-    said.push(clip(record.detail, 90));
+    parts.push(clip(record.detail, 90));
   }
-  return said.length ? el("span.moment-sub", {}, said.join(" · ")) : null;
+  return parts.length ? el("span.moment-sub", {}, parts.join(" · ")) : null;
 }
 
 function stepIn(record, i) {

@@ -58,7 +58,7 @@ function budgetsPart(round, graphView) {
     el("th", { scope: "row" }, budget.kind.replace(/_/g, " "), budget.decided ? el("span.sub", {}, "decided") : null),
     el("td.num", {}, budget.left_text), el("td.num", {}, budget.used_text), el("td.num", {}, budget.rest_text),
     el("td", {}, budget.more ? `${budget.more.by} more: ${budget.more.gain}` : round.relaxed === false ? "" : "more of it alone buys nothing")));
-  return section("What the budgets said", el("div.scroll", {}, table(["", "left", "path needs", "stays", "a little more"], rows)),
+  return section("What the budgets decided", el("div.scroll", {}, table(["", "left", "path needs", "stays", "a little more"], rows)),
     round.relaxed === false ? el("p.fine", {}, "What a little more would buy was not asked for this page; `tape why` tells it, and `tape view --explain`.") : null,
     together.map((more) => el("p.fine", {}, `Together: ${Object.values(more.by).join(" and ")} more: ${more.gain}`)));
 }
@@ -88,14 +88,14 @@ function certificatePart(round) {
   const found = round.certificate;
   if (!found) return null;
   return section(found.certified ? "Certificate: what the commitment rests on" : "Commitment on beliefs: what it rests on",
-    found.evidence.length ? el("dl.tree", {}, found.evidence.map(([fact, said]) => el("div", {}, el("dt", {}, el("code", {}, fact)), el("dd", {}, said))))
+    found.evidence.length ? el("dl.tree", {}, found.evidence.map(([fact, text]) => el("div", {}, el("dt", {}, el("code", {}, fact)), el("dd", {}, text))))
       : el("p.fine", {}, "Nothing had to be known beforehand."),
     found.later.length ? folded(`Established on the way (${found.later.length})`, () => el("ul.lines", {}, found.later.map((fact) => el("li", {}, el("code", {}, fact))))) : null);
 }
 
 function hypothesesPart(round) {
   if (!round.hypotheses) return null;
-  return section("What the verifier said", el("ol.verdicts", {}, round.hypotheses.map((one) => el("li", {},
+  return section("Verdicts of the verifier", el("ol.verdicts", {}, round.hypotheses.map((one) => el("li", {},
     el(`span.badge.${one.accepted ? "good" : "bad"}`, {}, el("span.mark", { "aria-hidden": "true" }, one.accepted ? "✓" : "✗"), one.accepted ? "accepted" : "refused"),
     actionsLine(one.actions, 8), one.why ? el("span.sub", {}, one.why) : null))));
 }
