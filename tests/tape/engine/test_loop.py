@@ -33,19 +33,15 @@ class NearSighted(SimulatedModel):
         return " ".join(["", *text.split()[:1]]) if request.role == "plan" else text
 
 
-def test_the_graph_is_extended_until_a_walk_reaches_a_goal() -> None:
+def test_the_graph_is_extended_until_a_path_reaches_a_goal() -> None:
     result, events = play(model=NearSighted(CORRIDOR), num_plans=1)
     assert (result.success, result.replans, result.actions) == (True, 0, ["R", "R", "R"])
     starts = [event.start for event in of_type(events, PlansSampledEvent)]
     assert len(starts) == len(set(starts)) == 3  # from the start, then from the end of each plan
     assert of_type(events, PathSelectedEvent)[-1].actions == ["R"] * 3
     assert len(of_type(events, GraphFoldedEvent)) == 3
-
-
-def test_without_extension_the_walk_is_taken_at_once() -> None:
     result, events = play(model=NearSighted(CORRIDOR), num_plans=1, extend=0)
-    assert (result.success, result.replans) == (True, 2)
-    assert len(of_type(events, PlansSampledEvent)) == 3
+    assert (result.success, result.replans, len(of_type(events, PlansSampledEvent))) == (True, 2, 3)
 
 
 @pytest.mark.parametrize("extend", [1, 2, 5])
@@ -56,13 +52,6 @@ def test_no_more_plans_are_sampled_than_asked_for(extend: int) -> None:
     assert sampled[0] == 2
     assert all(count == 1 for count in sampled[1:])
     assert len(sampled) - 1 <= extend
-
-
-def test_a_selecting_model_is_offered_plans_from_the_start_only() -> None:
-    model = NearSighted(CORRIDOR)
-    _, events = play(model=model, num_plans=1, selector="lm")
-    assert len(of_type(events, PlansSampledEvent)) == 3  # one a round
-    assert all(event.selector.startswith("lm:") for event in of_type(events, PathSelectedEvent))
 
 
 class LongWinded(SimulatedModel):
@@ -77,7 +66,7 @@ class LongWinded(SimulatedModel):
 
 
 @pytest.mark.parametrize("kind", [NearSighted, LongWinded])
-def test_the_extension_never_spends_what_the_walk_in_hand_needs(kind: type[SimulatedModel]) -> None:
+def test_the_extension_never_spends_what_the_path_in_hand_needs(kind: type[SimulatedModel]) -> None:
     refused = 0
     for tokens in range(20, 700, 20):
         budget = Budget({"tokens": tokens})
@@ -135,7 +124,7 @@ def test_the_frontier_leaves_out_goals_hopeless_nodes_and_what_lies_behind_a_goa
 
 
 class Unsure(SimulatedModel):
-    """Calls every push invalid, as sure of it as it is told, and knows better when it must name a state."""
+    """Calls every push invalid with a given confidence, and predicts it correctly when it must name a state."""
 
     def __init__(self, confidence: float) -> None:
         super().__init__(CORRIDOR)
@@ -143,42 +132,25 @@ class Unsure(SimulatedModel):
 
     async def generate(self, requests: Sequence[Request]) -> list[Completion]:
         answers = await super().generate(requests)
-        return [self._doubt(request, answer) for request, answer in zip(requests, answers, strict=True)]
+        return [self._unsure(request, answer) for request, answer in zip(requests, answers, strict=True)]
 
-    def _doubt(self, request: Request, answer: Completion) -> Completion:
+    def _unsure(self, request: Request, answer: Completion) -> Completion:
         if request.role != "next" or not obeys(request, " invalid"):
             return answer
         return replace(answer, texts=(" invalid",), logprobs=(math.log(self.confidence),))
 
 
-@pytest.mark.parametrize(("confidence", "asked"), [(0.6, True), (0.95, False)])
-def test_a_doubtful_invalid_is_predicted_again_and_kept_with_little_confidence(confidence: float, asked: bool) -> None:
-    result, events = play(model=Unsure(confidence), num_plans=1, requery_threshold=0.9)
-    graph = of_type(events, GraphFoldedEvent)[0].graph
-    found = [edge["confidence"] for edge in graph["links"]]
-    if asked:
-        assert found == pytest.approx([1 - confidence] * 3)
-        assert (result.success, result.replans) == (True, 0)
-    else:
-        assert found == []
-        assert result.replans > 0  # it had to try the action without a prediction
-
-
-def test_doubt_off_believes_the_first_answer() -> None:
-    model = Unsure(0.6)
-    _, events = play(model=model, num_plans=1, requery_threshold=0)
-    assert of_type(events, GraphFoldedEvent)[0].graph["links"] == []
-    assert all(obeys(request, " invalid") for request in model.requests if request.role == "next")
-
-
-def two_ways() -> PlanGraph:
-    graph = PlanGraph()
-    graph.fold(["s", "a", "goal"], ["up", "on"], [0.6, 0.99])
-    graph.fold(["s", "b", "c", "goal"], ["down", "on", "on"], [0.99, 0.95, 0.97])
-    graph.set_reward("goal", 1.0, goal=True)
-    for edge in graph.edges():
-        graph.set_cost(edge.id, Resources({"steps": 1}))
-    return graph
+@pytest.mark.parametrize(("confidence", "threshold", "again"), [(0.6, 0.9, True), (0.95, 0.9, False), (0.6, 0, False)])
+def test_an_uncertain_invalid_is_predicted_again_and_kept_with_little_confidence(
+    confidence: float, threshold: float, again: bool
+) -> None:
+    model = Unsure(confidence)
+    result, events = play(model=model, num_plans=1, requery_threshold=threshold)
+    found = [edge["confidence"] for edge in of_type(events, GraphFoldedEvent)[0].graph["links"]]
+    assert found == (pytest.approx([1 - confidence] * 3) if again else [])
+    assert (result.replans == 0) is again, "else the action is tried without a prediction"
+    assert result.success or not again
+    assert all(obeys(request, " invalid") for request in model.requests if request.role == "next") is not again
 
 
 @pytest.mark.parametrize("solver", ["labelling", "pulp:cbc"])
@@ -187,11 +159,16 @@ def two_ways() -> PlanGraph:
     [
         (True, 4, ["down", "on", "on"]),  # confident, though longer
         (False, 4, ["up", "on"]),
-        (True, 2, ["up", "on"]),  # the budget leaves only the doubtful way
+        (True, 2, ["up", "on"]),  # the budget leaves only the uncertain path
     ],
 )
-def test_a_confident_way_to_a_goal_comes_first(solver: str, cautious: bool, steps: int, expected: list[str]) -> None:
-    graph = two_ways()
+def test_a_confident_path_to_a_goal_comes_first(solver: str, cautious: bool, steps: int, expected: list[str]) -> None:
+    graph = PlanGraph()
+    graph.fold(["s", "a", "goal"], ["up", "on"], [0.6, 0.99])
+    graph.fold(["s", "b", "c", "goal"], ["down", "on", "on"], [0.99, 0.95, 0.97])
+    graph.set_reward("goal", 1.0, goal=True)
+    for edge in graph.edges():
+        graph.set_cost(edge.id, Resources({"steps": 1}))
     selector = SolverSelector(solver, cautious=cautious)
     found = asyncio.run(selector.select(graph, "s", {"steps": steps}, steps))
     assert [graph.edge(number).action for number in found.path] == expected
@@ -199,29 +176,36 @@ def test_a_confident_way_to_a_goal_comes_first(solver: str, cautious: bool, step
     assert solvers.check(found.problem, found.solution) == []
 
 
-def test_an_observed_edge_is_certain() -> None:
-    graph = two_ways()
-    graph.certify("s", "up", "a")
-    assert graph.edge(graph.find("s", "up", "a")).confidence == 1.0
-    assert PlanGraph.from_dict(graph.to_dict()).edge(2).confidence == 0.99
+class Solving(SimulatedModel):
+    """Finds states likely to be solved: one likelihood for the goal, another for all others."""
 
-
-class Hopeful(SimulatedModel):
-    """Misses the goal when it scores, but finds it likelier than other states."""
+    likelihoods = (0.0, 0.0)
 
     async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
         answers = []
         for request, (weights, usage) in zip(requests, await super().score_options(requests), strict=True):
             assert isinstance(request.constraint, Choice)
             solved = dict(zip(request.constraint.options, weights, strict=True))[" solved"]
-            shared = {" solved": 0.4 if solved else 0.01, " hopeless": 0.0}
-            shared[" open"] = 1 - shared[" solved"]
-            answers.append((tuple(shared[option] for option in request.constraint.options), usage))
+            likely = self.likelihoods[0 if solved else 1]
+            share = {" solved": likely, " open": 1 - likely, " hopeless": 0.0}
+            answers.append((tuple(share[option] for option in request.constraint.options), usage))
         return answers
 
 
-def test_without_a_goal_the_most_promising_end_is_walked_to() -> None:
-    # The shorter plan ends nowhere; with the likely scores alone nothing speaks for the longer one.
+class Hopeful(Solving):
+    """Misses the goal when it scores, but finds it likelier than other states."""
+
+    likelihoods = (0.4, 0.01)
+
+
+class Undecided(Solving):
+    """Sees the goal, but finds every other state nearly as likely to be one."""
+
+    likelihoods = (0.9, 0.45)
+
+
+def test_without_a_goal_the_path_leads_to_the_most_promising_end() -> None:
+    # The shorter plan ends nowhere; with the most probable scores alone nothing favours the longer one.
     plans = [" U", " " + " ".join(SimulatedModel(ROOM).shortest(ROOM.start))]
     steps = len(plans[1].split())
     first = {}
@@ -229,19 +213,6 @@ def test_without_a_goal_the_most_promising_end_is_walked_to() -> None:
         _, events = play(ROOM, steps, model=Hopeful(ROOM, plans=plans), num_plans=2, extend=0, score=score)
         first[score] = of_type(events, PathSelectedEvent)[0].actions
     assert first == {"ends": plans[1].split(), "argmax": ["U"]}
-
-
-class Undecided(SimulatedModel):
-    """Sees the goal, but finds every other state nearly as likely to be one."""
-
-    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
-        answers = []
-        for request, (weights, usage) in zip(requests, await super().score_options(requests), strict=True):
-            assert isinstance(request.constraint, Choice)
-            solved = dict(zip(request.constraint.options, weights, strict=True))[" solved"]
-            share = {" solved": 0.9 if solved else 0.45, " open": 0.1 if solved else 0.55, " hopeless": 0.0}
-            answers.append((tuple(share[option] for option in request.constraint.options), usage))
-        return answers
 
 
 def test_a_goal_within_the_budget_comes_before_any_open_end() -> None:

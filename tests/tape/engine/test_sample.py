@@ -17,12 +17,9 @@ from tape.engine.sample import LmProposer, require_read
 from tape.engine.settings import PAPER, TapeConfig
 from tape.lm.accounting import AccountedLM
 from tape.lm.batching import EpisodeBatch
-from tape.plugins import load
-from tape.protocols import Environment, EnvironmentPlugin, Plan
-from tape.tools import ToolEnvironment
+from tape.protocols import Plan
 from tape.trace import GraphFoldedEvent, PlansSampledEvent, TraceWriter
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play, tiny_lm
-from tests.tape.tools.helpers import TOOLS
 
 START = (SokobanEnvironment(ROOM, 6).domain.project(SokobanEnvironment(ROOM, 6).reset(0)), {"steps": 6})
 
@@ -48,7 +45,7 @@ def test_one_plan_a_start_is_drawn_as_ever() -> None:
     assert proposed(1, distinct=True, starts=4) == proposed(1, distinct=False, starts=4)
 
 
-def test_an_agent_that_samples_distinct_plans_keeps_its_budget_and_tells_how_many() -> None:
+def test_an_agent_that_samples_distinct_plans_keeps_its_budget_and_counts_them() -> None:
     for sampling in ("distinct", "independent"):
         result, events = play(ROOM, 6, model=tiny_lm(), sampling=sampling, seed=4, budget=Budget({"tokens": 3000}))
         assert result.budget_violations == []
@@ -94,24 +91,7 @@ def test_nodes_that_different_plans_pass_through_are_counted() -> None:
     assert (single.plans, single.distinct_plans, single.shared_nodes) == (1, 1, 0)
 
 
-@pytest.mark.parametrize(("environment", "sampling"), [("sokoban", "distinct"), ("alfworld", "independent")])
-def test_plans_that_suppose_different_things_are_drawn_independently(environment: str, sampling: str) -> None:
-    assert TapeConfig().settled(of(environment).domain).sampling == sampling
-
-
-def test_where_plans_vote_they_are_drawn_independently() -> None:
-    domain = ToolEnvironment("?", TOOLS).domain
-    assert TapeConfig().settled(domain).sampling == "independent"
-    assert TapeConfig(sampling="distinct").settled(domain).sampling == "distinct"
-
-
-def of(environment: str) -> Environment:
-    plugin: EnvironmentPlugin = load("tape.environments", environment)
-    options = {"levels": "hard-dev", "slack": 2, "games": "dev", "count": 1}
-    return plugin.make(plugin.tasks(options)[0])
-
-
-def test_the_papers_algorithm_is_a_configuration_to_which_more_can_be_said() -> None:
+def test_the_papers_algorithm_is_a_configuration_that_takes_more_settings() -> None:
     assert TapeConfig.paper() == TapeConfig.make(**PAPER)
     assert TapeConfig.paper(extend=3, horizon=9) == TapeConfig.make(**{**PAPER, "extend": 3, "horizon": 9})
     usual, paper = dict(TapeConfig()), dict(TapeConfig.paper())
@@ -119,21 +99,21 @@ def test_the_papers_algorithm_is_a_configuration_to_which_more_can_be_said() -> 
 
 
 @pytest.mark.parametrize(
-    ("plans", "said"),
+    ("plans", "text"),
     [
         ([Plan((), valid=False), Plan(())], "2 sampled after 0 steps 1 could not be read and 1 had no action; try"),
         ([Plan(()), Plan(())], "of 2 sampled after 0 steps 2 had no action; try another model or more plans"),
         ([Plan((), valid=False)], "of 1 sampled after 0 steps 1 could not be read; try"),
     ],
 )
-def test_where_no_plan_has_an_action_it_is_said_what_they_were_and_what_to_do(plans: list[Plan], said: str) -> None:
+def test_plans_without_an_action_are_counted_in_a_message_with_advice(plans: list[Plan], text: str) -> None:
     class Reading:
         result = EpisodeResult(end_state="", success=False)
 
     with pytest.raises(EpisodeEnded) as ended:
         require_read(Reading(), plans)  # type: ignore[arg-type]
     assert ended.value.end_state == "no_plan"
-    assert said in ended.value.detail
+    assert text in ended.value.detail
     assert "tape probe MODEL ENVIRONMENT" in ended.value.detail
     for others in ([], [*plans, Plan(("R",))]):
         require_read(Reading(), others)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Rewards of nodes: who says which are goals; what is saved where ends are of equal worth."""
+"""Rewards of nodes: which nodes are goals, and saving a resource among equally good ends."""
 
 from __future__ import annotations
 
@@ -59,19 +59,13 @@ def test_of_equal_ends_the_cheapest_that_fits_is_selected(paths: list[list[int]]
         assert sum(graph.edge(ids[e]).cost["usd"] or 0 for e in solution.edges) == min(fitting) * CENTS
 
 
-def test_a_better_end_goes_before_a_cheaper_one() -> None:
-    graph = graph_of([[1], [300, 300]], [0.5, 1.0])
-    problem, ids = graph.path_problem("start", {"usd": 600 * CENTS}, 50, objective=graph.objective)
-    assert [graph.edge(ids[e]).action for e in solvers.solve(problem).edges] == ["1:0", "1:1"]
-
-
-def test_a_partial_path_goes_as_far_as_it_can() -> None:
-    graph = graph_of([[1, 1, 500]], [1.0])
-    problem, _ = graph.path_problem("start", {"usd": 10 * CENTS}, 50, objective=graph.objective, any_end=True)
-    assert len(solvers.solve(problem).edges) == 2
-
-
-def test_an_unknown_price_is_refused_and_the_objective_needs_a_horizon() -> None:
+def test_saving_prefers_better_ends_and_needs_a_horizon_and_known_prices() -> None:
+    for graph, cap, any_end, chosen in (
+        (graph_of([[1], [300, 300]], [0.5, 1.0]), 600, False, ["1:0", "1:1"]),
+        (graph_of([[1, 1, 500]], [1.0]), 10, True, ["0:0", "0:1"]),
+    ):
+        problem, ids = graph.path_problem("start", {"usd": cap * CENTS}, 50, objective="save", any_end=any_end)
+        assert [graph.edge(ids[e]).action for e in solvers.solve(problem).edges] == chosen
     graph = graph_of([[1]], [1.0])
     with pytest.raises(GraphError, match='"save" needs a horizon'):
         graph.path_problem("start", {}, objective="save")
@@ -109,15 +103,13 @@ def test_the_declared_test_goes_before_the_score(likely: float, mean: float) -> 
 
 
 class KnownLine(Line):
-    """A line whose domain knows its goal."""
+    """A line whose domain has a goal test."""
 
     def __init__(self, last: int = 3) -> None:
         super().__init__(last, steps=2 * last)
 
         class Knowing(LineDomain, GoalTest):
-            @property
-            def goal_test(self) -> GoalTest:
-                return self
+            goal_test = property(lambda self: self)
 
             def satisfied(self, state: State) -> bool:
                 return state == self.last
@@ -133,7 +125,7 @@ class KnownLine(Line):
         ("lm", {}, {"3"}),
     ],
 )
-def test_who_says_which_nodes_are_goals(goal_test: str, wrong: dict[tuple[str, int], str], goals: set[str]) -> None:
+def test_which_nodes_are_goals(goal_test: str, wrong: dict[tuple[str, int], str], goals: set[str]) -> None:
     agent = TapeAgent(LineModel(wrong), goal_test=goal_test, extend=0, num_plans=1)
     planned = agent.plan(KnownLine())
     assert {node for node in planned.graph.nodes if planned.graph.attributes(node)["goal"]} == goals

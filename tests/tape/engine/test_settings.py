@@ -1,4 +1,4 @@
-"""Settings of methods inside the engine's: who takes them, who refuses them, and how they are said."""
+"""Settings of the engine and of methods: which agents take them, their messages, and the domain's defaults."""
 
 from __future__ import annotations
 
@@ -6,20 +6,25 @@ from typing import Any
 
 import pytest
 
+from envs.scienceworld.domain import ScienceWorldDomain
+from envs.scienceworld.state import ScienceTask
 from envs.sokoban.environment import SokobanEnvironment
 from tape.aec.settings import AecSettings
 from tape.agents.base import Agent
-from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent, TapeAllStepAgent
-from tape.cgdp.settings import CgdpSettings
 from tape.engine.method import method
 from tape.engine.settings import TapeConfig
-from tape.errors import ConfigError, UnknownNameError
+from tape.errors import ConfigError
 from tape.plugins import METHODS, load, names
+from tape.protocols.parts import Progress
 from tape.sdp.agent import SdpAgent
 from tape.sdp.settings import SdpSettings
 from tape.testing.line import Line
+from tape.tools import ToolEnvironment
+from tape.tools.domain import ToolDomain
+from tape.tools.tool import Toolbox
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play
+from tests.tape.tools.helpers import TOOLS
 
 SEARCHERS = dict.fromkeys(("cgdp", "ircot", "iter_retgen", "memgpt", "react_search"), ("cgdp",))
 USERS = {"sdp": ("sdp",), **SEARCHERS}
@@ -27,7 +32,7 @@ USERS = {"sdp": ("sdp",), **SEARCHERS}
 
 
 @pytest.mark.parametrize("given", [True, {}, AecSettings()], ids=["true", "mapping", "object"])
-def test_settings_may_be_said_in_three_ways(given: Any) -> None:
+def test_settings_may_be_given_in_three_ways(given: Any) -> None:
     config = TapeConfig.make(aec=given)
     assert config == TapeConfig(aec=AecSettings())
     assert AecSettings.of(config) == AecSettings()
@@ -40,13 +45,6 @@ def test_no_settings_are_none(given: Any) -> None:
     assert config.methods == {}
     with pytest.raises(ConfigError, match="holds no AecSettings"):
         AecSettings.of(config)
-
-
-def test_settings_of_one_method_are_not_those_of_the_other() -> None:
-    with pytest.raises(ConfigError, match="setting aec"):
-        TapeConfig.make(aec=SdpSettings())
-    with pytest.raises(ConfigError, match="holds no SdpSettings"):
-        SdpSettings.of(TapeConfig(aec=True))
 
 
 @pytest.mark.parametrize(
@@ -67,6 +65,10 @@ def test_a_configuration_is_read_back_from_its_record(config: TapeConfig) -> Non
         ({"sdp": {"gate": "joint"}}, "there is no setting 'sdp.gate'"),
         ({"sdp": "sample"}, "setting sdp = 'sample'"),
         ({"checked": "aec"}, "there is no setting 'checked'"),
+        ({"aec": SdpSettings()}, "setting aec"),
+        ({"num_plans": 0}, "num_plans = 0"),
+        ({"execution": "wild"}, "execution = 'wild'"),
+        ({"horizon": 0}, "setting horizon = 0"),
         ({"chain": "sample"}, "chain is a setting of sdp: give sdp={'chain': ...}"),
         ({"num_plan": 3}, "there is no setting 'num_plan'; did you mean 'num_plans'?"),
     ],
@@ -74,17 +76,6 @@ def test_a_configuration_is_read_back_from_its_record(config: TapeConfig) -> Non
 def test_wrong_settings_are_named_with_their_method(settings: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigError, match=says.replace(".", r"\.")):
         TapeConfig.make(**settings)
-
-
-def test_the_methods_are_the_registered_ones() -> None:
-    assert {name: method(name).settings for name in names(METHODS)} == {
-        "aec": AecSettings,
-        "sdp": SdpSettings,
-        "cgdp": CgdpSettings,
-    }
-    assert tuple(method(name).name for name in names(METHODS)) == names(METHODS)
-    with pytest.raises(UnknownNameError, match="there is no"):
-        method("magic")
 
 
 @pytest.mark.parametrize("name", names("tape.agents"))
@@ -103,13 +94,6 @@ def test_an_agent_takes_the_settings_of_its_own_methods_alone(name: str, used: s
         agent(SimulatedModel(CORRIDOR), **{used: {}})
     with pytest.raises(ConfigError, match=says):
         agent(SimulatedModel(CORRIDOR), config)
-
-
-def test_react_refuses_verification_and_tape_refuses_chains() -> None:
-    with pytest.raises(ConfigError, match="settings of aec mean nothing to the agent 'react'"):
-        ReactAgent(SimulatedModel(CORRIDOR), aec={"gate": "joint"})
-    with pytest.raises(ConfigError, match="settings of sdp mean nothing to the agent 'tape'"):
-        TapeAgent(SimulatedModel(CORRIDOR), sdp={"chain": "sample"})
 
 
 def test_a_configuration_is_resolved_to_what_the_agent_plays() -> None:
@@ -151,3 +135,43 @@ def test_nothing_is_spent_on_an_environment_that_is_refused() -> None:
     assert not model.requests
     result, _ = play(aec=True)
     assert result.success
+
+
+class Graded(ToolDomain, Progress):
+    """Tools with partial credit."""
+
+    @property
+    def progress(self) -> Progress:
+        return self
+
+    def worth(self, state: Any) -> float:
+        return 0.0
+
+
+def hypothesising() -> Any:
+    plugin = load("tape.environments", "alfworld")
+    return plugin.make(plugin.tasks({"games": "dev", "slack": 2, "count": 1})[0]).domain
+
+
+TOOL_DOMAIN = ToolEnvironment("?", TOOLS).domain
+
+
+@pytest.mark.parametrize(
+    ("domain", "chosen"),
+    [
+        (lambda: TOOL_DOMAIN, ("forced", "stop", "exact", "independent")),
+        (lambda: Graded("?", Toolbox(TOOLS)), ("constrained", "partial", "exact", "independent")),
+        (lambda: SokobanEnvironment(CORRIDOR, 4).domain, ("constrained", "partial", "exact", "distinct")),
+        (hypothesising, ("constrained", "partial", "exact", "independent")),
+        (
+            lambda: ScienceWorldDomain(ScienceTask("boil", 0, "easy", "Boil water.")),
+            ("constrained", "partial", "needed", "distinct"),
+        ),
+    ],
+    ids=["tools", "graded tools", "sokoban", "alfworld", "scienceworld"],
+)
+def test_the_domain_chooses_the_settings_that_are_left_open(domain: Any, chosen: tuple[str, ...]) -> None:
+    found = TapeConfig().settled(domain())
+    assert (found.execution, found.on_infeasible, found.mismatch, found.sampling) == chosen
+    named = TapeConfig(execution="free", on_infeasible="partial", sampling="distinct", mismatch="needed")
+    assert named.settled(domain()) == named

@@ -1,4 +1,4 @@
-"""C_theta: costs as the model predicts them, and what that changes."""
+"""C_theta: costs that the model predicts, and their effect on plans."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Resources
 from tape.engine.ablations.cost_model import LmCostModel
 from tape.engine.result import EpisodeResult
-from tape.lm.base import Choice, Request
+from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.tools import Tool, ToolEnvironment, tool
 from tape.trace import ActedEvent, LedgerEvent, TraceWriter
@@ -92,24 +92,23 @@ def look_up(cents: Sequence[int]) -> Tool:
     return look
 
 
-def looking(cents: Sequence[int], says: str, calls: int = 3, **switches: Any) -> tuple[EpisodeResult, TraceWriter]:
-    """Some calls of a tool that declares $0.05 and really costs something else, under $0.12."""
-    plan = [{"tool": "look", "arguments": {"part": part}} for part in range(calls)]
+def looking(cents: Sequence[int], cost: str, **switches: Any) -> tuple[EpisodeResult, TraceWriter]:
+    """Three calls of a tool that declares $0.05 and really costs something else, under $0.12."""
+    plan = [{"tool": "look", "arguments": {"part": part}} for part in range(3)]
 
     def reply(request: Request, sample: int) -> str:
         del sample
-        if request.role == "cost":
-            return says
-        if request.role == "score":
-            return "right"
+        if request.role == "select":
+            return max(options(request), key=len)
+        if request.role != "plan":
+            return {"cost": cost, "score": "right"}[request.role]
         upcoming = re.search(r"next result will be #(\d+)", str(request.prompt))
         assert upcoming is not None, request
-        done = int(upcoming[1]) - 1
-        return json.dumps({"calls": plan[done:], "answer": f"#{calls}"})
+        return json.dumps({"calls": plan[int(upcoming[1]) - 1 :], "answer": "#3"})
 
     trace = TraceWriter("test", None)
     agent = TapeAgent(ScriptedLM(reply), num_plans=1, max_replans=3, **switches)
-    env = ToolEnvironment("look up", [look_up(cents)], judge=lambda answer: answer == f"part {calls - 1}")
+    env = ToolEnvironment("look up", [look_up(cents)], judge=lambda answer: answer == "part 2")
     return agent.run(env, budget=Budget.of(usd="$0.12"), trace=trace), trace
 
 
@@ -132,8 +131,8 @@ def test_what_no_longer_fits_at_its_worst_is_planned_again_and_not_executed() ->
 
 @settings(max_examples=12)
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=4), st.sampled_from(["$0", "$0.0125", "$0.05"]))
-def test_whatever_is_predicted_nothing_is_executed_that_does_not_fit_at_its_worst(cents: list[int], says: str) -> None:
-    result, trace = looking(cents, says, costs="lm")
+def test_whatever_is_predicted_nothing_is_executed_that_does_not_fit_at_its_worst(cents: list[int], cost: str) -> None:
+    result, trace = looking(cents, cost, costs="lm")
     assert result.used.get("usd", 0) <= 12 * CENT
     assert not result.budget_violations
     left = 12 * CENT
@@ -148,22 +147,5 @@ def test_whatever_is_predicted_nothing_is_executed_that_does_not_fit_at_its_wors
 
 @pytest.mark.parametrize("costs", ["declared", "lm"])
 def test_a_path_that_the_model_takes_without_looking_at_its_costs_is_begun(costs: str) -> None:
-    plan = [{"tool": "look", "arguments": {"part": part}} for part in range(3)]
-
-    def reply(request: Request, _sample: int) -> str:
-        if isinstance(request.constraint, Choice) and request.role in ("cost", "select"):
-            return (
-                max(request.constraint.options, key=len) if request.role == "select" else request.constraint.options[-1]
-            )
-        if request.role == "score":
-            return "right"
-        found = re.search(r"next result will be #(\d+)", str(request.prompt))
-        assert found
-        return json.dumps({"calls": plan[int(found[1]) - 1 :], "answer": "#3"})
-
-    agent = TapeAgent(
-        ScriptedLM(reply), num_plans=2, max_replans=3, selector="lm", costs=costs, on_infeasible="partial", resample=0
-    )
-    env = ToolEnvironment("look up", [look_up([1])], judge=lambda answer: answer == "part 2")
-    result = agent.run(env, budget=Budget.of(usd="$0.12"))
+    result, _ = looking([1], "$0.05", selector="lm", costs=costs, on_infeasible="partial", resample=0)
     assert (result.success, result.steps, result.budget_violations) == (True, 4, [])

@@ -1,4 +1,4 @@
-"""``scorer="declared"``: states are scored without a model, by what the environment declares."""
+"""Roles by declaration instead of a model, and roles that the paper gives the model: their effect and refusals."""
 
 from __future__ import annotations
 
@@ -8,18 +8,28 @@ from typing import Any
 import pytest
 
 from envs.sokoban.environment import SokobanEnvironment
+from envs.sokoban.plugin import PLUGIN as SOKOBAN
 from envs.sokoban.state import State
 from envs.sokoban.xsb import parse
+from tape.agents.base import Agent
+from tape.agents.best_of_n import BestOfNReactAgent
+from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
+from tape.budget import Budget
 from tape.engine.ablations.declared import DeclaredScorer
 from tape.engine.graph import GOAL_SCORE
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Score
+from tape.runner.checks import check_before
+from tape.runner.configurations import Configuration
+from tape.runner.spec import RunSpec
+from tape.sdp.agent import SdpAgent
 from tape.testing.line import Line
 from tape.tools import ToolEnvironment, tool
 from tape.waiting import run_sync
+from tests.tape.helpers import CORRIDOR
 
 TWO = parse("#######\n#@$ . #\n# $ . #\n#######\n")[0]
 
@@ -29,7 +39,7 @@ def scores(env: Any, *states: Any, prompts: str = "chat") -> list[Score]:
     return run_sync(DeclaredScorer(context).score(states, {}))
 
 
-def test_a_goal_is_worth_1_and_boxes_on_goals_count_as_far_as_they_go() -> None:
+def test_a_goal_scores_1_and_boxes_on_goals_score_their_share() -> None:
     env = SokobanEnvironment(TWO)
     start = TWO.start
     [first, second] = TWO.goals
@@ -41,7 +51,7 @@ def test_a_goal_is_worth_1_and_boxes_on_goals_count_as_far_as_they_go() -> None:
     assert 0.0 < some.mean < GOAL_SCORE, "only an open end's mean counts, and never like a goal"
 
 
-def test_an_answer_is_worth_what_it_is_declared_to_be_worth() -> None:
+def test_an_answer_scores_its_declared_quality() -> None:
     @tool(kind="look", variant="cheap", quality=0.5)
     def look_cheap(x: str) -> str:
         """Look."""
@@ -51,10 +61,10 @@ def test_an_answer_is_worth_what_it_is_declared_to_be_worth() -> None:
     domain = env.domain
     state = domain.project(env.reset(0))
     seen = domain.outcome(state, 'look.cheap(x="a")').state
-    for before, worth in ((state, 1.0), (seen, 0.5)):
+    for before, quality in ((state, 1.0), (seen, 0.5)):
         assert before is not None
         after = domain.outcome(before, 'answer(value="a")').state
-        assert scores(env, after) == [Score(worth, worth)]
+        assert scores(env, after) == [Score(quality, quality)]
 
 
 def test_a_domain_that_declares_nothing_is_refused_before_anything_is_spent() -> None:
@@ -62,14 +72,11 @@ def test_a_domain_that_declares_nothing_is_refused_before_anything_is_spent() ->
     with pytest.raises(ConfigError, match="scorer='declared': LineDomain declares no outcomes"):
         TapeAgent(model, scorer="declared").run(Line(3))
     assert not model.requests
-
-
-def test_it_contradicts_a_goal_test_by_the_model() -> None:
     with pytest.raises(ConfigError, match="contradicts scorer='declared'"):
         TapeConfig.make(scorer="declared", goal_test="lm")
 
 
-def test_the_bound_on_calls_leaves_out_what_the_model_is_not_asked() -> None:
+def test_the_bound_on_calls_leaves_out_declared_roles() -> None:
     asked = TapeAgent.most_lm_calls(TapeConfig(), 6, 6)
     declared = TapeAgent.most_lm_calls(TapeConfig(scorer="declared"), 6, 6)
     nothing = TapeConfig(scorer="declared", proposer="two_frontier", world_model="simulator", execution="forced")
@@ -77,3 +84,23 @@ def test_the_bound_on_calls_leaves_out_what_the_model_is_not_asked() -> None:
     assert declared is not None
     assert declared < asked
     assert TapeAgent.most_lm_calls(nothing, 6, 6) == 0
+
+
+@pytest.mark.parametrize(("switch", "role"), [("costs", "cost"), ("projector", "merge")])
+def test_a_role_that_prompts_or_agents_do_not_have_is_refused_before_anything_is_played(switch: str, role: str) -> None:
+    options = {"levels": "hard-dev", "slack": 2, "limit": 1}
+    config, model = TapeConfig.make(**{switch: "lm"}), ScriptedLM([""], prompt_format="compact")
+    says = f"{switch}='lm': the prompts that scripted reads have no {role} role"
+    with pytest.raises(ConfigError, match=says):
+        TapeAgent(model, config).run(SokobanEnvironment(CORRIDOR, 9))
+    spec = RunSpec(environment="sokoban", options=options, agent="tape", config=config, model="m", model_identity="m")
+    runs = [Configuration("one", spec, tuple(SOKOBAN.tasks(options)[:1]))]
+    with pytest.raises(ConfigError, match=says):
+        check_before(runs, {"m": model}, Budget(), "1")
+    check_before(runs, {"m": ScriptedLM([""])}, Budget(), "1")
+    others: tuple[type[Agent], ...] = (ReactAgent, BestOfNReactAgent, SdpAgent)
+    for agent in others:
+        with pytest.raises(ConfigError, match="means nothing to the agent"):
+            agent(model, config)
+    with pytest.raises(ConfigError, match=f"needs {switch}='declared'"):
+        TapeAgent(model, aec=True, **{switch: "lm"})

@@ -1,4 +1,4 @@
-"""f_theta: states that the model takes for the same."""
+"""f_theta: states that the model considers equal."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from tests.tape.tools.helpers import TOOLS
 
 
 def same_number(request: Request, sample: int) -> str:
-    """A merger that takes texts with the same number for the same."""
+    """A merger that considers texts with the same number equal."""
     del sample
     asked = str(request.prompt[-1].content)  # type: ignore[union-attr]
     own = re.search(r"this state is:\n.*?(\d+)", asked)
     assert own is not None
     listed = re.findall(r"^(\d+)\. .*?(\d+)$", asked, re.MULTILINE)
-    return next((number for number, told in listed if told == own[1]), "none")
+    return next((number for number, other in listed if other == own[1]), "none")
 
 
-def test_a_new_state_becomes_one_with_the_known_one_that_the_model_names() -> None:
+def test_a_new_state_merges_with_the_known_one_that_the_model_names() -> None:
     lm = ScriptedLM(same_number)
     merger = LmMerger(context(lm))
     asyncio.run(merger.merge(["cup 1", "cup 1", "mug 1", "cup 2", "a mug 2", "a cup 1"]))
@@ -46,7 +46,7 @@ def test_a_new_state_becomes_one_with_the_known_one_that_the_model_names() -> No
     assert len(lm.requests) == 4  # the first has nothing to be compared with, and no text is asked about twice
     asyncio.run(merger.merge(["cup 2", "mug 1"]))
     assert len(lm.requests) == 4
-    assert merger.key("nobody has asked about 1") == "nobody has asked about 1"
+    assert merger.key("not merged yet 1") == "not merged yet 1"
 
 
 def test_the_expected_node_is_offered_first_and_few_others() -> None:
@@ -92,7 +92,7 @@ def test_a_merging_request_takes_no_more_than_its_worst_case() -> None:
 
 class Room(BaseModel):
     door: str = "shut"
-    told: str = "a shut door"
+    text: str = "a shut door"
 
 
 class Open(BaseModel):
@@ -108,11 +108,11 @@ def room() -> World:
 
     @world.action
     def open_it(here: Room, action: Open) -> Room:
-        return Room(door="open", told="the door stands open")
+        return Room(door="open", text="the door stands open")
 
     @world.action
     def leave(here: Room, action: Leave) -> Room:
-        return Room(door="behind" if here.door == "open" else here.door, told=here.told)
+        return Room(door="behind" if here.door == "open" else here.door, text=here.text)
 
     @world.goal
     def out(here: Room) -> bool:
@@ -123,17 +123,17 @@ def room() -> World:
 
 
 class Merging(ScriptedPlayer):
-    """Tells states apart by the door alone; predicts other words than will be seen."""
+    """Distinguishes states by the door alone; predicts other words than will be observed."""
 
     def __init__(self, world: World) -> None:
-        super().__init__(world, wrong={"Open()": {"told": "an open door"}})
+        super().__init__(world, wrong={"Open()": {"text": "an open door"}})
 
     def _answered(self, state: str, question: str, sample: int) -> Any:
         if "Which of them is the same state" not in question:
             return super()._answered(state, question, sample)
         listed = re.findall(r"^(\d+)\. (\{.*\})$", question, re.MULTILINE)
         door = json.loads(state)["door"]
-        return next((number for number, told in listed if json.loads(told)["door"] == door), "none")
+        return next((number for number, other in listed if json.loads(other)["door"] == door), "none")
 
 
 def leaving(**switches: Any) -> EpisodeResult:
