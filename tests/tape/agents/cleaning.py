@@ -83,10 +83,10 @@ def planner(choose: Callable[[str], Calls]) -> ScriptedLM:
 
 
 def obedient() -> ScriptedLM:
-    """A model that plans to drop a table, and to archive it once it is told that this was refused."""
-    return planner(lambda told: ARCHIVE if "refused: drop" in told else DROP)
+    """A model that plans to drop a table, and to archive it once its prompt has the refusal."""
+    return planner(lambda prompt: ARCHIVE if "refused: drop" in prompt else DROP)
 
 
 def stubborn() -> ScriptedLM:
-    """A model that plans to drop a table whatever it is told."""
+    """A model that always plans to drop a table."""
     return planner(lambda _: DROP)

@@ -1,10 +1,9 @@
-"""Approval of single actions: who is asked about what, when, and what each answer leads to."""
+"""Approval of single actions: which are asked about, when, and what each answer leads to."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import FrozenInstanceError
 from decimal import Decimal
@@ -22,11 +21,13 @@ from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent, TapeAllStepAgent
 from tape.budget import Budget, Ledger, Resources
+from tape.engine.result import EpisodeResult
 from tape.engine.settings import Execution
 from tape.errors import ApprovalError, ConfigError
-from tape.tools import tool
-from tape.trace import ApprovalEvent, LedgerEvent, TraceWriter
-from tests.tape.agents.cleaning import ARCHIVE, CAPS, DROP, Cleaning, obedient, planner, stubborn
+from tape.lm.scripted import ScriptedLM
+from tape.tools.tool import make_tool
+from tape.trace import ActedEvent, ApprovalEvent, LedgerEvent, TraceWriter
+from tests.tape.agents.cleaning import ARCHIVE, CAPS, Cleaning, obedient, planner, stubborn
 
 DROPPED = 'drop(table="t")'
 FREE: list[type[Agent]] = [
@@ -37,7 +38,7 @@ _WHO: ContextVar[str] = ContextVar("who", default="nobody")
 
 
 class Asked:
-    """Answers what it is told to, and keeps what it was asked."""
+    """Gives these answers in turn, and keeps the requests."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers, self.requests = list(answers), list[ApprovalRequest]()
@@ -51,15 +52,25 @@ class Asked:
         return [request.action for request in self.requests]
 
 
+def played(
+    agent: type[Agent], approve: Any, model: ScriptedLM | None = None, settings: Any = None, **options: Any
+) -> tuple[EpisodeResult, list[str], TraceWriter]:
+    """Clean up once; the result, what was done, and the trace."""
+    world, trace = Cleaning(), TraceWriter("x")
+    playing = agent(model or obedient(), horizon=9, **(settings or {}))
+    result = playing.run(world.environment(), approve=approve, trace=trace, **{"budget": CAPS, **options})
+    return result, world.done, trace
+
+
 def decisions(trace: TraceWriter) -> list[tuple[str, str, str]]:
     return [(e.action, e.decision, e.reason) for e in trace.events if isinstance(e, ApprovalEvent)]
 
 
 @pytest.mark.parametrize("agent", ALL)
 def test_only_what_is_marked_is_asked_about_and_executed_once_allowed(agent: type[Agent]) -> None:
-    world, ask, trace = Cleaning(), Asked(True), TraceWriter("x")
-    result = agent(obedient(), horizon=9).run(world.environment(), budget=CAPS, approve=ask, trace=trace)
-    assert (result.end_state, world.done) == ("success", ["look", "drop"])
+    ask = Asked(True)
+    result, done, trace = played(agent, ask)
+    assert (result.end_state, done) == ("success", ["look", "drop"])
     assert decisions(trace) == [(DROPPED, "allowed", "destructive")]
     [request] = ask.requests
     assert (request.action, request.reason, request.step) == (DROPPED, "destructive", 1)
@@ -90,124 +101,87 @@ def test_a_request_shows_the_rest_of_the_path_and_reads_well_and_cannot_be_chang
 
 @pytest.mark.parametrize("agent", [TapeAgent, TapeAllStepAgent, *FREE])
 def test_what_is_refused_is_not_done_and_the_agent_does_without(agent: type[Agent]) -> None:
-    world, ask, trace = Cleaning(), Asked(False), TraceWriter("x")
-    result = agent(obedient(), horizon=9).run(world.environment(), budget=CAPS, approve=ask, trace=trace)
-    assert (result.end_state, world.done) == ("success", ["look", "archive"])
+    result, done, trace = played(agent, Asked(False))
+    assert (result.end_state, done) == ("success", ["look", "archive"])
     assert decisions(trace) == [(DROPPED, "refused", "destructive")]
     assert result.actions[-1].startswith("answer(")
 
 
 @pytest.mark.parametrize("agent", ALL)
-def test_a_refused_action_never_comes_back_and_where_nothing_else_is_left_the_episode_says_so(
-    agent: type[Agent],
-) -> None:
-    world, ask, trace = Cleaning(), Asked(Approval.REFUSE), TraceWriter("x")
-    result = agent(stubborn(), horizon=9).run(world.environment(), budget=CAPS, approve=ask, trace=trace)
-    assert (result.end_state, result.success, world.done) == ("infeasible", False, ["look"])
+def test_a_refused_action_never_comes_back_and_ends_the_episode_if_nothing_else_is_left(agent: type[Agent]) -> None:
+    ask = Asked(Approval.REFUSE)
+    result, done, _ = played(agent, ask, stubborn())
+    assert (result.end_state, result.success, done) == ("infeasible", False, ["look"])
     assert DROPPED in result.detail
-    assert ask.actions == [DROPPED]  # nobody is asked twice
+    assert ask.actions == [DROPPED]  # it is asked about once
     assert (result.used["steps"], result.budget_violations) == (1, [])
 
 
 def test_after_a_refusal_it_is_sampled_anew() -> None:
-    """With the same seed the model would only say the same again."""
+    """With the same seed the model would only repeat itself."""
     model = stubborn()
     ReactAgent(model, horizon=9).run(Cleaning().environment(), budget=CAPS, approve=Asked(False))
     [_, *seeds] = [request.seed for request in model.requests]
     assert (len(seeds), len(set(seeds))) == (4, 4)
 
 
-def test_without_replanning_a_refusal_ends_the_episode() -> None:
-    world = Cleaning()
-    result = TapeAgent(obedient(), replan=False).run(world.environment(), budget=CAPS, approve=Asked(False))
-    assert (result.end_state, world.done) == ("infeasible", ["look"])
-    assert DROPPED in result.detail
-
-
-def test_refusals_count_as_replanning_rounds() -> None:
-    result = TapeAgent(obedient(), max_replans=0).run(Cleaning().environment(), budget=CAPS, approve=Asked(False))
-    assert result.end_state == "replan_limit"
+def test_without_replanning_a_refusal_ends_the_episode_and_else_it_counts_as_a_round() -> None:
+    result, done, _ = played(TapeAgent, Asked(False), settings={"replan": False})
+    assert (result.end_state, done, DROPPED in result.detail) == ("infeasible", ["look"], True)
+    assert played(TapeAgent, Asked(False), settings={"max_replans": 0})[0].end_state == "replan_limit"
 
 
 @pytest.mark.parametrize("agent", ALL)
 def test_stop_ends_the_episode_with_what_it_has(agent: type[Agent]) -> None:
-    world, trace = Cleaning(), TraceWriter("x")
-    result = agent(obedient(), horizon=9).run(
-        world.environment(), budget=CAPS, approve=Asked(Approval.STOP), trace=trace
-    )
-    assert (result.end_state, result.success, world.done, result.steps) == ("stopped", False, ["look"], 1)
+    result, done, trace = played(agent, Asked(Approval.STOP))
+    assert (result.end_state, result.success, done, result.steps) == ("stopped", False, ["look"], 1)
     assert DROPPED in result.detail
     assert decisions(trace) == [(DROPPED, "stopped", "destructive")]
 
 
 def test_another_tool_of_the_same_kind_is_asked_about_for_itself() -> None:
-    done: list[str] = []
-
-    @tool(kind="delete", variant="fast", usd="0.01", destructive=True)
-    def fast(table: str) -> str:
-        """Delete at once."""
-        done.append("fast")
+    def delete(table: str) -> str:
+        """Delete."""
         return table
 
-    @tool(kind="delete", variant="careful", usd="0.03", destructive=True)
-    def careful(table: str) -> str:
-        """Delete after a copy."""
-        done.append("careful")
-        return table
-
-    world, ask = Cleaning(), Asked(False, True)
+    ask = Asked(False, True)
+    tools = [
+        make_tool(delete, variant=name, usd=usd, destructive=True)
+        for name, usd in (("fast", "0.01"), ("careful", "0.03"))
+    ]
     model = planner(lambda _: [("delete.fast", {"table": "t"})])
-    result = TapeAgent(model).run(world.environment([fast, careful]), budget=CAPS, approve=ask)
+    result = TapeAgent(model).run(Cleaning().environment(tools), budget=CAPS, approve=ask)
     assert ask.actions == ['delete.fast(table="t")', 'delete.careful(table="t")']
-    assert (result.end_state, done) == ("success", ["careful"])
+    assert (result.end_state, result.actions[0]) == ("success", 'delete.careful(table="t")')
 
 
 def test_without_a_callback_nothing_is_asked_and_all_is_executed() -> None:
-    world, trace = Cleaning(), TraceWriter("x")
-    assert TapeAgent(obedient()).run(world.environment(), budget=CAPS, trace=trace).success
-    assert (world.done, decisions(trace)) == (["look", "drop"], [])
+    result, done, trace = played(TapeAgent, None)
+    assert (result.success, done, decisions(trace)) == (True, ["look", "drop"], [])
 
 
 # --- approve_when -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("agent", ALL)
-def test_other_actions_are_selected_by_what_the_request_says(agent: type[Agent]) -> None:
-    world, ask, trace = Cleaning(), Asked(True), TraceWriter("x")
-    agent(planner(lambda _: ARCHIVE), horizon=9).run(
-        world.environment(),
-        budget=CAPS,
-        approve=ask,
-        approve_when=lambda request: (request.cost.get("usd") or 0) > Decimal("0.01"),
-        trace=trace,
-    )
+def test_other_actions_are_selected_by_their_request(agent: type[Agent]) -> None:
+    ask = Asked(True)
+    dear: Any = lambda request: (request.cost.get("usd") or 0) > Decimal("0.01")  # noqa: E731
+    _, done, trace = played(agent, ask, planner(lambda _: ARCHIVE), approve_when=dear)
     assert decisions(trace) == [('archive(table="t")', "allowed", "selected")]
-    assert [request.reason for request in ask.requests] == ["selected"]
-    assert world.done == ["look", "archive"]
+    assert ([request.reason for request in ask.requests], done) == (["selected"], ["look", "archive"])
 
 
 def test_it_is_not_needed_for_what_is_marked_and_is_asked_once_for_each_step() -> None:
-    seen: list[str] = []
-
-    def when(request: ApprovalRequest) -> bool:
-        seen.append(request.action)
-        return False
-
-    ask = Asked(True)
-    TapeAgent(obedient(), execution="constrained").run(
-        Cleaning().environment(), budget=CAPS, approve=ask, approve_when=when
-    )
+    seen, ask = list[str](), Asked(True)
+    when: Any = lambda request: seen.append(request.action) or False  # noqa: E731
+    played(TapeAgent, ask, settings={"execution": "constrained"}, approve_when=when)
     assert (ask.actions, seen) == ([DROPPED], ['look(table="t")', "answer(value=#2)"])
 
 
 @pytest.mark.parametrize("agent", [TapeAgent, ReactAgent])
 def test_even_the_answer_can_be_refused(agent: type[Agent]) -> None:
-    result = agent(obedient(), horizon=9).run(
-        Cleaning().environment(),
-        budget=CAPS,
-        approve=lambda request: not request.action.startswith("answer"),
-        approve_when=lambda request: True,
-    )
+    result, _, _ = played(agent, lambda r: not r.action.startswith("answer"), approve_when=lambda request: True)
     assert (result.end_state, "answer(value=#2)" in result.detail) == ("infeasible", True)
 
 
@@ -216,7 +190,7 @@ def test_even_the_answer_can_be_refused(agent: type[Agent]) -> None:
 
 @pytest.mark.parametrize("execution", ["constrained", "forced", "free"])
 @pytest.mark.parametrize("reselect", [True, False])
-def test_what_is_asked_is_what_is_done_and_nothing_is_set_aside_for_it_before(
+def test_what_is_asked_is_what_is_done_and_nothing_is_reserved_for_it_before(
     execution: Execution, reselect: bool
 ) -> None:
     world, trace, parent = Cleaning(), TraceWriter("x"), Ledger()
@@ -245,37 +219,33 @@ def test_what_is_asked_is_what_is_done_and_nothing_is_set_aside_for_it_before(
 
 
 def test_under_free_execution_what_was_written_is_asked_about() -> None:
-    """The plan says archive, the model writes drop."""
-    model = obedient()
-    usual = model._script
-    assert callable(usual)
-    model._script = lambda request, sample: (
-        usual(request, sample) if request.role != "plan" else planner(lambda _: ARCHIVE)._script(request, sample)  # type: ignore[operator]
-    )
-    world, ask = Cleaning(), Asked(Approval.STOP)
-    TapeAgent(model, execution="free").run(world.environment(), budget=CAPS, approve=ask)
-    assert (ask.actions, world.done) == ([DROPPED], ["look"])
+    """The plan has archive, the model writes drop."""
+    model, archiving, ask = obedient(), planner(lambda _: ARCHIVE), Asked(Approval.STOP)
+    usual: Any = model._script
+    planned: Any = archiving._script
+    model._script = lambda request, sample: (planned if request.role == "plan" else usual)(request, sample)
+    _, done, _ = played(TapeAgent, ask, model, {"execution": "free"})
+    assert (ask.actions, done) == ([DROPPED], ["look"])
 
 
 @pytest.mark.parametrize("agent", [TapeAgent, ReactAgent])
-def test_nobody_is_asked_about_what_cannot_be_paid(agent: type[Agent]) -> None:
-    world, ask = Cleaning(), Asked(True)
-    result = agent(stubborn(), horizon=9).run(world.environment(), budget=Budget.of(usd="0.005"), approve=ask)
-    assert (result.success, ask.requests) == (False, [])
-    assert "drop" not in world.done
+def test_what_cannot_be_paid_is_not_asked_about(agent: type[Agent]) -> None:
+    ask = Asked(True)
+    result, done, _ = played(agent, ask, stubborn(), budget=Budget.of(usd="0.005"))
+    assert (result.success, ask.requests, "drop" in done) == (False, [], False)
 
 
-def test_the_environments_own_money_is_asked_for_after_the_answer() -> None:
-    """Somebody else may spend it meanwhile: then the action is refused by the ledger, allowed or not."""
-    world, parent = Cleaning(), Ledger(Budget.of(usd="0.015"))
+def test_the_action_is_reserved_after_the_answer() -> None:
+    """If its budget was spent elsewhere meanwhile, the ledger refuses the allowed action."""
+    parent = Ledger(Budget.of(usd="0.015"))
 
     def ask(request: ApprovalRequest) -> bool:
         taken = Resources.of(usd="0.01")
         parent.settle(parent.reserve(taken), taken)
         return True
 
-    result = ReactAgent(obedient(), horizon=9).run(world.environment(), parent=parent, approve=ask)
-    assert (result.end_state, world.done) == ("budget:usd", ["look"])
+    result, done, _ = played(ReactAgent, ask, parent=parent, budget=None)
+    assert (result.end_state, done) == ("budget:usd", ["look"])
 
 
 # --- callbacks ----------------------------------------------------------------------------------
@@ -328,12 +298,12 @@ async def broken_later(request: ApprovalRequest) -> bool:
 def test_an_answer_that_is_none_is_an_error_and_nothing_is_executed(
     agent: type[Agent], approve: Any, when: Any, says: str
 ) -> None:
-    world, parent = Cleaning(), Ledger()
+    parent, trace = Ledger(), TraceWriter("x")
     with pytest.raises(ApprovalError, match=f"(?s){says}.*was not executed"):
         agent(stubborn(), horizon=9).run(
-            world.environment(), budget=CAPS, approve=approve, approve_when=when, parent=parent
+            Cleaning().environment(), budget=CAPS, approve=approve, approve_when=when, parent=parent, trace=trace
         )
-    assert "drop" not in world.done
+    assert not [e for e in trace.events if isinstance(e, ActedEvent) and e.action == DROPPED]
     assert parent.reserved == Resources()
 
 
@@ -387,7 +357,7 @@ def test_a_notebook_is_asked_in_its_own_thread() -> None:
 
 
 def test_other_episodes_go_on_while_a_plain_callback_waits() -> None:
-    """The first is allowed what it asks for only once the second has ended."""
+    """The first is approved only once the second has ended."""
     ended, first, second = threading.Event(), Cleaning(), Cleaning()
 
     async def other() -> None:
@@ -414,17 +384,12 @@ async def _never_later(request: ApprovalRequest) -> bool:
 
 @pytest.mark.parametrize("approve", [_never, _never_later])
 @pytest.mark.parametrize("agent", [TapeAgent, ReactAgent])
-def test_waiting_for_an_answer_ends_with_the_time_of_the_episode(
-    agent: type[Agent], approve: Callable[..., Any]
-) -> None:
-    world = Cleaning()
-    result = agent(obedient(), horizon=9).run(
-        world.environment(), budget=CAPS | Budget.of(wall_seconds="0.3"), approve=approve
-    )
-    assert (result.end_state, world.done, result.used["steps"]) == ("budget:wall_seconds", ["look"], 1)
+def test_waiting_for_an_answer_ends_with_the_time_of_the_episode(agent: type[Agent], approve: Any) -> None:
+    result, done, _ = played(agent, approve, budget=CAPS | Budget.of(wall_seconds="0.3"))
+    assert (result.end_state, done, result.used["steps"]) == ("budget:wall_seconds", ["look"], 1)
 
 
-def test_an_episode_that_is_cancelled_while_it_asks_has_set_nothing_aside() -> None:
+def test_an_episode_that_is_cancelled_while_it_asks_has_reserved_nothing() -> None:
     world, parent, asked = Cleaning(), Ledger(), asyncio.Event()
 
     async def ask(request: ApprovalRequest) -> bool:
@@ -443,9 +408,3 @@ def test_an_episode_that_is_cancelled_while_it_asks_has_set_nothing_aside() -> N
 
     asyncio.run(play())
     assert (world.done, parent.reserved, parent.used["steps"]) == (["look"], Resources(), 1)
-
-
-def test_plans_of_actions_that_were_never_asked_about_are_no_concern_of_it() -> None:
-    ask = Asked(True)
-    result = TapeAgent(planner(lambda _: DROP[:1])).run(Cleaning().environment(), budget=CAPS, approve=ask)
-    assert (result.end_state, ask.requests) == ("success", [])

@@ -1,4 +1,4 @@
-"""What somebody who approves an action is shown of it: every argument, results filled in, or nothing is executed."""
+"""What an approver is shown of an action: every argument, results filled in, or nothing is executed."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_every_argument_is_shown_with_the_results_filled_in(agent: Any) -> None:
 
 
 @AGENTS
-def test_what_cannot_be_shown_is_refused_and_nobody_is_asked(agent: Any) -> None:
+def test_what_cannot_be_shown_is_refused_without_asking(agent: Any) -> None:
     done, trace = list[Any](), TraceWriter("x")
     result = agent(wipe_it("n"), horizon=9).run(
         wiping({f"key {n}": n for n in range(300)}, done),

@@ -17,41 +17,21 @@ from tape.sdp.agent import SdpAgent
 from tape.testing import AgentConformance
 from tests.tape.helpers import CORRIDOR, SimulatedModel
 
-
-class TestTape(AgentConformance):
-    agent = TapeAgent
-
-
-class TestTapeAllStep(AgentConformance):
-    agent = TapeAllStepAgent
-
-
-class TestOpenLoop(AgentConformance):
-    agent = OpenLoopAgent
-
-
-class TestReact(AgentConformance):
-    agent = ReactAgent
-
-
-class TestPlanAndAct(AgentConformance):
-    agent = PlanAndActAgent
-
-
-class TestPlanAndActReplan(AgentConformance):
-    agent = PlanAndActReplanAgent
-
-
-class TestBestOfNReact(AgentConformance):
-    agent = BestOfNReactAgent
-
-
-class TestBestOfNPlanAndAct(AgentConformance):
-    agent = BestOfNPlanAndActAgent
+for _agent in (
+    TapeAgent,
+    TapeAllStepAgent,
+    OpenLoopAgent,
+    ReactAgent,
+    PlanAndActAgent,
+    PlanAndActReplanAgent,
+    BestOfNReactAgent,
+    BestOfNPlanAndActAgent,
+):
+    globals()[f"Test{_agent.__name__}"] = type(f"Test{_agent.__name__}", (AgentConformance,), {"agent": _agent})
 
 
 class OnSokoban(AgentConformance):
-    """These ask for predicates, which the line has none of."""
+    """These need predicates, which the line does not declare."""
 
     def environment(self, steps: int | None) -> Environment:
         return SokobanEnvironment(CORRIDOR, steps)

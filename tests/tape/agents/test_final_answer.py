@@ -1,4 +1,4 @@
-"""``on_limit="final_answer"``: the last call is kept back from the start, and never breaks a cap."""
+"""The end of an episode: the final answer at a limit, whose call is kept back from the start, and the verdict."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,11 +7,13 @@ import pytest
 
 from envs.sokoban.environment import SokobanEnvironment
 from tape.agents.react import ReactAgent
-from tape.budget import Budget
+from tape.budget import Budget, Resources
 from tape.errors import ConfigError, InvalidOutputError, ModelError
 from tape.lm.base import Completion, Request
-from tape.protocols import AnswersAtLimit, State
+from tape.lm.scripted import ScriptedLM
+from tape.protocols import AnswersAtLimit, Observation, State
 from tape.trace import AnsweredEvent, LedgerEvent, TraceWriter
+from tests.envs.hotpotqa.helpers import environment
 from tests.tape.helpers import CORRIDOR, SimulatedModel
 
 PROMPT = "what <answer now or never"
@@ -22,11 +24,8 @@ class Quiz(SokobanEnvironment, AnswersAtLimit):
     """Sokoban that also takes the right word for an answer."""
 
     prompt = PROMPT
-    told: str | None = None
-
-    @property
-    def answers_at_limit(self) -> AnswersAtLimit:
-        return self
+    given: str | None = None
+    answers_at_limit = property(lambda self: self)
 
     def longest_answer_request(self, prompt_format: str) -> Request:
         return Request(PROMPT, 6)
@@ -37,22 +36,22 @@ class Quiz(SokobanEnvironment, AnswersAtLimit):
     def answer(self, text: str) -> None:
         if not text.strip():
             raise InvalidOutputError("empty")
-        self.told = text
+        self.given = text
 
     def success(self) -> bool:
-        return self.told == "right" or super().success()
+        return self.given == "right" or super().success()
 
 
 class Knowing(SimulatedModel):
-    """Walks left and right, and answers what it is told to."""
+    """Moves up, which changes nothing, and gives one final answer."""
 
-    def __init__(self, says: str = "right") -> None:
+    def __init__(self, reply: str = "right") -> None:
         super().__init__(CORRIDOR)
-        self.says = says
+        self.reply = reply
 
     def _answer(self, request: Request, sample: int) -> str:
         if "answer" in str(request.prompt):
-            return self.says
+            return self.reply
         return " next: move U action: U"
 
 
@@ -74,22 +73,11 @@ def play(env: Quiz | None = None, model: Knowing | None = None, **options: Any) 
 def test_a_limit_is_answered() -> None:
     result, events = play()
     assert (result.end_state, result.success, result.final_answer) == ("success", True, "right")
-    assert result.steps == 3
-    assert result.lm_calls["answer"] == 1
+    assert (result.steps, result.lm_calls["answer"]) == (3, 1)
     assert [event.text for event in events if isinstance(event, AnsweredEvent)] == ["right"]
-
-
-def test_a_wrong_answer_leaves_the_end_as_it_was() -> None:
-    result, _ = play(model=Knowing("wrong"))
-    assert (result.end_state, result.success, result.final_answer) == ("budget:steps", False, "wrong")
-    assert "steps" in result.detail
-
-
-def test_the_horizon_is_a_limit_and_solving_is_none() -> None:
     assert play(settings={"horizon": 2})[0].final_answer == "right"
     solved = ReactAgent(SimulatedModel(CORRIDOR), on_limit="final_answer").run(Quiz(CORRIDOR, 4))
-    assert (solved.end_state, solved.final_answer) == ("success", None)
-    assert "answer" not in solved.lm_calls
+    assert (solved.end_state, solved.final_answer, "answer" in solved.lm_calls) == ("success", None, False)
 
 
 @pytest.mark.parametrize("tokens", [9, 10, 11, 60, 150, 400])
@@ -114,12 +102,20 @@ def test_an_answer_that_needs_more_than_was_kept_back_takes_what_is_left_or_is_n
     assert result.end_state == "success"
 
 
-def test_an_answer_that_fails_leaves_the_end_as_it_was() -> None:
-    down, _ = play(model=Failing())
-    assert down.end_state == "budget:steps"
-    assert "no final answer: down" in down.detail
-    empty, _ = play(model=Knowing(""))
-    assert (empty.end_state, empty.final_answer, empty.malformed) == ("budget:steps", None, 1)
+@pytest.mark.parametrize(
+    ("model", "answer", "malformed", "detail"),
+    [
+        (Knowing("wrong"), "wrong", 0, "steps"),
+        (Failing(), None, 0, "no final answer: down"),
+        (Knowing(""), None, 1, "steps"),
+    ],
+)
+def test_an_answer_that_is_wrong_or_fails_leaves_the_end_as_it_was(
+    model: Knowing, answer: str | None, malformed: int, detail: str
+) -> None:
+    result, _ = play(model=model)
+    assert (result.end_state, result.success, result.final_answer) == ("budget:steps", False, answer)
+    assert (result.malformed, detail in result.detail) == (malformed, True)
 
 
 def test_nothing_stays_set_aside() -> None:
@@ -134,3 +130,35 @@ def test_nothing_stays_set_aside() -> None:
 def test_an_environment_that_takes_no_answer_is_refused() -> None:
     with pytest.raises(ConfigError, match="SokobanEnvironment takes no final answer"):
         ReactAgent(Knowing(), on_limit="final_answer").run(SokobanEnvironment(CORRIDOR, 3))
+
+
+# The verdict of an environment that judges when the agent stops
+
+
+def judged(env: Any) -> Any:
+    answering = ScriptedLM(['{"thought": "", "action": "answer: Ada Quill"}'])
+    return ReactAgent(answering).run(env, budget=Budget({"steps": 2}))
+
+
+def test_success_is_checked_once_more_after_the_agent_has_stopped() -> None:
+    result = judged(environment())
+    assert (result.end_state, result.success, result.detail, result.steps) == ("success", True, "", 2)
+    env = environment()
+    env.conclude = lambda: 1 / 0  # type: ignore[method-assign, assignment, return-value]
+    result = judged(env)
+    assert (result.end_state, result.success, "ZeroDivisionError" in result.detail) == ("env_error", False, True)
+
+
+@pytest.mark.parametrize("broken", [True, False])
+def test_after_a_fault_nothing_is_concluded(broken: bool) -> None:
+    env, concluded = environment(), []
+    plain = env.step
+
+    def step(action: str) -> tuple[Observation, Resources]:
+        if broken:
+            raise RuntimeError("gone")
+        return plain(action)
+
+    env.step = step  # type: ignore[method-assign]
+    env.conclude = lambda: concluded.append(1)  # type: ignore[method-assign]
+    assert (judged(env).end_state == "env_error", concluded) == (broken, [] if broken else [1])

@@ -1,4 +1,4 @@
-"""Sub-agents in parallel under one cap, each with a part of it that the other cannot take."""
+"""Sub-agents in parallel under one cap, each with a part of it that the others cannot spend."""
 
 from __future__ import annotations
 
