@@ -139,9 +139,7 @@ def test_a_real_model_does_without_what_is_refused(agent: type[Agent]) -> None:
             seed=seed,
             trace=trace,
         )
-        refused = [
-            e for e in trace.events if isinstance(e, ApprovalEvent) and e.reason == "selected" and e.action == "D"
-        ]
-        assert ("D" in result.actions, [e.action for e in asked].count("D") <= 1) == (False, True)
+        asked = [e.action for e in trace.events if isinstance(e, ApprovalEvent) and e.reason == "selected"]
+        assert ("D" in result.actions, asked.count("D") <= 1) == (False, True)
         steps += result.steps
     assert steps

@@ -54,8 +54,8 @@ PLAYED: dict[str, tuple[str, dict[str, Any], int, tuple[str, ...], str]] = {
 """Environment, options, tasks, agents, model."""
 
 
-def said(kind: str, request: Request, sample: int) -> str:
-    """An answer that depends on the request alone, whichever process asks, and when."""
+def reply(kind: str, request: Request, sample: int) -> str:
+    """An answer that depends on the request alone, in every process and at any time."""
     prompt = request.prompt if isinstance(request.prompt, str) else "\n".join(part.content for part in request.prompt)
     rng = random.Random(f"{prompt} {sample}")
     if isinstance(request.constraint, Choice):
@@ -98,7 +98,7 @@ class Counted:
 
 def opened(name: str, kind: str, count: str) -> Any:
     """Opens a model, in whichever process."""
-    return Counted(ScriptedLM(partial(said, kind)) if name == "scripted" else open_model(name), count)
+    return Counted(ScriptedLM(partial(reply, kind)) if name == "scripted" else open_model(name), count)
 
 
 def main(kind: str, out: str, workers: str, calls: str, count: str) -> int:

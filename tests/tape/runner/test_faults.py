@@ -1,4 +1,4 @@
-"""Runs whose model fails: what is said is that it failed, not that nothing was solved."""
+"""Runs whose model fails: the fault is reported, not an unsolved level."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from tape.cli.main import main
 from tape.engine.settings import TapeConfig
+from tape.runner.runner import errored
 from tape.runner.spec import RunSpec
 from tape.runner.summary import FAULTS, cells, fault_note, remark, score, summarise
 from tape.show.progress import PlainDisplay
@@ -31,7 +32,7 @@ def groups_of(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("ends", "said"),
+    ("ends", "text"),
     [
         ({"success": 1, "failure": 1}, "1/2 solved"),
         ({"success": 1, "model_error": 2}, "1/3 solved, 2 model_error"),
@@ -39,8 +40,8 @@ def groups_of(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         ({"model_error": 2, "env_error": 1}, "no result: 2 model_error, 1 env_error"),
     ],
 )
-def test_the_score_tells_faults_apart(ends: dict[str, int], said: str) -> None:
-    assert score(1, ends) == said
+def test_the_score_counts_faults_apart(ends: dict[str, int], text: str) -> None:
+    assert score(1, ends) == text
 
 
 def test_a_run_of_faults_has_no_score_and_no_rate() -> None:
@@ -50,9 +51,9 @@ def test_a_run_of_faults_has_no_score_and_no_rate() -> None:
             shown.watcher().finished(line, done, 2)
     assert out.getvalue().splitlines()[1].endswith("| no result: 2 model_error")
     groups = groups_of(lines)
-    head, row = cells(groups)
-    told = dict(zip(head, row, strict=True))
-    assert (told["success"], told["95 % interval"], told["ended"]) == ("-", "-", "2 model_error")
+    assert errored(groups) == 2
+    shown = dict(zip(*cells(groups), strict=True))
+    assert (shown["success"], shown["95 % interval"], shown["ended"]) == ("-", "-", "2 model_error")
     assert fault_note(groups, lines).startswith("every episode ended by a fault (2 model_error)")
     assert fault_note(groups, lines).endswith("the first: why 0")
 
@@ -60,10 +61,8 @@ def test_a_run_of_faults_has_no_score_and_no_rate() -> None:
 def test_end_states_stand_in_the_table_and_unusual_ones_are_explained() -> None:
     lines = ended("no_plan", "success", "no_plan", "solver_error", "budget:steps")
     groups = groups_of(lines)
-    head, row = cells(groups)
-    told = dict(zip(head, row, strict=True))
-    assert told["ended"] == "2 no_plan, 1 budget:steps, 1 solver_error, 1 success"
-    assert told["success"] == "0.20"
+    shown = dict(zip(*cells(groups), strict=True))
+    assert (shown["ended"], shown["success"]) == ("2 no_plan, 1 budget:steps, 1 solver_error, 1 success", "0.20")
     assert "no_plan: no sampled plan could be read, or none had an action." in remark(groups)
     assert "model_error" not in remark(groups)
     assert fault_note(groups, lines) == (
@@ -73,9 +72,9 @@ def test_end_states_stand_in_the_table_and_unusual_ones_are_explained() -> None:
     assert "no_plan" not in FAULTS, "a plan that cannot be read is the agent's own failure"
 
 
-def test_the_command_says_that_no_model_answered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reports_that_no_model_answered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("openai")
-    model = "openai:x@http://127.0.0.1:9/v1#retries=0"  # nobody listens there
+    model = "openai:x@http://127.0.0.1:9/v1#retries=0"  # no server listens there
     command = ["run", "sokoban", "--model", model, "--limit", "2", "--out", str(tmp_path / "run")]
     assert main(command) == 1
     printed = capsys.readouterr()

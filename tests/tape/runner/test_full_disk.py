@@ -28,7 +28,7 @@ def run(folder: Path, out: Path, budget: bool) -> None:
 
 
 def stopped(folder: Path, out: Path, budget: bool, full_at: int, once: bool) -> str:
-    """Play on a disk that fills up; what the run said, empty where it came to its end."""
+    """Play on a disk that fills up; the run's error, empty if it came to its end."""
     with FullDisk(out, full_at, once).mounted():
         try:
             run(folder, out, budget)

@@ -1,4 +1,4 @@
-"""Who works on a run keeps others out, whatever happens to its files; nothing is written through a link."""
+"""A process that works on a run locks it, whatever happens to its files; nothing is written through a link."""
 
 import json
 import os
@@ -59,7 +59,7 @@ def test_another_process_takes_over_from_a_run_whose_records_were_removed(tmp_pa
     ],
     ids=["removed", "renamed", "replaced", "folder moved"],
 )
-def test_a_run_stops_where_its_records_are_not_there_any_more(tmp_path: Path, attack: Callable[[Path], object]) -> None:
+def test_a_run_stops_if_its_records_are_gone(tmp_path: Path, attack: Callable[[Path], object]) -> None:
     out = tmp_path / "a"
     with pytest.raises(RunDirectoryError, match="removed or replaced"):
         run(tmp_path, out, once(lambda: attack(out)))
@@ -102,7 +102,7 @@ with RunDirectory(Path({str(tmp_path / "a")!r})).locked():
         pass
 
 
-def test_an_append_takes_the_lock_where_nobody_has(tmp_path: Path) -> None:
+def test_an_append_takes_a_free_lock(tmp_path: Path) -> None:
     first, second = RunDirectory(tmp_path), RunDirectory(tmp_path)
     with first.locked():
         first.append([record("a")], {})
@@ -208,7 +208,7 @@ def test_a_file_is_replaced_as_a_whole_whatever_a_kill_left(tmp_path: Path) -> N
 # --- the run's ledger -----------------------------------------------------------------------------------------
 
 
-def test_nothing_is_spent_that_would_not_be_remembered(tmp_path: Path) -> None:
+def test_nothing_is_spent_that_would_not_be_recorded(tmp_path: Path) -> None:
     path = tmp_path / "run-ledger.jsonl"
     journal = Journal(path, Resources())
     ledger = Ledger(name="run", payer=journal)
@@ -265,7 +265,7 @@ def _made(file: Path) -> Path:
     return file
 
 
-def test_a_lost_lock_is_told_instead_of_summarising(tmp_path: Path) -> None:
+def test_a_lost_lock_is_reported_instead_of_a_summary(tmp_path: Path) -> None:
     directory = RunDirectory(tmp_path)
     with directory.locked():
         directory.require_held()

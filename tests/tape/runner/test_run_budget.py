@@ -50,6 +50,7 @@ def whole(tmp_path: Path) -> Path:
     """The run without a budget of its own."""
     run(tmp_path, tmp_path / "whole", InProcess(scripted))
     assert len(tokens(tmp_path / "whole")) == 6
+    assert not (tmp_path / "whole" / "run-ledger.jsonl").exists()
     return tmp_path / "whole"
 
 
@@ -91,10 +92,6 @@ def test_a_run_that_begins_without_a_budget_counts_its_episodes_later(tmp_path: 
 KINDS = ("calls", "steps", "tokens")
 
 
-def test_nothing_is_kept_for_a_run_without_a_budget(whole: Path) -> None:
-    assert not (whole / "run-ledger.jsonl").exists()
-
-
 def test_an_interrupt_does_not_lose_what_was_spent(tmp_path: Path) -> None:
     calls = 0
 
@@ -109,7 +106,7 @@ def test_an_interrupt_does_not_lose_what_was_spent(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, tmp_path / "run", InProcess(lambda _: Interrupted([SCRIPT])), "calls=100")
     [first, second] = tokens(tmp_path / "run")
-    # Two calls of the first batch; two more were set aside when the interrupt came.
+    # Two calls of the first batch; two more were reserved when the interrupt came.
     assert spent(tmp_path / "run")["calls"] in (2, 4)
     assert (spent(tmp_path / "run")["tokens"] or 0) >= first + second
 
@@ -127,7 +124,7 @@ def deadly(name: str, mark: Path) -> LanguageModel:
     return Deadly([SCRIPT])
 
 
-def test_what_a_killed_worker_had_set_aside_is_booked(tmp_path: Path, whole: Path) -> None:
+def test_what_a_killed_worker_had_reserved_is_charged(tmp_path: Path, whole: Path) -> None:
     out = tmp_path / "run"
     opener = partial(deadly, mark=tmp_path / "mark")
     with Processes(1, opener) as pool:
@@ -149,13 +146,12 @@ def test_a_run_cannot_be_capped_in_wall_seconds(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def test_the_display_is_told_what_is_left(tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
-    watcher = Watcher(drained=lambda left, caps: told.append((left["steps"], caps["steps"])))
+def test_the_display_gets_what_is_left(tmp_path: Path) -> None:
+    shown: list[tuple[int, int]] = []
+    watcher = Watcher(drained=lambda left, caps: shown.append((left["steps"], caps["steps"])))
     run(tmp_path, tmp_path / "run", InProcess(scripted), "steps=100", watcher)
-    assert told[0] == (100, 100)
-    assert sorted({left for left, _ in told}, reverse=True) == [left for left, _ in told]
-    assert told[-1][0] == 100 - 18
+    assert sorted({left for left, _ in shown}, reverse=True) == [left for left, _ in shown]
+    assert (shown[0], shown[-1][0]) == ((100, 100), 100 - 18)
 
 
 # The journal
@@ -189,7 +185,7 @@ def test_a_journal_stays_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     "text", ["", "nonsense\n", '{"schema": 2, "spent": {}}\n', '{"schema": 1, "spent": {}}\n{"a": 1}\n']
 )
-def test_a_malformed_journal_says_where(tmp_path: Path, text: str) -> None:
+def test_a_malformed_journal_is_refused_with_its_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "j").write_text(text)
     with pytest.raises(RunDirectoryError, match=r"j:\d: .*not a line of a run's ledger"):
         Journal(tmp_path / "j", Resources())
@@ -216,13 +212,13 @@ def joined(host: LedgerHost, client: str) -> Ledger:
         assert reply is not None
         return reply
 
-    def tell(message: LedgerMessage) -> None:
+    def send(message: LedgerMessage) -> None:
         assert thread.submit(host.answer, client, message).result() is None
 
-    return Ledger(name="here", payer=LedgerClient(ask, tell))
+    return Ledger(name="here", payer=LedgerClient(ask, send))
 
 
-def test_clients_share_a_ledger_and_their_ends_are_booked() -> None:
+def test_clients_share_a_ledger_and_what_they_leave_open_is_charged() -> None:
     run_ledger = Ledger(Budget({"tokens": 10}), name="run")
     host = LedgerHost(run_ledger)
     one, two = joined(host, "one"), joined(host, "two")

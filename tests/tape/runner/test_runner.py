@@ -8,22 +8,23 @@ import pytest
 
 from envs.sokoban.plugin import PLUGIN
 from envs.sokoban.xsb import write
+from tape.budget import Budget
 from tape.engine.settings import TapeConfig
 from tape.errors import RunDirectoryError, UnknownNameError
+from tape.protocols import Task
 from tape.runner.configurations import Configuration
-from tape.runner.directory import RunDirectory, differing
-from tape.runner.runner import Runner, Watcher, errored, find_episode
+from tape.runner.directory import RunDirectory
+from tape.runner.runner import Runner, Watcher, find_episode
 from tape.runner.spec import RunSpec
-from tape.runner.summary import summarise, table
 from tape.runner.workers import InProcess
 from tests.tape.helpers import CORRIDOR, ROOM, tiny_lm, without_times
 from tests.tape.runner.records import record
 
 
-def two_levels(folder: Path) -> Path:
+def two_levels(folder: Path, *titles: str) -> Path:
     path = folder / "levels.xsb"
-    titled = [level.with_start(level.start, title) for level, title in ((CORRIDOR, "one"), (ROOM, "two"))]
-    write(path, titled)
+    titled = zip((CORRIDOR, ROOM), titles or ("one", "two"), strict=True)
+    write(path, [level.with_start(level.start, title) for level, title in titled])
     return path
 
 
@@ -125,19 +126,14 @@ def test_an_interrupt_inside_a_batch_drops_the_whole_batch(tmp_path: Path, level
 def test_another_configuration_is_refused_with_the_differing_keys(tmp_path: Path, levels: Path) -> None:
     run(spec_for(levels, repeats=1), tmp_path / "a")
     before = (tmp_path / "a" / "episodes.jsonl").read_bytes()
-    other = spec_for(levels, repeats=1, seed=7, config=TapeConfig(num_plans=3, temperature=1.0, max_replans=2))
-    with pytest.raises(RunDirectoryError, match=r"config\.num_plans: 2 there, 3 now; seed: 0 there, 7 now"):
-        run(other, tmp_path / "a")
+    config = TapeConfig(num_plans=3, temperature=1.0, max_replans=2, execution="constrained")
+    says = r"config\.execution: None there, 'constrained' now; config\.num_plans: 2 there, 3 now; seed: 0 there, 7 now"
+    with pytest.raises(RunDirectoryError, match=says):
+        run(spec_for(levels, repeats=1, seed=7, config=config), tmp_path / "a")
+    write(levels, [ROOM])
+    with pytest.raises(RunDirectoryError, match="tasks_digest"):
+        run(spec_for(levels, repeats=1), tmp_path / "a")
     assert (tmp_path / "a" / "episodes.jsonl").read_bytes() == before
-
-
-def test_a_folder_that_is_no_run_is_refused(tmp_path: Path, levels: Path) -> None:
-    (tmp_path / "notes").mkdir()
-    (tmp_path / "notes" / "mine.txt").write_text("keep me")
-    with pytest.raises(RunDirectoryError, match="not empty"):
-        run(spec_for(levels), tmp_path / "notes")
-    with pytest.raises(RunDirectoryError, match="is a file"):
-        run(spec_for(levels), tmp_path / "notes" / "mine.txt")
 
 
 def test_a_kill_at_the_very_start_leaves_a_folder_that_can_be_used(tmp_path: Path, levels: Path) -> None:
@@ -176,7 +172,7 @@ def test_keys_depend_on_everything_that_matters_and_seeds_only_on_the_level(leve
 def test_switches_that_are_younger_than_a_run_do_not_change_it(tmp_path: Path, levels: Path) -> None:
     [task, _] = PLUGIN.tasks({"levels": str(levels), "slack": 2})
     spec = spec_for(levels, config=TapeConfig())
-    # Whoever changes this key makes other episodes of all that were played so far: no run is resumed any more.
+    # A change of this key makes all earlier episodes other ones: no run can be resumed any more.
     assert spec.episode_key(task, 0) == "f6c344f0d61ce9d7"
     answering = spec_for(levels, config=TapeConfig(on_limit="final_answer"))
     assert answering.episode_key(task, 0) != spec.episode_key(task, 0)
@@ -192,90 +188,28 @@ def test_switches_that_are_younger_than_a_run_do_not_change_it(tmp_path: Path, l
     assert (tmp_path / "a" / "episodes.jsonl").read_bytes() == before
 
 
-def test_a_run_from_before_the_domain_settled_switches_is_not_gone_on_with_but_can_be_repeated(
-    tmp_path: Path, levels: Path
-) -> None:
-    """Earlier versions wrote ``constrained`` and ``partial`` where nobody had said anything."""
-    old = spec_for(levels, repeats=1, config=TapeConfig(execution="constrained", on_infeasible="partial"))
-    run(old, tmp_path / "a")
-    before = (tmp_path / "a" / "episodes.jsonl").read_bytes()
-    with pytest.raises(RunDirectoryError, match=r"config\.execution: 'constrained' there, None now; config\.on_infeas"):
-        run(spec_for(levels, repeats=1, config=TapeConfig()), tmp_path / "a")
-    run(old, tmp_path / "a")
-    assert (tmp_path / "a" / "episodes.jsonl").read_bytes() == before
-
-
-def test_the_simulator_is_said_in_every_output(tmp_path: Path, levels: Path) -> None:
-    spec = spec_for(levels, repeats=1, config=TapeConfig(world_model="simulator", max_replans=1))
-    groups = run(spec, tmp_path / "a")
-    assert "simulator" in groups[0]["agent"]
-    assert "simulator" in table(groups)
-    assert "simulator" in RunDirectory(tmp_path / "a").episodes()[0]["agent"]
-
-
-def test_faults_are_counted_apart() -> None:
-    result = {
-        "success": False,
-        "end_state": "model_error",
-        "steps": 0,
-        "replans": 0,
-        "mismatches": 0,
-        "malformed": 0,
-        "partial_walk": False,
-        "lm_calls": {},
-        "prompt_tokens": {},
-        "completion_tokens": {},
-        "solver_seconds": 0.0,
-        "budget_violations": [],
-    }
-    line = {"cell": "tape", "level_set": "x", "digest": "d", "result": result}
-    groups = summarise({"tape": spec_for(Path("x"))}, [line])
-    assert errored(groups) == 1
-
-
-def test_an_episode_is_found_by_number_task_or_key(tmp_path: Path, levels: Path) -> None:
-    run(spec_for(levels, repeats=1), tmp_path / "a")
+def test_an_episode_is_found_by_number_task_or_key(tmp_path: Path) -> None:
+    run(spec_for(two_levels(tmp_path, "2", "one"), repeats=1), tmp_path / "a")
     directory = RunDirectory(tmp_path / "a")
-    second = directory.episodes()[1]
-    assert find_episode(directory, "2") == find_episode(directory, "two") == find_episode(directory, second["key"])
-    with pytest.raises(UnknownNameError, match=r"1 \(one\)"):
+    [one, two] = directory.episodes()
+    assert find_episode(directory, "1") == find_episode(directory, one["key"]) == one
+    assert find_episode(directory, "one")["task"] == "one"
+    assert find_episode(directory, "2") == two, "numbers go before names"
+    with pytest.raises(UnknownNameError, match=r"2 \(one\)|1 \(one\)"):
         find_episode(directory, "9")
-
-
-def test_differing_keys_are_dotted() -> None:
-    assert differing({"a": {"b": 1}, "c": 2}, {"a": {"b": 3}, "c": 2, "d": 4}) == [("a.b", 1, 3), ("d", None, 4)]
-
-
-def test_a_level_file_that_has_changed_is_another_run(tmp_path: Path, levels: Path) -> None:
-    spec = spec_for(levels, repeats=1)
-    run(spec, tmp_path / "a")
-    before = (tmp_path / "a" / "episodes.jsonl").read_bytes()
-    write(levels, [ROOM])
-    with pytest.raises(RunDirectoryError, match="tasks_digest"):
-        run(spec, tmp_path / "a")
-    assert (tmp_path / "a" / "episodes.jsonl").read_bytes() == before
 
 
 def test_only_committed_episodes_have_a_trace(tmp_path: Path, levels: Path) -> None:
     stopped = []
 
     def stop(key: str, event: Any) -> None:
-        if event.type == "finished" and not stopped:  # Ctrl-C is pressed once, and not while it is dealt with
+        if event.type == "finished" and not stopped:  # Ctrl-C is pressed once
             stopped.append(key)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         run(spec_for(levels), tmp_path / "cut", Watcher(event=stop))
     assert not list((tmp_path / "cut" / "traces").iterdir())
-
-
-def test_one_run_directory_is_used_by_one_process_at_a_time(tmp_path: Path, levels: Path) -> None:
-    def intrude(jobs: Any) -> None:
-        with pytest.raises(RunDirectoryError, match="another process"):
-            run(spec_for(levels), tmp_path / "a")
-
-    run(spec_for(levels, repeats=1), tmp_path / "b", Watcher(started=lambda _: None))
-    run(spec_for(levels), tmp_path / "a", Watcher(started=intrude))
 
 
 def test_odd_characters_survive_the_episode_file(tmp_path: Path) -> None:
@@ -286,8 +220,26 @@ def test_odd_characters_survive_the_episode_file(tmp_path: Path) -> None:
     assert read["task"] == "a\u2028b\x85\\ud800", "half a surrogate pair is no text and is written as its escape"
 
 
-def test_episodes_are_numbered_before_they_are_named(tmp_path: Path) -> None:
-    path = tmp_path / "levels.xsb"
-    write(path, [ROOM.with_start(ROOM.start, "2"), CORRIDOR.with_start(CORRIDOR.start, "1")])
-    run(spec_for(path, repeats=1), tmp_path / "a")
-    assert find_episode(RunDirectory(tmp_path / "a"), "2")["task"] == "1"
+GIVEN = {"proposer": "two_frontier", "scorer": "declared", "world_model": "simulator"}
+
+
+@pytest.mark.parametrize(
+    ("names", "label"),
+    [
+        ([], "tape"),
+        (["scorer"], "tape [declared scorer]"),
+        (["world_model"], "tape [simulator world model]"),
+        (["world_model", "scorer", "proposer"], "tape [two_frontier proposer, declared scorer, simulator world model]"),
+    ],
+)
+def test_roles_taken_from_the_model_by_auto_roles_are_in_the_label_and_in_no_key(names: list[str], label: str) -> None:
+    levels = Path("levels.xsb")
+    config = TapeConfig.make(**{name: GIVEN[name] for name in names})
+    auto = spec_for(levels, config=config, auto_roles=dict.fromkeys(names, "why"))
+    chosen, task = spec_for(levels, config=config), Task(id="t", level_set="s", budget=Budget({"steps": 3}), digest="d")
+    assert auto.label() == label
+    assert chosen.label() == ("tape [simulator world model]" if "world_model" in names else "tape")
+    assert chosen.episode_key(task, 0) == auto.episode_key(task, 0)
+    written = chosen.model_dump(mode="json")
+    del written["auto_roles"]
+    assert RunSpec.model_validate(written) == chosen, "runs of earlier versions open"

@@ -33,7 +33,7 @@ DERIVED = ("summary.json", "summary.md", "results.csv", "results.parquet")
 
 
 class Signed(InProcess):
-    """Tells what it was asked to play, and leaves in every episode which batch it was played in."""
+    """Records the work it is given, and writes into every episode the batch that it was played in."""
 
     def __init__(self) -> None:
         super().__init__(lambda _: tiny_lm())
@@ -112,8 +112,8 @@ def test_configurations_are_checked_before_anything_is_made(tmp_path: Path) -> N
     ):
         with pytest.raises(ConfigError, match=says):
             play(configurations, tmp_path / "run")
-    with pytest.raises(UnknownNameError, match="nobody"):
-        play(configurations_of(tmp_path, "nobody"), tmp_path / "run")
+    with pytest.raises(UnknownNameError, match="unheard_of"):
+        play(configurations_of(tmp_path, "unheard_of"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
@@ -185,18 +185,16 @@ def test_a_shared_directory_saves_the_work(tmp_path: Path) -> None:
         assert list(read_trace(RunDirectory(tmp_path / "second").trace_file(line["key"])))
 
 
-def another_version(path: Path) -> None:
-    """Makes a run look as if another version of the program had begun it."""
-    config = json.loads((path / "config.json").read_text())
-    config["versions"] |= {"sources": "another", "torch": "0.1"}
-    (path / "config.json").write_text(json.dumps(config))
-
-
-def test_a_run_is_not_finished_by_another_version_of_the_program(tmp_path: Path) -> None:
+def test_a_run_is_neither_finished_nor_shared_by_another_version_of_the_program(tmp_path: Path) -> None:
     configurations = configurations_of(tmp_path, "react", repeats=1)
     play(configurations, tmp_path / "a")
-    another_version(tmp_path / "a")
+    config = json.loads((tmp_path / "a" / "config.json").read_text())
+    config["versions"] |= {"sources": "another", "torch": "0.1"}
+    (tmp_path / "a" / "config.json").write_text(json.dumps(config))
     play(configurations, tmp_path / "a")  # complete: nothing would be mixed
+    pool = Signed()
+    play(configurations, tmp_path / "b", pool, shared=[RunDirectory(tmp_path / "a")])
+    assert pool.asked == [("react", 2)]
     file = RunDirectory(tmp_path / "a").episodes_file
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:-1]))
     before = file.read_bytes()
@@ -204,15 +202,6 @@ def test_a_run_is_not_finished_by_another_version_of_the_program(tmp_path: Path)
         play(configurations, tmp_path / "a", run_budget=Budget({"calls": 99}))
     assert file.read_bytes() == before
     assert not (tmp_path / "a" / "run-ledger.jsonl").exists()
-
-
-def test_episodes_of_another_version_are_not_shared(tmp_path: Path) -> None:
-    configurations = configurations_of(tmp_path, "react", repeats=1)
-    play(configurations, tmp_path / "a")
-    another_version(tmp_path / "a")
-    pool = Signed()
-    play(configurations, tmp_path / "b", pool, shared=[RunDirectory(tmp_path / "a")])
-    assert pool.asked == [("react", 2)]
 
 
 def test_the_digest_of_the_sources_is_that_of_what_plays(tmp_path: Path) -> None:
@@ -268,7 +257,8 @@ def test_results_have_one_row_per_episode(tmp_path: Path) -> None:
     play(configurations_of(tmp_path, "react", "tape"), tmp_path / "run")
     with (tmp_path / "run" / "results.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    episodes = {(line["cell"], line["key"]): line for line in RunDirectory(tmp_path / "run").episodes()}
+    lines = RunDirectory(tmp_path / "run").episodes()
+    episodes = {(line["cell"], line["key"]): line for line in lines}
     assert {(row["cell"], row["key"]) for row in rows} == set(episodes)
     for row in rows:
         line = episodes[row["cell"], row["key"]]
@@ -277,52 +267,28 @@ def test_results_have_one_row_per_episode(tmp_path: Path) -> None:
         assert int(row["used_steps"]) == line["result"]["steps"] <= int(row["budget_steps"])
         assert int(row["lm_calls"]) == sum(line["result"]["lm_calls"].values())
     assert list(rows[0])[-2:] == ["solver_seconds", "wall_seconds"]
-
-
-def test_parquet_holds_what_the_csv_holds(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    play(configurations_of(tmp_path, "react", repeats=1), tmp_path / "run")
     read = parquet.read_table(tmp_path / "run" / "results.parquet")
-    episodes = in_order(RunDirectory(tmp_path / "run").episodes(), ["react"])
-    assert read.to_pylist() == results.rows(episodes)
+    assert read.to_pylist() == results.rows(in_order(lines, ["react", "tape"]))
 
 
 def test_parquet_has_the_columns_that_pyarrow_would_infer() -> None:
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
-    table: list[dict[str, results.Value]] = [
-        {"text": "é", "whole": 1, "real": 0.5, "mixed": 2, "flag": True, "none": None, "late": None, "empty": ""},
-        {
-            "text": None,
-            "whole": None,
-            "real": math.inf,
-            "mixed": 0.25,
-            "flag": None,
-            "none": None,
-            "late": 7,
-            "empty": "",
-        },
-        *(
-            {
-                "text": "b" * n,
-                "whole": -n,
-                "real": 0.0,
-                "mixed": n,
-                "flag": n % 3 == 0,
-                "none": None,
-                "late": None,
-                "empty": "",
-            }
-            for n in range(20)
-        ),
+    columns = ("text", "whole", "real", "mixed", "flag", "none", "late", "empty")
+    rows: list[tuple[results.Value, ...]] = [
+        ("é", 1, 0.5, 2, True, None, None, ""),
+        (None, None, math.inf, 0.25, None, None, 7, ""),
+        *(("b" * n, -n, 0.0, n, n % 3 == 0, None, None, "") for n in range(20)),
     ]
-    wanted = pyarrow.table({name: [row[name] for row in table] for name in table[0]})
+    table = [dict(zip(columns, row, strict=True)) for row in rows]
+    wanted = pyarrow.table({name: [row[name] for row in table] for name in columns})
     read = parquet.read_table(pyarrow.BufferReader(results.parquet_bytes(table)))
     assert read.schema == wanted.schema
     assert read.to_pylist() == wanted.to_pylist() == table
 
 
-def test_without_pyarrow_parquet_is_left_out_and_it_is_said_once(
+def test_without_pyarrow_parquet_is_left_out_with_one_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
@@ -335,17 +301,6 @@ def test_without_pyarrow_parquet_is_left_out_and_it_is_said_once(
         "results.parquet is left out: it needs the package 'pyarrow', which is not installed: "
         "pip install 'tape-planner[parquet]'"
     ]
-
-
-def test_odd_characters_reach_the_files() -> None:
-    empty: dict[str, Any] = {name: {} for name in ("lm_calls", "prompt_tokens", "completion_tokens")}
-    result = {**dict.fromkeys((*results.RESULT, *results.TIMES)), **empty, "used": {"usd": None}, "budget": {}}
-    result |= {"budget_violations": [], "actions": ["a"], "detail": 'x,"\ud800\n'}
-    line = {**dict.fromkeys(results.LINE, "n"), "result": result}
-    [row] = csv.DictReader(results.csv_text(results.rows([line])).splitlines(keepends=True))
-    assert row["detail"] == 'x,"\\ud800\n'
-    assert row["used_usd"] == ""
-    assert results.csv_text([]) == ""
 
 
 def test_no_name_breaks_a_table() -> None:

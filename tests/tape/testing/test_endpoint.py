@@ -1,9 +1,8 @@
-"""The endpoint for tests: TAPE's own client and OpenAI's get from a model over HTTP what they ask for."""
+"""The endpoint for tests: TAPE's client and OpenAI's get constrained answers from a model over HTTP."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import warnings
 from pathlib import Path
 from typing import Any, Literal
@@ -97,13 +96,3 @@ def test_what_the_model_cannot_do_is_refused_with_its_words() -> None:
         request = Request((Message("system", "x"), Message("user", PROMPT)), 9)
         with pytest.raises(BatchError, match="reads single prompts in its own prompt format"):
             asyncio.run(hosted.generate([request]))
-
-
-def test_an_answer_is_json_where_it_is_wrapped() -> None:
-    form = form_of(Choice((" U", " L R")), frozenset())
-    body = {
-        "messages": [{"role": "user", "content": PROMPT}],
-        "response_format": {"json_schema": {"schema": form.value}},
-    }
-    [choice] = complete(tiny_lm(), body)["choices"]
-    assert json.loads(choice["message"]["content"])["answer"] in (" U", " L R")

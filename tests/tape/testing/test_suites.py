@@ -113,13 +113,13 @@ NUMBERS = count()
         ),
     ],
 )
-def test_a_broken_environment_is_found_out(found: Callable[[], set[str]], test: str | None) -> None:
+def test_a_broken_environment_is_detected(found: Callable[[], set[str]], test: str | None) -> None:
     names = found()
     assert (not names) if test is None else any(test in name for name in names), names
 
 
 class Overspending(ReactAgent):
-    """Uses more than it may, and ends as nobody knows."""
+    """Uses more than its caps, and has an unknown end state."""
 
     async def arun(self, *args: Any, **options: Any) -> EpisodeResult:
         result = await super().arun(*args, **options)
@@ -140,7 +140,7 @@ class MoodySuite(AgentConformance):
     agent = Moody
 
 
-def test_a_broken_agent_is_found_out() -> None:
+def test_a_broken_agent_is_detected() -> None:
     with pytest.raises(AssertionError):
         OverspendingSuite().test_a_cap_is_never_exceeded("tokens")
     with pytest.raises(AssertionError):
