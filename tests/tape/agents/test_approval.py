@@ -325,35 +325,25 @@ def test_wrong_options_are_refused_before_anything_is_spent(options: dict[str, A
 
 
 def test_run_asks_in_the_thread_that_called_it_and_arun_in_another_both_with_its_context() -> None:
-    seen: list[tuple[int, str]] = []
+    seen: list[tuple[bool, str]] = []
+    here = threading.get_ident()
 
     def ask(request: ApprovalRequest) -> bool:
-        seen.append((threading.get_ident(), _WHO.get()))
+        seen.append((threading.get_ident() == here, _WHO.get()))
         return True
+
+    async def notebook() -> bool:
+        """``agent.run`` inside a running loop."""
+        return TapeAgent(obedient()).run(Cleaning().environment(), budget=CAPS, approve=ask).success
 
     token = _WHO.set("me")
     try:
         TapeAgent(obedient()).run(Cleaning().environment(), budget=CAPS, approve=ask)
         asyncio.run(TapeAgent(obedient()).arun(Cleaning().environment(), budget=CAPS, approve=ask))
+        assert asyncio.run(notebook())
     finally:
         _WHO.reset(token)
-    assert seen[0] == (threading.get_ident(), "me")
-    assert (seen[1][0] != threading.get_ident(), seen[1][1]) == (True, "me")
-
-
-def test_a_notebook_is_asked_in_its_own_thread() -> None:
-    """There ``agent.run`` is called inside a running loop."""
-    seen: list[int] = []
-
-    def ask(request: ApprovalRequest) -> bool:
-        seen.append(threading.get_ident())
-        return True
-
-    async def cell() -> bool:
-        return TapeAgent(obedient()).run(Cleaning().environment(), budget=CAPS, approve=ask).success
-
-    assert asyncio.run(cell())
-    assert seen == [threading.get_ident()]
+    assert seen == [(True, "me"), (False, "me"), (True, "me")]
 
 
 def test_other_episodes_go_on_while_a_plain_callback_waits() -> None:

@@ -14,7 +14,6 @@ from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget
 from tape.errors import ConfigError
-from tape.lm.registry import open_model
 from tape.sdp.agent import SdpAgent
 from tape.trace import ApprovalEvent, GraphFoldedEvent, PathSelectedEvent, TraceWriter
 from tests.tape.aec.toy import BoxModel, BoxWorld
@@ -123,23 +122,3 @@ def test_a_stopped_episode_is_not_judged() -> None:
     env = Revisable(ROOM, 9)
     result = TapeAgent(SimulatedModel(ROOM)).run(env, approve=lambda r: Approval.STOP, approve_when=everything)
     assert (result.end_state, result.success, env.concluded) == ("stopped", False, False)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("agent", [TapeAgent, ReactAgent])
-def test_a_real_model_does_without_what_is_refused(agent: type[Agent]) -> None:
-    """Down is refused wherever it comes up; the room can be solved without."""
-    model, steps = open_model("bundled:nano"), 0
-    for seed in range(3):
-        trace = TraceWriter("x")
-        result = agent(model).run(
-            SokobanEnvironment(ROOM, 10),
-            approve=lambda r: r.action != "D",
-            approve_when=lambda r: r.action in "DU",
-            seed=seed,
-            trace=trace,
-        )
-        asked = [e.action for e in trace.events if isinstance(e, ApprovalEvent) and e.reason == "selected"]
-        assert ("D" in result.actions, asked.count("D") <= 1) == (False, True)
-        steps += result.steps
-    assert steps

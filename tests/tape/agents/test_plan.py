@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from envs.sokoban.environment import SokobanEnvironment
-from tape import Budget, Ledger, Planned, TapeAgent, TapeConfig, TraceWriter
+from tape import Budget, Ledger, TapeAgent, TapeConfig, TraceWriter
 from tape.agents.open_loop import OpenLoopAgent
 from tape.agents.planned import PricedPath
 from tape.agents.react import ReactAgent
 from tape.budget import Resources, kind_of
 from tape.errors import ConfigError, ModelError
 from tape.lm.base import Price, Request
-from tape.lm.registry import open_model
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Action, Observation
 from tape.sdp.agent import SdpAgent
@@ -188,16 +186,6 @@ def test_faults_end_it_as_they_end_an_episode() -> None:
     assert (bool(planned), planned.end_state) == (False, "env_error")
 
 
-def test_inside_a_running_loop_and_by_await() -> None:
-    async def both() -> tuple[Planned, Planned]:
-        agent = TapeAgent(obedient())
-        return agent.plan(Cleaning().environment()), await agent.aplan(Cleaning().environment())
-
-    one, other = asyncio.run(both())
-    assert one.path == other.path
-    assert one
-
-
 def test_the_chain_of_subgoals_plans_where_it_comes_from_the_graph() -> None:
     assert SdpAgent(SimulatedModel(ROOM)).plan(Untouched(ROOM, 9)).path == ("R", "R", "R")
     with pytest.raises(ConfigError, match="chain='sample' plans without the plan graph"):
@@ -215,19 +203,3 @@ def test_agents_that_act_to_plan_or_do_not_plan_are_refused() -> None:
     with pytest.raises(ConfigError, match="world_model='simulator'"):
         TapeAgent(model, TapeConfig(world_model="simulator")).plan(Untouched(ROOM, 9))
     assert model.requests == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("model", ["nano", "tools"])
-def test_a_real_model_plans_what_it_then_does(model: str) -> None:
-    from envs.gsm_hard.plugin import PLUGIN
-
-    task = PLUGIN.tasks({"profile": "priced", "problems": "dev", "tightness": "loose"})[0]
-    for seed in range(3 if model == "nano" else 1):
-        env, played = (PLUGIN.make(task), PLUGIN.make(task)) if model == "tools" else (Untouched(ROOM, 9), None)
-        agent, trace = TapeAgent(open_model(f"bundled:{model}")), TraceWriter("x")
-        budget = task.budget if model == "tools" else None
-        planned = agent.plan(env, budget=budget, seed=seed)
-        agent.run(played or SokobanEnvironment(ROOM, 9), budget=budget, seed=seed, trace=trace)
-        assert list(planned.path) == first_selected(trace.events).actions != []
-        assert planned.spent["tokens"]

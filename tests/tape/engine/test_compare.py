@@ -2,77 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from envs.scienceworld.mismatch import Experiment, PathNeeds
 from tape.agents.tape import TapeAgent
 from tape.budget import Resources
 from tape.engine.result import EpisodeResult
 from tape.protocols import Action, Observation, State
-from tape.protocols.parts import MismatchTest, NoOps, Predicates
-from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
+from tape.protocols.parts import MismatchTest, NoOps
 from tape.testing.line import LEFT, STEP, Line, LineDomain, LineModel
 
 
-class OpenLineDomain(LineDomain, Experiment):
-    """A line whose cells are predicates; no effects are declared. Where it ``earns``, a step astray is a mismatch."""
+class OpenLineDomain(LineDomain, MismatchTest):
+    """A line on which observed transitions are not certain; if ``strict``, every difference is a mismatch."""
 
     deterministic = False
-    complete = False
+    mismatch_test = property(lambda self: self)
 
-    def __init__(self, last: int, *, earns: bool = False) -> None:
+    def __init__(self, last: int, *, strict: bool = False) -> None:
         super().__init__(last)
-        self.earns = earns
+        self.strict = strict
 
-    @property
-    def predicates(self) -> Predicates:
-        return self
+    def still_good(self, *_: Any, **__: Any) -> bool:
+        return not self.strict
 
-    @property
-    def mismatch_test(self) -> MismatchTest:
-        return PathNeeds(self)
-
-    def is_no_op(self, state: State, action: Action) -> bool:
+    def denies(self, state: State, action: Action, after: State | None) -> bool:
         return False
 
-    def optional(self, action: Action) -> bool:
-        return False
 
-    def ground(self, state: State) -> Assignment:
-        return {Predicate("at", (str(cell),)): cell == state for cell in range(self.last + 1)}
-
-    def preconditions(self, action: Action) -> Assignment:
-        return {}
-
-    def effects(self, action: Action, known: Assignment) -> Effects:
-        return {}
-
-    def goals(self) -> Sequence[Assignment]:
-        return ({Predicate("at", (str(self.last),)): True},)
-
-    def rules(self) -> Sequence[Rule]:
-        return ()
-
-    def query(self, state: State, predicate: Predicate) -> QueryMacro | None:
-        return None
-
-    def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
-        return None
-
-    def purpose(self, state: State) -> Assignment:
-        return {Predicate("at", (str(state),)): True}
-
-    def worth(self, state: State) -> float:
-        return state / self.last if self.earns else 0.0
-
-
-class OneWayDomain(OpenLineDomain):
+class OneWayDomain(OpenLineDomain, NoOps):
     """The same, where steps to the left are known no-ops."""
 
-    @property
-    def no_ops(self) -> NoOps:
-        return self
+    no_ops = property(lambda self: self)
 
     def is_no_op(self, state: State, action: Action) -> bool:
         return action == LEFT
@@ -102,9 +62,9 @@ ON_THE_WAY = {("plan", 0): "right left right", ("next", 1): "2"}
 
 def test_a_known_no_op_is_not_planned_for_ever() -> None:
     assert OpenLineDomain(3).no_ops is None
-    stuck = played(OpenLineDomain(3, earns=True), IN_VAIN)
+    stuck = played(OpenLineDomain(3, strict=True), IN_VAIN)
     assert (stuck.end_state, set(stuck.actions)) == ("replan_limit", {LEFT})
-    free = played(OneWayDomain(3, earns=True), IN_VAIN)
+    free = played(OneWayDomain(3, strict=True), IN_VAIN)
     assert (free.success, LEFT in free.actions) == (True, False)
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import solvers
 from tape.budget import Resources
+from tape.cli import main
 from tape.engine.graph import PlanGraph
 from tape.errors import GraphError
 
@@ -84,7 +85,12 @@ def test_terminals_are_plan_ends_and_goals_but_the_start_only_as_goal() -> None:
     assert graph.terminals("0") == ["0", "1"]
 
 
-def test_a_reward_alone_makes_no_goal() -> None:
+def test_a_reward_alone_makes_no_goal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    graph = PlanGraph()
+    graph.set_reward(graph.add_variant("a", "1", "b"), 0.9)
+    graph.save(tmp_path / "g.json", start="a")
+    assert main(["solve", str(tmp_path / "g.json")]) == 2
+    assert "declare a goal" in capsys.readouterr().err
     graph = PlanGraph()
     graph.fold(["a", "b", "c"], ["1", "2"])
     graph.set_reward("b", 0.9)

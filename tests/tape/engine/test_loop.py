@@ -67,9 +67,10 @@ class LongWinded(SimulatedModel):
 
 @pytest.mark.parametrize("kind", [NearSighted, LongWinded])
 def test_the_extension_never_spends_what_the_path_in_hand_needs(kind: type[SimulatedModel]) -> None:
+    """What a refused extension had begun is not in the graph either."""
     refused = 0
     for tokens in range(20, 700, 20):
-        budget = Budget({"tokens": tokens})
+        budget, edges = Budget({"tokens": tokens}), set[tuple[str, str, str]]()
         plain, _ = play(model=kind(CORRIDOR), num_plans=1, budget=budget, extend=0)
         result, events = play(model=kind(CORRIDOR), num_plans=1, budget=budget)
         assert result.used.get("tokens", 0) <= tokens
@@ -77,18 +78,12 @@ def test_the_extension_never_spends_what_the_path_in_hand_needs(kind: type[Simul
         assert result.end_state in ("success", "budget:tokens", "infeasible")
         assert bool(result.steps) == bool(plain.steps)  # the first path, if there is one, can still be followed
         refused += any(event.what == "refused" for event in of_type(events, LedgerEvent)) and result.steps > 0
-    assert refused
-
-
-def test_what_a_refused_extension_had_begun_is_not_in_the_graph() -> None:
-    for tokens in range(20, 700, 20):
-        _, events = play(model=LongWinded(CORRIDOR), num_plans=1, budget=Budget({"tokens": tokens}))
-        edges: set[tuple[str, str, str]] = set()
         for event in events:
             if isinstance(event, GraphFoldedEvent):
                 edges = {(e["source"], e["action"], e["target"]) for e in event.graph["links"]}
             if isinstance(event, PathSelectedEvent) and event.actions:
                 assert set(zip(event.nodes, event.actions, event.nodes[1:], strict=False)) <= edges
+    assert refused
 
 
 def test_a_cap_of_nothing_on_what_nothing_costs_changes_nothing() -> None:

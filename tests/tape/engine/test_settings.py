@@ -19,11 +19,11 @@ from tape.plugins import METHODS, load, names
 from tape.protocols.parts import Progress
 from tape.sdp.agent import SdpAgent
 from tape.sdp.settings import SdpSettings
-from tape.testing.line import Line
+from tape.testing.line import Line, LineModel
 from tape.tools import ToolEnvironment
 from tape.tools.domain import ToolDomain
 from tape.tools.tool import Toolbox
-from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play
+from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel
 from tests.tape.tools.helpers import TOOLS
 
 SEARCHERS = dict.fromkeys(("cgdp", "ircot", "iter_retgen", "memgpt", "react_search"), ("cgdp",))
@@ -107,34 +107,19 @@ def test_a_configuration_is_resolved_to_what_the_agent_plays() -> None:
     assert SdpAgent.resolve(chained) == chained
 
 
-def test_an_environment_is_refused_where_it_lacks_what_is_asked_for() -> None:
-    silent = Line(2)
+def test_an_environment_without_the_needed_parts_is_refused_before_anything_is_spent() -> None:
+    silent, model = Line(2), LineModel()
     TapeAgent.require(TapeConfig(), silent)
     with pytest.raises(ConfigError, match=r"verification \(aec\) needs an environment that declares predicates"):
-        TapeAgent.require(TapeConfig(aec=True), silent)
+        TapeAgent(model, aec=True).run(silent)
     with pytest.raises(ConfigError, match="proposer='two_frontier' needs an environment that declares predicates"):
-        TapeAgent.require(TapeConfig(proposer="two_frontier"), silent)
+        TapeAgent(model, proposer="two_frontier").run(silent)
     with pytest.raises(ConfigError, match="needs an environment with an adapter, and Line has none"):
         SdpAgent.require(SdpAgent.resolve(TapeConfig()), silent)
+    assert not model.requests
     able = SokobanEnvironment(ROOM)
     TapeAgent.require(TapeConfig(aec=True, proposer="two_frontier"), able)
     SdpAgent.require(SdpAgent.resolve(TapeConfig(aec=True)), able)
-
-
-def test_nothing_is_spent_on_an_environment_that_is_refused() -> None:
-    model = SimulatedModel(CORRIDOR)
-
-    class Bare(Line):
-        """It declares no predicates."""
-
-        def reset(self, seed: int) -> Any:
-            raise AssertionError("it is refused before it begins")
-
-    with pytest.raises(ConfigError, match="declares predicates"):
-        TapeAgent(model, aec=True).run(Bare())
-    assert not model.requests
-    result, _ = play(aec=True)
-    assert result.success
 
 
 class Graded(ToolDomain, Progress):

@@ -1,4 +1,4 @@
-"""A disk that fills up stops a run with a sentence; what is committed stays, and the same command goes on."""
+"""A full disk stops a run with one message; what is committed stays, and the same command goes on."""
 
 import json
 import os
@@ -67,7 +67,7 @@ def sweep(folder: Path, every: int) -> dict[str, Any]:
                 kept = lines(out)
                 if said and (out / "config.json").exists():
                     assert not list(out.rglob("*.partial")), place
-                    again = stopped(folder, out, budget, 2, False)  # there is still no room
+                    again = stopped(folder, out, budget, 2, False)  # the disk is still full
                     found["stopped again"] += bool(again)
                     assert lines(out)[: len(kept)] == kept, place
                 run(folder, out, budget)

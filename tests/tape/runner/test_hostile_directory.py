@@ -17,7 +17,7 @@ from tape.engine.settings import TapeConfig
 from tape.errors import RunDirectoryError
 from tape.reading import MOST_NUMBER, parse_json, storable
 from tape.runner.configurations import checked
-from tape.runner.derived import natural, write_derived
+from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
 from tape.runner.results import csv_text
 from tape.runner.summary import escaped, harmless
@@ -250,11 +250,6 @@ def test_what_cannot_be_written_becomes_what_can() -> None:
     assert storable([10**500, -(10**500), True]) == [MOST_NUMBER, -MOST_NUMBER, True]
     assert storable({1: "\ud800"}) == {"1": "\\ud800"}
     parse_json(json.dumps(storable({"answer": deep})), "here")
-
-
-def test_a_title_of_many_digits_is_sorted() -> None:
-    long = "level " + "7" * 6000
-    assert sorted([long, "level 10", "level 2", "level 0"], key=natural) == ["level 0", "level 2", "level 10", long]
 
 
 # --- spreadsheets and Markdown ------------------------------------------------------------------------------------

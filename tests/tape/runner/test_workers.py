@@ -85,6 +85,9 @@ def one() -> Iterator[Processes]:
 
 def test_processes_are_kept_between_runs_and_given_back(tmp_path: Path) -> None:
     with Processes(2, scripted) as pool:
+        play([configuration(tmp_path, "fine")], tmp_path / "c", InProcess(scripted))
+        play([configuration(tmp_path, "fine")], tmp_path / "c", pool)
+        assert not multiprocessing.active_children(), "a finished run starts no process"
         [group] = play([configuration(tmp_path, "fine")], tmp_path / "a", pool)
         started = {child.pid for child in multiprocessing.active_children()}
         play([configuration(tmp_path, "fine", seed=1)], tmp_path / "b", pool)
@@ -92,16 +95,8 @@ def test_processes_are_kept_between_runs_and_given_back(tmp_path: Path) -> None:
         assert len(started) == 2
     assert not multiprocessing.active_children()
     assert (group["episodes"], group["successes"]) == (6, 6)
-    play([configuration(tmp_path, "fine")], tmp_path / "c", InProcess(scripted))
     assert comparable(tmp_path / "a") == comparable(tmp_path / "c")
     assert (tmp_path / "a" / "results.csv").read_text().count("\n") == 7
-
-
-def test_a_finished_run_starts_no_process(tmp_path: Path) -> None:
-    play([configuration(tmp_path, "fine")], tmp_path / "a", InProcess(scripted))
-    with Processes(2, scripted) as pool:
-        play([configuration(tmp_path, "fine")], tmp_path / "a", pool)
-        assert not multiprocessing.active_children()
 
 
 def test_a_worker_that_is_killed_loses_nothing_that_is_finished(tmp_path: Path, one: Processes) -> None:
