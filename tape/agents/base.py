@@ -1,4 +1,4 @@
-"""What every agent shares: one episode from reset to result, paid from one ledger.
+"""The base of all agents: one episode from reset to result, paid from one ledger.
 
 An agent is one file: subclass :class:`Agent`, implement ``_play``, and register the class under the
 entry-point group ``tape.agents``.
@@ -36,13 +36,7 @@ from tape.lm.base import LanguageModel
 from tape.lm.price_table import missing_price
 from tape.lm.registry import open_model
 from tape.plugins import PROPOSERS, load, names
-from tape.protocols import (
-    Actor,
-    Environment,
-    Proposer,
-    Scorer,
-    WorldModel,
-)
+from tape.protocols import Actor, Environment, Proposer, Scorer, WorldModel
 from tape.protocols.environment import require_environment
 from tape.seeds import derive
 from tape.trace import StartedEvent, TraceWriter
@@ -64,13 +58,13 @@ class Agent(ABC):
 
     name: ClassVar[str] = ""
     methods: ClassVar[tuple[str, ...]] = ()
-    """The methods whose settings mean something to it, by name, beside those that verify."""
+    """The names of the methods whose settings it uses; methods that verify are not listed."""
     verifies: ClassVar[bool] = False
     """Whether a method may verify its paths (:class:`tape.engine.verification.VerifyingMethod`)."""
     searches: ClassVar[bool] = False
-    """Whether it searches a corpus (:class:`tape.protocols.search.SearchTask`), which is all that it can play."""
+    """Whether it searches a corpus (:class:`tape.protocols.search.SearchTask`); it then plays nothing else."""
     lm_roles: ClassVar[tuple[str, ...]] = ()
-    """The roles of :data:`tape.engine.settings.LM_ROLES` that it gives the model where it is asked to."""
+    """The switches of :data:`tape.engine.settings.LM_ROLES` that it supports."""
 
     def __init__(self, model: LanguageModel | str, config: TapeConfig | None = None, **settings: Any) -> None:
         if config is not None and settings:
@@ -85,7 +79,7 @@ class Agent(ABC):
         """The configuration as this agent plays it.
 
         Raises:
-            ConfigError: It holds settings of a method that this agent does not use, or contradicts the agent.
+            ConfigError: It has settings of a method that this agent does not use, or contradicts the agent.
         """
         for used in map(method, config.methods):
             if used.name not in cls.methods and not (cls.verifies and used.verifies):
@@ -100,10 +94,10 @@ class Agent(ABC):
 
     @classmethod
     def require(cls, config: TapeConfig, env: Environment) -> None:
-        """Refuse an environment that lacks what a configuration needs; asked before anything is spent.
+        """Refuse an environment that lacks what a configuration needs; called before anything is spent.
 
         Raises:
-            ConfigError: Says what it lacks.
+            ConfigError: Names what it lacks.
         """
         require_environment(env)
         if not cls.searches and env.domain.search_task is not None:
@@ -141,17 +135,17 @@ class Agent(ABC):
 
     @classmethod
     def require_prompts(cls, config: TapeConfig, env: Environment, roles: RoleContext) -> None:
-        """Refuse a model whose prompts lack what a configuration asks for; asked before anything is spent.
+        """Refuse a model whose prompts lack what a configuration needs; called before anything is spent.
 
         Raises:
-            ConfigError: Says what they lack.
+            ConfigError: Names what they lack.
         """
         require_roles(config, env.domain, roles.prompt_format, roles.lm.name)
         require_whole(roles.prompt_format, roles.lm.name)
 
     @classmethod
     def configure(cls, config: TapeConfig) -> TapeConfig:
-        """Set or refuse the switches that the agent's name already decides; the others are ignored or used.
+        """Set or refuse the switches that the agent's name already decides.
 
         Raises:
             ConfigError: A switch contradicts the agent.
@@ -160,9 +154,9 @@ class Agent(ABC):
 
     @classmethod
     def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int | None:
-        """An upper bound on the LM requests of one episode, for plans of an experiment; None where none is known.
+        """An upper bound on the LM requests of one episode; None if none is known.
 
-        Requests that a backend repeats on its own are not counted, nor are the samples of one request.
+        Requests that a backend repeats are not counted, nor are the samples of one request.
 
         Args:
             config: The switches.
@@ -173,7 +167,7 @@ class Agent(ABC):
         return None
 
     def run(self, env: Environment, *, approve: Approve | None = None, **options: Any) -> EpisodeResult:
-        """Play one episode; the synchronous wrapper around :meth:`arun`, whose thread a plain ``approve`` gets."""
+        """Play one episode: :meth:`arun` synchronously; a plain ``approve`` is called in the caller's thread."""
         return run_sync(self.arun(env, approve=approve and asked_by_caller(approve), **options))
 
     async def arun(
@@ -198,24 +192,23 @@ class Agent(ABC):
             budget: Hard caps.
             seed: Root of all randomness.
             trace: A writer, or a file for the event log.
-            parent: An enclosing ledger; the agent sees and plans with what is left of its caps too.
-            payer: Is asked for every reservation, but its caps are not seen: a run's ledger.
+            parent: An enclosing ledger; the agent plans within the rest of its caps too.
+            payer: A run's ledger: it must grant every reservation, but the agent does not see its caps.
             simulator: The exact world model for ``world_model="simulator"``.
-            model: Answers instead of the agent's own model (a batch's view of it).
-            approve: Is asked before every action that the domain marks as destructive; None: nobody is, and such
-                actions are executed like all others. A coroutine function, or a plain one, which is called in a thread
-                of its own (docs/control.md).
-            approve_when: Says which other actions are asked about.
-            listener: Called with every event as it is written; what it raises is logged, and it is not called again.
+            model: Replaces the agent's own model (a batch's view of it).
+            approve: Decides about every action that the domain marks as destructive; None: such actions are executed
+                like all others. A coroutine function, or a plain one, which is called in a thread of its own
+                (docs/control.md).
+            approve_when: Selects further actions that need approval.
+            listener: Called with every event as it is written. An exception is logged, and ends the calls.
 
         Returns:
-            The result. What ends by a limit or a fault returns its partial episode too.
+            The result; of an episode that a limit or a fault ended too.
 
         Raises:
-            ConfigError: The configuration asks for a simulator and none is given, or for a final answer and the
-                environment takes none; or to verify, and it declares no predicates; or there are both a parent and a
-                payer; or parts of the environment live in another event loop; or what is to approve or to listen cannot
-                be called, or would never be asked.
+            ConfigError: The configuration needs a simulator, a final answer or predicates, and there are none; or there
+                are both a parent and a payer; or parts of the environment live in another event loop; or ``approve`` or
+                ``listener`` cannot be called, or would never be.
             ApprovalError: ``approve`` or ``approve_when`` has failed; the action was not executed.
             UnknownCostError: A hard cap on a resource whose cost is unknown.
         """
@@ -254,7 +247,7 @@ class Agent(ABC):
             from tape.engine.ablations.merger import LmMerger
 
             episode.merger = LmMerger(roles)
-        with environment_faults("the task cannot be told"):
+        with environment_faults("the text of the task failed"):
             task = str(env.domain.task_text())
         episode.result.budget = dict(caps)
         try:
@@ -266,11 +259,7 @@ class Agent(ABC):
                 writer.close()
 
     def describe(self, config: TapeConfig | None = None) -> dict[str, Any]:
-        """Name, model and switches, for traces.
-
-        Args:
-            config: The switches as they are settled for an episode; by default as they were given.
-        """
+        """Name, model and switches, for traces; ``config`` are the switches of an episode, by default those given."""
         return {"agent": self.name, "model": self.model.name, **(config or self.config).model_dump()}
 
     @abstractmethod
@@ -279,11 +268,7 @@ class Agent(ABC):
 
 
 def _caps(what: str, given: Any) -> Budget:
-    """The caps that are given, none by default.
-
-    Raises:
-        ConfigError: It is no budget; a cap that was not understood would not be kept.
-    """
+    """The given caps, none by default; refuse anything but a budget."""
     if given is None:
         return Budget()
     if not isinstance(given, Budget):
@@ -292,11 +277,7 @@ def _caps(what: str, given: Any) -> Budget:
 
 
 def _require_own_loop(env: Environment) -> None:
-    """Refuse an environment whose parts live in another event loop than the one that runs here.
-
-    Raises:
-        ConfigError: They do.
-    """
+    """Refuse an environment whose parts live in another event loop than the running one."""
     home = env.home_loop()
     if home is not None and home is not asyncio.get_running_loop():
         raise ConfigError(
@@ -306,7 +287,7 @@ def _require_own_loop(env: Environment) -> None:
 
 
 class LmAgent(Agent):
-    """Base of the agents: the same model and prompts for all; a subclass replaces any role alone."""
+    """Base of the agents that use the engine's roles; a subclass may replace each role."""
 
     @classmethod
     def most_calls_per_step(cls, config: TapeConfig) -> int:
@@ -316,7 +297,7 @@ class LmAgent(Agent):
 
     @classmethod
     def most_calls_per_prediction(cls, config: TapeConfig) -> int:
-        """Requests of one predicted transition: none of a simulator; one that says invalid may be asked again."""
+        """Requests of one predicted transition: none with a simulator; an invalid one may be requested again."""
         return 0 if config.world_model == "simulator" else 1 + (config.requery_threshold > 0)
 
     def proposer(self, episode: Episode) -> Proposer:
@@ -332,7 +313,7 @@ class LmAgent(Agent):
         return LmProposer(episode.roles, self.config.temperature, distinct=distinct)
 
     def world_model(self, episode: Episode) -> WorldModel:
-        """P_theta: the simulator where the configuration asks for it, else what is declared, else the model."""
+        """P_theta: the simulator if configured, else declared outcomes, else the model."""
         domain = episode.env.domain
         if episode.simulator is not None:
             return episode.simulator
@@ -343,7 +324,7 @@ class LmAgent(Agent):
         return LmWorldModel(episode.roles)
 
     def scorer(self, episode: Episode) -> Scorer:
-        """R_theta: the model's scores, or what is declared."""
+        """R_theta: the model's scores, or declared ones."""
         if self.config.scorer == "declared":
             from tape.engine.ablations.declared import DeclaredScorer
 

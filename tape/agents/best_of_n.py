@@ -20,20 +20,20 @@ from tape.protocols.parts import GoalTest
 from tape.trace import ActionsSampledEvent
 
 _SHORT = 0.99 * GOAL_SCORE
-"""The most that a state is worth which the declared test calls short of the goal."""
+"""The highest score of a state that does not reach the goal by the declared test."""
 
 
 class BestOfNActor:
     """Takes, of N sampled actions, the one whose predicted outcome the model itself scores highest.
 
-    Ties go to the action sampled more often, then to the one sampled first. An action that is predicted
-    to be invalid comes last. Nothing observed is remembered: that is TAPE's own.
+    Ties go to the action sampled more often, then to the one sampled first. Actions predicted to be invalid come last.
+    Unlike TAPE, it does not remember observed transitions.
 
     Args:
         context: The episode's model and prompts.
         actor: Samples the actions.
-        world_model: Predicts what they lead to.
-        scorer: Scores that.
+        world_model: Predicts their outcomes.
+        scorer: Scores the outcomes.
         samples: N.
         expected: Compare mean scores instead of the most probable ones.
     """
@@ -54,7 +54,7 @@ class BestOfNActor:
     async def act(
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action], seed: int
     ) -> Acted:
-        """Write one action; ``Acted.action`` is None where no sample is an action of the environment."""
+        """Write one action; ``Acted.action`` is None if no sample is an action of the environment."""
         sampled = await self._actor.sample(state, remaining, action, plan, seed, self._samples)
         admissible = self._context.domain.admissible(state)
         written = [(acted.action, acted) for acted in sampled if acted.action is not None]
@@ -77,7 +77,7 @@ class BestOfNActor:
     async def _values(
         self, state: State, remaining: Mapping[str, int], actions: Sequence[Action]
     ) -> dict[Action, float]:
-        """The score of each action's predicted outcome; minus infinity where it is predicted to be invalid."""
+        """The score of each action's predicted outcome; minus infinity if it is predicted to be invalid."""
         predictions = await self._world_model.predict([(state, action) for action in actions])
         outcomes = {
             action: prediction.state
@@ -90,18 +90,13 @@ class BestOfNActor:
 
 
 class GoalTestScorer:
-    """A scorer's scores, where what the domain declares settles which states reach the goal (``goal_test``).
-
-    Args:
-        scorer: Scores how far the other states are.
-        test: Of the goal.
-    """
+    """Scores states by the declared goal test, and all that do not reach the goal by another scorer."""
 
     def __init__(self, scorer: Scorer, test: GoalTest) -> None:
         self._scorer, self._test = scorer, test
 
     async def score(self, states: Sequence[State], remaining: Mapping[str, int]) -> list[Score]:
-        """1 at the goal; what the scorer says elsewhere, but never as much as a goal."""
+        """1 at the goal; elsewhere the other scorer's score, capped below that of a goal."""
         short = [state for state in states if not self._test.satisfied(state)]
         scores = iter(await self._scorer.score(short, remaining) if short else [])
         return [Score(1.0, 1.0) if self._test.satisfied(state) else _below_goal(next(scores)) for state in states]
@@ -112,7 +107,7 @@ def _below_goal(score: Score) -> Score:
 
 
 class BestOfN(LmAgent):
-    """Mix-in: of ``num_plans`` actions sampled at a step, takes the one whose predicted outcome scores highest."""
+    """Mix-in: samples ``num_plans`` actions a step and takes the one whose predicted outcome scores highest."""
 
     @classmethod
     def most_calls_per_step(cls, config: TapeConfig) -> int:
@@ -121,7 +116,7 @@ class BestOfN(LmAgent):
         return super().most_calls_per_step(config) + predictions + config.num_plans
 
     def actor(self, episode: Episode) -> Actor:
-        """N samples where the agent beside it takes one."""
+        """Writes the best of N sampled actions."""
         scorer, domain = self.scorer(episode), episode.env.domain
         if episode.config.goal_test == "declared" and domain.goal_test is not None:
             scorer = GoalTestScorer(scorer, domain.goal_test)  # as TAPE does

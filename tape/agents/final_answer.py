@@ -1,4 +1,4 @@
-"""``on_limit="final_answer"``: one last call, kept back from the start, to answer with what is known."""
+"""``on_limit="final_answer"``: one last call, reserved from the start, for an answer at a limit."""
 
 from __future__ import annotations
 
@@ -22,11 +22,7 @@ ROLE = "answer"
 
 
 def require_answers_taken(config: TapeConfig, env: Environment) -> None:
-    """Refuse a configuration whose final answer nobody would take.
-
-    Raises:
-        ConfigError: It asks for one.
-    """
+    """Refuse a configuration with a final answer if the environment takes none."""
     if config.on_limit == "final_answer" and env.answers_at_limit is None:
         raise ConfigError(
             f"on_limit='final_answer': {type(env).__name__} takes no final answer (its answers_at_limit is None); use "
@@ -35,7 +31,7 @@ def require_answers_taken(config: TapeConfig, env: Environment) -> None:
 
 
 class FinalAnswer:
-    """The call that is kept back.
+    """The reserved call.
 
     Args:
         episode: The episode.
@@ -48,7 +44,7 @@ class FinalAnswer:
 
     @classmethod
     def reserved(cls, episode: Episode) -> FinalAnswer | None:
-        """Keep the call back, if the configuration asks for it.
+        """Reserve the call, if configured.
 
         Raises:
             BudgetExceededError: The budget does not even cover that call.
@@ -62,14 +58,14 @@ class FinalAnswer:
         return cls(episode, answers, lm.keep_back(replace(request, role=ROLE)))
 
     async def give(self) -> None:
-        """Ask for the answer and hand it in; where that fails, the episode has ended as it had."""
+        """Request the answer and hand it to the environment; if that fails, the episode's end stays as it was."""
         episode, result = self._episode, self._episode.result
         try:
             with environment_faults("no final answer can be asked for"):
                 request = self._answers.answer_request(episode.state, episode.roles.lm.prompt_format)
             [completion] = await episode.roles.lm.generate([replace(request, role=ROLE)], self._reservation)
             text = completion.texts[0]
-            with environment_faults("the final answer was not taken"):
+            with environment_faults("the final answer was not accepted"):
                 try:
                     self._answers.answer(text)
                 except InvalidOutputError as error:
@@ -85,6 +81,6 @@ class FinalAnswer:
             result.end_state = "success"
 
     def drop(self) -> None:
-        """Give the reservation back where it was not needed."""
+        """Release the reservation if it was not needed."""
         if self._reservation.open:
             self._reservation.release()

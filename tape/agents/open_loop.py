@@ -1,4 +1,4 @@
-"""The model on its own: one sampled plan, executed blindly."""
+"""The open loop: one sampled plan, executed without feedback."""
 
 from __future__ import annotations
 

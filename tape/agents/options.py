@@ -1,4 +1,4 @@
-"""What ``agent.run`` and ``agent.plan`` are told beside the environment, and what is checked of it."""
+"""The options of ``agent.run`` and ``agent.plan``, and checks before anything is spent."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Listener: TypeAlias = Callable[[Event], object]
 """Takes every event of an episode, in order."""
 
 Play: TypeAlias = Callable[[Episode], Awaitable[None]]
-"""What is done in an episode once it has begun."""
+"""Plays an episode that has begun."""
 
 
 class Options(NamedTuple):
-    """What both take; see :meth:`tape.agents.base.Agent.arun`."""
+    """The options of both; see :meth:`tape.agents.base.Agent.arun`."""
 
     budget: Budget | None = None
     seed: int = 0
@@ -38,23 +38,23 @@ class Options(NamedTuple):
 
 
 def approver(approve: Approve | None, when: When | None, env: Environment) -> Approver | None:
-    """Who is asked before actions are executed, if anybody.
+    """The approver of actions, if there is one.
 
     Raises:
-        ConfigError: See :class:`Approver`; or actions are selected, and nobody is to be asked.
+        ConfigError: See :class:`Approver`; or ``approve_when`` is given without ``approve``.
     """
     if approve is not None:
         return Approver(approve, when, env.domain)
     if when is not None:
-        raise ConfigError("approve_when= selects actions to ask about, but nobody is asked; give approve= too")
+        raise ConfigError("approve_when= selects actions that need approval; give approve= too")
     return None
 
 
 def listen(writer: TraceWriter, listener: Listener | None) -> Callable[[], None]:
-    """Let somebody listen to a trace; returns what ends that.
+    """Call a listener with every event of a trace; returns the function that ends this.
 
     Raises:
-        ConfigError: It is no plain function.
+        ConfigError: The listener is no plain function.
     """
     if listener is None:
         return lambda: None
@@ -67,10 +67,10 @@ def listen(writer: TraceWriter, listener: Listener | None) -> Callable[[], None]
 
 
 def require_whole(prompt_format: PromptFormat, model: str) -> None:
-    """Refuse prompts that have no requests for plans, scores, actions and answers.
+    """Refuse prompts without requests for plans, scores, actions and answers.
 
     Raises:
-        ConfigError: Says what can be played with them.
+        ConfigError: Names what can be played with them.
     """
     if prompt_format.instead:
         raise ConfigError(
@@ -79,16 +79,10 @@ def require_whole(prompt_format: PromptFormat, model: str) -> None:
 
 
 def require_roles(config: TapeConfig, domain: Domain, prompt_format: PromptFormat, model: str) -> None:
-    """Refuse switches that ask for a role which a model's prompts do not have, or that mean nothing in a domain.
-
-    Args:
-        config: The switches.
-        domain: The task.
-        prompt_format: Its prompts for the model.
-        model: The model's name, for the message.
+    """Refuse switches that need a role which a model's prompts do not have, or that do not apply to a domain.
 
     Raises:
-        ConfigError: Names the switch and says what to do.
+        ConfigError: Names the switch and what to do.
     """
     for name, role in LM_ROLES.items():
         if getattr(config, name) == "lm" and prompt_format.ask is None:
@@ -99,21 +93,21 @@ def require_roles(config: TapeConfig, domain: Domain, prompt_format: PromptForma
             )
     if config.mismatch == "needed" and domain.mismatch_test is None:
         raise ConfigError(
-            f"mismatch='needed': {type(domain).__name__} does not say which differences from a prediction matter (its "
-            "mismatch_test is None); use mismatch='exact'"
+            f"mismatch='needed': {type(domain).__name__} does not declare which differences from a prediction matter "
+            "(its mismatch_test is None); use mismatch='exact'"
         )
     if config.projector == "lm" and domain.outcomes is not None:
         raise ConfigError(
-            f"projector='lm': {type(domain).__name__} declares what actions lead to, so there is nothing to merge that "
-            "its keys do not tell; use projector='declared'"
+            f"projector='lm': {type(domain).__name__} declares the outcomes of actions, so its keys leave nothing to "
+            "merge; use projector='declared'"
         )
 
 
 def require_bounded(episode: Episode, what: str) -> None:
-    """Refuse an episode that might never end.
+    """Refuse an episode without a horizon and without a cap on a resource that every action spends.
 
     Raises:
-        ConfigError: There is neither a horizon nor a cap on something that every action spends; names ``what``.
+        ConfigError: Names ``what`` needs one.
     """
     costs = list(episode.possible_costs().values())
     spent = any(costs and all(cost[kind] for cost in costs) for kind in episode.ledger.capped())

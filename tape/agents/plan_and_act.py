@@ -14,9 +14,9 @@ from tape.engine.settings import TapeConfig
 
 
 class PlanAndActAgent(LmAgent):
-    """Samples one plan; at every step the model sees what is left of it and may do something else.
+    """Samples one plan; at every step the model sees the rest of it and may do something else.
 
-    What is left is counted in steps, whether they followed the plan or not. After its end the model acts
+    Every step shortens the rest by one action, whether it followed the plan or not. After the plan's end the model acts
     without a plan, as in ReAct.
     """
 

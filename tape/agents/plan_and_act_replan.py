@@ -1,4 +1,4 @@
-"""Plan-and-Act that plans anew on a mismatch, by the test that TAPE uses (TAPE section 3.4)."""
+"""Plan-and-Act that replans on a mismatch, by the test that TAPE uses (TAPE section 3.4)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tape.protocols import Action, Actor, WorldModel
 
 
 class PlanAndActReplanAgent(LmAgent):
-    """Acts with a plan in context and plans anew where the observed state is not the predicted one, or the plan ends.
+    """Acts with a plan in context; replans if the observed state is not the predicted one, or the plan ends.
 
-    As in TAPE, the model predicts the states along the plan, and the plan is cut before an action that is
-    predicted to be invalid. Where nothing is left of it, one step is taken without a plan, so every round acts.
+    As in TAPE, the model predicts the states along the plan, and the plan is cut before an action that is predicted to
+    be invalid. If nothing of it is left, one step is taken without a plan, so every round acts.
     """
 
     name: ClassVar[str] = "plan_and_act_replan"
@@ -51,7 +51,7 @@ class PlanAndActReplanAgent(LmAgent):
             start_replanning(episode, reason, planning_round + 1)
 
     async def _plan(self, episode: Episode, world_model: WorldModel, planning_round: int) -> list[tuple[Action, str]]:
-        """A plan as actions with the key of the state that each is predicted to lead to."""
+        """A plan: its actions, each with the key of the state predicted after it."""
         episode.require_affordable_action()
         [plan] = await sample_plans(episode, self.proposer(episode), 1, planning_round)
         [predictions] = await world_model.rollout([(episode.state, plan.actions)])
@@ -62,7 +62,7 @@ class PlanAndActReplanAgent(LmAgent):
 
     @staticmethod
     async def _follow(episode: Episode, actor: Actor, plan: list[tuple[Action, str]]) -> str:
-        """Act along a plan; returns why it can be followed no further."""
+        """Act along a plan; return why it cannot be followed further."""
         if not plan:
             await act_freely(episode, actor)
         actions = [action for action, _ in plan]

@@ -1,4 +1,4 @@
-"""What planning without executing comes to: the path, what it may cost, the next best ones, the graph."""
+"""Planning without executing: the path, its worst-case cost, alternatives, the graph."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class PricedPath:
 
     Attributes:
         path: Its actions, in order.
-        cost: The worst case of all of it in units by resource, the agent's own calls to write the actions included;
-            None for an amount that nobody knows. With ``costs="lm"`` what the model predicts of it.
-        costs: The same of each step.
-        value: The score of the state that it is predicted to end in, at most 1; None where nobody predicts it.
-        partial: It ends neither at a goal nor where a plan ends: the best that can be done, and not enough.
+        cost: Its worst case in units by resource, the agent's own calls to write the actions included; None for an
+            unknown amount. With ``costs="lm"`` the predicted cost.
+        costs: The cost of each step.
+        value: The score of its predicted last state, at most 1; None if that state is unknown.
+        partial: It ends neither at a goal nor where a plan ends; no complete path fits.
     """
 
     path: tuple[Action, ...] = ()
@@ -38,7 +38,7 @@ class PricedPath:
 
     @classmethod
     def of(cls, path: Path) -> PricedPath:
-        """A path as the selector gave it."""
+        """A selected path with its costs in units."""
         edges = path.edges
         known = bool(edges) and edges[-1].target != UNKNOWN
         value = path.graph.attributes(edges[-1].target)["reward"] if known else None
@@ -53,18 +53,18 @@ class PricedPath:
 
 @dataclass(frozen=True)
 class Planned(PricedPath):
-    """What one round of planning came to; false where there is no path, or nothing left to do.
+    """The result of one planning round; false if there is no path, or nothing left to do.
 
     Attributes:
         alternatives: The next best paths, best first.
-        graph: The plan graph; empty where not even a plan was sampled.
-        spent: What planning itself used, in units.
+        graph: The plan graph; empty if no plan was sampled.
+        spent: What planning used, in units.
         left: What is left of every capped resource after planning, in units.
-        end_state: How an episode would end here: ``infeasible``, ``budget:usd``, ``success`` where nothing is to be
-            done, ...; empty where there is a path.
-        detail: One or two sentences on that.
-        explanation: Where no path fits: which budget binds and the least that would do, as in
-            :attr:`tape.EpisodeResult.explanation`.
+        end_state: The end state of an episode here, for instance ``infeasible``, ``budget:usd`` or ``success``; empty
+            if there is a path.
+        detail: The end state in one or two sentences.
+        explanation: If no path fits, the binding budget and the caps that would suffice
+            (:attr:`tape.EpisodeResult.explanation`).
     """
 
     alternatives: tuple[PricedPath, ...] = ()
@@ -84,7 +84,7 @@ class OneRound:
 
     Args:
         planner_of: Makes the episode's planner.
-        alternatives: How many of the next best paths to look for.
+        alternatives: The most further paths to look for.
     """
 
     def __init__(self, planner_of: Callable[[Episode], Planner], alternatives: int) -> None:
@@ -114,7 +114,7 @@ class OneRound:
             self._graph = planner.graph
 
     def planned(self, episode: Episode) -> Planned:
-        """What it came to."""
+        """The result of the round."""
         result, best = episode.result, self._best
         path = PricedPath() if best is None else PricedPath.of(best)
         return Planned(
@@ -130,7 +130,7 @@ class OneRound:
 
 
 def _next_best(episode: Episode, best: Path, k: int) -> list[Path]:
-    """The k best paths beside the best one; fewer where there are no more, none beside a partial one."""
+    """At most k paths after the best one; none after a partial one."""
     if k == 0 or best.partial:
         return []
     mine = [edge.id for edge in best.edges]

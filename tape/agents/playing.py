@@ -1,4 +1,4 @@
-"""One episode from its reset to its result, whatever the agent does in between."""
+"""One episode from its reset to its result, for every agent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tape.trace import FinishedEvent
 
 
 async def play_to_end(episode: Episode, env_seed: int, play: Play) -> None:
-    """Reset the environment and play; how that ends becomes the episode's end state."""
+    """Reset the environment and play; the way it ends gives the episode's end state."""
     result = episode.result
     result.end_state = "interrupted"
     try:
@@ -28,7 +28,7 @@ async def play_to_end(episode: Episode, env_seed: int, play: Play) -> None:
     except TimeoutError as error:
         if not timeout.expired():
             raise
-        left_behind = getattr(error.__cause__, "__notes__", ())  # what did not end when it was cancelled
+        left_behind = getattr(error.__cause__, "__notes__", ())  # calls that did not end when they were cancelled
         result.end_state = f"budget:{WALL}"
         result.detail = "; ".join((str(episode.deadline.error()), *left_behind))
 
@@ -57,7 +57,7 @@ async def _until_it_ends(episode: Episode, env_seed: int, play: Play) -> None:
     except EnvironmentFaultError as error:
         result.end_state, result.detail = "env_error", str(error)
     except InvalidOutputError as error:
-        # Roles and agents cope with what they ask for; this came up where nobody did, and ends this episode alone.
+        # Roles handle unreadable answers to their own requests; this one was not handled, and ends this episode only.
         result.end_state, result.detail = "invalid_output", str(error)
     except (SolverError, GraphError) as error:  # a problem that cannot be solved, or not even be written
         result.end_state, result.detail = "solver_error", str(error)
@@ -70,7 +70,7 @@ def account(episode: Episode) -> None:
     """Fill in what the episode used and measured, and log its end."""
     result, lm, env = episode.result, episode.roles.lm, episode.env
     try:
-        with environment_faults("asking for the answer failed"):
+        with environment_faults("reading the answer failed"):
             result.answer = env.answered_value()
         with environment_faults("measuring the episode failed"):
             measured = env.measures()

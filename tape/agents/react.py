@@ -1,4 +1,4 @@
-"""ReAct (TAPE section 2.2, equation 1): think where the prompt format has thoughts, act, observe, and again."""
+"""ReAct (TAPE section 2.2, equation 1): think if the prompt format has thoughts, act, observe, repeat."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tape.protocols import Action, Actor
 async def act_freely(episode: Episode, actor: Actor, plan: Sequence[Action] = ()) -> None:
     """Let the actor choose one action, with the rest of a plan in context if there is one, and execute it.
 
-    Where somebody refuses it, the actor chooses again.
+    After a refusal the actor chooses again.
 
     Raises:
-        BudgetExceededError: A call or the action does not fit; where no action fits any more, no call is made.
-        EpisodeEnded: Success, ``invalid_output``, the horizon, or ``infeasible`` where all that is chosen is refused.
+        BudgetExceededError: A call or the action does not fit; if no action fits any more, no call is made.
+        EpisodeEnded: Success, ``invalid_output``, the horizon, or ``infeasible`` if every choice is refused.
     """
     for tries in range(MAX_RETRIES + 1):
         episode.require_affordable_action()
@@ -34,16 +34,16 @@ async def act_freely(episode: Episode, actor: Actor, plan: Sequence[Action] = ()
 
 
 class ReactAgent(LmAgent):
-    """Samples an action at every step, in one completion with the thought before it, until a limit ends the episode.
+    """Samples an action at every step, in one completion with the thought before it, until the episode ends.
 
-    Whether there is a thought is up to the prompt format: the bundled models for tools and for ALFWorld write none.
+    The prompt format decides whether there is a thought: the bundled models for tools and for ALFWorld write none.
     """
 
     name: ClassVar[str] = "react"
 
     @classmethod
     def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int:
-        """At every step one action, sampled again while it cannot be read."""
+        """One action a step, sampled again while it cannot be read."""
         del longest_plan
         return steps * cls.most_calls_per_step(config)
 

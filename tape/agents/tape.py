@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar
 
 from tape.agents.base import LmAgent
-from tape.agents.options import Listener, Options, require_bounded, require_roles
+from tape.agents.options import Options, require_bounded, require_roles
 from tape.agents.planned import OneRound, Planned
 from tape.agents.playing import play_to_end
-from tape.budget import Budget, Ledger, Payer
 from tape.engine.act import MAX_RETRIES, LmActor
 from tape.engine.context import RoleContext
 from tape.engine.cost import CostModel
@@ -22,10 +20,8 @@ from tape.engine.select import Selector, SolverSelector
 from tape.engine.settings import TapeConfig
 from tape.engine.verification import Verification, verifying_method
 from tape.errors import ConfigError
-from tape.lm.base import LanguageModel
 from tape.protocols import Environment, PlannedActor, WorldModel
 from tape.seeds import derive
-from tape.trace import TraceWriter
 from tape.waiting import run_sync
 
 
@@ -38,12 +34,11 @@ class TapeAgent(LmAgent):
 
     @classmethod
     def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int | None:
-        """Every round takes at least one step, and samples, predicts and scores anew up to ``resample`` more times.
+        """Every round takes at least one step, and has at most 1 + ``resample`` samplings.
 
-        Each sampling is one request for ``num_plans`` plans and up to ``extend`` requests for one more each; every
-        predicted or observed state is scored at most once in an episode, and merged at most once. The LM as selector is
-        asked once a round, once more where no path leads to an end, and anew after a step. With verification, or where
-        the model predicts costs, no bound is known.
+        A sampling is one request for ``num_plans`` plans and at most ``extend`` requests for one more each. A state is
+        scored and merged at most once in an episode. The LM as selector gets one request a round, one more if no path
+        leads to an end, and one after each step. With verification or predicted costs no bound is known.
         """
         if verifying_method(config) is not None or config.costs == "lm":
             return None
@@ -52,12 +47,10 @@ class TapeAgent(LmAgent):
         states = samplings * (config.num_plans + config.extend) * longest_plan
         predictions = states * cls.most_calls_per_prediction(config)
         selections = 2 * rounds + steps * config.reselect if config.selector == "lm" else 0
-        # A fixed action can always be read; where the environment does not admit it, the episode ends.
-        actions = {
-            "forced": 0,
-            "constrained": steps + MAX_RETRIES,
-            "free": steps * cls.most_calls_per_step(config),
-        }[config.execution or "constrained"]  # forced makes fewer
+        # A fixed action can always be read; if the environment does not admit it, the episode ends.
+        actions = {"forced": 0, "constrained": steps + MAX_RETRIES, "free": steps * cls.most_calls_per_step(config)}[
+            config.execution or "constrained"
+        ]  # forced makes fewer
         judged = (states + steps + 1) * ((config.scorer == "lm") + (config.projector == "lm"))
         sampled = samplings * (1 + config.extend) * (config.proposer == "lm")
         return sampled + predictions + judged + selections + actions
@@ -66,38 +59,19 @@ class TapeAgent(LmAgent):
         """Plan without executing anything; the synchronous wrapper around :meth:`aplan`."""
         return run_sync(self.aplan(env, **options))
 
-    async def aplan(
-        self,
-        env: Environment,
-        *,
-        budget: Budget | None = None,
-        alternatives: int = 3,
-        seed: int = 0,
-        trace: TraceWriter | Path | None = None,
-        parent: Ledger | None = None,
-        payer: Payer | None = None,
-        simulator: WorldModel | None = None,
-        model: LanguageModel | None = None,
-        listener: Listener | None = None,
-    ) -> Planned:
+    async def aplan(self, env: Environment, *, alternatives: int = 3, **options: Any) -> Planned:
         """Reset the environment and plan once, as :meth:`arun` with the same seed does before its first step.
 
-        No action is executed; what the model is asked is paid for as in an episode.
+        No action is executed; model calls are paid for as in an episode, and the trace has no ``finished`` event.
 
         Args:
             env: The environment.
-            budget: Hard caps, for planning and for the path together.
-            alternatives: How many of the next best paths to give beside the best one.
-            seed: As for :meth:`arun`, like all that follow.
-            trace: Ends without a ``finished`` event.
-            parent: An enclosing ledger.
-            payer: Is asked for every reservation.
-            simulator: For ``world_model="simulator"``.
-            model: Answers instead of the agent's own model.
-            listener: Called with every event.
+            alternatives: The most further paths to return beside the best one.
+            options: ``budget``, ``seed``, ``trace``, ``parent``, ``payer``, ``simulator``, ``model`` and ``listener``,
+                as for :meth:`arun`; the budget is for planning and the path together.
 
         Returns:
-            The path; false where there is none, with the reason.
+            The path; false if there is none, with the reason.
 
         Raises:
             ConfigError: As :meth:`arun`; or the agent acts before it plans, or ``alternatives`` is negative.
@@ -106,18 +80,18 @@ class TapeAgent(LmAgent):
         self.require_plans()
         if alternatives < 0:
             raise ConfigError(f"alternatives= is a number of paths >= 0, not {alternatives}")
-        options = Options(budget, seed, trace, parent, payer, simulator, model, listener)
-        with self._opened(env, options) as episode:
+        given = Options(**options)
+        with self._opened(env, given) as episode:
             one = OneRound(lambda begun: self.planner(begun, self.actor(begun)), alternatives)
-            await play_to_end(episode, derive(seed, "environment"), one.play)
+            await play_to_end(episode, derive(given.seed, "environment"), one.play)
         return one.planned(episode)
 
     @classmethod
     def require_prompts(cls, config: TapeConfig, env: Environment, roles: RoleContext) -> None:
-        """Prompts without plans and actions will do where the environment declares them all.
+        """Refuse prompts without a needed role; plans and actions are not needed if the environment declares them.
 
         Raises:
-            ConfigError: They will not, or lack something else.
+            ConfigError: Names what they lack.
         """
         forced = config.settled(env.domain).execution == "forced" and config.selector != "lm"
         if forced and config.proposer == config.scorer == "declared" and config.on_limit != "final_answer":
@@ -126,10 +100,10 @@ class TapeAgent(LmAgent):
             super().require_prompts(config, env, roles)
 
     def require_plans(self) -> None:
-        """Refuse to plan without acting where that is not what the agent does.
+        """Refuse to plan without acting if the agent cannot do so.
 
         Raises:
-            ConfigError: Says why.
+            ConfigError: Names the reason.
         """
         verifying = verifying_method(self.config)
         if verifying is not None:
@@ -164,7 +138,7 @@ class TapeAgent(LmAgent):
         )
 
     def verification(self, episode: Episode, planner: Planner, actor: PlannedActor) -> Verification | None:
-        """Who says whether a selected path may be committed to; None: every path may."""
+        """Decides whether a selected path may be committed to; None: every path may."""
         verifying = verifying_method(self.config)
         return None if verifying is None else verifying.verification(episode, planner, actor)
 
@@ -176,16 +150,16 @@ class TapeAgent(LmAgent):
     def actor(self, episode: Episode) -> PlannedActor:
         """pi_Act; its worst case is part of every edge's cost."""
         execution = episode.config.execution
-        assert execution is not None, "settled at the start of the episode"
+        assert execution is not None, "the episode's configuration is resolved"
         return LmActor(episode.roles, execution, self.config.temperature)
 
     def solver(self, episode: Episode) -> Selector:
-        """Selects the path, and says how far the graph grows."""
+        """The solver, which selects the path and decides how far the graph grows."""
         config = self.config
         return SolverSelector(config.solver, config.discount, episode.deadline.left, cautious=config.cautious)
 
     def chooser(self, episode: Episode) -> Selector | None:
-        """Selects in the solver's place, on the same graph: the LM, or the best single plan (ablations)."""
+        """The selector that replaces the solver on the same graph: the LM, or the best single plan (ablations)."""
         config = self.config
         if config.selector == "solver":
             return None
@@ -196,7 +170,7 @@ class TapeAgent(LmAgent):
         return PlanSelector(config.discount, cautious=config.cautious)
 
     def cost_model(self, episode: Episode) -> CostModel | None:
-        """C_theta, where the model predicts costs (ablation)."""
+        """C_theta, if the model predicts costs (ablation)."""
         if self.config.costs != "lm":
             return None
         from tape.engine.ablations.cost_model import LmCostModel

@@ -18,13 +18,7 @@ from tape.engine.project import LmProjector, Merger
 from tape.engine.result import EpisodeResult
 from tape.engine.settings import TapeConfig
 from tape.errors import BudgetExceededError, EnvironmentFaultError, UnknownCostError, told
-from tape.protocols import (
-    Action,
-    Environment,
-    Observation,
-    State,
-    WorldModel,
-)
+from tape.protocols import Action, Environment, Observation, State, WorldModel
 from tape.seeds import derive
 from tape.trace import ActedEvent, ApprovalEvent, LedgerEvent, ObservedEvent, TraceWriter
 from tape.trace.declarations import report_broken
@@ -178,10 +172,7 @@ class Episode:
             left[WALL] = int((self.deadline.left() or 0) / float(kind_of(WALL).resolution))
         self.trace.write(
             ObservedEvent(
-                step=self.result.steps,
-                key=domain.key(self.state),
-                picture=domain.render(self.state),
-                remaining=left,
+                step=self.result.steps, key=domain.key(self.state), picture=domain.render(self.state), remaining=left
             )
         )
 

@@ -102,13 +102,7 @@ def write_problem(
 
 
 def ends_of(
-    nodes: Nodes,
-    terminals: Sequence[str],
-    start: str,
-    objective: str,
-    goals: Iterable[str] | None,
-    *,
-    any_end: bool,
+    nodes: Nodes, terminals: Sequence[str], start: str, objective: str, goals: Iterable[str] | None, *, any_end: bool
 ) -> tuple[Sequence[str], bool]:
     """Where a path may end, and whether it may come back to the start to end there.
 

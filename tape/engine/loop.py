@@ -16,14 +16,7 @@ from tape.engine.graph import PlanGraph
 from tape.engine.infeasible import FailedAttempt, infeasible
 from tape.engine.predict import Memory, RememberingWorldModel, roll_out
 from tape.engine.replan import start_replanning
-from tape.engine.sample import (
-    FrontierNode,
-    frontier,
-    require_read,
-    sample_plans,
-    sample_plans_from,
-    without_no_ops,
-)
+from tape.engine.sample import FrontierNode, frontier, require_read, sample_plans, sample_plans_from, without_no_ops
 from tape.engine.score import put_rewards
 from tape.engine.select import Path, Selector, best_paths, select_path, try_unknown
 from tape.engine.unseen import Likelihood

@@ -38,9 +38,7 @@ async def sample_plans_from(
     sampled = await proposer.propose(starts, count, seed)
     for (state, _), plans in zip(starts, sampled, strict=True):
         event = PlansSampledEvent(
-            start=episode.key(state),
-            plans=[list(plan.actions) for plan in plans],
-            valid=[plan.valid for plan in plans],
+            start=episode.key(state), plans=[list(plan.actions) for plan in plans], valid=[plan.valid for plan in plans]
         )
         episode.trace.write(event)
     return sampled

@@ -217,11 +217,12 @@ class TapeConfig(BaseModel):
         declared, have none: testing the rest of a path on declared effects would be a simulation.
         """
         tools = domain.outcomes is not None and domain.progress is None
+        independent = domain.outcomes is not None or domain.hypotheses is not None
         changes = {
             "execution": self.execution or ("forced" if tools else "constrained"),
             "on_infeasible": self.on_infeasible or ("stop" if tools else "partial"),
             "mismatch": self.mismatch or ("exact" if domain.mismatch_test is None else "needed"),
-            "sampling": self.sampling or ("independent" if _drawn_independently(domain) else "distinct"),
+            "sampling": self.sampling or ("independent" if independent else "distinct"),
         }
         return self.model_copy(update=changes)
 
@@ -263,19 +264,11 @@ class TapeConfig(BaseModel):
         return {**{IN_FILES.get(name, name): value for name, value in fields.items()}, **methods}
 
     @model_validator(mode="after")
-    def _replanning_is_consistent(self) -> TapeConfig:
+    def _is_consistent(self) -> TapeConfig:
         if self.replan_every_step and not self.replan:
             raise ValueError("replan_every_step contradicts replan off")
-        return self
-
-    @model_validator(mode="after")
-    def _scoring_is_consistent(self) -> TapeConfig:
         if self.scorer == "declared" and self.goal_test == "lm":
             raise ValueError("goal_test='lm' uses the model's score, so it contradicts scorer='declared'")
-        return self
-
-    @model_validator(mode="after")
-    def _methods_agree(self) -> TapeConfig:
         for name in self.methods:
             method(name).check(self)
         return self
@@ -297,11 +290,6 @@ def settings_of(name: str, given: Any) -> MethodSettings | None:
             for one in error.errors()
         ]
         raise ValidationError.from_exception_data(TapeConfig.__name__, lines) from None
-
-
-def _drawn_independently(domain: Domain) -> bool:
-    """Whether plans are drawn independently by default; see :meth:`TapeConfig.settled`."""
-    return domain.outcomes is not None or domain.hypotheses is not None
 
 
 def _unknown(where: str) -> str:

@@ -1,4 +1,4 @@
-"""Reading the JSON that models write, of what was cut off the beginning: plans and rollouts are good up to there."""
+"""Reading the JSON that models write; of truncated JSON the beginning, because plans are usable up to there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an environment tells the engine about one task."""
+"""The declarations of an environment about one task."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from tape.protocols.types import Action, Observation, State
 
 
 class Domain(ABC):
-    """What an environment tells the engine about one task.
+    """The declarations of an environment about one task.
 
-    What every environment must say is abstract. What it may say has a default here. Whole optional parts
-    (:mod:`tape.protocols.parts`) are attributes, which are None where the environment does not have them.
+    Mandatory declarations are abstract; optional ones have a default here. Optional parts
+    (:mod:`tape.protocols.parts`) are attributes, None if the environment does not have them.
     """
 
     deterministic: bool
@@ -39,7 +39,7 @@ class Domain(ABC):
     """Whether :meth:`destructive` may be true of some action."""
 
     saves: str | None = None
-    """With declared outcomes: of ends of equal score that is best to which the path uses least of this resource."""
+    """With declared outcomes: the resource to save; of ends of equal score the best uses least of it."""
 
     @abstractmethod
     def key(self, state: State) -> str:
@@ -55,14 +55,14 @@ class Domain(ABC):
 
     @abstractmethod
     def admissible(self, state: State) -> Sequence[Action] | None:
-        """The texts that are actions in this environment, or None where they are open."""
+        """The texts that are actions in this environment; None if they cannot be listed."""
 
     @abstractmethod
     def cost(self, state: State, action: Action) -> Resources:
         """The declared worst case of an action."""
 
     def declared_costs(self) -> Mapping[str, Resources] | None:
-        """The worst case of every tool or other family of actions, by its name; None where actions can be listed."""
+        """The worst case of every tool or other family of actions, by its name; None if actions can be listed."""
         return None
 
     def task_text(self) -> str:
@@ -70,19 +70,19 @@ class Domain(ABC):
         return ""
 
     def spelled_out(self, state: State, action: Action) -> str:
-        """The action as it will be executed in a state, with what it refers to filled in, for people to read."""
+        """The action as it will be executed in a state, with its references filled in, for people to read."""
         del state
         return action
 
     def destructive(self, action: Action) -> bool:
-        """Whether an action, taken in whichever state, may destroy what cannot be brought back."""
+        """Whether an action may destroy something irrecoverably, in any state."""
         del action
         return False
 
     def breaks(self, before: State, after: State) -> bool:
-        """Whether a step came to nothing in such a way that the plan made before it must not be followed after it.
+        """Whether a step failed so that the rest of its plan must not be followed.
 
-        Asked by what follows a plan without looking (open loop, no replanning), which then ends the plan there.
+        Agents without replanning (open loop) call it after each step, and end the plan there.
         """
         del before, after
         return False
@@ -91,7 +91,7 @@ class Domain(ABC):
 
     @property
     def outcomes(self) -> Outcomes | None:
-        """Declared outcomes and variants: no model predicts what actions lead to."""
+        """Declared outcomes and variants, which replace a model's predictions."""
         return None
 
     @property
@@ -101,7 +101,7 @@ class Domain(ABC):
 
     @property
     def progress(self) -> Progress | None:
-        """What states short of an end are worth."""
+        """Partial credit of states short of an end."""
         return None
 
     @property
@@ -111,7 +111,7 @@ class Domain(ABC):
 
     @property
     def predicates(self) -> Predicates | None:
-        """Typed predicates, with what actions need and do to them."""
+        """Typed predicates, and the preconditions and effects of actions."""
         return None
 
     @property
@@ -121,12 +121,12 @@ class Domain(ABC):
 
     @property
     def contexts(self) -> Contexts | None:
-        """Of what kinds the things are that predicates speak of."""
+        """The kinds of the things in predicates."""
         return None
 
     @property
     def unseen(self) -> Unseen | None:
-        """What plans may assume of what nobody has seen."""
+        """What plans may assume about unseen things."""
         return None
 
     @property
@@ -136,7 +136,7 @@ class Domain(ABC):
 
     @property
     def mismatch_test(self) -> MismatchTest | None:
-        """Which differences from a prediction matter; without one every difference does."""
+        """Which differences from a prediction matter; without it all do."""
         return None
 
     @property
@@ -146,7 +146,7 @@ class Domain(ABC):
 
     @property
     def choices(self) -> Choices | None:
-        """How actions are left out of what may be written."""
+        """How actions are excluded from prompts."""
         return None
 
     @property
@@ -156,7 +156,7 @@ class Domain(ABC):
 
 
 def map_plain(domain: Domain, states: Sequence[State]) -> list[State]:
-    """States as they are kept in a plan graph: without what the plan that led to them assumed."""
+    """States as a plan graph keeps them: without the assumptions of the plan that led to them."""
     unseen = domain.unseen
     return list(states) if unseen is None else [unseen.plain(state) for state in states]
 
@@ -164,12 +164,8 @@ def map_plain(domain: Domain, states: Sequence[State]) -> list[State]:
 def require_predicates(domain: Domain, what: str = "verification (aec)") -> Predicates:
     """The predicates of a domain.
 
-    Args:
-        domain: The domain.
-        what: What needs them.
-
     Raises:
-        ConfigError: It has none; names it.
+        ConfigError: The domain has none; ``what`` names what needs them.
     """
     if domain.predicates is None:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""What can be played: the base classes of environments and of their plugins."""
+"""The base classes of environments and of their plugins."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class AnswersAtLimit(Part):
 
     @abstractmethod
     def longest_answer_request(self, prompt_format: str) -> Request:
-        """A request as long as any that :meth:`answer_request` may make: its worst case is kept back."""
+        """A request as long as any of :meth:`answer_request`; its worst case is reserved."""
 
     @abstractmethod
     def answer_request(self, state: State, prompt_format: str) -> Request:
@@ -33,29 +33,29 @@ class AnswersAtLimit(Part):
 
     @abstractmethod
     def answer(self, text: str) -> None:
-        """Take the model's text; ``success()`` judges it afterwards.
+        """Accept the model's text; ``success()`` judges it afterwards.
 
         Raises:
-            InvalidOutputError: Nothing can be made of it.
+            InvalidOutputError: It cannot be read.
         """
 
 
 class Environment(ABC):
     """A task that can be played.
 
-    What every environment must do is abstract. What it may do has a default here. The one optional part is an
-    attribute, which is None where the environment does not have it.
+    Mandatory methods are abstract; optional ones have a default here. The one optional part is an attribute, None if
+    the environment does not have it.
     """
 
     domain: Domain
-    """What the engine may know about the task."""
+    """The declarations about the task."""
 
     budget: Budget = Budget()
     """Hard caps of the task's own."""
 
     @abstractmethod
     def prompt_format(self, name: str) -> PromptFormat:
-        """The prompts of this task in the prompt format ``name``; ``PromptFormat()`` where no model is asked.
+        """The prompts of this task in the prompt format ``name``; ``PromptFormat()`` if no model is used.
 
         Raises:
             UnknownNameError: The task has no prompts in that format.
@@ -67,81 +67,74 @@ class Environment(ABC):
 
     @abstractmethod
     def step(self, action: Action) -> tuple[Observation, Resources]:
-        """Act; returns what is seen and what the action really cost."""
+        """Act; returns the observation and the real cost of the action."""
 
     @abstractmethod
     def success(self) -> bool:
         """The environment's own goal check."""
 
     async def astep(self, action: Action) -> tuple[Observation, Resources]:
-        """Act, as the engine asks for it; cancelled when the episode's ``wall_seconds`` are up.
+        """Act, as the engine does; cancelled when the episode's ``wall_seconds`` are up.
 
-        Override it where actions wait for something, for instance a tool on another machine; ``step`` is then
+        Override it if actions wait for something, for instance a tool on another machine; ``step`` is then
         ``run_sync(self.astep(action))`` (:func:`tape.waiting.run_sync`).
         """
         return await blocking(lambda: self.step(action), "environment step")
 
     def home_loop(self) -> asyncio.AbstractEventLoop | None:
-        """The event loop in which parts of it live, such as sessions with servers; None: it can be played in any."""
+        """The event loop of its parts, such as sessions with servers; None: it can be played in any loop."""
         return None
 
     def ended(self) -> bool:
-        """Whether nothing can be done any more; asked where ``success()`` says no."""
+        """Whether no action is possible any more; called if ``success()`` is false."""
         return False
 
     def conclude(self) -> bool:
-        """The agent has stopped, whatever the reason.
-
-        Returns:
-            Whether ``success()`` is to be asked once more: the result could be revised until now.
-        """
+        """Called when the agent has stopped; returns whether ``success()`` must be checked once more."""
         return False
 
     def answered_value(self) -> Any:
-        """The answer's value, placeholders resolved; None where none was given. Asked at the end."""
+        """The answer's value with placeholders resolved; None if there is none. Called at the end."""
         return None
 
     def measures(self) -> Mapping[str, float]:
-        """What it measures beside success, by name, for instance the F1 of an answer; asked at the end."""
+        """Measures beside success, by name, for instance the F1 of an answer. Called at the end."""
         return {}
 
     def gold(self) -> tuple[Sequence[str], Sequence[str]]:
-        """The answers that count, and the ids of the passages that hold the evidence; either may be empty.
+        """The accepted answers, and the ids of the passages with the evidence; either may be empty.
 
-        Asked once the episode is over, for gap detectors of search agents.
+        Called after the episode, for gap detectors of search agents.
         """
         return (), ()
 
     def projected(self, state: State) -> None:
-        """Take over the state with what the model has read in an observation: later actions may refer to that."""
+        """Accept the state with what the model has read in an observation; later actions may refer to it."""
         del state
 
     def refuse(self, action: Action) -> Observation | None:
-        """Take note that somebody has refused an action, which costs nothing and changes nothing else.
-
-        The engine keeps the action from being executed in any case. Here the state can say so, which is how a model
-        gets to know.
+        """Record that an action was refused; this costs nothing. The engine never executes a refused action.
 
         Returns:
-            What is seen now; None where no note is taken.
+            An observation with the refusal, so that the model knows of it; None if nothing is recorded.
         """
         del action
         return None
 
     def close(self) -> None:  # noqa: B027 - most hold nothing
-        """Give back what it holds, such as processes; it is not played any more."""
+        """Release resources, such as processes; it is not played any more."""
 
     @property
     def answers_at_limit(self) -> AnswersAtLimit | None:
-        """How an answer is taken when an episode is at a limit."""
+        """How an answer is accepted when an episode is at a limit."""
         return None
 
 
 def require_environment(env: Environment) -> None:
-    """Refuse what is no environment, and one that has a part which no step of the engine asks for.
+    """Refuse an object that is no environment, or has a part that the engine does not know.
 
     Raises:
-        ConfigError: Says what to do.
+        ConfigError: Names what to do.
     """
     if not isinstance(env, Environment) or not isinstance(domain := getattr(env, "domain", None), Domain):
         raise ConfigError(
@@ -163,27 +156,26 @@ class EnvironmentPlugin(ABC):
     replayable: bool = False
     """Whether recorded actions may be played again, to check a record.
 
-    They may where the environment does the same each time, and where acting reaches nothing outside of it: checking a
-    record must not send a mail twice.
+    The environment must be deterministic and must not act on the outside: checking a record must not send a mail twice.
     """
     built_on: Sequence[str] = ()
-    """Packages beside its own that the environment is made of: a run's key holds a hash of their sources."""
+    """Further packages of the environment; a run's key has a hash of their sources too."""
     roles: Sequence[str] = ()
-    """The roles that a general model plays and :meth:`role_cases` has cases of, in the order of an episode."""
+    """The roles of a general model that :meth:`role_cases` has cases for, in the order of an episode."""
     cases: str = ""
-    """The module whose function ``role_cases`` makes these cases; loaded when they are asked for."""
+    """The module whose function ``role_cases`` makes these cases; imported when they are needed."""
 
     @property
     def reads(self) -> bool:
-        """Whether the model takes part in the projector: then it may be asked once more after every step."""
+        """Whether the model takes part in the projector, with one more request after every step."""
         return False
 
     @property
     @abstractmethod
     def prompt_version(self) -> str | Mapping[str, str]:
-        """Changes whenever a prompt of the environment does; by prompt format where there are several.
+        """A version that changes with the environment's prompts; by prompt format if there are several.
 
-        So the episodes with one format keep their keys when prompts of another change (:func:`prompt_version`).
+        Thus episodes with one format keep their keys when prompts of another change (:func:`prompt_version`).
         """
 
     @abstractmethod
@@ -203,10 +195,10 @@ class EnvironmentPlugin(ABC):
         del parser
 
     def require_installed(self) -> None:  # noqa: B027 - most need nothing more
-        """Check that the optional packages and programs are there; asked before the first task, and starts nothing.
+        """Check that optional packages and programs are installed; called before the first task, starts nothing.
 
         Raises:
-            MissingExtraError: One is not; names it and the extra.
+            MissingExtraError: Names the missing one and the extra.
         """
 
     def simulator(self, environment: Environment) -> WorldModel:
@@ -219,17 +211,17 @@ class EnvironmentPlugin(ABC):
         raise ConfigError(f"{self.name} has no simulator; leave world_model at lm")
 
     def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
-        """Small generated cases with known answers, the same for the same seed; from development data alone.
+        """Generate small cases with known answers, the same for the same seed; from development data alone.
 
         Args:
             prompts: The prompt format, for instance ``chat``.
             role: One of :attr:`roles`.
-            count: How many.
+            count: The number of cases.
             seed: Any integer; 0 is that of the documentation.
 
         Raises:
             UnknownNameError: There is no such role or prompt format.
-            ConfigError: The plugin names roles, and no :attr:`cases`.
+            ConfigError: The plugin has roles but no :attr:`cases`.
         """
         if role not in self.roles:
             raise UnknownNameError(f"role of {self.name}", role, self.roles)
@@ -240,12 +232,9 @@ class EnvironmentPlugin(ABC):
 
 
 def prompt_version(plugin: EnvironmentPlugin, prompt_format: str) -> str:
-    """The version of the prompts that a model is asked by; part of an episode's key.
+    """The version of an environment's prompts in one prompt format; part of an episode's key.
 
-    Args:
-        plugin: The environment.
-        prompt_format: The one that the model reads (:attr:`tape.lm.base.LanguageModel.prompt_format`); the version is
-            empty where the environment has no such prompts, which it says itself when it is played.
+    It is empty if the environment has no prompts in that format; playing then fails.
     """
     version = plugin.prompt_version
     return version if isinstance(version, str) else version.get(prompt_format, "")

@@ -1,7 +1,7 @@
-"""The optional parts of a domain: what an environment may declare beyond what every one must.
+"""The optional parts of a domain.
 
-A domain has each part as an attribute (:class:`tape.protocols.domain.Domain`), which is None where the environment
-declares nothing of the kind. Often the domain is its own part: it implements the class, and the attribute returns it.
+A domain has each part as an attribute (:class:`tape.protocols.domain.Domain`), None if the environment declares nothing
+of the kind. Often the domain is its own part: it implements the class, and the attribute returns it.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from tape.protocols.predicates import Assignment, Effects, Feature, Predicate, Q
 from tape.protocols.types import Action, Prediction, State
 
 
-class Part(ABC):  # noqa: B024 - what is a part is known by this class
+class Part(ABC):  # noqa: B024 - parts are recognised by this class
     """An optional part of a domain, or of an environment."""
 
 
 @lru_cache(maxsize=8)
 def part_names(base: Any) -> frozenset[str]:
-    """The names of the optional parts that a base class asks for."""
+    """The names of the optional parts of a base class."""
     return frozenset(name for name, held in vars(base).items() if _is_part(held))
 
 
 def require_known_parts(owner: Any, *bases: type) -> None:
-    """Refuse an object with a part that no step of the engine asks for, for instance a misspelled one.
+    """Refuse an object with a part that the engine does not know, for instance a misspelled one.
 
     Args:
         owner: A domain, an environment, or both in one.
         bases: Its base classes, which have all parts.
 
     Raises:
-        ConfigError: Names it, and says which parts there are.
+        ConfigError: Names it, and lists the parts.
     """
-    # What wraps another of its kind holds that one, which may be its own part.
+    # A wrapper holds an object of its own kind, which may be its own part.
     held = [name for name, value in vars(owner).items() if isinstance(value, Part) and not isinstance(value, bases)]
     known, kind = frozenset[str]().union(*map(part_names, bases)), cast(Any, type(owner))
     every = known.union(*(base.__annotations__ for base in bases))
@@ -60,54 +60,51 @@ def _is_part(held: Any) -> bool:
         return False
     try:
         returned = get_type_hints(held.fget).get("return")
-    except NameError:  # it names what is imported for type checkers alone
+    except NameError:  # a name that is imported for type checkers only
         return False
     return any(isinstance(one, type) and issubclass(one, Part) for one in (returned, *get_args(returned)))
 
 
 class Outcomes(Part):
-    """What actions lead to, declared, as calls of tools do; so no model predicts it.
+    """Declared outcomes of actions, for instance of tool calls; no model predicts them.
 
-    Variants of an action are part of the plan graph wherever a plan takes one of them, so the solver chooses among
-    them. Ends, for instance answers, are worth their score, however many steps they take. Every action leads to a state
-    in which it was not before, so paths cannot go round in circles.
+    If a plan takes one variant of an action, the plan graph has all of them, and the solver chooses. Ends, for instance
+    answers, earn their score, independent of the number of steps. Every action must lead to a new state, so paths have
+    no circles.
     """
 
     @abstractmethod
     def outcome(self, state: State, action: Action) -> Prediction:
-        """What is declared to come of an action; ``Prediction(None)`` where it cannot be taken."""
+        """The declared outcome of an action; ``Prediction(None)`` if it cannot be taken."""
 
     @abstractmethod
     def variants(self, state: State, action: Action) -> Sequence[Action]:
-        """All that do the same at another price or quality, the action among them.
+        """All actions that do the same at another price or quality, the action included.
 
-        Of paths of equal worth the one is taken that has the variants named first at its beginning.
+        Of equally good paths the one whose first steps are the variants listed first is taken.
         """
 
     @abstractmethod
     def is_end(self, state: State) -> bool:
-        """Whether nothing can be done any more."""
+        """Whether no action is possible any more."""
 
 
 class ExactPlanner(Part):
-    """Finds whole plans by exact search through declared outcomes.
-
-    It takes the model's place where ``proposer="declared"`` asks for it, and nowhere else.
-    """
+    """Finds whole plans by exact search through declared outcomes; only used with ``proposer="declared"``."""
 
     @abstractmethod
     def plans(self, state: State, remaining: Mapping[str, int], count: int) -> Sequence[Sequence[Action]]:
-        """The best plans from a state, best first, at most so many; none where nothing leads to an end.
+        """At most ``count`` plans from a state, best first; none if nothing leads to an end.
 
-        Where no plan fits what remains, those that need least, so that it can be said what would do.
+        If no plan fits the remaining budget, the cheapest ones, so that the caps that would suffice can be computed.
         """
 
 
 class Progress(Part):
-    """What having come to a state short of an end is worth.
+    """Partial credit of states short of an end.
 
-    With declared outcomes: of paths to ends of equal score that have equally many steps the one with the larger sum is
-    best. Without: of paths that end short of the goal the one that has come further is better.
+    With declared outcomes it breaks ties: of paths to ends of equal score and with equally many steps the one with the
+    largest sum is best. Without them, of paths that end short of the goal the one with the largest credit is best.
     """
 
     @abstractmethod
@@ -116,24 +113,21 @@ class Progress(Part):
 
 
 class GoalTest(Part):
-    """Tells from an abstract state whether the goal is reached in it.
-
-    The goal of the task is known, so no model need be asked. ``Environment.success`` alone says what really is.
-    """
+    """Tests in an abstract state whether the goal is reached; ``Environment.success`` alone is the real verdict."""
 
     @abstractmethod
     def satisfied(self, state: State) -> bool:
-        """Whether the goal is reached as far as the state tells."""
+        """Whether the goal is reached according to the state."""
 
 
 class Predicates(Part):
-    """Typed predicates, and what actions need and do to them.
+    """Typed predicates, and the preconditions and effects of actions.
 
-    Nothing here may use more than the agent has seen and what the domain declares of its actions in general.
+    All methods may use only what the agent has observed and general declarations of the domain's actions.
     """
 
     complete: bool = True
-    """Whether ``effects`` says all that actions change; heat and growth, for instance, cannot be declared so."""
+    """Whether ``effects`` covers all changes; heat and growth, for instance, cannot be declared."""
 
     @abstractmethod
     def ground(self, state: State) -> Assignment:
@@ -141,11 +135,11 @@ class Predicates(Part):
 
     @abstractmethod
     def preconditions(self, action: Action) -> Assignment:
-        """What has to hold for an action to do what it is meant to do."""
+        """The values that must hold for an action to have its effects."""
 
     @abstractmethod
     def effects(self, action: Action, known: Assignment) -> Effects:
-        """What an action changes where its preconditions hold, given what is known before it."""
+        """The changes by an action whose preconditions hold, given the values known before it."""
 
     @abstractmethod
     def goals(self) -> Sequence[Assignment]:
@@ -153,30 +147,30 @@ class Predicates(Part):
 
     @abstractmethod
     def rules(self) -> Sequence[Rule]:
-        """Rules of inference that are sound in this domain, if incomplete."""
+        """Sound inference rules of this domain; they need not be complete."""
 
     @abstractmethod
     def query(self, state: State, predicate: Predicate) -> QueryMacro | None:
-        """Steps from a state that show the value of a predicate, or None where no steps are known to."""
+        """Steps from a state that reveal the value of a predicate; None if none are known."""
 
     @abstractmethod
     def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
-        """Actions from a state that give a predicate a value, whatever it is now; None where none are known to."""
+        """Establishing actions: from a state they give a predicate a value, whatever it is now; None if none known."""
 
 
 class ExclusiveGroups(Part):
-    """Knows which predicates exclude each other."""
+    """Declares which predicates exclude each other."""
 
     @abstractmethod
     def exclusive(self, predicates: Sequence[Predicate]) -> Sequence[Sequence[Predicate]]:
-        """Groups of the predicates of which at most one is true, or is taken to be; others are independent."""
+        """Groups of the predicates of which at most one is true, or is assumed to be; others are independent."""
 
 
 class Contexts(Part):
-    """Knows of what kinds the things are that a predicate speaks of.
+    """Declares the kinds of the things in a predicate.
 
-    Rules that are learned from failures carry over from one task to another by these kinds. Without it they are
-    learned of the predicate's arguments.
+    Rules that are learned from failures transfer between tasks by these kinds; without them they use the predicate's
+    arguments.
     """
 
     @abstractmethod
@@ -185,30 +179,30 @@ class Contexts(Part):
 
 
 Beliefs: TypeAlias = Callable[[State, Sequence[Predicate]], Awaitable[Mapping[Predicate, float]]]
-"""Asks the model how likely predicates are in a state; what it cannot be asked about is left out of the answer."""
+"""Asks the model how likely predicates are in a state; predicates without a question are left out of the answer."""
 
 
 class Unseen(Part):
-    """What a plan may rest on that has not been seen, where the state is observed in part only.
+    """What plans may assume about unseen things, in partially observed states.
 
-    A plan is rolled out under its own assumptions. They are not part of a state's key until the plan has looked, so
-    plans that assume different things share the way to where they look. The reward of a state is multiplied by how
-    likely the assumptions on the way to it are [ours].
+    A plan is rolled out under its own assumptions. They are not part of a state's key until the plan observes them, so
+    plans with different assumptions share their first nodes. The reward of a state is multiplied by the likelihood of
+    the assumptions on the way to it [ours].
     """
 
     @abstractmethod
     def assume(self, state: State, actions: Sequence[Action]) -> State:
-        """The state with what the actions rest on without its having been seen, and nothing else assumed."""
+        """The state with exactly the unseen assumptions that the actions need."""
 
     @abstractmethod
     async def likelihood(
         self, ask: Beliefs, state: State, plans: Sequence[tuple[Sequence[Action], Sequence[State]]]
     ) -> Sequence[Sequence[float]]:
-        """How likely it is what plans from a state assume, up to each of the states after their actions.
+        """The likelihood of each plan's assumptions, up to each of the states after its actions.
 
         Args:
             ask: Asks the model.
-            state: Where the plans start.
+            state: The start of the plans.
             plans: The actions of each, and the state after each action.
         """
 
@@ -222,19 +216,19 @@ class Unseen(Part):
 
 
 class Hypotheses(Part):
-    """Says what plans are to assume, so that none rests on what was seen not to be so [ours]."""
+    """Hypothesises what plans assume, so that no plan assumes what was observed to be false [ours]."""
 
     @abstractmethod
     async def draw(self, ask: Beliefs, state: State, count: int, seed: int) -> Sequence[State] | None:
-        """States with what each of ``count`` plans from a state is to assume, each plan other things.
+        """States with the assumptions of ``count`` plans, different for each plan.
 
         Returns:
-            None where nothing has to be assumed, or the model cannot be asked.
+            None if nothing must be assumed, or the model cannot be asked.
         """
 
 
 class MismatchTest(Part):
-    """Says which differences from a prediction matter [ours; the paper compares whole states]."""
+    """Decides which differences from a prediction matter [ours; the paper compares whole states]."""
 
     @abstractmethod
     def still_good(
@@ -246,45 +240,45 @@ class MismatchTest(Part):
         taken: tuple[State, Action] | None = None,
         goals: bool = True,
     ) -> bool:
-        """Whether the rest of a path does from an observed state what it was to do from the predicted one.
+        """Whether the rest of a path works from an observed state as it would from the predicted one.
 
         Args:
-            predicted: The state that was predicted where ``observed`` was seen, and that after each of the actions.
-            observed: The state that was observed.
+            predicted: The predicted state in the place of ``observed``, and that after each of the actions.
+            observed: The observed state.
             actions: The rest of the path.
             taken: The state before the last action, and that action.
-            goals: Whether the declared goal may be asked.
+            goals: Whether the declared goal may be used.
 
         Returns:
-            False where something that is needed does not hold, is unknown, or cannot be told.
+            False if something that is needed does not hold or is unknown.
         """
 
     @abstractmethod
     def denies(self, state: State, action: Action, after: State | None) -> bool:
-        """Whether what is declared of an action speaks against a prediction, which is then asked for again.
+        """Whether an action's declarations contradict a prediction, which is then requested again.
 
         Args:
             state: Where the action is taken.
             action: The action.
-            after: The predicted state; None where the action was called invalid.
+            after: The predicted state; None if the action was predicted to be invalid.
         """
 
 
 class NoOps(Part):
-    """Tells which actions change nothing where the agent is, so that they are neither planned nor done [ours].
+    """Declares actions that change nothing, so that they are neither planned nor done [ours].
 
-    In a domain that is not deterministic an observed transition is no certainty, so a wrong prediction may come again,
-    and with it the same action: for ever, where the action leads back to the same state.
+    In a nondeterministic domain observed transitions are not certain, so without this a wrong prediction may repeat the
+    same action for ever.
     """
 
     @abstractmethod
     def is_no_op(self, state: State, action: Action) -> bool:
-        """Whether an action is known to change nothing in a state: the world would not take it, or all is done."""
+        """Whether an action is known to change nothing in a state."""
 
 
 class Choices(Part):
-    """Prompts can leave actions out of what may be written (``no_repeat``, refused actions)."""
+    """Excludes actions from prompts (``no_repeat``, refused actions)."""
 
     @abstractmethod
     def without(self, state: State, actions: Sequence[Action]) -> State:
-        """The state in which some actions may not be written."""
+        """The state in which some actions must not be written."""

@@ -13,8 +13,8 @@ class Predicate(NamedTuple):
     """A predicate over named things; its value is true or false.
 
     Attributes:
-        name: Which predicate, for instance ``in``.
-        args: What it speaks of, in order, for instance ``("apple", "fridge 1")``.
+        name: Its name, for instance ``in``.
+        args: The things, in order, for instance ``("apple", "fridge 1")``.
     """
 
     name: str
@@ -26,21 +26,21 @@ class Predicate(NamedTuple):
 
 
 Feature: TypeAlias = tuple[str, ...]
-"""Something about the context of a predicate, of a kind rather than one thing, for instance ``("object", "apple")``."""
+"""A feature of a predicate's context: a kind, not a single thing, for instance ``("object", "apple")``."""
 
 Assignment: TypeAlias = Mapping[Predicate, bool]
-"""What is known or required: values of some predicates; the others are unknown or do not matter."""
+"""Known or required values of some predicates; the others are unknown or do not matter."""
 
 Effects: TypeAlias = Mapping[Predicate, "bool | None"]
-"""What an action changes; None where the value is unknown afterwards."""
+"""The changes by an action; None if the value is unknown afterwards."""
 
 
 @dataclass(frozen=True)
 class QueryMacro:
-    """Steps that bring the value of a predicate to light, and nothing worse than steps (AEC appendix A.2).
+    """Steps that reveal the value of a predicate (AEC appendix A.2).
 
     Attributes:
-        predicate: What is asked.
+        predicate: The predicate.
         actions: Primitive actions in order; they may change the environment, as opening a container does.
     """
 
@@ -53,7 +53,7 @@ class Rule(Protocol):
 
     @property
     def name(self) -> str:
-        """As reports call it."""
+        """Its name in reports."""
 
     def __call__(self, known: Assignment) -> Assignment:
-        """What follows; may repeat what is known, never contradicts it where the rule is sound."""
+        """The values that follow; may repeat known values. A sound rule never contradicts them."""

@@ -19,9 +19,8 @@ class Held:
     """A value that holds at an interface.
 
     Attributes:
-        value: None where an effect has left it unknown.
-        origin: A ``fact``, grounded or entailed; an ``effect`` of an earlier step; or nothing but that an earlier step
-            ``required`` it.
+        value: None if an effect has left it unknown.
+        origin: A ``fact``, grounded or entailed; an ``effect`` of an earlier step; or only ``required`` by one.
         step: The earlier step, from 0; -1 for a fact.
     """
 
@@ -32,7 +31,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Interface:
-    """Between two steps of a plan: what holds before the next one, and what it requires; the last is the goal's."""
+    """The values before a step of a plan (left), and those it requires (right); the last interface is the goal's."""
 
     left: Mapping[Predicate, Held]
     right: Assignment
@@ -44,7 +43,7 @@ class Progression:
 
     Attributes:
         interfaces: One more than actions; the last one's right is the goal.
-        pre: Pre(h), with the expected values: what some step or the goal requires and no earlier step decides [ours].
+        pre: Pre(h): the values that some step or the goal requires and no earlier step decides [ours].
         needed_at: The first interface that requires each of them.
         established: (interface, predicate, step): required there, and an effect of that earlier step.
     """
@@ -65,16 +64,15 @@ def progress(
 ) -> Progression:
     """Run a plan symbolically.
 
-    What a step requires and nobody knows is taken to hold from there on: the plan rests on it, so it is in ``pre``.
-    Of several goal alternatives the one counts of which least is missing: first of all nothing that is known to be
-    otherwise, then the fewest unknown values, then the first [ours].
+    A required unknown value is assumed to hold from there on, and is in ``pre``. Of several goal alternatives the one
+    with the fewest contradicted values counts, then with the fewest unknown values, then the first [ours].
 
     Args:
         domain: Declares preconditions, effects and goals.
-        known: What holds at the start.
+        known: The values at the start.
         actions: The plan.
-        effects: What the step of a number changes, given what holds before it; the domain's effects by default.
-        goals: What the plan is for; the domain's goals by default.
+        effects: The changes by a step, by its number and the values before it; the domain's effects by default.
+        goals: The alternatives of the goal; the domain's goals by default.
 
     Raises:
         ConfigError: No goal is declared.
@@ -111,6 +109,6 @@ def progress(
 
 
 def _missing(goal: Assignment, held: Mapping[Predicate, Held]) -> tuple[int, int]:
-    """How many values of a goal are otherwise, and how many are not known."""
+    """The number of a goal's values that are contradicted, and that are unknown."""
     values = [(held[p].value if p in held else None, value) for p, value in goal.items()]
     return sum(has is not None and has != value for has, value in values), sum(has is None for has, _ in values)

@@ -22,11 +22,11 @@ Examples: TypeAlias = Mapping[str, Sequence[tuple[str, str]]]
 
 @dataclass(frozen=True)
 class OfferedPath:
-    """A path of the plan graph that the model may select, with what the solver would know of it.
+    """A path of the plan graph that the model may select, with scores and costs as the solver knows them.
 
     Attributes:
         actions: Its actions.
-        nodes: A name of the node that each action is predicted to lead to; paths through one node name it alike.
+        nodes: A name of the node predicted after each action; the same node has one name in all paths.
         scores: The scores of these nodes.
         goal: Whether the last of them was scored as a goal.
         confidence: The world model's, in the least certain of its predictions.
@@ -42,13 +42,13 @@ class OfferedPath:
 
 
 def offered_text(paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> str:
-    """Paths in words, numbered from 1: the graph that they make up, its scores, and costs beside what is left."""
-    told = (
+    """Paths in words, numbered from 1, with their nodes, scores and costs beside the remaining budget."""
+    legend = (
         "Behind each action stand the state that it is predicted to lead to and the score of that state (higher is "
         "better; plans that come through the same state name it alike). Then follow the certainty of the plan's least "
         "certain prediction, and what it is counted to need of what is left."
     )
-    return "\n".join([told, *(f"{number}: {_offered(path, remaining)}" for number, path in enumerate(paths, 1))])
+    return "\n".join([legend, *(f"{number}: {_offered(path, remaining)}" for number, path in enumerate(paths, 1))])
 
 
 def _offered(path: OfferedPath, remaining: Mapping[str, int]) -> str:
@@ -56,26 +56,21 @@ def _offered(path: OfferedPath, remaining: Mapping[str, int]) -> str:
     arrows = [f"{action} -> {node} ({score:.3g})" for action, node, score in steps]
     ends = ["ends at a goal"] if path.goal else []
     needs = [f"{in_units(kind, path.cost.get(kind, 0))} of {in_units(kind, left)}" for kind, left in remaining.items()]
-    said = [*ends, f"certainty {path.confidence:.2f}", *([f"needs {', '.join(needs)}"] if needs else [])]
-    return f"{'; '.join(arrows)} | {'; '.join(said)}"
+    notes = [*ends, f"certainty {path.confidence:.2f}", *([f"needs {', '.join(needs)}"] if needs else [])]
+    return f"{'; '.join(arrows)} | {'; '.join(notes)}"
 
 
 def turns(system: str, examples: Sequence[tuple[str, str]], ask: str) -> tuple[Message, ...]:
-    """A chat: what always holds, worked examples as turns of their own, and what is asked now, last.
+    """A chat: the rules, worked examples (questions and answers) as turns, and the question, last.
 
-    What does not change comes first, so that models read it once for all requests of a role.
-
-    Args:
-        system: The rules.
-        examples: Questions and their answers.
-        ask: The question.
+    The constant parts come first, so that models read them once for all requests of a role.
     """
     shown = (Message(role, text) for pair in examples for role, text in zip(("user", "assistant"), pair, strict=True))
     return (Message("system", system), *shown, Message("user", ask))
 
 
 def asked(request: Request) -> str:
-    """The question that a request of :func:`turns` ends with, for worked examples."""
+    """The last question of a request of :func:`turns`, for worked examples."""
     assert not isinstance(request.prompt, str), "chat prompts are messages"
     return request.prompt[-1].content
 
@@ -84,21 +79,21 @@ class PromptFormat:
     """Builds the request of every role and reads the answers: the base class of prompt formats.
 
     A format has the roles whose methods it overrides: planning agents need plans, scores and actions, and predictions
-    where the domain declares no outcomes. By default a role is refused, or the model has no part in it. So
-    ``PromptFormat()`` asks nothing.
+    if the domain declares no outcomes. By default a role is refused, or does without the model, so ``PromptFormat()``
+    has no prompts.
 
-    ``remaining`` holds the counts left of each capped resource. Readers raise
-    :class:`tape.errors.InvalidOutputError` where nothing can be made of a text.
+    ``remaining`` has the counts left of each capped resource. Readers raise
+    :class:`tape.errors.InvalidOutputError` if a text cannot be read.
     """
 
     instead: str = ""
-    """Of a format without plans and actions: what can be played with it, and what else to take. It ends a message."""
+    """In a format without plans and actions: what can be played with it, and alternatives. It ends a message."""
 
     ask: Callable[[State, str], tuple[Message, ...]] | None = None
-    """A method ``ask(state, question)`` where the model follows instructions, so that anything can be asked.
+    """A method ``ask(state, question)`` for models that follow instructions, so that any question can be asked.
 
-    It gives the rules and what is known of a state, then the question, which says how to answer. The engine words the
-    questions of two roles: what actions cost (``tape/engine/ablations/cost_model.py``) and which states are one
+    Its prompt has the rules and the state, then the question, which describes the answer. The engine words the
+    questions of two roles: the costs of actions (``tape/engine/ablations/cost_model.py``) and merging states
     (``tape/engine/ablations/merger.py``). Without the method these roles are refused at the start.
     """
 
@@ -122,8 +117,8 @@ class PromptFormat:
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Ask which path is best (the LM-selector ablation), by a :class:`Choice` with one option per path.
 
-        The model is shown the paths with their scores and costs (:func:`offered_text`), unless it can read no other
-        prompts than those that it was trained on.
+        The prompt has the paths with their scores and costs (:func:`offered_text`), unless the model can read only the
+        prompts it was trained on.
         """
         del state, paths, remaining
         raise self._lacks("select_request")
@@ -135,8 +130,7 @@ class PromptFormat:
     ) -> Request:
         """Ask for a thought and an action.
 
-        With ``action`` the request's constraint admits no other action; with ``plan`` it is shown
-        as a hint.
+        With ``action`` the request's constraint admits no other action; a ``plan`` is shown as a hint.
         """
         del state, remaining, action, plan
         raise self._lacks("act_request")
@@ -147,22 +141,22 @@ class PromptFormat:
         raise self._lacks("read_act")
 
     def read_intention(self, thought: str) -> Action | None:
-        """The next action that a thought announces, for error analysis (TAPE appendix G.1); no model is asked.
+        """The next action that a thought announces, for error analysis (TAPE appendix G.1), without a model.
 
         Args:
-            thought: What :meth:`read_act` read; or a whole answer that it could not read.
+            thought: A thought of :meth:`read_act`; or a whole answer that it could not read.
 
         Returns:
-            The intended action, which need not be the one written; None where the thought names no action, or
-            several without saying which comes next, and where thoughts are not read.
+            The intended action, which may differ from the written one; None if the thought names none, or does not
+            say which of several comes next.
         """
         del thought
         return None
 
-    # --- predictions: not asked for where the domain declares outcomes ---------------------------
+    # --- predictions: not used if the domain declares outcomes -----------------------------------
 
     def rollout_request(self, state: State, actions: Sequence[Action]) -> Request | None:
-        """Ask for all states along a plan in one request, or None where the model does it step by step."""
+        """Ask for all states along a plan in one request; None if the model predicts step by step."""
         del state, actions
         return None
 
@@ -172,44 +166,44 @@ class PromptFormat:
         raise InvalidOutputError(f"{type(self).__name__} asks for no rollouts, got {text[:80]!r}")
 
     def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
-        """Ask for the state after one action; with ``valid`` the action may not be called invalid."""
+        """Ask for the state after one action; with ``valid`` the answer cannot be that the action is invalid."""
         del state, action, valid
         raise self._lacks("next_request")
 
     def read_next(self, state: State, text: str) -> State | None:
-        """Read a next state; None where the action is said to be invalid."""
+        """Read a next state; None if the action is predicted to be invalid."""
         del state, text
         raise self._lacks("read_next")
 
     # --- the model's part in the projector z (TAPE section 3.1) -----------------------------------
 
     def project_request(self, state: State) -> Request | None:
-        """Ask what a newly observed state leaves open, or None where it leaves nothing open."""
+        """Ask what a newly observed state leaves open; None if it leaves nothing open."""
         del state
         return None
 
     def read_project(self, state: State, text: str) -> State:
-        """The state with what was asked for."""
+        """The state completed by the answer."""
         del text
         return state
 
     def unread(self, state: State) -> State:
-        """The state where the model's answer could not be read."""
+        """The state if the model's answer could not be read."""
         return state
 
     def longest_project_request(self, state: State, action: Action) -> Request | None:
-        """A request as long as any that may be made after an action, for its worst case; None if none may be."""
+        """A request as long as any after an action, for its worst case; None if there is none."""
         del state, action
         return None
 
-    # --- what is not known -----------------------------------------------------------------------
+    # --- beliefs about unseen things --------------------------------------------------------------
 
     def weigh_requests(
         self, state: State, predicates: Sequence[Predicate]
     ) -> Sequence[tuple[Request, Mapping[str, Predicate]]]:
-        """Ask how likely assumptions are: requests with a :class:`Choice`, and what each option says is true.
+        """Ask how likely assumptions are: requests with a :class:`Choice`, and the predicate that each option affirms.
 
-        Predicates that no request asks about are not weighed.
+        Predicates without a request are not weighed.
         """
         del state, predicates
         return ()
@@ -219,24 +213,24 @@ class PromptFormat:
     ) -> Sequence[tuple[Request, Sequence[Predicate]]] | None:
         """Ask which predicates are true (AEC): requests, each with the predicates that it answers.
 
-        One answer may answer several: a likely place of an object says of every other place that it is not there.
+        One answer may answer several: a likely place of an object excludes every other place.
 
         Returns:
-            None where the model cannot be asked.
+            None if the model cannot be asked.
         """
         del state, predicates
         return None
 
     def read_predict(self, state: State, predicates: Sequence[Predicate], text: str) -> Mapping[Predicate, bool]:
-        """What a sampled answer says of the predicates; may leave some open."""
+        """The values of predicates in a sampled answer; it may leave some open."""
         del state, predicates, text
         return {}
 
     def reworded(self, state: State, number: int) -> State | None:
-        """The same state, so that prompts put it in other words, for instance in another order; 0: as ever.
+        """The same state for a prompt in other words, for instance in another order; 0: the usual wording.
 
         Returns:
-            None where there is one wording alone.
+            None if there is only one wording.
         """
         del state, number
         return None
@@ -247,15 +241,15 @@ class PromptFormat:
 
 
 def states_along(start: S, items: Iterable[Item], after: Callable[[S, Item], S | None]) -> list[S | None]:
-    """The states of a rollout, as :meth:`PromptFormat.read_rollout` gives them.
+    """The states of a rollout, for :meth:`PromptFormat.read_rollout`.
 
     Args:
         start: The state before the first action.
-        items: What the model wrote of each action, in order.
-        after: Reads one: the state after it, None where the action is invalid.
+        items: The model's text about each action, in order.
+        after: Reads one: the state after it, None if the action is invalid.
 
     Returns:
-        States up to the first that is None, or up to what cannot be read.
+        States up to the first None, or up to the first unreadable text.
     """
     states: list[S | None] = []
     here = start
@@ -278,16 +272,10 @@ def option_values(request: Request, values: Mapping[str, float]) -> tuple[float,
 
 
 def pick(formats: Mapping[str, F], name: str, task: str, hint: str = "") -> F:
-    """One of the prompt formats that a task is written in.
-
-    Args:
-        formats: What makes each, by name.
-        name: The one that is asked for.
-        task: What it is a format of, for the message.
-        hint: One more sentence for it.
+    """One of a task's prompt formats by name.
 
     Raises:
-        UnknownNameError: There is no such format.
+        UnknownNameError: There is no such format; the message names the ``task``, and ends with the ``hint``.
     """
     if name not in formats:
         raise UnknownNameError(f"prompt format of {task}", name, formats, hint)

@@ -1,4 +1,4 @@
-"""The pullback check: what holds at every interface agrees with what is required there (SQ-BCP; AEC section 3.5).
+"""The pullback check: the values at every interface agree with those required there (SQ-BCP; AEC section 3.5).
 
 The operational form is ours (NOTES-AEC): for partial assignments the pullback of left and right over the predicates
 is their merge, which exists if and only if they agree on every shared predicate and left has the resources.
@@ -23,14 +23,14 @@ class Witness:
 
     Attributes:
         kind: ``conflict``: a predicate holds with the other value; ``lost``: an earlier step leaves it unknown;
-            ``uncovered``: no grounded or entailed fact says it (coverage); ``resource``: too little is left.
-        step: The interface: before which action, from 0; the number of actions for the goal.
+            ``uncovered``: no grounded or entailed fact states it (coverage); ``resource``: too little is left.
+        step: The interface: the index of the next action; the number of actions for the goal.
         predicate: The predicate, unless it is about a resource.
-        holds: What is known or required of it before; None where it is unknown.
-        required: What is required.
-        held: Where ``holds`` comes from.
+        holds: Its value before, known or required; None if unknown.
+        required: The required value.
+        held: The origin of ``holds``.
         resource: The kind that is short.
-        short: By how many counts; None where the cost itself is unknown.
+        short: The missing counts; None if the cost is unknown.
     """
 
     kind: WitnessKind
@@ -65,7 +65,7 @@ def _word(value: bool | None) -> str:
 
 
 def pullback(interface: Interface, step: int) -> list[Witness]:
-    """What keeps the two sides of one interface from agreeing; nothing where they do."""
+    """The contradictions between the two sides of one interface."""
     found = []
     for predicate, required in interface.right.items():
         held = interface.left.get(predicate)
@@ -77,7 +77,7 @@ def pullback(interface: Interface, step: int) -> list[Witness]:
 
 
 def affordable(costs: Sequence[Resources], remaining: Mapping[str, int]) -> list[Witness]:
-    """What falls short where, if a plan's steps cost this; time is a kind of resource here.
+    """The resources that a plan runs out of, and where; time is a kind of resource here.
 
     Args:
         costs: Worst case of each step.

@@ -1,4 +1,4 @@
-"""Small cases with known answers, by which it is measured what a model can do in each role of an environment."""
+"""Small cases with known answers, to measure a model in each role of an environment."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Judged:
-    """What an answer is.
+    """The verdict on an answer.
 
     Attributes:
         valid: It could be read, and could be acted on.
-        right: It is right; what is right is valid.
-        why: What is wrong, in a few words; empty where it is right.
+        right: It is right; right answers are valid.
+        why: The error in a few words; empty if it is right.
     """
 
     valid: bool
@@ -35,13 +35,13 @@ class RoleCase:
     """One request with a known answer.
 
     Attributes:
-        role: Who asks, as :attr:`tape.lm.base.Request.role`: ``plan``, ``act``, ``next``, ``rollout``, ``score``,
-            ``select``, ``project`` (what a text says), ``answer`` and what else an environment asks.
+        role: As :attr:`tape.lm.base.Request.role`: ``plan``, ``act``, ``next``, ``rollout``, ``score``, ``select``,
+            ``project`` (reading a text), ``answer`` and further roles of an environment.
         id: Unique within environment and role.
-        request: As the environment's prompt format makes it, for one greedy answer.
-        judge: Whether the text of an answer can be read and is right; never raises.
+        request: A request of the environment's prompt format, for one greedy answer.
+        judge: Judges the text of an answer; never raises.
         ideal: A right answer, which the request's constraint admits.
-        chance: The share right by guessing among the options; None where there are too many to guess.
+        chance: The share right by guessing among the options; None if there are too many to guess.
     """
 
     role: str
@@ -53,16 +53,16 @@ class RoleCase:
 
     @property
     def scored(self) -> bool:
-        """Whether the engine compares the probabilities of the options; else it has one of them written."""
+        """Whether the engine compares the probabilities of the options; else the model writes one of them."""
         return self.role == "score"
 
 
 def judged_by(read: Callable[[str], R], right: Callable[[R], bool | str]) -> Callable[[str], Judged]:
-    """A judge of what is read first.
+    """A judge that reads an answer first.
 
     Args:
-        read: Reads an answer; raises a :class:`tape.errors.TapeError` where it cannot be read.
-        right: Whether what was read is right; a text says why it is not.
+        read: Reads an answer; raises a :class:`tape.errors.TapeError` if it cannot be read.
+        right: Whether the result is right; a text is the reason why it is not.
     """
 
     def judge(text: str) -> Judged:
@@ -79,13 +79,7 @@ def judged_by(read: Callable[[str], R], right: Callable[[R], bool | str]) -> Cal
 
 
 def judged_plan(form: PromptFormat, state: State, right: Callable[[Plan], bool | str]) -> Callable[[str], Judged]:
-    """A judge of plans; what is not a whole plan is not valid.
-
-    Args:
-        form: Reads them.
-        state: Where they begin.
-        right: As for :func:`judged_by`; of plans that could be read as a whole.
-    """
+    """A judge of plans from a state; incomplete plans are not valid. ``right`` is that of :func:`judged_by`."""
 
     def read(text: str) -> Plan:
         plan = form.read_plan(state, text)
@@ -105,25 +99,12 @@ def _steps(plan: Plan) -> str:
 
 
 def judged_act(form: PromptFormat, state: State, right: Callable[[Action], bool | str]) -> Callable[[str], Judged]:
-    """A judge of the action that is taken, whatever was thought before.
-
-    Args:
-        form: Reads it.
-        state: Where it is taken.
-        right: As for :func:`judged_by`; of the action.
-    """
+    """A judge of the action written in a state; thoughts are ignored. ``right`` is that of :func:`judged_by`."""
     return judged_by(lambda text: form.read_act(state, text)[1], right)
 
 
 def choice_case(role: str, name: str, request: Request, truth: str) -> RoleCase:
-    """A case whose answer is one of its request's options.
-
-    Args:
-        role: Who asks.
-        name: The case's id.
-        request: With a :class:`tape.lm.base.Choice`.
-        truth: The option that is right.
-    """
+    """A case whose right answer ``truth`` is one of the options of its request's :class:`tape.lm.base.Choice`."""
     assert isinstance(request.constraint, Choice), "the answer is chosen"
     options = request.constraint.options
     assert truth in options, f"{truth!r} can be chosen"
@@ -133,7 +114,7 @@ def choice_case(role: str, name: str, request: Request, truth: str) -> RoleCase:
             raise InvalidOutputError(f"none of the options: {text[:80]!r}")
         return text.strip()
 
-    judge = judged_by(read, lambda said: said == truth or f"said {said}, is {truth}")
+    judge = judged_by(read, lambda found: found == truth or f"said {found}, is {truth}")
     return RoleCase(role, name, request, judge, truth, 1 / len(options))
 
 
@@ -145,16 +126,7 @@ def select_case(
     remaining: Mapping[str, int],
     rng: random.Random,
 ) -> RoleCase:
-    """A case of paths in a random order.
-
-    Args:
-        name: The case's id.
-        form: Asks which path is best.
-        state: Where they begin.
-        paths: The first is the best.
-        remaining: Counts left of each capped resource.
-        rng: Draws the order.
-    """
+    """A case of paths in a random order; the first of the given ``paths`` is the best."""
     order = rng.sample(range(len(paths)), len(paths))
     request = form.select_request(state, [paths[i] for i in order], remaining)
     return choice_case("select", name, request, str(order.index(0) + 1))
@@ -171,13 +143,8 @@ def offered_path(
 ) -> OfferedPath:
     """A path as the engine shows it.
 
-    Args:
-        actions: At least one.
-        nodes: A name of the node that each leads to.
-        scores: Of the nodes; without them every path ends alike, so that the model has to judge the actions.
-        goal: Whether the last node was scored as a goal.
-        confidence: In the least certain prediction.
-        cost: Counts of each resource, all actions together; as many steps as actions without it.
+    Without ``scores`` every path ends equally, so that the model must judge the actions. Without ``cost`` it costs a
+    step per action.
     """
     alike = (*(0.1 for _ in actions[1:]), 1.0)
     needs = {"steps": len(actions)} if cost is None else cost
@@ -185,12 +152,12 @@ def offered_path(
 
 
 def numbered_nodes(number: int, actions: Sequence[Action]) -> list[str]:
-    """Names of nodes that the path of this number shares with no other."""
+    """Names of nodes that only the path of this number has."""
     return [f"s{number}{step}" for step, _ in enumerate(actions, 1)]
 
 
 def chat_only(prompts: str) -> None:
-    """Check the prompt format of cases that are made for general models alone.
+    """Refuse another prompt format than ``chat`` for cases of general models.
 
     Raises:
         UnknownNameError: It is another one.

@@ -1,4 +1,4 @@
-"""The roles of the engine: each has an LM implementation and, where it makes sense, an exact one.
+"""The roles of the engine: each has an LM implementation, some also an exact one.
 
 Roles are asynchronous and take sequences, so that requests batch.
 """
@@ -13,7 +13,7 @@ from tape.protocols.types import Acted, Action, Plan, Prediction, Score, State
 
 
 class WorldModel(Protocol):
-    """P_theta: what an action leads to."""
+    """P_theta: predicts the outcomes of actions."""
 
     async def predict(self, pairs: Sequence[tuple[State, Action]]) -> list[Prediction]:
         """Predict the next state of each (state, action)."""
@@ -26,7 +26,7 @@ class Proposer(Protocol):
     """SamplePlans."""
 
     async def propose(self, starts: Sequence[tuple[State, Mapping[str, int]]], m: int, seed: int) -> list[list[Plan]]:
-        """Sample ``m`` plans from each state with what remains of the budget there."""
+        """Sample ``m`` plans from each state and the budget that remains there."""
 
 
 class Scorer(Protocol):
@@ -44,12 +44,12 @@ class Actor(Protocol):
     ) -> Acted:
         """Write one action; ``action`` is the planned one, ``plan`` the rest of the path or plan.
 
-        Without ``action`` the choice is free, and ``plan``, where there is one, is a hint.
+        Without ``action`` the choice is free, and a ``plan`` is a hint.
         """
 
 
 class PlannedActor(Actor, Protocol):
-    """An actor whose own cost can be planned for."""
+    """An actor with a known worst case."""
 
     def worst_case(self, state: State, remaining: Mapping[str, int], plan: Sequence[Action]) -> Resources:
         """The most that acting once can use, with ``plan`` as the rest of the path."""

@@ -1,4 +1,4 @@
-"""What search agents (:mod:`tape.cgdp`) expect of an environment: passages, ways to search, a question."""
+"""The interface of environments for search agents (:mod:`tape.cgdp`): passages, search options, a question."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tape.protocols.parts import Part
 from tape.protocols.types import Action
 
 UNANSWERABLE = "UNANSWERABLE"
-"""The answer that says that the corpus holds none."""
+"""The answer that the corpus does not contain one."""
 
 LONGEST_TEXT = 2000
 """Most characters of a question, a query or an answer."""
 
 
 def is_abstention(text: str) -> bool:
-    """Whether an answer abstains: case, articles and punctuation aside, as answers are compared."""
+    """Whether an answer abstains; case, articles and punctuation are ignored."""
     plain = re.sub(r"[^\w\s]|_", "", text.lower())
     return re.sub(r"\b(?:a|an|the)\b", " ", plain).split() == [UNANSWERABLE.lower()]
 
@@ -30,8 +30,7 @@ class Passage:
 
     Attributes:
         id: Unique within its corpus.
-        title: What it is about: the subject of its statements. Of a turn of a dialogue its speaker, of source code the
-            name of what is defined.
+        title: The subject of its statements; the speaker of a turn of a dialogue, the name defined by source code.
         text: Its sentences.
     """
 
@@ -47,7 +46,7 @@ class SearchOption:
     Attributes:
         retriever: Its name, for instance ``bm25``.
         depth: k, the most passages that come back.
-        success: How often what is asked for is among them, in [0, 1]; calibrated on development questions.
+        success: How often the searched fact is among them, in [0, 1]; calibrated on development questions.
         cost: The declared worst case of one search, its step included.
     """
 
@@ -65,14 +64,14 @@ class SearchOption:
 class SearchTask(Part):
     """A question that is answered by searching a corpus.
 
-    After a search ``Observation.data`` is a tuple of :class:`Passage`, best first; it is empty where nothing was found.
-    A query may be repeated.
+    After a search ``Observation.data`` is a tuple of :class:`Passage`, best first, perhaps empty. A query may be
+    repeated.
 
     Attributes:
         question: The question.
-        noun: What the corpus is made of, for prompts: ``passage``, ``turn of a conversation``, ``piece of code``.
-        sub_questions: Gold sub-questions, in order, where the task was made to give them away (labelled so).
-        hops: How many predicates such a question usually takes, from 1; calibrated on development questions.
+        noun: The unit of the corpus, for prompts: ``passage``, ``turn of a conversation``, ``piece of code``.
+        sub_questions: Gold sub-questions, in order, if the task reveals them (labelled so).
+        hops: The usual number of predicates of such a question, from 1; calibrated on development questions.
     """
 
     question: str
@@ -94,17 +93,17 @@ class SearchTask(Part):
 
     @abstractmethod
     def subjects(self) -> Collection[str]:
-        """The titles that there are in the corpus: what its statements may be about."""
+        """The titles in the corpus: the possible subjects of its statements."""
 
     @abstractmethod
     def most(self, depth: int, size: Callable[[Passage], int]) -> int:
-        """The largest sum of sizes of so many passages of the corpus: the declared worst case of what a search brings.
+        """The largest total size of ``depth`` passages of the corpus: the worst case of a search result.
 
         Args:
-            depth: How many passages.
+            depth: The number of passages.
             size: The size of one, for instance in tokens.
         """
 
     @abstractmethod
     def typical(self, depth: int, size: Callable[[Passage], int]) -> int:
-        """The mean sum of sizes of so many passages of the corpus: what a search is expected to bring."""
+        """The mean total size of ``depth`` passages of the corpus: the expected size of a search result."""

@@ -1,4 +1,4 @@
-"""The plain values that all parts exchange: actions, observations, plans, predictions, scores, tasks."""
+"""The plain values that all modules exchange: actions, observations, plans, predictions, scores, tasks."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ Action: TypeAlias = str
 
 
 State: TypeAlias = Hashable
-"""An abstract state; opaque to the engine, which knows it by ``Domain.key`` alone."""
+"""An abstract state; opaque to the engine, which identifies it by ``Domain.key``."""
 
 
 @dataclass(frozen=True)
 class Observation:
-    """What an environment shows.
+    """An observation of an environment.
 
     Attributes:
         text: The observation as text.
-        data: The same in structured form, where the environment has one.
+        data: The same in structured form, if the environment has one.
     """
 
     text: str
@@ -35,7 +35,7 @@ class Plan:
 
     Attributes:
         actions: The actions in order; may be empty if the sample could not be read.
-        valid: False where the sample was malformed (it then holds the part that could be read).
+        valid: False if the sample was malformed; it then has its readable beginning.
     """
 
     actions: tuple[Action, ...]
@@ -47,9 +47,9 @@ class Prediction:
     """A predicted transition.
 
     Attributes:
-        state: The next state, or None where the action is predicted to be invalid.
+        state: The next state; None if the action is predicted to be invalid.
         confidence: Probability in [0, 1] that the world model gives its own answer.
-        readable: False where the model's answer could not be read; ``state`` is then None.
+        readable: False if the model's answer could not be read; ``state`` is then None.
     """
 
     state: State | None
@@ -72,7 +72,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Acted:
-    """What an actor did: the action it wrote and the words around it."""
+    """The action that an actor wrote, and the text around it."""
 
     action: Action | None
     text: str = ""
@@ -87,7 +87,7 @@ class Task:
         level_set: The name of the set it comes from.
         budget: The task's own hard caps.
         digest: A hash of the task's content.
-        facts: Anything a table may want to show beside the results.
+        facts: Further facts for tables of results.
     """
 
     id: str

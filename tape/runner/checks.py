@@ -31,9 +31,8 @@ def check_before(
         UnknownCostError: US dollars are capped and a model has no price.
         MissingExtraError: What plays the environment is not installed.
         UnknownNameError: The environment has no prompts that a model reads.
-        ConfigError: Such a cap cannot be kept, the environment takes no final answer, it declares no predicates and is
-            to be verified, it has no simulator that is asked for, a model is to play a role that its prompts do not
-            have, or a window does not do for a task.
+        ConfigError: A cap cannot be kept, the environment lacks a part that the configuration needs, a model's prompts
+            lack a role, or a context window is too small for a task.
     """
     if run_budget and workers.startswith("ray:"):
         raise ConfigError(

@@ -26,7 +26,7 @@ _BLOCK = 1 << 20
 
 
 def unwritten(path: Path, error: OSError) -> RunDirectoryError:
-    """The error for a file of a run that the disk does not take."""
+    """The error for a file of a run that cannot be written."""
     return RunDirectoryError(
         f"{path} cannot be written ({why(error)}); what is finished is kept. Mend that, then repeat the command"
     )
@@ -35,9 +35,8 @@ def unwritten(path: Path, error: OSError) -> RunDirectoryError:
 class EpisodesFile:
     """The records of a run, one a line.
 
-    The lock is on this file itself, and records are written through the descriptor that is locked. Who removes or
-    replaces the file takes away what the lock protects, too: no two processes ever write to one file, and no episode
-    gets into it twice.
+    The lock is on this file itself, and records are written through the locked descriptor. Removing or replacing the
+    file removes what the lock protects too: no two processes ever write to one file, and no episode is in it twice.
 
     Args:
         path: The file.
@@ -49,10 +48,10 @@ class EpisodesFile:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Make the file if need be, and keep other processes out, where the system has file locks.
+        """Make the file if it is missing, and lock it against other processes, if the system has file locks.
 
         Raises:
-            RunDirectoryError: Another process is at work, or the file cannot be used.
+            RunDirectoryError: Another process has the lock, or the file cannot be used.
         """
         try:
             descriptor = open_plain(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
@@ -85,7 +84,7 @@ class EpisodesFile:
             ) from error
 
     def require_held(self) -> None:
-        """Refuse to write where the locked file is not the one on disk any more; fine where none is locked.
+        """Refuse to write if a file is locked that is not the one on disk any more.
 
         Raises:
             RunDirectoryError: It was removed or replaced.
@@ -98,7 +97,7 @@ class EpisodesFile:
 
     @contextmanager
     def holding(self) -> Iterator[None]:
-        """Have the lock: the one that is held, or one for the moment.
+        """Hold the lock: the present one, or a temporary one.
 
         Raises:
             RunDirectoryError: As :meth:`locked` and :meth:`require_held`.
@@ -111,10 +110,10 @@ class EpisodesFile:
             yield
 
     def read(self) -> list[dict[str, Any]]:
-        """All records; a torn last line is none.
+        """All records; a torn last line is ignored.
 
         Raises:
-            RunDirectoryError: A line is malformed, or an episode is there twice.
+            RunDirectoryError: A line is malformed, or an episode occurs twice.
         """
         if not self.path.exists():
             return []
@@ -134,10 +133,10 @@ class EpisodesFile:
         return found
 
     def encoded(self, records: Sequence[Mapping[str, Any]]) -> bytes:
-        """Records as they are written, such that they can be read again (:func:`~tape.reading.storable`).
+        """Records as bytes that can be read again (:func:`~tape.reading.storable`).
 
         Raises:
-            RunDirectoryError: One is not of their shape.
+            RunDirectoryError: One is malformed.
         """
         written = []
         for record in records:
@@ -148,10 +147,10 @@ class EpisodesFile:
         return b"".join(written)
 
     def commit(self, written: bytes) -> None:
-        """Add records, on disk when this returns; needs the lock.
+        """Append records and sync them to disk; needs the lock.
 
         Raises:
-            RunDirectoryError: The lock is lost or the disk does not take it; nothing is committed then.
+            RunDirectoryError: The lock is lost or the disk refuses it; nothing is committed then.
         """
         descriptor = self._held
         assert descriptor is not None

@@ -1,4 +1,4 @@
-"""Configurations: what a run is made of, one configuration on some tasks each."""
+"""Configurations: a run plays each on some tasks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tape.protocols import Task
 from tape.runner.spec import RunSpec, digest_of
 
 MOST_EPISODES = 1_000_000
-"""Of one configuration: all are listed before the first is played."""
+"""Most episodes of one configuration; all are listed before the first is played."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Job:
 
     Attributes:
         task: The task.
-        repeat: Which of the repeats of the task, from 0.
+        repeat: The number of the repeat, from 0.
         key: Hash of everything that determines the episode.
     """
 
@@ -46,7 +46,7 @@ class Configuration:
     tasks: tuple[Task, ...]
 
     def resolved(self) -> Configuration:
-        """The configuration with its configuration as the agent resolves it, and with the digest of its tasks.
+        """The configuration with the settings that the agent resolves, and with the digest of its tasks.
 
         Raises:
             UnknownNameError: There is no such agent.

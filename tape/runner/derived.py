@@ -1,7 +1,4 @@
-"""Everything that is derived from ``episodes.jsonl`` and can be rebuilt from it at any time.
-
-The order in which workers commit is left to chance, so everything here goes by an order of its own.
-"""
+"""Files that are derived from ``episodes.jsonl``; they do not depend on the order in which workers commit."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ from tape.runner.summary import escaped, summarise, table
 def write_derived(directory: RunDirectory) -> list[dict[str, Any]]:
     """Rebuild ``summary.json``, ``summary.md``, ``results.csv`` and ``results.parquet``.
 
-    The last needs the extra ``parquet``; without it the file is left out and one line on standard error says so.
+    The last needs the extra ``parquet``; without it the file is left out, with a warning.
 
     Returns:
         The summary's groups.
@@ -56,7 +53,7 @@ def in_order(episodes: Sequence[Mapping[str, Any]], configurations: Sequence[str
         if line.get("cell") not in places:
             raise RunDirectoryError(
                 f"episode {line.get('key')} belongs to {line.get('cell')!r}, but config.json does not know it; "
-                "restore the one that the run was made with"
+                "restore the config.json of the run"
             )
 
     def place(line: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -67,12 +64,12 @@ def in_order(episodes: Sequence[Mapping[str, Any]], configurations: Sequence[str
 
 
 def natural(text: str) -> tuple[str | tuple[int, str], ...]:
-    """A sort key by which ``level 2`` comes before ``level 10``."""
+    """A sort key that puts ``level 2`` before ``level 10``."""
     parts = enumerate(re.split(r"([0-9]+)", text))
     return tuple(_whole(part) if i % 2 else part for i, part in parts)
 
 
 def _whole(digits: str) -> tuple[int, str]:
-    """Sorts like the number; titles have more digits than ``int`` takes."""
+    """A sort key like the number; titles may have more digits than ``int`` reads."""
     least = digits.lstrip("0")
     return len(least), least

@@ -44,7 +44,7 @@ class _Config(BaseModel):
 class RunDirectory:
     """Opens or makes a run directory.
 
-    Nothing is read or written through links, so nothing that somebody put into the folder leads out of it.
+    Nothing is read or written through links, so nothing in the folder leads out of it.
 
     Args:
         path: The folder.
@@ -70,14 +70,14 @@ class RunDirectory:
 
         Args:
             configurations: The run's configurations, resolved (:func:`tape.runner.configurations.checked`).
-            title: What the run is, for people.
+            title: A title of the run, for people.
 
         Raises:
             RunDirectoryError: It holds another configuration (lists the differing keys) or other files.
         """
         wanted = {configuration.name: configuration.spec.model_dump(mode="json") for configuration in configurations}
         if self.config_file.exists():
-            # Through the model, so that a switch which is younger than the run has its default.
+            # Through the model, so that a switch newer than the run has its default.
             held = {name: spec.model_dump(mode="json") for name, spec in self.configurations().items()}
             different = _differing_configurations(held, wanted)
             if different:
@@ -100,7 +100,7 @@ class RunDirectory:
         """Refuse to go on with a run that another version of the program began.
 
         Raises:
-            RunDirectoryError: Lists what differs.
+            RunDirectoryError: Lists the differences.
         """
         different = differing(self.versions(), versions(specs))
         if different:
@@ -111,21 +111,21 @@ class RunDirectory:
             )
 
     def versions(self) -> dict[str, str]:
-        """What the run was begun with: versions of packages, and a hash of the sources."""
+        """The versions of packages and the hash of the sources when the run began."""
         return self._config().versions
 
     def commit(self) -> str | None:
-        """The commit that the run was begun with, where it was a git checkout."""
+        """The commit of the sources when the run began, if they were a git checkout."""
         return self._config().commit
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Make the folder if need be, and keep other processes out, where the system has file locks.
+        """Make the folder if it is missing, and lock it against other processes, if the system has file locks.
 
         A killed process leaves no lock behind.
 
         Raises:
-            RunDirectoryError: Another process is at work here, or the folder holds something else or cannot be used.
+            RunDirectoryError: Another process has the lock, or the folder holds something else or cannot be used.
         """
         if not self.config_file.exists():
             self._make_folder()
@@ -133,16 +133,12 @@ class RunDirectory:
             yield
 
     def require_held(self) -> None:
-        """Refuse to write where this process has lost its lock (:meth:`EpisodesFile.require_held`)."""
+        """Refuse to write if this process has lost its lock (:meth:`EpisodesFile.require_held`)."""
         self._file.require_held()
 
     def _make_folder(self) -> None:
-        """Make the folder of a run that is to begin, or check that there is nothing in it.
-
-        Raises:
-            RunDirectoryError: There is, or it cannot be made or looked into.
-        """
-        # What a kill leaves a moment after the very start.
+        """Make the folder of a new run, or check that it is empty."""
+        # A kill right after the start leaves these files.
         ours = {partial_file(self.config_file), self.episodes_file}
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -185,11 +181,11 @@ class RunDirectory:
             ) from error
 
     def written_configurations(self) -> dict[str, dict[str, Any]]:
-        """The configurations as they stand in the file, without switches that are younger than the run."""
+        """The configurations as the file has them, without switches newer than the run."""
         return self._config().cells
 
     def title(self) -> str:
-        """What the run is, for people; may be empty."""
+        """The title of the run; may be empty."""
         return self._config().title
 
     def _config(self) -> _Config:
@@ -203,10 +199,10 @@ class RunDirectory:
         return shaped(record, _Config, str(where), error=_NoRunError)
 
     def episodes(self) -> list[dict[str, Any]]:
-        """All committed episodes, in the order of their commits; a torn last line is not one.
+        """All committed episodes, in the order of their commits; a torn last line is ignored.
 
         Raises:
-            RunDirectoryError: A line is malformed, or an episode is there twice.
+            RunDirectoryError: A line is malformed, or an episode occurs twice.
         """
         self._plain(self.episodes_file)
         return self._file.read()
@@ -219,8 +215,8 @@ class RunDirectory:
             traces: For every key its trace: the text, or a file to copy.
 
         Raises:
-            RunDirectoryError: A key is none, a line could not be read again, the disk does not take it, or this
-                process has lost its lock. Nothing is committed then.
+            RunDirectoryError: A key or a line is malformed, the disk refuses it, or this process has lost its lock.
+                Then nothing is committed.
         """
         texts: dict[str, str] = {}
         hashes: dict[str, str] = {}
@@ -236,30 +232,30 @@ class RunDirectory:
             self._file.commit(written)
 
     def learn_units(self) -> list[str]:
-        """Import the environments whose episodes used or capped a resource that is not declared here, for its unit.
+        """Import the environments whose episodes used or capped a resource of unknown unit.
 
         Returns:
-            For each that cannot be imported a sentence: its amounts are told as counts.
+            A note for each that cannot be imported: its amounts are shown as counts.
         """
         notes = []
         environments = {label: spec.environment for label, spec in self.configurations().items()}
-        strange = {
+        unknown = {
             environments[line["cell"]]
             for line in self.episodes()
             if line["cell"] in environments and not {*line["result"]["budget"], *line["result"]["used"]} <= set(kinds())
         }
-        for environment in sorted(strange):
+        for environment in sorted(unknown):
             try:
                 load("tape.environments", environment)
             except (TapeError, ImportError) as error:
-                notes.append(f"amounts of {environment} are told as counts, since it cannot be imported: {error}")
+                notes.append(f"amounts of {environment} are shown as counts, since it cannot be imported: {error}")
         return notes
 
     def trace_file(self, key: str) -> Path:
-        """Where a committed episode's trace is; always in this run.
+        """The path of a committed episode's trace; always in this run.
 
         Raises:
-            RunDirectoryError: The key is none, or the file is a link, which may lead out of the run.
+            RunDirectoryError: The key is malformed, or the file is a link, which may lead out of the run.
         """
         if not re.fullmatch(KEY, key):
             raise RunDirectoryError(
@@ -268,7 +264,7 @@ class RunDirectory:
         return self._plain(self.folder("traces") / f"{key}.jsonl")
 
     def folder(self, name: str) -> Path:
-        """A folder of this run, for instance ``plots``; it may not be there yet.
+        """A folder of this run, for instance ``plots``; it need not exist.
 
         Raises:
             RunDirectoryError: It is a link, which may lead out of the run, or a file.
@@ -279,7 +275,7 @@ class RunDirectory:
         return folder
 
     def _plain(self, path: Path) -> Path:
-        """A file of this run, if it is one."""
+        """The path of a file of this run, after a check that it is no link, pipe or device."""
         if odd := what_is_odd(path):
             raise RunDirectoryError(
                 f"{path} is {odd}, which may lead out of the run, so it is neither read nor written; put a file there"
@@ -288,7 +284,7 @@ class RunDirectory:
 
 
 def _without_secrets(trace: str) -> tuple[str, str]:
-    """A trace without the hidden secrets, and the hash of its last line where the lines had to be changed for that."""
+    """A trace without hidden secrets, and the hash of its last line if lines had to be changed."""
     clean = redacted_lines(trace)
     if clean == trace:
         return trace, ""
@@ -321,7 +317,7 @@ def differing(held: Mapping[str, Any], wanted: Mapping[str, Any], prefix: str = 
 
 
 def _differing_configurations(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
-    """What differs between two runs; the only configuration of a run is not named, since its name says nothing."""
+    """The differences between two runs; the name of a run's only configuration is left out."""
     if len(held) == len(wanted) == 1:
         [[a], [b]] = [held.values(), wanted.values()]
         return differing(a, b) or ([] if [*held] == [*wanted] else [("configurations", [*held], [*wanted])])
@@ -331,7 +327,7 @@ def _differing_configurations(held: Mapping[str, Any], wanted: Mapping[str, Any]
 
 
 def _commit() -> str | None:
-    """The commit of the source tree, where it is a git checkout."""
+    """The commit of the source tree, if it is a git checkout."""
     try:
         done = subprocess.run(
             ["git", "rev-parse", "HEAD"],  # noqa: S607

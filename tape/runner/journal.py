@@ -1,4 +1,4 @@
-"""What a run has spent, on disk: whatever is set aside is written down before it is spent.
+"""The spending of a run, on disk: every reservation is written before anything is spent.
 
 A kill loses nothing: a reservation that was neither settled nor released counts in full when the run goes on.
 """
@@ -19,19 +19,18 @@ from tape.runner.commits import unwritten
 
 SCHEMA = 1
 MOST_LINES = 20_000
-"""Lines after which the file is written anew: what is spent in one line, and one for each open reservation."""
+"""Lines after which the file is compacted: one line for all spending, and one for each open reservation."""
 
 
 class Journal:
-    """Implements :class:`tape.budget.Payer`: it refuses nothing and remembers everything.
+    """Implements :class:`tape.budget.Payer`: it refuses nothing and records everything.
 
-    Lines are with the system before a reservation counts, so they survive the death of the process; a power
-    cut may lose the last ones. Where the file was removed or replaced meanwhile, nothing more is reserved: it would be
-    spent without being remembered.
+    Lines are written before a reservation counts, so they survive the death of the process; a power cut may lose the
+    last ones. After the file was removed or replaced nothing more is reserved, because it would not be recorded.
 
     Args:
         path: The file; made if missing.
-        spent: What was spent before the file was made.
+        spent: The spending before the file was made.
 
     Raises:
         RunDirectoryError: The file is malformed, a link, or cannot be written.
@@ -45,11 +44,11 @@ class Journal:
         self._last = self._lines = 0
         self._file: int | None = None
         self.spent = self._replay() if path.exists() else spent
-        """What is settled; at the start also what an earlier process left open."""
+        """All settled spending; at the start also reservations that an earlier process left open."""
         self._compact()
 
     def _replay(self) -> Resources:
-        """Read the file: what is settled, and all that was left open."""
+        """Read the file: the settled spending, and all open reservations in full."""
         spent, left_open = Resources(), dict[int, Resources]()
         if odd := what_is_odd(self._path):
             raise RunDirectoryError(f"{self._path} is {odd}, which may lead out of the run; put the run's ledger there")
@@ -127,14 +126,14 @@ class Journal:
         self.settle(reservation, Resources())
 
     def close(self) -> None:
-        """Close the file; what is open stays open in it."""
+        """Close the file; open reservations stay open in it."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
 
 
 class _BrokenError(RunDirectoryError):
-    """A line that is none of a run's ledger."""
+    """A malformed line of a run's ledger."""
 
     def __init__(self, message: str) -> None:
         super().__init__(

@@ -12,13 +12,7 @@ Opener = Callable[[str], LanguageModel]
 
 
 def open_at_price(name: str, cache: Path | None = None, prices: Path | None = None) -> LanguageModel:
-    """Open a model with its price, behind a completion cache where one is wanted.
-
-    Args:
-        name: The model's string.
-        cache: An SQLite file.
-        prices: The user's own price file.
-    """
+    """Open a model by its string, with its price, perhaps behind a completion cache (an SQLite file)."""
     from tape.lm.cache import CachedLM
     from tape.lm.price_table import PriceTable, priced
     from tape.lm.registry import open_backend
@@ -29,12 +23,7 @@ def open_at_price(name: str, cache: Path | None = None, prices: Path | None = No
 
 
 class Models:
-    """Opens models by name and keeps the last ones.
-
-    Args:
-        opener: Opens a model.
-        keep: How many stay open; configurations with one model usually follow each other.
-    """
+    """Opens models by name and keeps the last few open; configurations with one model usually follow each other."""
 
     def __init__(self, opener: Opener, keep: int = 2) -> None:
         self._opener, self._keep = opener, keep
@@ -48,7 +37,7 @@ class Models:
         """The model of that name.
 
         Raises:
-            ModelError: It is another model than the one that the run was configured with, or cannot be loaded.
+            ModelError: It is not the model that the run was configured with, or cannot be loaded.
             UnknownNameError: There is no such model.
         """
         model = self._open.pop(name, None) or self._opener(name)
@@ -63,7 +52,7 @@ class Models:
         return model
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close all models."""
         while self._open:
             self._close(self._open.popitem()[1])
 

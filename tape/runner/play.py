@@ -1,4 +1,4 @@
-"""Plays one batch; the same code in this process, in a worker process and on another machine."""
+"""Playing one batch, with the same code in this process, in a worker process and on another machine."""
 
 from __future__ import annotations
 
@@ -28,19 +28,14 @@ Listener = Callable[[str, Event], None]
 
 
 class TextTrace(TraceWriter):
-    """A trace that is kept as text until its batch is committed.
-
-    Args:
-        episode: The episode's key.
-        listener: Called with every event.
-    """
+    """A trace that is kept as text until its batch is committed."""
 
     def __init__(self, episode: str, listener: Listener | None = None) -> None:
         super().__init__(episode, None, listener)
         self._text = io.StringIO()
 
     def text(self) -> str:
-        """What a trace file would hold."""
+        """The content of the trace file."""
         return self._text.getvalue()
 
     def _writes(self) -> bool:
@@ -51,12 +46,12 @@ class TextTrace(TraceWriter):
 
 
 class StopOnRefusal:
-    """A payer that stops a batch when the run's budget refuses one of its members.
+    """A payer that stops a batch when the run's budget refuses one of its episodes.
 
-    What happens in the batch from then on depends on a budget that is no part of the episodes' keys.
+    From then on the batch would depend on a budget that is no part of the episodes' keys.
 
     Args:
-        payer: The run's ledger, or a way to it.
+        payer: The run's ledger, or a client of it.
     """
 
     def __init__(self, payer: Payer) -> None:
@@ -92,12 +87,11 @@ async def play(
     Args:
         work: The batch.
         model: The model of its configuration, opened.
-        listener: Is told every event.
+        listener: Called with every event.
         payer: The run's ledger, if it has one.
 
     Returns:
-        The episodes, in the order of the jobs. Where the run's budget refused something, only those that had ended
-        before.
+        The episodes, in the order of the jobs; after a refusal by the run's budget only those that had ended before.
     """
     plugin: EnvironmentPlugin = load("tape.environments", work.spec.environment)
     agent_class: type[Agent] = load("tape.agents", work.spec.agent)
@@ -117,7 +111,7 @@ async def play(
             ended = [task for task in tasks if not task.cancelled()]
             return [played for played in (task.result() for task in ended) if played.whole]
         for task in done:
-            task.result()  # raises what it raised, without waiting for the others
+            task.result()  # raises its exception without waiting for the others
         return [task.result() for task in tasks]
     finally:
         for task in tasks:
@@ -163,7 +157,7 @@ async def _episode(
         "result": result.model_dump(mode="json"),
         "trace_hash": trace.last_hash,
     }
-    # Here, and not only where it is written: on another machine, only the worker may know the key.
+    # Redacted here too, because on another machine only the worker may know the secrets.
     return Played(redacted(line), trace.text(), whole=run is None or not run.refused)
 
 
@@ -172,8 +166,8 @@ class Reply:
     """A worker's answer to a :class:`Work`. Errors are text: not every exception survives pickling.
 
     Attributes:
-        played: The episodes, or None where it failed.
-        error: Why it failed.
+        played: The episodes; None if it failed.
+        error: The reason of a failure.
     """
 
     played: list[Played] | None
@@ -181,13 +175,7 @@ class Reply:
 
 
 def answer(work: Work, models: Models, payer: Payer | None = None) -> Reply:
-    """Play a batch in a worker; an error is part of the answer.
-
-    Args:
-        work: The batch.
-        models: What the worker keeps open.
-        payer: The way to the run's ledger, for a metered batch.
-    """
+    """Play a batch in a worker; an error is part of the answer. ``payer`` pays for metered batches."""
     try:
         model = models.get(work.spec.model, work.spec.model_identity)
         one_thread()
@@ -200,7 +188,7 @@ def answer(work: Work, models: Models, payer: Payer | None = None) -> Reply:
 
 
 def one_thread() -> None:
-    """Keep torch, where a model has loaded it, to one thread: there are as many workers as the user wants."""
+    """Limit torch, if a model has loaded it, to one thread: the user sets the number of workers."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.get_num_threads() != 1:
         torch.set_num_threads(1)

@@ -17,7 +17,7 @@ from tape.interrupts import end_process, own_process
 from tape.lm.registry import open_model as open_by_name
 from tape.runner.models import Models, Opener
 from tape.runner.play import Reply, answer
-from tape.runner.pool import ClosingPool, Ended, WorkerError
+from tape.runner.pool import Ended, Pool, WorkerError
 from tape.runner.work import Watcher, Work
 from tape.screen import guard
 
@@ -32,14 +32,14 @@ class _Worker:
     work: Work | None = None
 
 
-class Processes(ClosingPool):
+class Processes(Pool):
     """Plays batches in worker processes, which open the models themselves and keep them between runs.
 
-    The processes are started when they are first needed. They ignore Ctrl-C, which is for the parent to
-    handle, and end with the parent however it ends; what they have started and written for a while goes with them.
+    The processes are started when they are first needed. They leave Ctrl-C to the parent, and end with it however it
+    ends; their child processes and temporary files go with them.
 
     Args:
-        count: How many.
+        count: The number of processes.
         open_model: Opens a model by its name; must be importable in a fresh process.
     """
 
@@ -76,12 +76,12 @@ class Processes(ClosingPool):
                         raise WorkerError(f"{done.configuration}: {reply.error}")
                     yield done, reply.played
         finally:
-            # What is in flight when the generator is closed is wanted by nobody, but it may have cost something.
+            # Batches in flight when the generator is closed are dropped, but they may have cost something.
             try:
                 for worker in self._workers:
                     if host is not None:
                         host.end(id(worker))
-            finally:  # also where that cannot be written down
+            finally:  # also if that cannot be written
                 self._end([worker for worker in self._workers if worker.work is not None])
 
     def close(self) -> None:
@@ -110,15 +110,15 @@ class Processes(ClosingPool):
 
     @staticmethod
     def _serve(worker: _Worker, host: LedgerHost | None) -> Reply | None:
-        """Take one message of a worker in: its answer to a batch, or a request to the run's ledger."""
+        """Read one message of a worker: its answer to a batch, or a request to the run's ledger."""
         try:
             message = worker.pipe.recv()
-        except (EOFError, OSError):  # also an answer that breaks off
+        except (EOFError, OSError):  # also a truncated answer
             raise _died(worker) from None
         if isinstance(message, Reply):
             return message
         assert host is not None
-        granted = host.answer(id(worker), message)  # its own errors are no sign of a dead worker
+        granted = host.answer(id(worker), message)  # its errors do not mean that the worker died
         if granted is not None:
             try:
                 worker.pipe.send(granted)
@@ -127,7 +127,7 @@ class Processes(ClosingPool):
         return None
 
     def _end(self, workers: Sequence[_Worker]) -> None:
-        """End some of the workers: politely, then not."""
+        """Terminate some of the workers; kill those that do not end."""
         for worker in workers:
             self._workers.remove(worker)
             worker.pipe.close()
@@ -156,7 +156,7 @@ def _died(worker: _Worker) -> WorkerError:
 
 @contextmanager
 def _interrupts_held_back() -> Iterator[None]:
-    """Delay Ctrl-C while a child starts; the child inherits the mask, so it never sees one before it ignores them."""
+    """Block Ctrl-C while a child starts; the child inherits the mask until it ignores the signal itself."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -169,8 +169,8 @@ def _interrupts_held_back() -> Iterator[None]:
 
 
 def _main(pipe: connection.Connection, opener: Opener) -> None:
-    """A worker's life."""
-    guard()  # its warnings may hold what a model said
+    """Run a worker process."""
+    guard()  # its warnings may contain text of models
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -180,7 +180,7 @@ def _main(pipe: connection.Connection, opener: Opener) -> None:
 
 
 def _work(pipe: connection.Connection, opener: Opener) -> int:
-    """Play what comes until nothing more does."""
+    """Play batches until the parent closes the pipe."""
     models = Models(opener)
 
     def ask(message: LedgerMessage) -> LedgerReply:
@@ -194,13 +194,13 @@ def _work(pipe: connection.Connection, opener: Opener) -> int:
         try:
             work = pipe.recv()
             pipe.send(answer(work, models, payer))
-        except (EOFError, OSError):  # the parent wants no more
+        except (EOFError, OSError):  # the parent has closed the pipe
             models.close()
             return 0
 
 
 def _end_with_parent() -> None:
-    """Leave at once when the parent is gone, in the middle of a batch if need be: nobody will read it."""
+    """Exit at once when the parent is gone, even in the middle of a batch."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     connection.wait([parent.sentinel])

@@ -13,37 +13,33 @@ from tape.lm.registry import open_model as open_by_name
 from tape.plugins import require_extra
 from tape.runner.models import Models, Opener
 from tape.runner.play import Reply, answer
-from tape.runner.pool import ClosingPool, Ended, WorkerError
+from tape.runner.pool import Ended, Pool, WorkerError
 from tape.runner.work import Watcher, Work
 
 LOCAL = "ray:local"
 LOCAL_CPUS = 2
 AHEAD = 2
-"""Batches handed out per processor: one that is played, one that waits, so that none is idle."""
+"""Batches submitted per processor: one is played, one waits, so that no processor is idle."""
 HINT = (
     " Check that the port is that of its Ray Client server and, where it asks for a token, that RAY_AUTH_MODE and "
     "RAY_AUTH_TOKEN (or RAY_AUTH_TOKEN_PATH) are set here too"
 )
 
 LATE = "timed out during startup"
-"""What Ray says where a machine is too busy."""
+"""Part of Ray's error if a machine is too busy."""
 
 STARTS = 3
 
 RETRIES = 1
-"""How often a batch whose worker died is played again.
-
-Each time what it asks of a model is paid again. With Ray's own 3 a batch that kills its workers would be paid four
-times before the run stops.
-"""
+"""How often a batch whose worker died is played again; each time its model calls are paid again (Ray's default: 3)."""
 
 _LOOPBACK = "127.0.0.1"
 
 _models: list[Models] = []
-"""In a Ray worker, which serves one pool: what it keeps open."""
+"""The open models of a Ray worker, which serves one pool."""
 
 
-class RayPool(ClosingPool):
+class RayPool(Pool):
     """Plays batches as Ray tasks. The machines need this package, of the same version, and the models.
 
     Args:
@@ -90,8 +86,8 @@ class RayPool(ClosingPool):
         try:
             while waiting or running:
                 # A cluster may grow meanwhile.
-                room = max(1, int(self._ray.cluster_resources().get("CPU", 1)) * AHEAD) - len(running)
-                for item in [waiting.popleft() for _ in range(min(room, len(waiting)))]:
+                free = max(1, int(self._ray.cluster_resources().get("CPU", 1)) * AHEAD) - len(running)
+                for item in [waiting.popleft() for _ in range(min(free, len(waiting)))]:
                     watcher.started(item)
                     running[self._remote.remote(item, self._opener)] = item
                 for ended in self._ray.wait(list(running))[0]:
@@ -101,7 +97,7 @@ class RayPool(ClosingPool):
                         raise WorkerError(f"{item.configuration}: {reply.error}")
                     yield item, reply.played
         finally:
-            for handle in running:  # closed half-way: nobody wants these
+            for handle in running:  # dropped
                 self._ray.cancel(handle, force=True)
 
     def _start_alone(self, **quiet: Any) -> None:
@@ -109,9 +105,8 @@ class RayPool(ClosingPool):
         from ray._private import ray_constants
 
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves this machine
-        # Ray takes the address of a network interface for its node, whatever it is told, and its servers listen on all
-        # of them, unless there can be no other nodes. Its processes read this from the environment; here it may have
-        # been imported before.
+        # Unless other nodes are impossible, Ray's node uses the address of a network interface, and its servers listen
+        # on all of them. Its processes read this from the environment; in this process it may be imported already.
         os.environ.setdefault(ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR, "0")
         usual, ray_constants.ENABLE_RAY_CLUSTER = ray_constants.ENABLE_RAY_CLUSTER, False
         try:
@@ -126,9 +121,9 @@ class RayPool(ClosingPool):
             ray_constants.ENABLE_RAY_CLUSTER = usual
 
     def _started(self, **quiet: Any) -> bool:
-        """Whether the cluster was up within the time that Ray gives it, which nothing changes."""
+        """Whether the cluster started within Ray's own time limit, which cannot be changed."""
         try:
-            # Without an address Ray would join whatever cluster it finds on this machine.
+            # Without an address Ray would join any cluster that it finds on this machine.
             self._ray.init("local", num_cpus=LOCAL_CPUS, include_dashboard=False, _node_ip_address=_LOOPBACK, **quiet)
         except Exception as error:  # Ray raises nothing more specific
             if LATE not in str(error):
@@ -138,7 +133,7 @@ class RayPool(ClosingPool):
         return True
 
     def _require_loopback(self) -> None:
-        """End a cluster that others can reach: who can, can run programs here."""
+        """End a cluster that other machines can reach, because they could run programs here."""
         addresses = {node["NodeManagerAddress"] for node in self._ray.nodes()}
         if addresses - {_LOOPBACK, "::1"}:
             self._ray.shutdown()

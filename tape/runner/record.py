@@ -1,4 +1,4 @@
-"""A record of ``episodes.jsonl``: what may be written as one, and what is taken for one when it is read."""
+"""The schema of a record of ``episodes.jsonl``, for writing and reading."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from tape.reading import MOST_NUMBER
 
 KEY = r"[a-z0-9_]{1,64}"
-"""What an episode's key looks like. It names a file: no separator, no dot, and no two that differ in case alone."""
+"""The pattern of an episode's key. It names a file: no separator, no dot, no upper case."""
 
 Count = Annotated[int, Field(ge=-MOST_NUMBER, le=MOST_NUMBER)]
 Counts = dict[str, Count]
@@ -17,9 +17,9 @@ Spent = dict[str, Count | None]
 
 
 class Result(BaseModel):
-    """An episode's result, as far as its readers rely on it; see :class:`tape.engine.result.EpisodeResult`.
+    """The fields of an episode's result that readers rely on; see :class:`tape.engine.result.EpisodeResult`.
 
-    What came with later versions has a default; what this one does not know is passed over.
+    Fields of later versions have a default; unknown fields are ignored.
     """
 
     end_state: str

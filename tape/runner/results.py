@@ -24,34 +24,34 @@ Value: TypeAlias = str | int | float | bool | None
 LINE = ("cell", "environment", "level_set", "task", "digest", "repeat", "key", "agent", "model")
 RESULT = ("end_state", "success", "partial_walk", "steps", "replans", "mismatches", "malformed")
 TIMES = ("wall_overrun_seconds", "solver_seconds", "wall_seconds")
-"""The last columns. All others but ``paid_*``, which a cache changes, are the same whenever the run is repeated."""
+"""The last columns. All others but ``paid_*``, which a cache changes, are the same if the run is repeated."""
 
 logger = logging.getLogger("tape.runner")
 
 
 def write_results(folder: Path, episodes: Sequence[Mapping[str, Any]]) -> None:
-    """Write both files; Parquet only where pyarrow is installed."""
+    """Write both files; Parquet only if pyarrow is installed."""
     table = rows(episodes)
     replace_file(folder / "results.csv", csv_text(table).encode("utf-8"))
     parquet = folder / "results.parquet"
     if reason := missing_extra("parquet", "pyarrow"):
-        parquet.unlink(missing_ok=True)  # one of an earlier state would contradict the rest
-        _say_left_out(reason)
+        parquet.unlink(missing_ok=True)  # an older file would contradict the others
+        _warn_left_out(reason)
         return
     replace_file(parquet, parquet_bytes(table))
 
 
 @lru_cache(maxsize=1)
-def _say_left_out(reason: str) -> None:
-    """Once per process."""
+def _warn_left_out(reason: str) -> None:
+    """Warn once per process."""
     logger.warning("results.parquet is left out: %s", reason)
 
 
 def rows(episodes: Sequence[Mapping[str, Any]]) -> list[dict[str, Value]]:
     """One row per episode; all rows have the same columns in the same order.
 
-    What a method counts has a column where it is in use. Usage per role is summed. What was used of each resource,
-    what of it was paid, and its cap have a column each.
+    Methods in use have a column for each counter. Usage per role is summed. Each resource has a column for its use, its
+    paid part and its cap.
     """
     used = _kinds(line["result"]["used"] for line in episodes)
     caps = _kinds(line["result"]["budget"] for line in episodes)
@@ -77,7 +77,7 @@ def _row(line: Mapping[str, Any], names: Sequence[str], used: Sequence[str], cap
     row["actions"] = " ".join(result["actions"])
     row["detail"] = result["detail"]
     row |= {name: result.get(name, 0.0) for name in TIMES}  # lines of earlier versions have no overruns
-    # A model may write lone surrogates, which no file format takes, and what a terminal would obey.
+    # A model may write lone surrogates, which no file format takes, and terminal control characters.
     return {k: printable(v) if isinstance(v, str) else v for k, v in row.items()}
 
 
@@ -88,7 +88,7 @@ def csv_text(table: Sequence[Mapping[str, Value]]) -> str:
     if table:
         writer.writerow(table[0])
     for row in table:
-        writer.writerow(map(_cell, row.values()))
+        writer.writerow(map(_field, row.values()))
     return out.getvalue()
 
 
@@ -97,10 +97,10 @@ _FORMULA = re.compile(r"[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
-def _cell(value: Value) -> Value:
-    """A value for CSV; before a text that a spreadsheet would take for a formula there is an apostrophe.
+def _field(value: Value) -> Value:
+    """A value for CSV; a text that a spreadsheet would read as a formula gets an apostrophe in front.
 
-    See https://owasp.org/www-community/attacks/CSV_Injection; a text that is a number is none.
+    See https://owasp.org/www-community/attacks/CSV_Injection; numbers are no formulas.
     """
     if isinstance(value, bool):
         return str(value).lower()
@@ -121,10 +121,10 @@ def parquet_bytes(table: Sequence[Mapping[str, Value]]) -> bytes:
 
 
 def _column(values: Sequence[Value]) -> pyarrow.Array:
-    """A column of Parquet: text, flags, or numbers, which are whole where all known ones are.
+    """A column of Parquet: text, flags, or numbers; integers if all known numbers are.
 
-    It is given as buffers in Arrow's layout (https://arrow.apache.org/docs/format/Columnar.html), because
-    ``pyarrow.array`` imports pandas, which takes longer than to play an easy episode.
+    It is built from buffers in Arrow's layout (https://arrow.apache.org/docs/format/Columnar.html), because
+    ``pyarrow.array`` imports pandas, which takes longer than an easy episode.
     """
     import numpy as np
     import pyarrow
@@ -147,7 +147,7 @@ def _column(values: Sequence[Value]) -> pyarrow.Array:
 
 
 def _bits(flags: Sequence[bool]) -> bytes:
-    """Eight a byte, the first is the lowest."""
+    """Flags as bits, eight a byte, the lowest first."""
     import numpy as np
 
     return np.packbits(np.array(flags, bool), bitorder="little").tobytes()

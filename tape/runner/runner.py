@@ -26,25 +26,25 @@ COPIED_AT_ONCE = 256
 class Runner:
     """Plays, resumes and summarises one run directory.
 
-    An episode that several configurations have is played in the first of them and committed for all.
+    An episode of several configurations is played in the first of them and committed for all.
 
     Args:
         configurations: The run.
-        directory: Where it is kept.
+        directory: Its directory.
         pool: Plays the episodes; not closed here.
         watcher: A display.
-        shared: Run directories that are looked into for episodes before they are played; those that another
-            version of the program made are passed over.
-        title: What the run is, for people.
-        run_budget: Hard caps on all episodes together, and on what was spent before on the same directory. No part of
-            the episodes' keys.
+        shared: Run directories whose episodes are copied instead of played, if the same version of the program made
+            them.
+        title: A title of the run, for people.
+        run_budget: Hard caps on all episodes together, with earlier spending in the same directory. No part of the
+            episodes' keys.
 
     Attributes:
-        exhausted: After :meth:`run`: how the run's budget refused, where episodes are missing for it.
-        spent: After :meth:`run`, where it has or had a budget: what the run has cost so far.
+        exhausted: After :meth:`run`: the refusal of the run's budget because of which episodes are missing.
+        spent: After :meth:`run`: the spending of the run so far, if it has or had a budget.
 
     Raises:
-        ConfigError: The configurations contradict themselves or each other, or a run cannot be capped like that.
+        ConfigError: The configurations contradict themselves or each other, or a cap cannot apply to a run.
         UnknownNameError: There is no such agent.
     """
 
@@ -76,18 +76,18 @@ class Runner:
         self._committed: set[tuple[str, str]] = set()
 
     def run(self) -> list[dict[str, Any]]:
-        """Play what is missing and write everything derived.
+        """Play missing episodes and write the derived files.
 
         Returns:
             The summary's groups.
 
         Raises:
             RunDirectoryError: The directory holds another run, another version of the program began it, or another
-                process is at work in it.
-            UnknownCostError: The run's budget caps something of which an unknown amount was or may be spent.
-            WorkerError: A worker failed or died. What is committed stays; the same command goes on.
-            KeyboardInterrupt: Passed on after the summary of what is committed is written; batches in
-                flight are dropped and will be played again as a whole.
+                process has its lock.
+            UnknownCostError: The run's budget caps a resource of which an unknown amount was or may be spent.
+            WorkerError: A worker failed or died. Committed episodes stay; the same command goes on.
+            KeyboardInterrupt: Raised again after the summary is written; batches in flight are dropped, and played
+                again as a whole later.
         """
         with self._directory.locked():
             self._directory.open(self.configurations, self._title)
@@ -107,29 +107,29 @@ class Runner:
                     work = [replace(item, metered=run is not None) for item in work]
                     with closing(self._pool.play(work, self._watcher, run)) as ended:
                         for item, played in ended:
-                            self._tell(run)
+                            self._report(run)
                             self._commit(item, played)
             except BaseException:
-                with suppress(TapeError):  # what has stopped the run is what is reported
+                with suppress(TapeError):  # the first error is the one to report
                     write_derived(self._directory)
                 raise
             return write_derived(self._directory)
 
     @contextmanager
     def _ledger(self, held: Sequence[Line]) -> Iterator[Ledger | None]:
-        """The run's ledger: where it has a budget, or had one before, so that nothing escapes the next one."""
+        """The run's ledger, if it has a budget or had one before."""
         path = self._directory.path / "run-ledger.jsonl"
         if not self._run_budget and not path.exists():
             yield None
             return
         before = {line["key"]: line["result"] for line in held}
-        # Lines of earlier versions know only what was used.
+        # Lines of earlier versions have no ``paid``.
         costs = (Resources(result.get("paid", result["used"])) for result in before.values())
         journal = Journal(path, sum(costs, Resources()))
         ledger = Ledger(self._run_budget, name="run", payer=journal)
         try:
             ledger.book(journal.spent)
-            self._tell(ledger)
+            self._report(ledger)
             yield ledger
         finally:
             journal.close()
@@ -137,13 +137,13 @@ class Runner:
             if len(self._committed) < self._total:
                 self.exhausted = ledger.refused
 
-    def _tell(self, run: Ledger | None) -> None:
-        """Tell the display what is left of the run's budget."""
+    def _report(self, run: Ledger | None) -> None:
+        """Show what is left of the run's budget."""
         if run is not None and run.budget:
             self._watcher.drained({kind: run.remaining(kind) or 0 for kind in run.budget}, run.budget)
 
     def _missing(self) -> list[Work]:
-        """The batches of which an episode is missing, in order; their members never change."""
+        """The batches with a missing episode, in order; the episodes of a batch never change."""
         missing = []
         for configuration in self.configurations:
             jobs, size = self._jobs[configuration.name], configuration.spec.batch
@@ -154,10 +154,9 @@ class Runner:
         return missing
 
     def _is_ours(self, configuration: str, key: str) -> bool:
-        """Whether an episode is missing, and this configuration is the one that plays it.
+        """Whether an episode is missing, and this configuration plays it.
 
-        Which configuration plays an episode must not depend on which batch ends first, since the last digits of a
-        batch depend on its other members.
+        This must not depend on which batch ends first, because an episode's last digits depend on its batch.
         """
         return self._places[key][0][0] == configuration and (configuration, key) not in self._committed
 
@@ -167,7 +166,7 @@ class Runner:
         self._append(lines, {episode.line["key"]: episode.trace for episode in ours})
 
     def _lines(self, line: Line) -> list[Line]:
-        """An episode's line for every configuration that has it and lacks it."""
+        """An episode's line for every configuration in which it is missing."""
         named = []
         for configuration, job in self._places.get(line["key"], ()):
             if (configuration, job.key) not in self._committed:
@@ -175,7 +174,7 @@ class Runner:
         return named
 
     def _copy(self, found: Mapping[str, Line], source: RunDirectory) -> None:
-        """Commit what is missing here and committed there."""
+        """Commit the missing episodes that a source has."""
         wanted = [key for key in self._places if key in found and self._lines(found[key])]
         if source is not self._directory:
             wanted = [key for key in wanted if source.trace_file(key).exists()]
@@ -199,7 +198,7 @@ def errored(groups: Sequence[Mapping[str, Any]]) -> int:
 
 
 def find_episode(directory: RunDirectory, name: str | None) -> Line:
-    """An episode by number from 1, key, task, or a part of these that only it has; by default the first.
+    """An episode by number from 1, key, task, or a unique part of these; by default the first.
 
     Raises:
         UnknownNameError: There is no such episode.
@@ -213,7 +212,10 @@ def find_episode(directory: RunDirectory, name: str | None) -> Line:
     ways: list[Callable[[int, Line], bool]] = [
         lambda number, _: str(number) == wanted,
         lambda _, line: wanted in (line["key"], *(name.casefold() for name in (line["task"], _repeat(line)))),
-        lambda _, line: bool(is_part) and _has_part(line, wanted),
+        lambda _, line: (
+            bool(is_part)
+            and (wanted in line["task"].casefold() or (len(wanted) >= _LEAST_KEY and line["key"].startswith(wanted)))
+        ),
     ]
     for matches in ways:
         # The same episode may stand in several configurations.
@@ -222,7 +224,7 @@ def find_episode(directory: RunDirectory, name: str | None) -> Line:
             return next(iter(found.values()))[1]
         if found:
             listed = _listed([f"{number} ({_repeat(line)})" for number, line in found.values()])
-            raise ConfigError(f"{len(found)} episodes go by {name!r}: {listed}; give the number of one")
+            raise ConfigError(f"{len(found)} episodes match {name!r}: {listed}; give the number of one")
     known = [f"{number} ({line['task']})" for number, line in enumerate(episodes, 1)]
     more = f"{len(known) - MOST_LISTED} more; `--list` lists them all" if len(known) > MOST_LISTED else ""
     raise UnknownNameError("episode", str(name), known[:MOST_LISTED], more)
@@ -232,15 +234,11 @@ MOST_LISTED = 9
 """Episodes in one message."""
 
 _LEAST_KEY = 4
-"""Characters of a key by which an episode is found."""
+"""Least number of characters of a key that find an episode."""
 
 
 def _repeat(line: Line) -> str:
     return f"{line['task']} #{line['repeat']}"
-
-
-def _has_part(line: Line, part: str) -> bool:
-    return part in line["task"].casefold() or (len(part) >= _LEAST_KEY and str(line["key"]).startswith(part))
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""What a run is: everything that determines its episodes, the keys made from it, and the sources behind it."""
+"""The specification of a run: everything that determines its episodes, their keys, and the hash of the sources."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ MOST_REPEATS = 100_000
 MOST_BATCH = 100_000
 
 PARTS = {"world_model": "world model"}
-"""What a setting that gives a role away is called in tables, where that is not its name."""
+"""Names of settings in labels, if they differ from the settings' own."""
 
 SUFFIXES = {".py", ".hpp", ".cpp"}
 
 
 def source_digest(specs: Iterable[RunSpec] = ()) -> str:
-    """A hash of the sources that episodes of these configurations depend on; the same wherever they are installed."""
+    """A hash of the sources that episodes of these configurations depend on; independent of the installation."""
     named = sorted({("tape.environments", s.environment) for s in specs} | {("tape.agents", s.agent) for s in specs})
     return _digest(tuple(named))
 
@@ -47,7 +47,7 @@ def _digest(named: tuple[tuple[str, str], ...]) -> str:
     for group, name in named:
         plugin = load(group, name)
         file = Path(inspect.getfile(plugin if inspect.isclass(plugin) else type(plugin)))
-        # An environment may be built on packages beside its own folder, and names them.
+        # An environment may be built on further packages, which it names.
         packages = plugin.built_on if group == "tape.environments" else ()
         others = [Path(import_module(package).__path__[0]) for package in packages]
         for place in [file.parent, *others]:
@@ -62,20 +62,10 @@ def _digest(named: tuple[tuple[str, str], ...]) -> str:
 
 
 IN_FIRST_KEYS = ("aec", "sdp")
-"""Methods that the first versions wrote as null where they were not in use; so keys still hash them."""
+"""Methods that the first versions wrote as null if they were not in use; keys still hash them."""
 
-PACKAGES = (
-    "tape-planner",
-    "torch",
-    "transformers",
-    "outlines",
-    "llguidance",
-    "networkx",
-    "pulp",
-    "ortools",
-    "numpy",
-)
-"""Whose versions are kept with a run."""
+PACKAGES = ("tape-planner", "torch", "transformers", "outlines", "llguidance", "networkx", "pulp", "ortools", "numpy")
+"""The packages whose versions are recorded with a run."""
 
 
 class RunSpec(BaseModel):
@@ -92,12 +82,11 @@ class RunSpec(BaseModel):
         seed: The root seed.
         repeats: Episodes per task.
         batch: Episodes that are played side by side (it shapes batches, so it is part of the run).
-        auto_roles: What ``--auto-roles`` has taken from the model, by setting: what plays the part now, and why. The
-            settings themselves are in ``config``.
+        auto_roles: The reasons of ``--auto-roles``, by the setting that takes a role from the model; the settings are
+            in ``config``.
         prompt_version: Of the environment's prompts in the format that the model reads
             (:func:`tape.protocols.prompt_version`).
-        tasks_digest: Hash of all tasks, filled in by the runner: a level file that has changed makes
-            another run.
+        tasks_digest: Hash of all tasks, filled in by the runner: a changed level file makes another run.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -121,7 +110,7 @@ class RunSpec(BaseModel):
         return key_of(self.model_dump(), task, self.caps(task), repeat)
 
     def episode_seed(self, task: Task, repeat: int) -> int:
-        """The same for every agent, model and switch, so that comparisons are paired."""
+        """A seed that is the same for every agent, model and switch, so that comparisons are paired."""
         return derive(self.seed, "episode", task.digest, repeat)
 
     def caps(self, task: Task) -> Budget:
@@ -129,7 +118,7 @@ class RunSpec(BaseModel):
         return task.budget | Budget(self.budget)
 
     def label(self) -> str:
-        """The agent's name for tables; a simulator's help is always said, and what the model was not trusted with."""
+        """The agent's name for tables, with a simulator and the roles that ``--auto-roles`` took from the model."""
         given = {name: f"{getattr(self.config, name)} {PARTS.get(name, name)}" for name in self.auto_roles}
         if self.config.world_model == "simulator":
             given["world_model"] = "simulator world model"
@@ -137,14 +126,7 @@ class RunSpec(BaseModel):
 
 
 def key_of(spec: Mapping[str, Any], task: Task, caps: Budget, repeat: int) -> str:
-    """An episode's key.
-
-    Args:
-        spec: Its configuration as plain values: of an older run as that has written it, without younger switches.
-        task: Its task.
-        caps: Its caps.
-        repeat: Which repeat.
-    """
+    """An episode's key; ``spec`` has plain values, of an older run as it was written, without newer switches."""
     left_out = ("repeats", "options", "tasks_digest", "auto_roles")
     parts = {name: value for name, value in spec.items() if name not in left_out}
     used = {k: v for k, v in spec["config"].items() if v is not None or k in TapeConfig.model_fields}
@@ -160,7 +142,7 @@ def digest_of(tasks: Sequence[Task]) -> str:
 
 
 def versions(specs: Iterable[RunSpec] = ()) -> dict[str, str]:
-    """Versions of what episodes depend on: packages, and a hash of the sources behind these configurations."""
+    """The versions that episodes depend on: packages, and a hash of the sources of these configurations."""
     found = {"python": platform.python_version(), "machine": platform.machine(), "sources": source_digest(specs)}
     for package in PACKAGES:
         try:

@@ -29,7 +29,7 @@ HEAD = (
     "ended",
 )
 FAULTS = ("model_error", "env_error", "solver_error")
-"""End states by a fault of model, environment or solver; they say nothing about the agent."""
+"""End states by a fault of model, environment or solver; they are no verdict on the agent."""
 NOTES = {
     "wilson": "Wilson's, where no level is repeated",
     "clustered": "the bootstrap by level, where levels are repeated",
@@ -41,20 +41,15 @@ ENDED = {
     "no_plan": " no_plan: no sampled plan could be read, or none had an action.",
     "model_error": " model_error: the model was not reached, failed, or cannot write what it is asked for.",
 }
-"""What is said below the table of end states that occur."""
+"""Explanations below the table, for end states that occur."""
 
 
 def summarise(configurations: Mapping[str, RunSpec], episodes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One group per configuration and level set.
-
-    Args:
-        configurations: The configurations by name.
-        episodes: The episodes' lines; groups come in the order of their first lines.
-    """
-    members: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    """One group per configuration and level set, in the order of their first lines."""
+    grouped: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for line in episodes:
-        members.setdefault((line["cell"], line["level_set"]), []).append(line)
-    return [_group(name, levels, configurations[name], lines) for (name, levels), lines in members.items()]
+        grouped.setdefault((line["cell"], line["level_set"]), []).append(line)
+    return [_group(name, levels, configurations[name], lines) for (name, levels), lines in grouped.items()]
 
 
 def _group(name: str, level_set: str, spec: RunSpec, lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -97,7 +92,7 @@ def _group(name: str, level_set: str, spec: RunSpec, lines: Sequence[Mapping[str
 
 
 def _means(found: Iterable[Mapping[str, float | None]]) -> dict[str, float]:
-    """The mean of each, where an episode without one counts as 0; left out where one is unknown."""
+    """The mean of each, with 0 for episodes without it; left out if a value is unknown."""
     rows = list(found)
     names = sorted({name for row in rows for name in row})
     known = [name for name in names if all(row.get(name, 0) is not None for row in rows)]
@@ -105,7 +100,7 @@ def _means(found: Iterable[Mapping[str, float | None]]) -> dict[str, float]:
 
 
 def _total(values: Sequence[float]) -> float | None:
-    """The sum; None where it is beyond what a float holds."""
+    """The sum; None if a float cannot hold it."""
     try:
         return math.fsum(values)
     except OverflowError:
@@ -113,18 +108,18 @@ def _total(values: Sequence[float]) -> float | None:
 
 
 def _mean(values: Sequence[float]) -> float:
-    """The mean, which a float holds even where it does not hold the sum."""
+    """The mean, also if a float cannot hold the sum."""
     total = _total(values)
     return math.fsum(value / len(values) for value in values) if total is None else total / len(values)
 
 
 def counters(results: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The names of what methods have counted in episodes, each once."""
+    """The names of the methods' counters in episodes, each once."""
     return [*dict.fromkeys(name for result in results for name in counted(result))]
 
 
 def counted(result: Mapping[str, Any]) -> dict[str, int]:
-    """What the methods in use have counted in an episode: numbers, and flags as 0 and 1."""
+    """The counters of the methods in use in an episode: numbers, and flags as 0 and 1."""
     return {name: int(value) for name, value in result.get("method", {}).items() if isinstance(value, int)}
 
 
@@ -141,38 +136,28 @@ def table(groups: Sequence[Mapping[str, Any]]) -> str:
 
 
 def faults(ends: Mapping[str, int]) -> str:
-    """The faults among end states, for instance ``2 model_error``; empty where there are none."""
+    """The faults among end states, for instance ``2 model_error``; empty if there are none."""
     return _counts({state: ends[state] for state in FAULTS if ends.get(state)})
 
 
 def score(successes: int, ends: Mapping[str, int]) -> str:
-    """How many of some episodes were solved, and how many ended by a fault; where all did, nothing was tried.
-
-    Args:
-        successes: Episodes that were solved.
-        ends: All of them, by end state.
-    """
-    seen, told = sum(ends.values()), faults(ends)
+    """The solved episodes and the faults of some episodes by end state, in words; no score if all are faults."""
+    seen, faulty = sum(ends.values()), faults(ends)
     if seen and seen == sum(ends.get(state, 0) for state in FAULTS):
-        return f"no result: {told}"
-    return f"{successes}/{seen} solved" + (f", {told}" if told else "")
+        return f"no result: {faulty}"
+    return f"{successes}/{seen} solved" + (f", {faulty}" if faulty else "")
 
 
 def fault_note(groups: Sequence[Mapping[str, Any]], episodes: Iterable[Mapping[str, Any]]) -> str:
-    """What is said at the end of a run with episodes that ended by a fault, with the first of them; empty without.
-
-    Args:
-        groups: The groups of the summary.
-        episodes: The lines of the run's episodes.
-    """
+    """The message about episodes that ended by a fault, with the first of them; empty if there are none."""
     ends: Counter[str] = sum((Counter(g["end_states"]) for g in groups), Counter())
-    if not (told := faults(ends)):
+    if not (faulty := faults(ends)):
         return ""
     whole = score(0, ends).startswith("no result")
     what = "every episode ended by a fault" if whole else f"of {ends.total()} episodes some ended by a fault"
     first = next((e["result"] for e in episodes if e["result"]["end_state"] in FAULTS), {"detail": ""})
     detail = " ".join(str(first["detail"]).split())
-    return f"{what} ({told}), which says nothing about the agent" + (f"; the first: {detail}" if detail else "")
+    return f"{what} ({faulty}), which says nothing about the agent" + (f"; the first: {detail}" if detail else "")
 
 
 def _counts(ends: Mapping[str, int]) -> str:
@@ -180,9 +165,9 @@ def _counts(ends: Mapping[str, int]) -> str:
 
 
 def cells(groups: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """The table of the groups, its head first; configurations are named where their names say more than the agents'.
+    """The table of the groups, its head first, without the configurations' names if they equal the agents' names.
 
-    A group that is all faults has no rate of success.
+    A group of faults only has no rate of success.
     """
     rows: list[tuple[str, ...]] = [HEAD]
     for g in groups:
@@ -214,19 +199,18 @@ def cells(groups: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 
 
 def remark(groups: Sequence[Mapping[str, Any]]) -> str:
-    """What has to be known to read the table of the groups."""
+    """The explanation below the table of the groups."""
     methods = [text for method, text in NOTES.items() if any(g["ci95_method"] == method for g in groups)]
-    said = "".join(map(_about_methods, groups))
     ends = "".join(text for state, text in ENDED.items() if any(state in g.get("end_states", {}) for g in groups))
     interval = f" The interval is {'; '.join(methods)}." if methods else ""
     return (
         f"Steps, replans, calls, tokens and solver time are means per episode.{interval}{ends}"
-        f"{_about_limits(groups)}{said}"
+        f"{_about_limits(groups)}{''.join(map(_about_methods, groups))}"
     )
 
 
 def _about_methods(group: Mapping[str, Any]) -> str:
-    """What the methods in use have counted."""
+    """The counters of the methods in use, in words."""
     counts = [
         f"{total / group['episodes']:.2f} {name.replace('_', ' ')}" for name, total in group.get("method", {}).items()
     ]
@@ -234,30 +218,30 @@ def _about_methods(group: Mapping[str, Any]) -> str:
 
 
 def _about_limits(groups: Sequence[Mapping[str, Any]]) -> str:
-    """What must be said where results depend on the clock, or where hard caps rest on wrong declarations."""
+    """The warnings about results that depend on the clock, and about costs above their declared bound."""
     timed = sum(g.get("under_deadline", 0) for g in groups)
     over = sum(g.get("wall_overruns", 0) for g in groups)
     longest = max((g.get("longest_wall_overrun_seconds", 0.0) for g in groups), default=0.0)
     broken = sum(g.get("broken_declarations", 0) for g in groups)
-    said = ""
+    text = ""
     if timed:
-        said += f" {timed} episodes had a deadline on the real clock, so that their results depend on the machine"
-        said += f"; {over} ran over it, by {longest:.2f} s at most." if over else "; none ran over it."
+        text += f" {timed} episodes had a deadline on the real clock, so that their results depend on the machine"
+        text += f"; {over} ran over it, by {longest:.2f} s at most." if over else "; none ran over it."
     if broken:
-        said += f" More than the declared worst case was used {broken} times (broken declarations)."
-    return said
+        text += f" A cost was above its declared worst case {broken} times."
+    return text
 
 
 def escaped(text: str) -> str:
-    """A text of others in Markdown: one line within its column, with neither HTML nor links of its own."""
+    """An untrusted text in Markdown: one line within its column, with neither HTML nor links."""
     return " ".join(harmless(text).replace("|", r"\|").split())
 
 
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _LINK = re.compile(r"\](?=(?:\(|:)\s*(?!https?://)[^\s)]*[:&])")
-"""The end of a link's text, before an address with a scheme, perhaps disguised."""
+"""The end of a link's text, before an address with a scheme, even a disguised one."""
 
 
 def harmless(markdown: str) -> str:
-    """Markdown without HTML, control characters, and links to anything but files and web pages."""
+    """Markdown without HTML, without control characters, and with links to files and web pages only."""
     return _TAG.sub("&lt;", _LINK.sub(r"\]", printable(markdown)))

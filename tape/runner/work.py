@@ -1,4 +1,4 @@
-"""What is handed to a worker and what comes back, and what a display is told."""
+"""The batches given to workers, the episodes they return, and the callbacks of a display."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Work:
     Attributes:
         configuration: The configuration's name.
         spec: Its configuration.
-        jobs: Its episodes, in order. Which they are is fixed: what a model is asked at once shapes its last digits.
-        metered: There is a run's ledger, which must be asked before anything is spent.
+        jobs: Its episodes, in order. They never change: the requests in a batch shape the last digits of a model.
+        metered: The run has a ledger, which must grant everything before it is spent.
     """
 
     configuration: str
@@ -38,7 +38,7 @@ class Played:
     Attributes:
         line: Its line, without ``schema``.
         trace: Its trace, as text.
-        whole: False where the run's budget had a part in how it ended.
+        whole: False if the run's budget influenced its end.
     """
 
     line: Line
@@ -48,15 +48,15 @@ class Played:
 
 @dataclass
 class Watcher:
-    """What a display is told; each is called in the runner's own thread.
+    """The callbacks of a display; each is called in the runner's own thread.
 
     Attributes:
-        begun: The run begins: the records that are there already, and how many episodes there are in all.
+        begun: The run begins: the existing records, and the number of all episodes.
         loading: A model is about to be loaded in this process: its name.
         started: A batch begins, in this process or in another.
-        event: An event of an episode: key and event. Only where episodes are played in this process.
-        finished: A committed episode, how many are done, how many there are; not for what was there already.
-        drained: What is left of the run's budget and its caps, in counts by kind; before each ``finished``.
+        event: An event of an episode: key and event. Only for episodes played in this process.
+        finished: A newly committed episode, the number of committed ones, the number of all.
+        drained: The rest of the run's budget and its caps, in counts by kind; before each ``finished``.
     """
 
     begun: Callable[[Sequence[Line], int], None] = lambda _held, _total: None

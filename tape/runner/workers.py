@@ -1,4 +1,4 @@
-"""Where batches are played: in this process, in worker processes, or on a Ray cluster."""
+"""Playing batches in this process; opening the pool of processes or of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tape.lm.registry import open_model as open_by_name
 from tape.reading import short
 from tape.runner.models import Models, open_at_price
 from tape.runner.play import play
-from tape.runner.pool import ClosingPool, Ended, Pool
+from tape.runner.pool import Ended, Pool
 from tape.runner.processes import Processes
 from tape.runner.work import Watcher, Work
 from tape.waiting import one_loop
@@ -24,7 +24,7 @@ MOST_WORKERS = 1024
 """Worker processes: each opens the model anew."""
 
 
-class InProcess(ClosingPool):
+class InProcess(Pool):
     """Plays batches one after the other in this process; a display can follow every event.
 
     Args:
@@ -36,7 +36,7 @@ class InProcess(ClosingPool):
 
     def play(self, work: Sequence[Work], watcher: Watcher, run: Ledger | None = None) -> Ended:
         """See :class:`Pool`."""
-        # One event loop for all batches: an interrupt between two finds nothing half made.
+        # One event loop for all batches: an interrupt between two batches leaves nothing half done.
         with one_loop() as run_here:
             for item in work:
                 if run is not None and run.refused:
@@ -48,8 +48,8 @@ class InProcess(ClosingPool):
                 try:
                     played = run_here(play(item, model, watcher.event, run))
                 except asyncio.CancelledError:
-                    # Nobody cancels a batch but an interrupt; asyncio.Runner forgets that it was one if it comes
-                    # right after the handler is set, before the count of interrupts is.
+                    # Only an interrupt cancels a batch. asyncio.Runner loses it if it comes right after the handler is
+                    # set, before the count of interrupts is.
                     raise KeyboardInterrupt from None
                 yield item, played
 
@@ -71,8 +71,8 @@ def open_pool(
         workers: ``1`` plays in this process, a larger number in so many worker processes,
             ``ray://HOST:PORT`` on a Ray cluster, ``ray:local`` on one started here.
         cache: A completion cache; every worker opens the file itself.
-        prices: A price file of the user's own, which goes before the shipped ones.
-        opened: Models that are open already, by name; used where episodes are played in this process.
+        prices: The user's own price file, which takes precedence.
+        opened: Models that are open already, by name; used if episodes are played in this process.
 
     Raises:
         ConfigError: It is none of these.
@@ -81,7 +81,7 @@ def open_pool(
     opener = partial(open_at_price, cache=cache, prices=prices)
     text = str(workers).strip()
     if text.startswith(("ray://", "ray:")):
-        from tape.runner.ray_pool import RayPool  # Ray is loaded only where it is asked for
+        from tape.runner.ray_pool import RayPool  # Ray is loaded only if it is used
 
         return RayPool(text, opener)
     if not re.fullmatch("[0-9]{1,9}", text) or not 1 <= int(text) <= MOST_WORKERS:

@@ -1,4 +1,4 @@
-"""Tests that every environment and every agent must pass, for authors of either; they need pytest, as TAPE does not.
+"""Tests that every environment and every agent must pass, for authors of either; they need pytest.
 
 A test module of your own is enough; pytest collects what its classes inherit:
 

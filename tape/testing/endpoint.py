@@ -1,8 +1,8 @@
-"""A model of TAPE behind OpenAI's chat completions on loopback, for tests of what is asked over HTTP.
+"""A model of TAPE behind OpenAI's chat completions on loopback, for tests over HTTP.
 
-It takes what TAPE's own clients send (:mod:`tape.lm.hosted`): messages, samples, a seed, a temperature, a length, and a
-choice, a regular expression or a JSON schema. It is no server for anything but tests: whoever reaches its port is
-answered, and other fields are passed over.
+It accepts the fields of TAPE's own clients (:mod:`tape.lm.hosted`): messages, samples, a seed, a temperature, a length,
+and a choice, a regular expression or a JSON schema. It is for tests only: it has no authentication, and ignores all
+other fields.
 
     with ModelEndpoint(open_model("smollm2")) as endpoint:
         agent = TapeAgent(f"openai:any@{endpoint.url}")
@@ -27,11 +27,7 @@ _POLL_SECONDS = 0.01
 
 
 class ModelEndpoint:
-    """Serves a model on a free port of 127.0.0.1, one request after the other, until it is left.
-
-    Args:
-        model: Answers.
-    """
+    """A context in which a model is served on a free port of 127.0.0.1, one request at a time."""
 
     def __init__(self, model: LanguageModel) -> None:
         lock = threading.Lock()
@@ -52,7 +48,7 @@ class ModelEndpoint:
 
     @property
     def url(self) -> str:
-        """The base URL that clients are given."""
+        """The base URL for clients."""
         return f"http://127.0.0.1:{self._server.server_port}/v1"
 
     def __enter__(self) -> ModelEndpoint:
@@ -91,12 +87,12 @@ class JsonHandler(BaseHTTPRequestHandler):
 def complete(model: LanguageModel, body: Mapping[str, Any]) -> dict[str, Any]:
     """Answer the body of a chat completion.
 
-    What a word-level model such as the bundled ones cannot write is written around its answer: of the schema
-    ``{"answer": one of these texts}`` only the text is the model's.
+    A word-level model, such as the bundled ones, cannot write JSON: of the schema ``{"answer": one of these texts}`` it
+    writes the text only, and the rest is added.
 
     Raises:
         ConfigError: A model with a prompt format of its own is sent a conversation.
-        ConstraintError: The model cannot meet what is asked for.
+        ConstraintError: The model cannot meet the constraint.
         ModelError: The model failed.
     """
     constraint, wrapped = constraint_of(body)
@@ -132,7 +128,7 @@ def complete(model: LanguageModel, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def constraint_of(body: Mapping[str, Any]) -> tuple[Constraint | None, bool]:
-    """The constraint that a body asks for, and whether the answer is to be wrapped in ``{"answer": ...}``.
+    """The constraint of a body, and whether the answer must be wrapped in ``{"answer": ...}``.
 
     Raises:
         ConstraintError: It cannot be enforced.
@@ -156,7 +152,7 @@ def constraint_of(body: Mapping[str, Any]) -> tuple[Constraint | None, bool]:
 
 
 def _model_of(schema: dict[str, Any]) -> type[RootModel[Any]]:
-    """A model of pydantic with this very JSON schema, which takes any value."""
+    """A pydantic model with exactly this JSON schema, which accepts any value."""
 
     class Asked(RootModel[Any]):
         @classmethod

@@ -1,4 +1,4 @@
-"""What every environment must get right."""
+"""The conformance suite of environments."""
 
 from __future__ import annotations
 
@@ -14,15 +14,7 @@ import pytest
 from tape.budget import Budget, Resources
 from tape.errors import ConfigError, InvalidOutputError, TapeError, UnknownNameError
 from tape.lm.base import Choice, Request
-from tape.protocols import (
-    Action,
-    Environment,
-    EnvironmentPlugin,
-    Observation,
-    Plan,
-    State,
-    Task,
-)
+from tape.protocols import Action, Environment, EnvironmentPlugin, Observation, Plan, State, Task
 from tape.protocols.prompt_format import OfferedPath, PromptFormat
 from tape.testing.garbage import GARBAGE
 from tape.waiting import run_sync
@@ -35,11 +27,11 @@ class EnvironmentConformance:
     """The suite, to inherit from.
 
     Attributes:
-        plugin: The environment's plugin, as its entry point names it.
-        arguments: Options as on the command line; they name the tasks.
-        prompt_formats: The prompt formats that it has.
-        most_tasks: Episodes are played of so many tasks at most, spread over all.
-        most_steps: Actions of a played episode.
+        plugin: The environment's plugin, the object of its entry point.
+        arguments: Options as on the command line; they select the tasks.
+        prompt_formats: Its prompt formats.
+        most_tasks: The most tasks of which episodes are played, spread over all.
+        most_steps: The most actions of a played episode.
     """
 
     plugin: EnvironmentPlugin
@@ -49,17 +41,12 @@ class EnvironmentConformance:
     most_steps = 8
 
     def actions(self, environment: Environment, state: State) -> Sequence[Action]:
-        """Actions that can be taken in a state; override it where they are open texts.
-
-        Args:
-            environment: In that state.
-            state: What it showed last.
-        """
+        """Actions that can be taken in the environment's present state; override it if they cannot be listed."""
         return environment.domain.admissible(state) or ()
 
     @pytest.fixture
     def tasks(self) -> list[Task]:
-        """All tasks that the arguments name, made once."""
+        """All tasks of the arguments, made once."""
         if type(self) not in _MADE:
             _MADE[type(self)] = _tasks(type(self))
         return _MADE[type(self)]
@@ -71,7 +58,7 @@ class EnvironmentConformance:
         return [tasks[i * (len(tasks) - 1) // max(1, count - 1)] for i in range(count)]
 
     def test_the_plugin_is_whole(self) -> None:
-        """It has what the command line and the runner ask of it."""
+        """It has the attributes that the command line and the runner need."""
         assert isinstance(self.plugin, EnvironmentPlugin)
         assert all(isinstance(text, str) and text for text in (self.plugin.name, self.plugin.model))
         version = self.plugin.prompt_version
@@ -80,20 +67,20 @@ class EnvironmentConformance:
         assert all(isinstance(found, str) for found in versions)
         assert isinstance(self.plugin.reads, bool)
 
-    def test_tasks_are_told_apart(self, tasks: list[Task]) -> None:
+    def test_tasks_are_distinct(self, tasks: list[Task]) -> None:
         """Ids are unique, and different contents have different digests."""
         assert tasks
         assert len({(task.level_set, task.id) for task in tasks}) == len(tasks)
         assert len({task.digest for task in tasks}) == len(tasks)
         assert all(isinstance(task.budget, Budget) for task in tasks)
 
-    def test_the_same_options_name_the_same_tasks(self, tasks: list[Task]) -> None:
+    def test_the_same_options_select_the_same_tasks(self, tasks: list[Task]) -> None:
         """A run is resumed by ids, digests and budgets."""
         again = _tasks(type(self))
         assert [(t.id, t.digest, dict(t.budget)) for t in again] == [(t.id, t.digest, dict(t.budget)) for t in tasks]
 
     def test_tasks_survive_pickling(self, some: list[Task]) -> None:
-        """Worker processes get them so."""
+        """Worker processes get them pickled."""
         for task in some:
             copy = pickle.loads(pickle.dumps(task))  # noqa: S301 - our own
             assert (copy.id, copy.level_set, copy.digest) == (task.id, task.level_set, task.digest)
@@ -114,7 +101,7 @@ class EnvironmentConformance:
                 assert other.success() is environment.success() is False
 
     def test_states_have_keys_and_pictures(self, some: list[Task]) -> None:
-        """A key is a text that depends on the state alone; a state can be hashed and drawn."""
+        """A key is a text that depends on the state only; a state can be hashed and rendered."""
         for task in some:
             environment = self.plugin.make(task)
             observation = environment.reset(SEED)
@@ -125,7 +112,7 @@ class EnvironmentConformance:
                 assert hash(state) == hash(state)
                 assert isinstance(environment.domain.render(state), str)
 
-    def test_every_action_costs_at_most_what_is_declared(self, some: list[Task]) -> None:
+    def test_every_action_costs_at_most_its_declared_bound(self, some: list[Task]) -> None:
         """The declared worst case is never exceeded, and no cost is unknown."""
         for task in some:
             environment = self.plugin.make(task)
@@ -141,7 +128,7 @@ class EnvironmentConformance:
                     assert real <= worst, f"{action!r} took {real} {kind}, declared at most {worst}"
 
     def test_the_same_actions_give_the_same_episode(self, some: list[Task]) -> None:
-        """Where the domain says that it is deterministic."""
+        """If the domain is deterministic."""
         for task in some:
             one, two = self.plugin.make(task), self.plugin.make(task)
             if not one.domain.deterministic:
@@ -153,7 +140,7 @@ class EnvironmentConformance:
             assert one.success() is two.success()
 
     def test_what_is_no_action_is_refused(self, some: list[Task]) -> None:
-        """By an observation, or by an error of TAPE's own; either way the episode can go on."""
+        """By an observation or by an error of TAPE; the episode can go on."""
         for task in some[:1]:
             environment = self.plugin.make(task)
             environment.reset(SEED)
@@ -178,7 +165,7 @@ class EnvironmentConformance:
             assert all(isinstance(value, int | float) for value in environment.measures().values())
 
     def test_the_simulator_agrees_or_is_refused(self, some: list[Task]) -> None:
-        """It predicts one outcome per question, and every rollout begins with the plan's first action."""
+        """It predicts one outcome per pair, and every rollout begins with the plan's first action."""
         for task in some[:1]:
             environment = self.plugin.make(task)
             observation = environment.reset(SEED)
@@ -190,8 +177,8 @@ class EnvironmentConformance:
             actions = list(self.actions(environment, state))[:3]
             predicted = run_sync(simulator.predict([(state, action) for action in actions]))
             assert len(predicted) == len(actions)
-            [told] = run_sync(simulator.rollout([(state, actions[:1])]))
-            assert len(told) == len(actions[:1])
+            [rolled] = run_sync(simulator.rollout([(state, actions[:1])]))
+            assert len(rolled) == len(actions[:1])
 
     def test_an_unknown_prompt_format_is_refused_by_name(self, some: list[Task]) -> None:
         """The error names it."""
@@ -200,7 +187,7 @@ class EnvironmentConformance:
             environment.prompt_format("esperanto")
 
     def test_every_role_can_be_asked(self, some: list[Task]) -> None:
-        """Each request can be built, twice the same, and those that choose offer options."""
+        """Each request can be built twice, with equal results, and choices offer options."""
         for prompt_format, environment, state in self._formats(some):
             actions = list(self.actions(environment, state))[:2]
             builders: list[Callable[[], Request | None]] = [
@@ -268,7 +255,7 @@ class EnvironmentConformance:
                         _check_read(role, found)
 
     def test_final_answers_can_be_asked_for(self, some: list[Task]) -> None:
-        """Where the environment takes them: no request is longer than the longest, and garbage is refused."""
+        """If the environment accepts them: no request is longer than the longest, and garbage is refused."""
         for task in some[:1]:
             environment = self.plugin.make(task)
             answers = environment.answers_at_limit
@@ -286,7 +273,7 @@ class EnvironmentConformance:
                     assert type(environment.success()) is bool
 
     def _formats(self, tasks: Sequence[Task]) -> list[tuple[PromptFormat, Environment, State]]:
-        """Every prompt format, with an environment and the state that it shows: at the start and after some actions."""
+        """Every prompt format, with an environment and its state, at the start and after some actions."""
         found = []
         for task in tasks[:1]:
             for name in self.prompt_formats:
@@ -321,7 +308,7 @@ class EnvironmentConformance:
 
 
 class _Played:
-    """What came of some actions."""
+    """Actions, and the states and costs after them."""
 
     def __init__(self) -> None:
         self.actions: list[Action] = []
@@ -355,7 +342,7 @@ def _length(request: Request) -> int:
 
 
 def _check_read(role: str, found: Any) -> None:
-    """Whether a reader gave what its role asks for."""
+    """Check the type of a reader's result."""
     expected: Mapping[str, Callable[[Any], bool]] = {
         "plan": lambda plan: isinstance(plan, Plan) and all(isinstance(action, str) for action in plan.actions),
         "act": lambda pair: [type(part) for part in pair] == [str, str],

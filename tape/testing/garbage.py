@@ -1,4 +1,4 @@
-"""Texts that a model should not write, and does."""
+"""Malformed texts that models write."""
 
 GARBAGE = (
     "",

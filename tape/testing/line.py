@@ -1,4 +1,4 @@
-"""The smallest environment in which planning means something, with its prompts and a scripted model that reads them."""
+"""A minimal environment for planning, with its prompts and a scripted model."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class LineDomain(Domain):
         return str(state)
 
     def render(self, state: State) -> str:
-        """The line, with ``@`` where one stands."""
+        """The line, with ``@`` at the cell."""
         return "".join("@" if cell == state else "." for cell in range(self.last + 1))
 
     def project(self, observation: Observation) -> State:
-        """What is seen is the cell."""
+        """The observation is the cell."""
         return int(observation.text)
 
     def admissible(self, state: State) -> Sequence[Action]:
-        """Both directions, wherever one stands."""
+        """Both directions, in every cell."""
         del state
         return (LEFT, RIGHT)
 
@@ -134,7 +134,7 @@ class LineFormat(PromptFormat):
 
 
 class Line(Environment):
-    """Go from cell 0 to the last one; a step beyond an end changes nothing and costs a step all the same.
+    """Go from cell 0 to the last one; a step beyond an end changes nothing but costs a step.
 
     Args:
         last: The number of the goal's cell.
@@ -149,11 +149,7 @@ class Line(Environment):
         self._cell = 0
 
     def prompt_format(self, name: str) -> PromptFormat:
-        """The prompts, in the prompt format ``compact``.
-
-        Raises:
-            UnknownNameError: Another one is asked for.
-        """
+        """The prompts, in the prompt format ``compact``; there is no other one."""
         if name != "compact":
             raise UnknownNameError("prompt format of the line", name, ("compact",), "")
         return LineFormat(self.domain)
@@ -175,10 +171,10 @@ class Line(Environment):
 
 
 class LineModel(ScriptedLM):
-    """Answers every prompt of a line rightly, but for what it is told to get wrong.
+    """Answers every prompt of a line correctly, with exceptions.
 
     Args:
-        wrong: (role, cell) -> what it answers there, for instance ``{("plan", 0): "left", ("next", 1): "3"}``.
+        wrong: (role, cell) -> a wrong answer, for instance ``{("plan", 0): "left", ("next", 1): "3"}``.
     """
 
     def __init__(self, wrong: Mapping[tuple[str, int], str] | None = None) -> None:

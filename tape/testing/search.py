@@ -1,4 +1,4 @@
-"""What every environment of search agents (:class:`tape.protocols.search.SearchTask`) must get right."""
+"""The conformance suite of environments for search agents (:class:`tape.protocols.search.SearchTask`)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ MOVES: tuple[MoveKind, ...] = ("search", "answer", "note")
 
 
 class SearchConformance(EnvironmentConformance):
-    """The suite of environments, with the roles of search agents in the place of the planner's.
+    """The suite of environments, with the roles of search agents instead of the planner's.
 
-    Passages are found by the question itself; override :meth:`actions` where that brings nothing.
+    Passages are found by the question itself; override :meth:`actions` if that finds nothing.
     """
 
     prompt_formats: Sequence[str] = ("chat", "search")
@@ -32,7 +32,7 @@ class SearchConformance(EnvironmentConformance):
         domain = searched(environment)
         return [*(domain.search(domain.question, option) for option in domain.options()), domain.answer("nobody")]
 
-    def test_options_say_what_they_are(self, some: list[Task]) -> None:
+    def test_options_are_valid(self, some: list[Task]) -> None:
         """Names are unique, depths positive, shares in [0, 1]; the question and the noun are texts."""
         for task in some:
             domain = searched(self.plugin.make(task))
@@ -45,8 +45,8 @@ class SearchConformance(EnvironmentConformance):
             assert all(question.strip() for question in domain.sub_questions)
             assert domain.hops >= 1
 
-    def test_a_search_brings_at_most_its_depth_and_the_same_again(self, some: list[Task]) -> None:
-        """And no more than is declared by ``most``; the same query may come again."""
+    def test_a_search_returns_at_most_its_depth_and_the_same_again(self, some: list[Task]) -> None:
+        """And at most the size declared by ``most``; a query may be repeated."""
         for task in some:
             environment = self.plugin.make(task)
             domain = searched(environment)
@@ -72,7 +72,7 @@ class SearchConformance(EnvironmentConformance):
                 assert environment.success() or environment.ended()
 
     def test_every_role_can_be_asked(self, some: list[Task]) -> None:
-        """Each request can be built, twice the same, on a transcript and on beliefs."""
+        """Each request can be built twice, with equal results, on a transcript and on beliefs."""
         for prompts, views, passages in self._search_formats(some):
             for view in views:
                 builders: list[Callable[[], Request]] = [
@@ -100,7 +100,7 @@ class SearchConformance(EnvironmentConformance):
                     assert {prompts.read_gate(option) for option in gate.options} == set(get_args(Verdict))
 
     def test_garbage_is_read_or_refused(self, some: list[Task]) -> None:
-        """Readers give what they should or raise `InvalidOutputError`, whatever a model writes."""
+        """Readers return their type or raise `InvalidOutputError`, for every text."""
         for prompts, views, passages in self._search_formats(some):
             for view in views:
                 readers: list[tuple[Callable[[str], Any], Callable[[Any], bool]]] = [
@@ -128,7 +128,7 @@ class SearchConformance(EnvironmentConformance):
                             assert is_right(found), (read, text, found)
 
     def _search_formats(self, tasks: Sequence[Task]) -> list[tuple[SearchFormat, list[View], tuple[Passage, ...]]]:
-        """Every prompt format, with views of a search and what it brought."""
+        """Every prompt format, with views of a search and the passages it found."""
         found = []
         for name in self.prompt_formats:
             environment = self.plugin.make(tasks[0])
@@ -153,7 +153,7 @@ def _as_search_format(prompts: Any) -> SearchFormat:
 
 
 def _has_gate(prompts: SearchFormat, view: View) -> bool:
-    """Whether the format has the one role that it may refuse, by an error for the user."""
+    """Whether the format has the gate, the one role that it may refuse with a `ConfigError`."""
     try:
         prompts.gate_request(view, [], "neutral")
     except ConfigError:

@@ -47,12 +47,7 @@ class PlanSelector:
         return found
 
     def _best(
-        self,
-        graph: PlanGraph,
-        plans: Sequence[tuple[int, ...]],
-        problem: PathProblem,
-        ids: Sequence[int],
-        horizon: int,
+        self, graph: PlanGraph, plans: Sequence[tuple[int, ...]], problem: PathProblem, ids: Sequence[int], horizon: int
     ) -> PathSolution:
         """The best beginning of a plan that the problem allows."""
         index = {number: move for move, number in enumerate(ids)}

@@ -68,9 +68,7 @@ def test_no_agent_does_what_is_refused(agent: type[Agent], settings: dict[str, A
 @pytest.mark.parametrize(("agent", "settings"), SETTINGS)
 def test_stop_ends_every_agent(agent: type[Agent], settings: dict[str, Any]) -> None:
     result = agent(SimulatedModel(ROOM), **settings).run(
-        SokobanEnvironment(ROOM, 8),
-        approve=lambda r: Approval.STOP if r.step == 1 else True,
-        approve_when=everything,
+        SokobanEnvironment(ROOM, 8), approve=lambda r: Approval.STOP if r.step == 1 else True, approve_when=everything
     )
     assert (result.end_state, result.steps) == ("stopped", 1)
 

@@ -57,7 +57,7 @@ def test_what_is_not_there_is_an_error_that_lists_what_is(run: Path, tmp_path: P
     shutil.rmtree(copy / "traces")
     for arguments, text in (
         ([run, "castle"], "there is no episode 'castle'; there is: 1 (corridor), 2 (room)"),
-        ([run, "o"], "2 episodes go by 'o': 1 (corridor #0), 2 (room #0); give the number of one"),
+        ([run, "o"], "2 episodes match 'o': 1 (corridor #0), 2 (room #0); give the number of one"),
         ([run, "1", "--round", "9"], "there is no planning round '9'; there is: 1"),
         ([tmp_path], "holds no readable run"),
         ([copy, "room"], "cannot be read"),
@@ -125,7 +125,7 @@ def test_an_episode_is_found_by_what_only_it_has(many: RunDirectory, name: str |
 
 def test_several_are_listed_and_where_there_is_none_the_first(many: RunDirectory) -> None:
     for name in ("hard-00", "hard-00 T*=10", "hard", "t*"):
-        with pytest.raises(ConfigError, match=r"episodes go by .*1 \(hard-00 T\*=10 #0\).* give the number of one"):
+        with pytest.raises(ConfigError, match=r"episodes match .*1 \(hard-00 T\*=10 #0\).* give the number of one"):
             find_episode(many, name)
     for name in ("99", "", "castle", "000"):
         with pytest.raises(UnknownNameError, match=r"1 \(hard-00 T\*=10\).*3 more; `--list` lists them all"):

@@ -45,10 +45,7 @@ def graph_of(paths: list[list[int]], ends: list[float]) -> PlanGraph:
     return graph
 
 
-@given(
-    st.lists(st.lists(st.integers(0, 300), min_size=1, max_size=8), min_size=1, max_size=5),
-    st.integers(0, 1000),
-)
+@given(st.lists(st.lists(st.integers(0, 300), min_size=1, max_size=8), min_size=1, max_size=5), st.integers(0, 1000))
 def test_of_equal_ends_the_cheapest_that_fits_is_selected(paths: list[list[int]], cap: int) -> None:
     graph = graph_of(paths, [1.0] * len(paths))
     problem, ids = graph.path_problem("start", {"usd": cap * CENTS}, 50, 0.9, objective=graph.objective)

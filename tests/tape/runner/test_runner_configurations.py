@@ -284,7 +284,7 @@ def test_without_pyarrow_parquet_is_left_out_with_one_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    results._say_left_out.cache_clear()
+    results._warn_left_out.cache_clear()
     (tmp_path / "results.parquet").write_text("of an earlier state")
     for _ in range(2):
         results.write_results(tmp_path, [])

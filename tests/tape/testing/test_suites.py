@@ -102,11 +102,8 @@ NUMBERS = count()
         (lambda: broken(with_format(read_act=lambda self, state, text: text)), "garbage"),
         (lambda: broken(with_format(select_request=lambda *_: 1 / 0)), "every_role"),
         (lambda: broken(with_format()), "an_unknown_prompt_format"),
-        (lambda: broken(tasks=lambda *_: [Task(str(i), "x", Budget(), "same", {"last": 2}) for i in range(2)]), "told"),
-        (
-            lambda: broken(tasks=lambda *_: [Task("1", "x", Budget(), "1", {"last": 2, "f": lambda: 0})]),
-            "pickling",
-        ),
+        (lambda: broken(tasks=lambda *_: [Task(i, "x", Budget(), "same", {"last": 2}) for i in "12"]), "distinct"),
+        (lambda: broken(tasks=lambda *_: [Task("1", "x", Budget(), "1", {"last": 2, "f": lambda: 0})]), "pickling"),
         (
             lambda: broken(tasks=lambda *_: [Task("1", "x", Budget(), str(next(NUMBERS)), {"last": 2})]),
             "the_same_options",
