@@ -152,7 +152,9 @@ def _enough_moves(problem: PathProblem, moves: Sequence[Edge]) -> int:
         more = "... " if len(edges) > MOST_SHOWN else ""
         steps = "".join(f"{edge.source} --{edge.action}--> " for edge in edges[:MOST_SHOWN])
         circle = f"{steps}{more}{edges[0].source}"
-        raise GraphError(f"the circle {circle} has no end: {error.reason}; say how many moves by horizon=") from error
+        raise GraphError(
+            f"the circle {circle} has no end: {error.reason}; give the number of moves as horizon="
+        ) from error
 
 
 def _known_cost(edge: Edge, kind: str) -> int:

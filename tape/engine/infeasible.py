@@ -171,7 +171,7 @@ def _options(found: Explanation, one: FailedAttempt, ids: Sequence[int], steps: 
 
 
 def _of_budgets(episode: Episode, best: Sequence[_Option]) -> str:
-    """The reason in words: the budget left, what was spent on, and the caps that would suffice."""
+    """The reason in words: the budget left, the spending so far, and the caps that would suffice."""
     short = sorted({kind for option in best for kind in option.caps})
     # Of several caps on a resource the one with the least left binds.
     binding = {kind: min(episode.ledger.limits(kind), key=lambda limit: limit.left) for kind in short}

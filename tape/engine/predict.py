@@ -60,8 +60,7 @@ def possible(declared: Outcomes, state: State, actions: Sequence[Action]) -> tup
 class LmWorldModel:
     """Predicts greedily, each (state, action) once per episode.
 
-    A whole plan is one request where the prompt format can write it, else plans advance step by step in
-    one batch.
+    A whole plan is one request if the prompt format supports that, else plans advance step by step in one batch.
 
     Args:
         context: The episode's model and prompts.

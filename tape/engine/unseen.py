@@ -35,12 +35,12 @@ class Weigher:
         fresh = [p for p in dict.fromkeys(predicates) if (key, p) not in self._known]
         asked = self._context.prompt_format.weigh_requests(state, fresh) if fresh else ()
         answers = await self._context.lm.score_options([request for request, _ in asked])
-        for (request, says), (weights, _) in zip(asked, answers, strict=True):
+        for (request, affirms), (weights, _) in zip(asked, answers, strict=True):
             even = 1 / len(weights)  # an unreadable answer has no weights
             share = _EVEN if any(weights) else 1.0
-            numbered = {option: float(i) for i, option in enumerate(says)}
+            numbered = {option: float(i) for i, option in enumerate(affirms)}
             for weight, number in zip(weights, option_values(request, numbered), strict=True):
-                self._known[key, list(says.values())[int(number)]] = (1 - share) * weight + share * even
+                self._known[key, list(affirms.values())[int(number)]] = (1 - share) * weight + share * even
         return {p: self._known[key, p] for p in predicates if (key, p) in self._known}
 
 

@@ -14,8 +14,8 @@ def fields_of(text: str) -> tuple[dict[str, Any], bool]:
     """The fields of a JSON object.
 
     Returns:
-        All of them and True; or, where the text is no JSON object, those at its beginning that can be read (of a list
-        that breaks off its first items) and False.
+        All of them and True; or, if the text is no JSON object, the readable ones at its beginning (of a truncated list
+        the first items) and False.
     """
     try:
         data = json.loads(text)
@@ -28,7 +28,7 @@ def items_of(text: str, name: str) -> tuple[list[Any], bool]:
     """The list in a JSON object's field.
 
     Returns:
-        Its items, or those at its beginning that can be read; and whether object and list are whole.
+        Its items, or the readable ones at its beginning; and whether object and list are complete.
     """
     fields, whole = fields_of(text)
     items = fields.get(name)
@@ -36,7 +36,7 @@ def items_of(text: str, name: str) -> tuple[list[Any], bool]:
 
 
 def _beginning(text: str) -> dict[str, Any]:
-    """The fields that can be read one after the other."""
+    """The fields up to the first unreadable one."""
     found: dict[str, Any] = {}
     decoder, at = json.JSONDecoder(), text.find("{") + 1
     while at:
@@ -55,7 +55,7 @@ def _beginning(text: str) -> dict[str, Any]:
 
 
 def _items(decoder: json.JSONDecoder, text: str, at: int) -> list[Any]:
-    """The items of a list that breaks off."""
+    """The items of a truncated list."""
     found: list[Any] = []
     while at:
         value, at = _next(decoder, text, _after(_BETWEEN, text, at))
@@ -65,7 +65,7 @@ def _items(decoder: json.JSONDecoder, text: str, at: int) -> list[Any]:
 
 
 def _next(decoder: json.JSONDecoder, text: str, at: int) -> tuple[Any, int]:
-    """The value that stands there and where it ends; 0 where there is none, or it may go on beyond the text."""
+    """The value at a position and its end; 0 if there is none, or it may be truncated."""
     try:
         value, end = decoder.raw_decode(text, at)
     except (ValueError, RecursionError):

@@ -82,7 +82,7 @@ def _row(line: Mapping[str, Any], names: Sequence[str], used: Sequence[str], cap
 
 
 def csv_text(table: Sequence[Mapping[str, Value]]) -> str:
-    """The rows as CSV: ``true`` and ``false``, nothing where a value is unknown, and no formulas."""
+    """The rows as CSV: ``true`` and ``false``, an empty field for an unknown value, and no formulas."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     if table:

@@ -219,7 +219,7 @@ class EnvironmentConformance:
             assert all(-1 <= value <= 1 for value in values.values())
 
     def test_a_question_in_words_can_be_asked_about_a_state(self, some: list[Task]) -> None:
-        """Where a prompt format takes any question: it comes last, after what is known, the same for the same state."""
+        """If a prompt format supports ``ask``: the question comes last, after the state, in equal prompts."""
         asking = [(found.ask, state) for found, _, state in self._formats(some) if found.ask is not None]
         if not asking:
             pytest.skip("no prompt format takes questions in words, so costs='lm' and projector='lm' are refused")
@@ -231,7 +231,7 @@ class EnvironmentConformance:
             assert len(asked[-1].content) > len("Is it so? Answer yes or no.")
 
     def test_garbage_is_read_or_refused(self, some: list[Task]) -> None:
-        """Readers give what they should or raise `InvalidOutputError`, whatever a model writes."""
+        """Readers return their type or raise `InvalidOutputError`, for every text."""
         for prompt_format, environment, state in self._formats(some):
             actions = list(self.actions(environment, state))[:2]
             readers: dict[str, Callable[[str], Any]] = {

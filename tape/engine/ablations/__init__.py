@@ -1,1 +1,1 @@
-"""What only ablations and switches away from the default use; loaded where a setting asks for it."""
+"""Parts for ablations and other non-default settings; loaded only if a setting asks for them."""

@@ -16,11 +16,11 @@ PLENTY = 16
 MOST = 32
 """Most paths that are offered."""
 
-Path = tuple[int, ...]
-"""Ids of edges, in order."""
+Edges = tuple[int, ...]
+"""A path as the ids of its edges, in order."""
 
 
-def chains(graph: PlanGraph, start: str) -> list[Path]:
+def chains(graph: PlanGraph, start: str) -> list[Edges]:
     """Every folded plan from a node on, without recombination.
 
     A plan that was sampled from inside the graph continues the first path that reaches its start. A plan that began
@@ -30,7 +30,7 @@ def chains(graph: PlanGraph, start: str) -> list[Path]:
         graph: The plan graph.
         start: Key of the current node.
     """
-    found: list[Path] = []
+    found: list[Edges] = []
     for plan in graph.plans:
         sources = [graph.edge(number).source for number in plan]
         if start in sources:
@@ -42,12 +42,12 @@ def chains(graph: PlanGraph, start: str) -> list[Path]:
     return found
 
 
-def _at(graph: PlanGraph, path: Path, node: str) -> int:
+def _at(graph: PlanGraph, path: Edges, node: str) -> int:
     """How many moves of a path lead to a node; 0 if it is not on it."""
     return next((moves for moves, number in enumerate(path, 1) if graph.edge(number).target == node), 0)
 
 
-def prefixes(graph: PlanGraph, paths: Sequence[Path], ends: set[str]) -> list[Path]:
+def prefixes(graph: PlanGraph, paths: Sequence[Edges], ends: set[str]) -> list[Edges]:
     """The beginnings of paths that end at one of some nodes, each once."""
     cut = [path[:moves] for path in paths for moves in range(1, len(path) + 1)]
     return [*dict.fromkeys(path for path in cut if graph.edge(path[-1]).target in ends)]
@@ -55,7 +55,7 @@ def prefixes(graph: PlanGraph, paths: Sequence[Path], ends: set[str]) -> list[Pa
 
 def offered(
     graph: PlanGraph, start: str, ends: Sequence[str], kinds: Sequence[str], moves: int, rng: random.Random
-) -> list[Path]:
+) -> list[Edges]:
     """Paths of the usable graph from which a model selects.
 
     They are the sampled plans; for each end the path with the fewest moves and, for each capped resource, a path that
@@ -92,9 +92,9 @@ def offered(
     return chosen
 
 
-def _least(out: Mapping[str, Sequence[Edge]], start: str, weight: Callable[[Edge], int]) -> Iterator[tuple[str, Path]]:
+def _least(out: Mapping[str, Sequence[Edge]], start: str, weight: Callable[[Edge], int]) -> Iterator[tuple[str, Edges]]:
     """The path of least weight to every node that can be reached, on a tie the one with the fewest moves."""
-    queue: list[tuple[int, int, Path, str]] = [(0, 0, (), start)]
+    queue: list[tuple[int, int, Edges, str]] = [(0, 0, (), start)]
     done: set[str] = set()
     while queue:
         total, moves, path, node = heappop(queue)
@@ -110,7 +110,7 @@ def _least(out: Mapping[str, Sequence[Edge]], start: str, weight: Callable[[Edge
 
 def _random(
     out: Mapping[str, Sequence[Edge]], start: str, ends: set[str], moves: int, rng: random.Random
-) -> Iterator[Path]:
+) -> Iterator[Edges]:
     """Random paths without a circle, each cut at the last end that it reaches."""
     for _ in range(4 * PLENTY):
         path: list[int] = []
@@ -128,7 +128,7 @@ def _random(
             yield tuple(path[:at_end])
 
 
-def shown(graph: PlanGraph, paths: Sequence[Path], kinds: Sequence[str]) -> list[OfferedPath]:
+def shown(graph: PlanGraph, paths: Sequence[Edges], kinds: Sequence[str]) -> list[OfferedPath]:
     """Paths with their scores and costs of the graph; nodes are numbered in the order in which they appear."""
     names: dict[str, str] = {}
     found = []

@@ -118,7 +118,7 @@ def test_an_answer_that_is_wrong_or_fails_leaves_the_end_as_it_was(
     assert (result.malformed, detail in result.detail) == (malformed, True)
 
 
-def test_nothing_stays_set_aside() -> None:
+def test_nothing_stays_reserved() -> None:
     for model in (Knowing(), Failing(), Knowing("")):
         _, events = play(model=model, budget=Budget({"tokens": 5000, "calls": 50}))
         kinds = [event.what for event in events if isinstance(event, LedgerEvent) and event.purpose == "lm:answer"]

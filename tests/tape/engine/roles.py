@@ -1,4 +1,4 @@
-"""What the tests of the model's roles share: a model that is asked about a domain of texts."""
+"""Helpers for tests of the model's roles, in a domain of texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tape.testing.line import LineDomain, LineFormat
 from tape.trace import TraceWriter
 
 
-class Told(LineFormat):
+class Asking(LineFormat):
     """A format that can ask."""
 
     def ask(self, state: State, question: str) -> tuple[Message, ...]:
@@ -22,7 +22,7 @@ class Told(LineFormat):
 
 
 class Ways:
-    """A domain of texts; what is done costs what the action says."""
+    """A domain of texts; an action costs its number in dollars."""
 
     def key(self, state: State) -> str:
         return str(state)
@@ -52,7 +52,7 @@ def options(request: Request) -> tuple[str, ...]:
 def context(lm: ScriptedLM, budget: Mapping[str, int] | None = None) -> RoleContext:
     return RoleContext(
         AccountedLM(lm, Ledger(Budget(dict(budget or {})))),
-        Told(LineDomain(3)),
+        Asking(LineDomain(3)),
         Ways(),  # type: ignore[arg-type]
         TraceWriter("test", None),
     )

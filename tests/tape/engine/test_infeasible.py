@@ -1,4 +1,4 @@
-"""No plan fits: said before anything but planning is paid for, with the least caps that would do; never guessed."""
+"""No plan fits: explained before anything but planning is paid for, with proven caps that would suffice."""
 
 import json
 from decimal import Decimal

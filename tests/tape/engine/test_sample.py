@@ -1,4 +1,4 @@
-"""Which plans are sampled: distinct ones where that is asked for, and what a result tells of them."""
+"""Which plans are sampled, distinct ones if configured, and how results count them."""
 
 from __future__ import annotations
 

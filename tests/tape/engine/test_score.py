@@ -153,7 +153,7 @@ def place(**known: Any) -> Place:
 
 
 @given(SCORES, MODES, st.booleans())
-def test_what_was_seen_is_no_goal_and_an_open_end_is_worth_less_than_any_goal(
+def test_a_visited_state_is_no_goal_and_an_open_end_earns_less_than_any_goal(
     score: Score, mode: Any, end: bool
 ) -> None:
     assert value_of(place(visited=True), score, mode) <= 0
@@ -177,9 +177,7 @@ class Half(GoalTest, Progress):
 
 
 @given(SCORES, MODES, st.floats(0, 1), st.floats(0, 1))
-def test_short_of_the_goal_only_ends_are_worth_anything(
-    score: Score, mode: Any, likelihood: float, depth: float
-) -> None:
+def test_short_of_the_goal_only_ends_earn_anything(score: Score, mode: Any, likelihood: float, depth: float) -> None:
     likely = place(likelihood=likelihood, depth=depth)
     for progress in (None, Half()):
         reward, goal = by_goal(likely, score, mode, Half(), progress)

@@ -61,11 +61,13 @@ def sweep(folder: Path, every: int) -> dict[str, Any]:
             for full_at in range(1, disk.writes + 1, every):
                 place = (budget, once, full_at)
                 out = folder / f"{budget}-{once}-{full_at}"
-                said = stopped(folder, out, budget, full_at, once)
-                found["stops" if said else "went on to the end"] += 1
-                assert not said or ("No space left on device" in said and str(out) in said and len(said) < 1000), said
+                error = stopped(folder, out, budget, full_at, once)
+                found["stops" if error else "went on to the end"] += 1
+                assert not error or ("No space left on device" in error and str(out) in error and len(error) < 1000), (
+                    error
+                )
                 kept = lines(out)
-                if said and (out / "config.json").exists():
+                if error and (out / "config.json").exists():
                     assert not list(out.rglob("*.partial")), place
                     again = stopped(folder, out, budget, 2, False)  # the disk is still full
                     found["stopped again"] += bool(again)
@@ -94,9 +96,9 @@ def test_the_command_ends_with_a_sentence_and_goes_on_when_there_is_room(
         command = ["run", "sokoban", "--levels", "easy", "--limit", "2", "--agent", "open_loop", "--quiet"]
         command += ["--model", "bundled:nano", "--repeats", "2", "--batch", "1", "--out", str(disk / "run")]
         assert main(command) == 2
-        said = capsys.readouterr().err.strip().splitlines()[-1]
-        assert said.startswith(f"tape run: {disk}/run/")
-        assert "cannot be written (No space left on device); what is finished is kept" in said
+        error = capsys.readouterr().err.strip().splitlines()[-1]
+        assert error.startswith(f"tape run: {disk}/run/")
+        assert "cannot be written (No space left on device); what is finished is kept" in error
         kept = lines(disk / "run")
         grow(disk, 4096)
         assert main(command) == 0

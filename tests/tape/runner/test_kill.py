@@ -59,23 +59,23 @@ class Game:
         )
 
     def end(self, process: "subprocess.Popen[str]") -> str:
-        """Wait until a process and all that it has started are gone; what they have printed."""
-        said, _ = process.communicate(timeout=PATIENCE)  # until nobody holds the pipe any more
+        """Wait until a process and all that it has started are gone; return their output."""
+        output, _ = process.communicate(timeout=PATIENCE)  # until no process holds the pipe
         until = time.monotonic() + PATIENCE
         while group_lives(process.pid):  # the solvers' workers do not hold the pipe
             assert time.monotonic() < until, "a process is left"
             time.sleep(0.02)
-        return said
+        return output
 
     def finish(self) -> None:
         """Play what is missing, with as large a budget as it takes."""
         while True:
             process = self.start()
-            said = self.end(process)
+            output = self.end(process)
             self.check_budget()
             if process.returncode == 0:
                 return
-            assert process.returncode == EXHAUSTED, said
+            assert process.returncode == EXHAUSTED, output
             self.calls *= 2
 
     def strike(self, process: "subprocess.Popen[str]", rng: random.Random) -> str:
@@ -122,14 +122,14 @@ class Game:
             wait(process, rng.uniform(0, most))
         ended = process.poll() is not None
         victim = self.strike(process, rng)
-        said = self.end(process)
+        output = self.end(process)
         after = self.committed()
         assert after.startswith(before), "what is committed stays"
         self.check_budget()
         if ended or process.returncode != -signal.SIGKILL:
             # Who loses a worker stops with one sentence; who loses a helper may well go on to the end.
-            assert process.returncode in (0, EXHAUSTED) or (victim == "child" and process.returncode == STOPPED), said
-            assert "Traceback" not in said, said
+            assert process.returncode in (0, EXHAUSTED) or (victim == "child" and process.returncode == STOPPED), output
+            assert "Traceback" not in output, output
             if process.returncode == EXHAUSTED:
                 self.calls *= 2
             if ended or victim != "child":
