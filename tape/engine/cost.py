@@ -57,8 +57,8 @@ class CallCosts:
         return bool(paid & set(self._episode.remaining()))
 
 
-async def put_costs(graph: PlanGraph, episode: Episode, calls: CallCosts, predicted: CostModel | None) -> None:
-    """AnnotateGraph, the edges: each gets its worst case or its predicted cost, the agent's own calls included.
+async def annotate_edges(graph: PlanGraph, episode: Episode, calls: CallCosts, predicted: CostModel | None) -> None:
+    """AnnotateGraph: each edge gets its worst case or its predicted cost, the agent's own calls included.
 
     Raises:
         BudgetExceededError: The request for predictions does not fit; every edge then has its worst case.

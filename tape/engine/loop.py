@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from tape.engine.cost import SPARE, CallCosts, CostModel, put_costs, spendable, within_spare
+from tape.engine.cost import SPARE, CallCosts, CostModel, annotate_edges, spendable, within_spare
 from tape.engine.episode import Episode
 from tape.engine.execute import Outcome
 from tape.engine.fold import fold, mark_observed, rule_out, shared_nodes
@@ -17,7 +17,7 @@ from tape.engine.infeasible import FailedAttempt, infeasible
 from tape.engine.predict import Memory, RememberingWorldModel, roll_out
 from tape.engine.replan import start_replanning
 from tape.engine.sample import FrontierNode, frontier, require_read, sample_plans, sample_plans_from, without_no_ops
-from tape.engine.score import put_rewards
+from tape.engine.score import annotate_nodes
 from tape.engine.select import Path, Selector, best_paths, select_path, try_unknown
 from tape.engine.unseen import Likelihood
 from tape.errors import BudgetExceededError
@@ -92,31 +92,31 @@ class Planner:
         Raises:
             EpisodeEnded: ``infeasible``, ``no_plan``, ``solver_timeout`` or ``solver_error``.
         """
-        graph, path = await self._round()
+        graph, path = await self._plan_round()
         if path is None and self._episode.config.on_infeasible == "partial":
-            path = await self._partial(graph)
-        return self._required(path)
+            path = await self._partial_path(graph)
+        return self._require_path(path)
 
     async def candidates(self, k: int) -> list[Path]:
         """Plan like :meth:`plan`, but return the k best complete paths, best first."""
-        graph, path = await self._round()
-        self._required(path)
+        graph, path = await self._plan_round()
+        self._require_path(path)
         return best_paths(self._episode, graph, k)
 
     async def refold(self, plans: Sequence[Plan], k: int) -> list[Path]:
         """Roll the given plans out from the current state into a fresh graph; return its k best paths."""
-        return best_paths(self._episode, await self._graph_of(plans), k)
+        return best_paths(self._episode, await self._build_graph(plans), k)
 
-    async def _round(self) -> tuple[PlanGraph, Path | None]:
+    async def _plan_round(self) -> tuple[PlanGraph, Path | None]:
         """Run a planning round; return its last graph and the path selected on it, if one fits."""
         episode = self._episode
         episode.require_affordable_action()
         self._sampled, self._failed = [], []
         for attempt in range(episode.config.resample + 1):
             plans = await self._sample(attempt)  # line 4: SamplePlans
-            graph = await self._graph_of(plans)  # lines 5 and 6: BuildPlanGraph, AnnotateGraph
+            graph = await self._build_graph(plans)  # lines 5 and 6: BuildPlanGraph, AnnotateGraph
             episode.result.shared_nodes += shared_nodes(graph)
-            graph, best = await self._extended(graph, attempt)
+            graph, best = await self._extend(graph, attempt)
             path = best if self._chooser is None else await select_path(episode, self._chooser, graph)  # line 7: Solver
             if path is not None:
                 break
@@ -132,7 +132,7 @@ class Planner:
         self._plans = [without_no_ops(self._episode, plan) for plan in sampled]
         return self._plans
 
-    async def _graph_of(self, plans: Sequence[Plan]) -> PlanGraph:
+    async def _build_graph(self, plans: Sequence[Plan]) -> PlanGraph:
         """Build the graph of some plans from the current state."""
         episode, state = self._episode, self._episode.state
         await episode.merge([state])
@@ -155,12 +155,12 @@ class Planner:
         if domain.deterministic:
             mark_observed(graph, self.memory)
         rule_out(graph, episode)
-        await put_costs(graph, episode, self.calls, self._cost_model)
-        await put_rewards(graph, episode, self._scorer, self.memory)
+        await annotate_edges(graph, episode, self.calls, self._cost_model)
+        await annotate_nodes(graph, episode, self._scorer, self.memory)
         self.graph = graph
         episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=episode.key(episode.state))))
 
-    async def _extended(self, graph: PlanGraph, attempt: int) -> tuple[PlanGraph, Path | None]:
+    async def _extend(self, graph: PlanGraph, attempt: int) -> tuple[PlanGraph, Path | None]:
         """Sample further plans from inside the graph while the best path does not end at a predicted goal [ours].
 
         The model plans on from states that the world model has predicted, so it need not track them over a long plan.
@@ -170,7 +170,7 @@ class Planner:
             The extended graph and its best path.
         """
         episode, config = self._episode, self._episode.config
-        path = await self._best_so_far(graph)
+        path = await self._solve(graph)
         start, left = episode.key(episode.state), config.extend
         if episode.env.domain.outcomes is not None and any(graph.attributes(n)["goal"] for n in graph.nodes):
             left = 0  # the graph has ends: if none is affordable, plans from deeper nodes are not either
@@ -184,26 +184,26 @@ class Planner:
             seed = episode.seed_for("extend", self._rounds, attempt, left)
             try:
                 with within_spare(episode, path.edges if path else ()):
-                    graph = await self._extend_from(graph.copy(), nodes, seed)
+                    graph = await self._grow_from(graph.copy(), nodes, seed)
             except BudgetExceededError as error:
                 if error.ledger != SPARE:
                     raise  # the run's budget or the time is used up
                 break  # the trace has the refusal; graph and path are unchanged
-            path = await self._best_so_far(graph) or path
+            path = await self._solve(graph) or path
         return graph, path
 
-    async def _extend_from(self, graph: PlanGraph, nodes: Sequence[FrontierNode], seed: int) -> PlanGraph:
+    async def _grow_from(self, graph: PlanGraph, nodes: Sequence[FrontierNode], seed: int) -> PlanGraph:
         """Sample one plan from each node and fold it into the graph; return the graph."""
         starts = [(graph.state(found.node), found.remaining) for found in nodes]
         sampled = await sample_plans_from(self._episode, self._proposer, starts, 1, seed)
         await self._grow(graph, [(state, plan) for (state, _), [plan] in zip(starts, sampled, strict=True)])
         return graph
 
-    async def _best_so_far(self, graph: PlanGraph) -> Path | None:
+    async def _solve(self, graph: PlanGraph) -> Path | None:
         """The solver's path on a graph that may still grow; None if none fits."""
         return await select_path(self._episode, self._solver, graph, logged=self._chooser is None)
 
-    async def _partial(self, graph: PlanGraph) -> Path | None:
+    async def _partial_path(self, graph: PlanGraph) -> Path | None:
         """The best path to any node, else one step of unknown outcome; for graphs on which no complete path fits."""
         episode = self._episode
         path = await select_path(episode, self.selector, graph, any_end=True)
@@ -211,7 +211,7 @@ class Planner:
             path = try_unknown(episode, graph, self._plans, self.memory, self.calls)
         return path
 
-    def _required(self, path: Path | None) -> Path:
+    def _require_path(self, path: Path | None) -> Path:
         """Return the path; end the episode if there is none."""
         if path is None:
             require_read(self._episode, self._sampled)

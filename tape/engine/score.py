@@ -56,8 +56,8 @@ class LmScorer:
         return [self._known[key(state)] for state in states]
 
 
-async def put_rewards(graph: PlanGraph, episode: Episode, scorer: Scorer, memory: Memory) -> None:
-    """Set the reward of every node, and whether it is a goal; edges must have their costs.
+async def annotate_nodes(graph: PlanGraph, episode: Episode, scorer: Scorer, memory: Memory) -> None:
+    """AnnotateGraph: set the reward of every node, and whether it is a goal; edges must have their costs.
 
     The states in ``memory`` were observed without success, so they are no goals, whatever the model's score.
 
