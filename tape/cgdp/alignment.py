@@ -1,9 +1,8 @@
 """Grounding: answer only from facts whose subject agrees with the question's (a pullback, as AEC has it).
 
-A fact has the title of its source as its subject, a question the names in it. Facts and names are taken together over
-what they agree on: a fact is aligned where its subject is named in the question, or in a fact that is aligned already,
-which is how a chain of facts goes from one thing to the next. The rest may be true and is about something else. With a
-question that names no subject of the corpus nothing can disagree.
+The subject of a fact is the title of its source. A fact is aligned if the question, or a fact that is already aligned,
+names its subject; so a chain of facts leads from one subject to the next. All other facts are about something else. If
+the question names no subject of the corpus, all facts are aligned.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def names(subject: str, text: str) -> bool:
-    """Whether a text names a subject: its words stand there, in order, whatever their case."""
+    """Whether a text contains the words of a subject, in order; case is ignored."""
     wanted, there = _WORD.findall(subject.lower()), _WORD.findall(text.lower())
     width = len(wanted)
     return width > 0 and any(there[i : i + width] == wanted for i in range(len(there) - width + 1))
@@ -29,19 +28,19 @@ def aligned(question: str, facts: Iterable[Fact], subjects: Iterable[str]) -> tu
     Args:
         question: The question.
         facts: Facts with sources.
-        subjects: All that there are in the corpus.
+        subjects: All subjects of the corpus.
     """
     left = list(facts)
     if not any(names(subject, question) for subject in subjects):
         return tuple(left)
-    said = [question]
+    naming = [question]
     found: set[int] = set()
     grown = True
     while grown:
         grown = False
         for i, fact in enumerate(left):
-            if i not in found and any(names(fact.subject, text) for text in said):
+            if i not in found and any(names(fact.subject, text) for text in naming):
                 found.add(i)
-                said.append(fact.quote)
+                naming.append(fact.quote)
                 grown = True
     return tuple(fact for i, fact in enumerate(left) if i in found)

@@ -1,7 +1,7 @@
-"""The belief state: what an observation adds to it, and what is refused (CGDP section 5.1).
+"""The belief state: the update by an observation (CGDP section 5.1).
 
-A quote that is not in its source, word for word but for the width of spaces, is refused: no fact enters that the trace
-does not prove. Nothing here asks a model.
+A quote has to stand in its source word for word, whatever the width of its spaces; otherwise it is refused. So the
+trace proves every fact. No model is called here.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from tape.cgdp.view import Belief, Fact
 from tape.protocols.search import Passage
 
 MOST_WORDS = 60
-"""Of a quote, a finding or a sub-question: what is longer would fill a window by itself."""
+"""Most words of a quote, a finding or a sub-question."""
 
 
 @dataclass(frozen=True)
 class Refused:
-    """A finding that did not become a fact, and why."""
+    """A finding that did not become a fact, and the reason."""
 
     finding: Finding
     reason: str
@@ -32,10 +32,10 @@ class Update:
 
     Attributes:
         belief: The belief.
-        added: The facts that are new.
-        refused: What was refused.
-        resolved: The predicates that are resolved now.
-        questions: The sub-questions that are new.
+        added: The new facts.
+        refused: The refused findings.
+        resolved: The newly resolved predicates.
+        questions: The new sub-questions.
     """
 
     belief: Belief
@@ -48,13 +48,13 @@ class Update:
 def updated(belief: Belief, passages: Sequence[Passage], extracted: Extracted) -> Update:
     """Add what was extracted from an observation.
 
-    New sub-questions go before those that are open: they are what has to be known first. A question is resolved only by
-    an observation that has added a fact, or where facts are known already.
+    New sub-questions come before the open ones, because they have to be answered first. A question is resolved only if
+    the belief holds a fact by then.
 
     Args:
         belief: The belief before it.
-        passages: What was observed.
-        extracted: What the model made of it.
+        passages: The observed passages.
+        extracted: What the model extracted from them.
     """
     sources = {passage.id: passage for passage in passages}
     added: list[Fact] = []
@@ -90,7 +90,7 @@ def verified(fact: Fact, passages: Mapping[str, Passage]) -> bool:
 
 
 def _fact(finding: Finding, sources: Mapping[str, Passage]) -> Fact | str:
-    """The fact, or why it is none."""
+    """The fact, or why the finding is refused."""
     passage = sources.get(finding.source)
     if passage is None:
         return f"there is no source {finding.source!r} in this observation"
@@ -108,10 +108,10 @@ def _fact(finding: Finding, sources: Mapping[str, Passage]) -> Fact | str:
 
 def _holds(passage: Passage, quote: str) -> bool:
     """Whether a quote stands in a passage, as whole words."""
-    text, said = _plain(passage.text), _plain(quote)
-    before = r"(?<!\w)" if said[:1].isalnum() else ""
-    after = r"(?!\w)" if said[-1:].isalnum() else ""
-    return bool(said) and re.search(before + re.escape(said) + after, text) is not None
+    text, plain = _plain(passage.text), _plain(quote)
+    before = r"(?<!\w)" if plain[:1].isalnum() else ""
+    after = r"(?!\w)" if plain[-1:].isalnum() else ""
+    return bool(plain) and re.search(before + re.escape(plain) + after, text) is not None
 
 
 def _plain(text: str) -> str:

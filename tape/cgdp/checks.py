@@ -17,14 +17,14 @@ from tape.trace import Event, StartedEvent
 
 
 def wrong(events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[str]:
-    """What does not follow from what was retrieved before."""
+    """Yield what does not follow from the passages retrieved before."""
     given = next((event.config.get("cgdp") for event in events if isinstance(event, StartedEvent)), None)
     if not isinstance(given, Mapping):
         return
     try:
         settings = CgdpSettings.model_validate(given)
     except ValidationError:
-        yield "the settings of the search are none"
+        yield "the settings of the search are malformed"
         return
     signalling, signals = Signalling(settings.jaccard_window), Signals(0.0, 1.0)
     configuration = CONFIGURATIONS.get(settings.gate)
@@ -46,14 +46,14 @@ def wrong(events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[str]:
                 reason = f"the gate {settings.gate} fired"
                 if (event.reason == reason) != fired:
                     gate = "has fired" if fired else "has not fired"
-                    yield f"the search stopped because {event.reason!r}, and the gate {gate}"
+                    yield f"the search stopped because {event.reason!r}, but the gate {gate}"
                 if event.right != result.get("success"):
-                    yield "whether the answer was right is not what the result says"
+                    yield "the verdict on the answer differs from the result"
             case _:
                 continue
         number = getattr(event, "round", rounds)
         if number != rounds:
-            yield f"{event.type} is of round {number}, after {rounds} searches"
+            yield f"{event.type} names round {number} after {rounds} searches"
     measures = result.get("measures")
     held = 0 if belief is None else len(belief.facts)
     for name, counted in (("rounds", rounds), ("facts", held)):
@@ -64,7 +64,7 @@ def wrong(events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[str]:
 def _gate(
     event: GateEvent, name: str, signals: Signals, stagnation: StagnationGate | None, rounds: int
 ) -> Iterator[str]:
-    """J, UPR, verdict and decision of a round; what a model said or a search was worth is taken as it is."""
+    """Check J, UPR, verdict and decision of a round; verdicts of models and expected values are taken as recorded."""
     verdict, fired = event.verdict, event.fired
     if stagnation is not None:
         fired = stagnation.fires(signals)
@@ -80,11 +80,11 @@ def _gate(
 
 
 def _believed(event: BeliefEvent, before: BeliefEvent | None) -> Iterator[str]:
-    """A belief is the one before it with what was added, and without what was dropped."""
+    """Check that a belief is its predecessor plus the added and minus the dropped items."""
     known = [] if before is None else before.facts
     added = [number for number, fact in enumerate(event.facts) if fact not in known]
     if event.added != added:
-        yield f"the facts {event.added} of round {event.round} are logged as new, and {added} are"
+        yield f"the facts {event.added} of round {event.round} are logged as new, but {added} are"
     lost = {fact.text for fact in known if fact not in event.facts} - {*event.dropped}
     if lost:
         yield f"after round {event.round} facts are missing that were not dropped: {sorted(lost)}"
@@ -95,13 +95,13 @@ def _believed(event: BeliefEvent, before: BeliefEvent | None) -> Iterator[str]:
 
 
 def quoted(events: Iterable[Event]) -> tuple[list[tuple[int, str]], int]:
-    """Look up the quote of every fact that a search ever held, in the passages that its trace says were retrieved.
+    """Look up the quote of every fact of a search in the passages that its trace records as retrieved.
 
     Args:
-        events: The trace; of any other agent nothing comes out.
+        events: The trace; traces of other agents hold no facts.
 
     Returns:
-        The round and what is not so, and how many facts were looked up.
+        Pairs of a round and a finding, and how many facts were looked up.
     """
     passages: dict[str, Passage] = {}
     found: dict[str, int] = {}
@@ -117,7 +117,7 @@ def quoted(events: Iterable[Event]) -> tuple[list[tuple[int, str]], int]:
                 if not verified(fact, passages):
                     what = f"{fact.quote!r} does not stand in {fact.source!r} as it was retrieved"
                 elif fact.judged == "deterministic" and fact.text != fact.quote:
-                    what = f"{fact.text!r} is told as the quote {fact.quote!r}"
+                    what = f"{fact.text!r} is recorded as the quote {fact.quote!r}"
                 if what:
                     found[what] = event.round
     return [(found[what], what) for what in sorted(found)], len(checked)

@@ -1,6 +1,6 @@
-"""The window: no prompt is longer than so many tokens, counted by the model's own tokenizer.
+"""The window: the most tokens of a prompt, counted by the model's own tokenizer.
 
-A prompt's length is a peak, not a sum: it is no budget, but decides what may be shown. What does not fit is left out,
+A prompt's length is a peak, not a sum, so it is no budget: it decides what may be shown. What does not fit is left out,
 oldest first, and recorded; a prompt that is too long is never sent.
 """
 
@@ -16,7 +16,7 @@ from tape.lm.base import LanguageModel, Request
 from tape.protocols.search import Passage
 
 SMALL = Passage("p1", "A", "B.")
-"""The smallest passage, beside which others are measured."""
+"""The smallest passage, with which others are compared."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Fitted:
     Attributes:
         request: The request.
         view: What it shows.
-        tokens: Of its prompt.
-        dropped: What was left out to make it fit, in words.
+        tokens: Tokens of its prompt.
+        dropped: Descriptions of what was left out.
     """
 
     request: Request
@@ -41,7 +41,7 @@ class Window:
 
     Args:
         model: Counts the tokens.
-        limit: Most tokens of a prompt; None: no limit but the model's own.
+        limit: Most tokens of a prompt; None: the model's own limit.
     """
 
     def __init__(self, model: LanguageModel, limit: int | None) -> None:
@@ -49,7 +49,7 @@ class Window:
         self.limit = limit
         self._own: int | None = None
         self.longest = 0
-        """Tokens of the longest prompt that was let through."""
+        """Tokens of the longest prompt so far."""
 
     def count(self, request: Request) -> int:
         """Tokens of a prompt."""
@@ -65,10 +65,10 @@ class Window:
         Args:
             build: Makes the request.
             view: What is to be shown.
-            most: Most tokens of this prompt; None: the limit of all.
+            most: Most tokens of this prompt; None: the window's limit.
 
         Raises:
-            ModelError: Not even the shortest fits, which :meth:`require` rules out for what it was told of.
+            ModelError: Not even the shortest fits; :meth:`require` rules that out for the sizes it is given.
         """
         limit, dropped = self.limit if most is None else most, list[str]()
         while True:
@@ -90,7 +90,7 @@ class Window:
         """Keep to the model's own window too.
 
         Args:
-            window: Most tokens of a prompt and its answer together; None where the model does not say.
+            window: Most tokens of a prompt and its answer together; None: unknown.
             answer: Most tokens of an answer.
 
         Raises:
@@ -110,10 +110,10 @@ class Window:
         """Refuse a window that is too small, before anything is spent.
 
         Args:
-            least: The least that would do.
+            least: The least sufficient number of tokens.
 
         Raises:
-            ConfigError: Says what would do.
+            ConfigError: The window is smaller; names a sufficient one.
         """
         if self._own is not None and self._own < least:
             raise ConfigError(
@@ -132,16 +132,16 @@ class Window:
 class PassageSizes:
     """Counts the tokens that a passage adds to the prompt in which it is read.
 
-    Two are the same where model, prompts and form are: what they count hardly depends on the question beside it, so a
-    corpus is counted once.
+    Instances are equal for equal model, prompts and form, so that a corpus is counted once: the question hardly changes
+    the count.
 
     Attributes:
         model: Identity of the model.
-        version: Of the prompts.
-        form: Of the belief that it is read for; None: it stands in a transcript.
-        window: Counts.
-        prompts: Of the roles.
-        question: The question beside it.
+        version: Version of the prompts.
+        form: Form of the belief; None: passages stand in a transcript.
+        window: Counts tokens.
+        prompts: The prompts of the roles.
+        question: The question in the prompt.
     """
 
     model: str
@@ -164,7 +164,7 @@ class PassageSizes:
 
 
 def _shorter(view: View) -> tuple[View, str] | None:
-    """A view with less in it and what was left out, None where nothing can be."""
+    """A view with less in it and what was left out; None if nothing can be left out."""
     if len(view.rounds) > 1:
         return replace(view, rounds=view.rounds[1:]), f"round {view.rounds[0].number}"
     if view.notes:

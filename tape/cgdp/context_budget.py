@@ -1,4 +1,4 @@
-"""How much a search may show and remember: the least window that would do, and the cap of its belief."""
+"""The context budget of a search: the least sufficient window and the cap of its belief."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from tape.lm.base import Request, window_of
 
 
 class ContextBudget:
-    """Decides it before the first round of a search.
+    """Decides window and belief cap before the first round of a search.
 
     Args:
-        search: What the search remembers.
-        prices: What a search brings and is worth.
+        search: The memory of the search.
+        prices: The sizes and expected values of searches.
     """
 
     def __init__(self, search: Remembered, prices: Prices) -> None:
         self._search, self._prices = search, prices
 
     def least(self, moves: Sequence[MoveKind]) -> int:
-        """The least window that would do, in tokens; the model's own is taken into account from here on.
+        """The least sufficient window, in tokens; the model's own window applies from here on.
 
         Args:
             moves: The moves that the harness will offer.
@@ -44,10 +44,10 @@ class ContextBudget:
         return search.rules + self._prices.brings(1) * (1 if search.belief is None else 2)
 
     def make(self) -> None:
-        """Decide how long a belief may be, in a window that does, and cut the first one to it.
+        """Decide the cap of a belief in a sufficient window, and curate the first belief to it.
 
         Raises:
-            ConfigError: There is no room for one, or the solver has none for any search; says what would do.
+            ConfigError: The window fits no belief, or no search of the solver; names a sufficient one.
         """
         search = self._search
         limit = search.window.limit
@@ -64,10 +64,10 @@ class ContextBudget:
             search.gave_up = len(search.belief.questions) < asked
 
     def _require(self, belief: Belief) -> None:
-        """Refuse a cap of a belief under which it can hold nothing.
+        """Refuse a cap under which a belief can hold nothing.
 
         Raises:
-            ConfigError: Says what would do.
+            ConfigError: Names a sufficient cap.
         """
         search = self._search
         most = search.settings.belief_tokens
@@ -77,7 +77,7 @@ class ContextBudget:
             raise ConfigError(f"belief_tokens={most} can't hold the question and one short fact: give at least {least}")
 
     def longest_answer(self, moves: Sequence[MoveKind]) -> int:
-        """The tokens that are kept back for the answer's prompt: the rules and a full belief, or else all that fits."""
+        """The tokens reserved for the answer's prompt: the rules and a full belief, or else all that fits."""
         search = self._search
         limit, rules = search.window.limit, search.rules
         if search.belief is not None and search.caps.tokens is not None and "note" not in moves:
@@ -85,7 +85,7 @@ class ContextBudget:
         return rules + self._prices.brings(search.options[0].depth) if limit is None else limit
 
     def _bare_requests(self, moves: Sequence[MoveKind]) -> list[Request]:
-        """Every role's request with nothing remembered and a small passage."""
+        """The request of every role with an empty memory and a small passage."""
         search = self._search
         prompts, bare = search.prompts, search.bare()
         requests = [prompts.answer_request(replace(bare, rounds=() if bare.belief else (Round(1, "", (SMALL,)),)))]

@@ -1,8 +1,8 @@
-"""Curation: which items of a belief are kept, chosen exactly (CGDP section 5.1 and appendix H.4).
+"""Curation: an exact choice of the items of a belief that are kept (CGDP section 5.1 and appendix H.4).
 
-The paper lets a model rewrite its belief. Here the model says what matters most, and what is kept is chosen by the
-solver: the subset of greatest worth with at most K items, facts and open questions together, and at most so many
-tokens. No text is rewritten, so no quote can be altered. A belief that keeps both caps is left as it is.
+In the paper a model rewrites its belief. Here the model ranks the items, and the solver keeps the subset with the
+highest total value within K items, facts and open questions together, and a cap on tokens. No text is rewritten, so no
+quote can change. A belief within both caps is left as it is.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Caps:
 
     Attributes:
         trigger: More items than this start curation.
-        target: Most items that it leaves.
-        tokens: Most tokens of it in a prompt; None: no cap.
+        target: Most items that curation keeps.
+        tokens: Most tokens of the belief in a prompt; None: no cap.
     """
 
     trigger: int
@@ -37,7 +37,7 @@ def needs_curation(belief: Belief, caps: Caps, size: Callable[[Belief], int]) ->
     Args:
         belief: The belief.
         caps: The caps.
-        size: Tokens of a belief in a prompt, where what is resolved is shown only as far as the cap has room for it.
+        size: Tokens of a belief in a prompt, without resolved predicates that the cap does not allow.
     """
     if not belief.items:
         return False
@@ -45,12 +45,12 @@ def needs_curation(belief: Belief, caps: Caps, size: Callable[[Belief], int]) ->
 
 
 def values_of(belief: Belief, ranking: Sequence[int]) -> tuple[float, ...]:
-    """The worth of each item: those ranked first are worth most, and the first open question more than all of them.
+    """The value of each item, by rank; the first open question has a higher value than all others together.
 
     Args:
         belief: The belief.
-        ranking: Positions of items, facts before questions, the most important first; what is left out comes behind
-            them, newest first.
+        ranking: Positions of items, facts before questions, the most important first; items left out follow, newest
+            first.
     """
     count = belief.items
     ranked = [i for i in dict.fromkeys(ranking) if 0 <= i < count]
@@ -58,9 +58,9 @@ def values_of(belief: Belief, ranking: Sequence[int]) -> tuple[float, ...]:
     values = [0.0] * count
     for place, item in enumerate(order):
         values[item] = 2.0 * (count - place) - (1.0 if place >= len(ranked) else 0.0)
-    if belief.questions:  # what is to be found out next stays, whatever it costs the rest
-        values[len(belief.facts)] = 2.0 * sum(worth) + 1.0
-    return tuple(worth)
+    if belief.questions:  # the next open question is always kept
+        values[len(belief.facts)] = 2.0 * sum(values) + 1.0
+    return tuple(values)
 
 
 def curated(belief: Belief, values: Sequence[float], caps: Caps, size: Callable[[Belief], int]) -> Belief:
@@ -68,8 +68,8 @@ def curated(belief: Belief, values: Sequence[float], caps: Caps, size: Callable[
 
     Args:
         belief: The belief.
-        worth: Of each item, facts before questions; positive.
-        caps: The caps; left alone if none is exceeded.
+        values: The value of each item, facts before questions; positive.
+        caps: The caps.
         size: Tokens of a belief in a prompt.
 
     Raises:
@@ -78,8 +78,8 @@ def curated(belief: Belief, values: Sequence[float], caps: Caps, size: Callable[
     if not needs_curation(belief, caps, size):
         return belief
     cap = caps.tokens
-    # Tokenizers may join what stands side by side otherwise than alone: where the sum of the parts was too small, the
-    # cap on the sum is lowered until the whole fits.
+    # Tokenizers may count a whole differently from the sum of its parts: the cap on the sum is lowered until the whole
+    # fits.
     allowed = cap
     while True:
         kept = _kept(belief, values, min(caps.target, belief.items), allowed, size)
@@ -93,7 +93,7 @@ def curated(belief: Belief, values: Sequence[float], caps: Caps, size: Callable[
 def _kept(
     belief: Belief, values: Sequence[float], most: int, tokens: int | None, size: Callable[[Belief], int]
 ) -> Belief:
-    """The best subset within both caps, as a path: each item is taken or left, one after the other."""
+    """The best subset within both caps, as a path that takes or leaves each item in turn."""
     bare = replace(belief, facts=(), questions=(), resolved=())
     empty = size(bare)
     sizes = [size(replace(bare, facts=(fact,))) - empty for fact in belief.facts]
@@ -104,13 +104,13 @@ def _kept(
         edges += [(i, i + 1), (i, i + 1)]
         costs += [(1, max(0, sizes[i])), (0, 0)]
         rewards += [float(values[i]), 0.0]
-    room = sum(map(abs, sizes)) if tokens is None else tokens - empty
+    budget = sum(map(abs, sizes)) if tokens is None else tokens - empty
     problem = PathProblem(
         n_nodes=count + 1,
         edges=edges,
         rewards=[0.0] * (count + 1),
         costs=costs,
-        budgets=(most, max(0, room)),
+        budgets=(most, max(0, budget)),
         start=0,
         terminals=[count],
         horizon=count,
@@ -119,7 +119,7 @@ def _kept(
         edge_rewards=rewards,
     )
     answer = solvers.solve(problem)
-    if not answer.has_path:  # to leave everything is a path too
+    if not answer.has_path:  # the path that leaves everything always exists
         raise BackendError(f"no items of a belief were selected ({answer.status.value}): {answer.message}")
     taken = {edge // 2 for edge in answer.edges if edge % 2 == 0}
     return replace(

@@ -1,4 +1,4 @@
-"""What a search writes into the trace: enough to check every fact, every gate and every gap from the trace alone."""
+"""Events of a search: every fact, gate and gap can be checked from the trace alone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Held(BaseModel):
 
 
 class Declined(BaseModel):
-    """A finding that did not become a fact, and why."""
+    """A finding that did not become a fact, and the reason."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     source: str
@@ -40,7 +40,7 @@ class Declined(BaseModel):
 
 @register_event
 class RetrievedEvent(ToldEvent):
-    """A search and what came back, best first."""
+    """A search and the passages it returned, best first."""
 
     type: ClassVar[str] = "retrieved"
     round: int
@@ -60,14 +60,14 @@ class BeliefEvent(ToldEvent):
     """The belief after an observation.
 
     Attributes:
-        round: Of the search.
-        facts: All facts now.
-        questions: All open predicates now.
+        round: Number of the round.
+        facts: All current facts.
+        questions: All open predicates.
         resolved: Predicates that this observation resolved.
-        added: Positions in ``facts`` of what is new and was kept.
-        refused: Findings that were refused.
-        dropped: What curation has left out.
-        tokens: Of the belief in a prompt.
+        added: Positions of the new facts in ``facts``.
+        refused: Refused findings.
+        dropped: Items that curation dropped.
+        tokens: Tokens of the belief in a prompt.
     """
 
     type: ClassVar[str] = "belief"
@@ -81,7 +81,7 @@ class BeliefEvent(ToldEvent):
     tokens: int
 
     def told(self) -> str:
-        """Facts, what is open, what was refused and dropped."""
+        """Facts, open and resolved predicates, refused and dropped items."""
         count = "1 fact" if len(self.facts) == 1 else f"{len(self.facts)} facts"
         lines = [f"belief after round {self.round}: {count}, {self.tokens} tokens"]
         for i, fact in enumerate(self.facts):
@@ -95,7 +95,7 @@ class BeliefEvent(ToldEvent):
 
 @register_event
 class GateEvent(ToldEvent):
-    """What the gate saw and decided after a round."""
+    """Signals and decision of the gate after a round."""
 
     type: ClassVar[str] = "gate"
     round: int
@@ -107,13 +107,13 @@ class GateEvent(ToldEvent):
 
     def told(self) -> str:
         """J, UPR and the decision."""
-        said = f", {self.verdict}" if self.verdict else ""
-        return f"J {self.jaccard:.2f}, UPR {self.upr:.2f}, gate {self.gate}{said}" + (": stop" if self.fired else "")
+        verdict = f", {self.verdict}" if self.verdict else ""
+        return f"J {self.jaccard:.2f}, UPR {self.upr:.2f}, gate {self.gate}{verdict}" + (": stop" if self.fired else "")
 
 
 @register_event
 class ContextEvent(ToldEvent):
-    """What did not fit into a prompt and was left out of it."""
+    """Items that did not fit into a prompt."""
 
     type: ClassVar[str] = "context"
     role: str
@@ -121,23 +121,23 @@ class ContextEvent(ToldEvent):
     dropped: list[str]
 
     def told(self) -> str:
-        """What was left out."""
+        """The items that were left out."""
         return f"{self.role}: left out to fit {self.tokens} tokens: {', '.join(self.dropped)}"
 
 
 @register_event
 class StoppedEvent(ToldEvent):
-    """Why the search stopped, and from what the answer was given.
+    """Why the search stopped, and the basis of its answer.
 
     Attributes:
-        round: Rounds searched.
-        reason: Why.
+        round: Number of rounds.
+        reason: Why it stopped.
         aligned: With ``verify="aec"``: sources of the facts that the answer may use; None elsewhere.
         answer: The answer.
-        gold: Answers that count and gold sources, told once the episode is over, for gap detectors; both empty where
-            the environment does not say.
-        shown: What the prompt of the answer held of what was found: facts, or passages and thoughts, and notes. None in
-            older traces.
+        gold_answers: Accepted answers, logged after the episode for gap detectors; empty if the environment has none.
+        gold_sources: Gold sources, likewise.
+        right: Whether the answer was accepted.
+        shown: Findings in the prompt of the answer: facts, or passages and thoughts, and notes. None in older traces.
     """
 
     type: ClassVar[str] = "search_stopped"
@@ -151,7 +151,7 @@ class StoppedEvent(ToldEvent):
     shown: list[str] | None = None
 
     def told(self) -> str:
-        """The reason, the answer, and what would have been right."""
+        """The reason, the answer and the gold answers."""
         grounds = (
             "" if self.aligned is None else f"; facts that agree in their subject: {', '.join(self.aligned) or 'none'}"
         )

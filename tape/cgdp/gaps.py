@@ -1,9 +1,8 @@
-"""Gap detectors: what went wrong in a search, from its trace alone (CGDP appendix A, G1 to G7).
+"""Gap detectors: failures of a search, from its trace alone (CGDP appendix A, G1 to G7).
 
-The paper defines two of them in a way that can be computed: G4 (at most two rounds and wrong), and G5/G6 (the Jaccard
-index of consecutive actions is above .5 for two consecutive pairs or more). G7 it counts on questions that the corpus
-cannot answer; that an answer was given to one is our reading. Its detectors of G1 to G3 are not published; those here
-are ours.
+The paper defines two of them so that they can be computed: G4 (at most two rounds and wrong) and G5/G6 (the Jaccard
+index of consecutive actions is above .5 for at least two consecutive pairs). It counts G7 on unanswerable questions; we
+take it as an answer given to one. Its detectors of G1 to G3 are not published; those here are ours.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ GAPS = {
     "G5/G6": "stagnation (the paper's): J > .5 of consecutive queries in at least two consecutive pairs",
     "G7": "evidence and action disagree (the paper counts it on unanswerable questions): one of them is answered",
 }
-"""What each gap means, and whose definition it is."""
+"""The meaning of each gap and the origin of its definition."""
 
 _SIMILAR, _EARLY = 0.5, 2
 
 
 @dataclass(frozen=True)
 class _Traced:
-    """What the detectors look at."""
+    """The input of the detectors."""
 
     question: str
     rounds: Sequence[RetrievedEvent]
@@ -58,13 +57,13 @@ class _Traced:
 
 
 def gaps(events: Iterable[Event]) -> frozenset[str]:
-    """The gaps that an episode shows, of :data:`GAPS`.
+    """The gaps of an episode, from :data:`GAPS`.
 
     Args:
         events: Its trace.
 
     Raises:
-        TraceError: It is no trace of a search that has ended.
+        TraceError: The trace holds no finished search.
     """
     traced = _traced(events)
     found: dict[str, Callable[[_Traced], bool]] = {
@@ -94,7 +93,7 @@ def _traced(events: Iterable[Event]) -> _Traced:
     if end is not None and end.shown is not None:
         answered_from = "\n".join(end.shown)
     if end is None:
-        raise TraceError("this trace holds no search that has ended; gaps are of episodes of search agents")
+        raise TraceError("this trace holds no search that has ended; only episodes of search agents have gaps")
     return _Traced(question, rounds, end, answered_from)
 
 
@@ -112,12 +111,12 @@ def _not_persisted(traced: _Traced) -> bool:
 
 def _displaced(traced: _Traced) -> bool:
     known = _content(traced.question)
-    astray = in_a_row = 0
+    longest = in_a_row = 0
     for one in traced.rounds:
         in_a_row = 0 if _content(one.query) & known else in_a_row + 1
-        astray = max(astray, in_a_row)
+        longest = max(longest, in_a_row)
         known |= {word for passage in one.passages for word in _content(passage.title)}
-    return traced.wrong and astray >= 2
+    return traced.wrong and longest >= 2
 
 
 def _content(text: str) -> set[str]:

@@ -5,8 +5,8 @@ last :data:`RECENT` ones, UPR the share of retrieved passages that had not been 
 UPR = 1; an observation that is empty has UPR 0. A round is stagnant where J >= tau_J and UPR <= tau_U; after p such
 rounds in a row the gate fires.
 
-The paper publishes one of its 16 configurations, ``f_j0.6_u0.3_p2``, and of the others only that 7 are discrete, 9 go
-by moving averages ("smooth"), and the ranges of tau_U. All but that one, the window of J and the decay are ours.
+The paper publishes one of its 16 configurations, ``f_j0.6_u0.3_p2``. Of the others it only reports that 7 are discrete
+and 9 use moving averages ("smooth"), and the ranges of tau_U. All but that one, the window of J and the decay are ours.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from types import MappingProxyType
 from tape.errors import ConfigError
 
 RECENT = 3
-"""With how many of the last actions a query is compared (ours: the paper does not say)."""
+"""Number of recent actions that a query is compared with (ours: the paper does not publish it)."""
 
 _WORD = re.compile(r"[^\W_]+")
 _FIXED = re.compile(r"fixed:([1-9][0-9]{0,2})")
@@ -29,11 +29,11 @@ OTHER_GATES = ("none", "lm_conservative", "lm_neutral", "fixed:R", "voi")
 
 @dataclass(frozen=True)
 class Signals:
-    """What a gate knows of a round.
+    """The signals of a round.
 
     Attributes:
         jaccard: J, in [0, 1].
-        upr: In [0, 1].
+        upr: UPR, in [0, 1].
     """
 
     jaccard: float
@@ -42,14 +42,14 @@ class Signals:
 
 @dataclass(frozen=True)
 class GateConfiguration:
-    """When a search counts as exhausted.
+    """Thresholds of exhaustion.
 
     Attributes:
-        tau_j: A round is stagnant only where J is at least this, in [0, 1].
-        tau_u: And UPR at most this, in [0, 1].
+        tau_j: Least J of a stagnant round, in [0, 1].
+        tau_u: Greatest UPR of a stagnant round, in [0, 1].
         patience: p, stagnant rounds in a row.
         decay: Weight of a new value in the moving averages of J and UPR; 1: no averages ("discrete").
-        ours: Whether the paper does not have it.
+        ours: Whether the paper lacks it.
 
     Raises:
         ConfigError: A threshold is outside [0, 1], the decay outside (0, 1], or p < 1.
@@ -101,14 +101,14 @@ _SMOOTH = tuple(
 )
 
 CONFIGURATIONS = MappingProxyType({_named(one): one for one in (*_DISCRETE, *_SMOOTH)})
-"""Seven discrete and nine smooth ones, by name: ``f_`` or ``s_``, tau_J, tau_U and p."""
+"""Seven discrete and nine smooth configurations by name: ``f_`` or ``s_``, tau_J, tau_U and p."""
 
 
 def require_gate(name: str) -> None:
-    """Refuse a gate that there is not.
+    """Refuse an unknown gate.
 
     Raises:
-        ConfigError: Lists those there are.
+        ConfigError: Lists the known ones.
     """
     if name in CONFIGURATIONS or name in OTHER_GATES[:3] or name == "voi" or _FIXED.fullmatch(name):
         return
@@ -119,7 +119,7 @@ def require_gate(name: str) -> None:
 
 
 def fixed_rounds(name: str) -> int | None:
-    """R of ``fixed:R``, None of any other gate."""
+    """R of ``fixed:R``; None for any other gate."""
     found = _FIXED.fullmatch(name)
     return int(found[1]) if found else None
 
@@ -130,16 +130,16 @@ def words(text: str) -> frozenset[str]:
 
 
 def jaccard(one: Collection[str], other: Collection[str]) -> float:
-    """The share of words that two sets have in common; two empty ones are the same."""
+    """The Jaccard index of two sets of words; two empty sets are equal."""
     union = len({*one, *other})
     return len({*one} & {*other}) / union if union else 1.0
 
 
 class Signalling:
-    """J and UPR of one round after the other; knows nothing of later ones.
+    """Computes J and UPR round by round.
 
     Args:
-        recent: With how many of the last actions a query is compared.
+        recent: Number of recent actions that a query is compared with.
     """
 
     def __init__(self, recent: int = RECENT) -> None:
@@ -152,7 +152,7 @@ class Signalling:
 
         Args:
             query: The action.
-            passages: The ids of what was retrieved.
+            passages: Ids of the retrieved passages.
         """
         here, found = words(query), set(passages)
         if not self._actions:
@@ -167,7 +167,7 @@ class Signalling:
 
 
 class StagnationGate:
-    """Fires after so many stagnant rounds in a row.
+    """Fires after a number of stagnant rounds in a row.
 
     Args:
         configuration: The thresholds.
@@ -195,7 +195,7 @@ class StagnationGate:
 
     @property
     def description(self) -> str:
-        """What it has come to, in words."""
+        """Its state in words."""
         now, chosen = self._averages, self._configuration
         smooth = "" if now is None or chosen.decay == 1 else f"averages J {now.jaccard:.2f}, UPR {now.upr:.2f}, "
         return f"{smooth}{self._in_a_row} of {chosen.patience} stagnant rounds in a row"

@@ -1,4 +1,4 @@
-"""What a further search takes, what it may find, and what that is worth: for the solver and for the gate ``voi``."""
+"""Expected cost, chance of success and expected value of a further search, for the solver and the gate ``voi``."""
 
 from __future__ import annotations
 
@@ -7,17 +7,39 @@ from dataclasses import replace
 from tape.budget import Resources
 from tape.cgdp.context import SMALL, PassageSizes
 from tape.cgdp.remembered import Remembered
-from tape.cgdp.worth import Prospects
 from tape.errors import ConfigError
 from tape.lm.base import Request, cost_of, most_completion_tokens
 from tape.protocols.search import SearchOption
+
+
+class SuccessChance:
+    """The chance that a search finds its target, given the searches for it that found nothing new.
+
+    It is the larger of two estimates (ours; the paper has none). A new query is another try with a smaller chance:
+    success / (1 + failed tries). A deeper search also holds what shallower ones missed:
+    (success - tried) / (1 - tried), where ``tried`` is the largest success of a failed try.
+    """
+
+    def __init__(self) -> None:
+        self._failed: list[SearchOption] = []
+
+    def after(self, option: SearchOption, *, productive: bool) -> None:
+        """Record a search; a productive one resets the failed tries."""
+        self._failed = [] if productive else [*self._failed, option]
+
+    def of(self, option: SearchOption) -> float:
+        """The chance of an option now, in [0, 1]."""
+        tried = max((one.success for one in self._failed), default=0.0)
+        again = option.success / (1 + len(self._failed))
+        deeper = (option.success - tried) / (1 - tried) if option.success > tried else 0.0
+        return max(again, deeper)
 
 
 class Prices:
     """Prices searches in one episode.
 
     Args:
-        search: What the search remembers.
+        search: The memory of the search.
     """
 
     def __init__(self, search: Remembered) -> None:
@@ -26,18 +48,18 @@ class Prices:
         form = None if belief is None else belief.form
         prompts = search.prompts
         self._sizes = PassageSizes(lm.identity, prompts.version, form, search.window, prompts, search.domain.question)
-        self._prospects: dict[str, Prospects] = {}
+        self._chances: dict[str, SuccessChance] = {}
 
-    def prospects(self, target: str = "") -> Prospects:
-        """What searches for an open predicate may find; without one, searches at all."""
-        return self._prospects.setdefault(target, Prospects())
+    def chance(self, target: str = "") -> SuccessChance:
+        """The chance of searches for an open predicate; without a target, of any search."""
+        return self._chances.setdefault(target, SuccessChance())
 
     def brings(self, depth: int) -> int:
-        """The most tokens that a search of this depth brings."""
+        """The most tokens that a search of this depth returns."""
         return self._search.domain.most(depth, self._sizes)
 
     def fits(self, option: SearchOption) -> bool:
-        """Whether what a search brings at most fits into the window, beside the rules and a full belief."""
+        """Whether the longest result of a search fits into the window beside the rules and a full belief."""
         search = self._search
         limit = search.window.limit
         believed = 0 if search.belief is None else search.caps.tokens or 0
@@ -47,7 +69,7 @@ class Prices:
         """Refuse a window in which no option fits.
 
         Raises:
-            ConfigError: Says what would do.
+            ConfigError: Names a sufficient one.
         """
         search = self._search
         if any(map(self.fits, search.options)):
@@ -63,24 +85,24 @@ class Prices:
         )
 
     def expected_value(self, target: str, option: SearchOption, among: int | None = None) -> float:
-        """What a search for a predicate is worth, in tokens: its chance times the predicate's worth, less its price.
+        """The expected value of a search in tokens: chance of success times value of the predicate, less its price.
 
-        A predicate is worth its share of what a right answer is.
+        The value of a right answer is shared equally among the predicates.
 
         Args:
             target: The predicate.
-            option: How it is searched for.
-            among: Over how many predicates a right answer is shared; None: those that are open.
+            option: How to search for it.
+            among: Number of predicates that share the value of a right answer; None: the open ones.
         """
         search = self._search
         open_ones = 1 if search.belief is None else max(1, len(search.belief.questions))
-        gain = self.prospects(target).success(option) * search.settings.answer_worth / (among or open_ones)
+        gain = self.chance(target).of(option) * search.settings.answer_worth / (among or open_ones)
         return gain - (self.expected(option)["tokens"] or 0)
 
     def expected(self, option: SearchOption) -> Resources:
-        """What one more round is expected to take: to write a query, to search, and to read passages of mean size.
+        """The expected cost of one more round: to write a query, to search, and to read passages of mean size.
 
-        Where a role has not written yet, it is taken to write a quarter of the most that it may.
+        A role that has not written yet is expected to write a quarter of its maximum.
         """
         search = self._search
         limit, read = search.window.limit, self._reading()
@@ -92,9 +114,12 @@ class Prices:
         return cost_of(price, prompt, self._usual(query) + self._usual(read), calls=2) + option.cost
 
     def grown(self, rounds: int) -> Resources:
-        """What a round is expected to take more, so many rounds ahead: the belief has grown, and both prompts show it.
+        """The additional expected cost of a later round: the belief has grown by then, and both prompts show it.
 
-        Each round is taken to bring a fact, as long as the mean of those held; before any, as long as a passage.
+        Each round is expected to add a fact of mean length; without facts, of the length of a passage.
+
+        Args:
+            rounds: Number of rounds until then.
         """
         search = self._search
         belief, most = search.belief, search.caps.tokens
@@ -105,16 +130,16 @@ class Prices:
         return cost_of(search.episode.roles.lm.price, 2 * more, 0, calls=0)
 
     def kept_free(self) -> Resources:
-        """What a round must find free beyond what it is expected to take.
+        """The budget that must be left beyond the expected cost of a round.
 
-        To read what a search brought reserves the most that the reader may write, and gives back what it does not; the
-        last round of a plan needs that much, or it finds passages and can't read them.
+        Reading reserves the most that the reader may write and returns the rest afterwards. The last round of a plan
+        needs that much, or its passages cannot be read.
         """
         lm, read = self._search.episode.roles.lm, self._reading()
         return cost_of(lm.price, 0, most_completion_tokens(lm, read) - self._usual(read), calls=0)
 
     def _reading(self) -> Request:
-        """What reads a small passage."""
+        """The request that reads a small passage."""
         prompts, view = self._search.prompts, self._search.view()
         return prompts.answer_request(view) if view.belief is None else prompts.extract_request(view, (SMALL,))
 

@@ -1,7 +1,7 @@
-"""The update step: a belief by what a search brought.
+"""The update step: the belief after a search.
 
-The model points out what is new, quotes are checked against their sources, and what is kept is within the caps; what
-came back is dropped.
+The model extracts findings, quotes are checked against their sources, and curation keeps the belief within its caps.
+The passages themselves are dropped.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ class Reading:
     """Reads for one search.
 
     Args:
-        search: What the search remembers.
+        search: The memory of the search.
     """
 
     def __init__(self, search: Remembered) -> None:
         self._search = search
 
     async def take_in(self, passages: tuple[Passage, ...]) -> int:
-        """Update the belief by what was observed.
+        """Update the belief by an observation.
 
         Args:
-            passages: What came back.
+            passages: The retrieved passages.
 
         Returns:
             The number of new facts.
@@ -50,19 +50,19 @@ class Reading:
         return len(update.added)
 
     async def _extract(self, passages: tuple[Passage, ...]) -> Extracted:
-        """What the model makes of an observation; nothing where it cannot be read."""
+        """What the model extracts from an observation; empty if its output cannot be read."""
         search = self._search
         view, prompts = search.view(), search.prompts
         assert view.belief is not None
         kept, left_out = passages, list[str]()
-        # The best passages are read; where a belief leaves no room even for one, it is shown without its oldest facts.
+        # The best passages are read; if not even one fits, the belief is shown without its oldest facts.
         while kept and not search.window.fits(prompts.extract_request(view, kept)):
             shortest = replace(view, belief=replace(view.belief, facts=()), notes=())
             if len(kept) == 1 and search.window.fits(prompts.extract_request(shortest, kept)):
                 break
             left_out.insert(0, f"passage {kept[-1].id}")
             kept = kept[:-1]
-        # Nor may what is left of a budget pay for reading them all; then it pays for as many as it does.
+        # Only as many passages are read as the rest of the budget pays for.
         while len(kept) > 1 and not self._affords(prompts.extract_request(view, kept)):
             left_out.insert(0, f"passage {kept[-1].id}")
             kept = kept[:-1]
@@ -79,23 +79,23 @@ class Reading:
         return Extracted() if found is None else found
 
     def _affords(self, request: Request) -> bool:
-        """Whether what is left of every budget pays for a call at worst."""
+        """Whether every budget covers the worst case of a call."""
         search = self._search
         worst = worst_case(search.episode.roles.lm, request)
         return all((worst[kind] or 0) <= left for kind, left in search.episode.remaining().items())
 
     async def _curated(self, belief: Belief) -> Belief:
-        """The belief within its caps; which items matter most the model says."""
+        """The belief within its caps; the model ranks its items."""
         search = self._search
         if not needs_curation(belief, search.caps, search.belief_tokens):
             return belief
         view, prompts = View(search.domain.question, belief=search.shown(belief)), search.prompts
         ranking: tuple[int, ...] | None = None
         request, whole = prompts.curate_request(view), window_of(search.episode.roles.lm)
-        # The more items, the longer the answer: the model's own window has to hold both.
-        room = whole is None or search.window.count(request) + request.max_tokens <= whole
-        if room and search.window.fits(request):
-            # What was found is paid for already: where the call does not fit any more, the newest items are kept.
+        # The answer grows with the items: the model's own window has to hold both.
+        answerable = whole is None or search.window.count(request) + request.max_tokens <= whole
+        if answerable and search.window.fits(request):
+            # The findings are paid for already: if the budget does not cover the call, the newest items are kept.
             with suppress(BudgetExceededError):
                 ranking = await search.ask(prompts.curate_request, view, prompts.read_curate)
         return curated(belief, values_of(belief, ranking or ()), search.caps, search.belief_tokens)

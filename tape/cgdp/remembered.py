@@ -1,4 +1,4 @@
-"""What a search remembers, and how a model is asked about it: what all parts of a search work on."""
+"""The memory of a search and the calls of the model on it, shared by all parts of a search."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from tape.protocols.search import SearchOption, SearchTask
 T = TypeVar("T")
 
 _RESOLVED = 3
-"""Predicates that are resolved, as prompts show them at most."""
+"""Most resolved predicates in a prompt."""
 
 
 class Remembered:
     """The memory of one search.
 
     Args:
-        episode: The episode that it is played in.
-        settings: How it remembers, stops and selects; ``memory`` is decided.
+        episode: The episode.
+        settings: The settings, with ``memory`` decided.
         domain: The task.
-        prompts: Builds what is asked and reads the answers.
+        prompts: Builds requests and reads answers.
 
     Attributes:
-        rounds: What was searched, oldest first; all of it, whatever prompts show.
+        rounds: All rounds, oldest first, whatever prompts show.
         belief: The belief state; None with a transcript.
-        notes: What the model wrote into a memory of its own.
+        notes: The model's own notes.
         gave_up: Whether curation has dropped an open question.
-        rules: Tokens of the longest prompt of any role with nothing remembered.
+        rules: Tokens of the longest prompt of any role with an empty memory.
     """
 
     def __init__(self, episode: Episode, settings: CgdpSettings, domain: SearchTask, prompts: SearchFormat) -> None:
@@ -78,7 +78,7 @@ class Remembered:
         return self._tokens(self.shown(belief))
 
     def shown(self, belief: Belief) -> Belief:
-        """A belief as prompts have it: of what is resolved the newest, as far as the cap has room beside the rest."""
+        """A belief as prompts show it: with as many of the newest resolved predicates as the cap allows."""
         most = self.caps.tokens
         for count in range(min(_RESOLVED, len(belief.resolved)), 0, -1):
             found = replace(belief, resolved=belief.resolved[-count:])
@@ -96,7 +96,7 @@ class Remembered:
         return View(self.domain.question, belief=None if self.belief is None else Belief(self.belief.form))
 
     def forget(self) -> None:
-        """Leave all rounds but the newest out of prompts from here on (Iter-RetGen)."""
+        """Omit all rounds but the newest from prompts from here on (Iter-RetGen)."""
         self._shown_from = max(0, len(self.rounds) - 1)
 
     async def ask(
@@ -106,9 +106,12 @@ class Remembered:
         read: Callable[[View, str], T],
         kept_back: Reservation | None = None,
     ) -> T | None:
-        """Ask the model; what it shows is made to fit. None where the answer cannot be read, which is counted.
+        """Call the model with a view that is shortened to fit.
 
-        An answer is read by what was shown: formats that point, and name words by their place, need that.
+        The answer is read with the shortened view, because some formats refer to it by position.
+
+        Returns:
+            The answer; None if it cannot be read, which is counted.
 
         Raises:
             BudgetExceededError: The call does not fit; it was not made.
@@ -125,12 +128,12 @@ class Remembered:
             return None
 
     def log_dropped(self, role: str, dropped: Sequence[str], most: int | None = None) -> None:
-        """Record what a prompt had no room for.
+        """Record what was left out of a prompt.
 
         Args:
-            role: Whose prompt.
+            role: The role of the prompt.
             dropped: What was left out.
-            most: The tokens that it was to have; else the window, or what is left of the budget.
+            most: The limit of the prompt; else the window, or what is left of the budget.
         """
         left = (most, self.window.limit, self.episode.remaining().get("tokens"))
         tokens = min(tokens for tokens in left if tokens is not None)

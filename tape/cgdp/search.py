@@ -1,8 +1,8 @@
 """One search in progress: what all harnesses share.
 
-A round is a query, what came back, what the memory makes of it, and the gate's verdict. Whatever the memory holds,
-every prompt goes through the window, every call and every search through the episode's ledger, and everything into its
-trace. The call for the answer is kept back from the start, so a search that runs out of its budget still answers.
+A round is a query, its passages, the update of the memory and the gate's verdict. Every prompt goes through the window,
+every call and every search through the episode's ledger, and everything into its trace. The call for the answer is
+reserved at the start, so a search that runs out of its budget still answers.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dataclasses import replace
 
 from tape.budget import Reservation
 from tape.cgdp.alignment import aligned
+from tape.cgdp.context_budget import ContextBudget
 from tape.cgdp.events import RetrievedEvent, Shown, StoppedEvent
 from tape.cgdp.prices import Prices
 from tape.cgdp.prompts.format import Move, MoveKind, SearchFormat
 from tape.cgdp.reading import Reading
 from tape.cgdp.remembered import Remembered
-from tape.cgdp.context_budget import ContextBudget
 from tape.cgdp.settings import CgdpSettings
 from tape.cgdp.stopping import Stopping
 from tape.cgdp.view import Belief, Round, View
@@ -31,10 +31,10 @@ class Search(Remembered):
     """One search.
 
     Args:
-        episode: The episode that it is played in.
-        settings: How it remembers, stops and selects; ``memory`` is decided.
+        episode: The episode.
+        settings: The settings, with ``memory`` decided.
         domain: The task.
-        prompts: Builds what is asked and reads the answers.
+        prompts: Builds requests and reads answers.
     """
 
     def __init__(self, episode: Episode, settings: CgdpSettings, domain: SearchTask, prompts: SearchFormat) -> None:
@@ -49,12 +49,12 @@ class Search(Remembered):
         self._answer_step: Reservation | None = None
 
     def is_resolved(self) -> bool:
-        """Whether the predicates that the search began with are resolved, and none was given up for want of room."""
+        """Whether the initial predicates are resolved and curation dropped no open one."""
         assert self.belief is not None
         return not self.gave_up and {*self._began_with} <= {*self.belief.resolved}
 
     def first_open(self) -> str:
-        """The open predicate that comes next; of a structured belief without any left the question, of notes none."""
+        """The next open predicate; without any, the question of a structured belief, and none of a freeform one."""
         assert self.belief is not None
         if self.belief.questions:
             return self.belief.questions[0]
@@ -63,13 +63,13 @@ class Search(Remembered):
     # Before the first round
 
     def begin(self, moves: Sequence[MoveKind]) -> None:
-        """Check the window and keep the call for the answer back.
+        """Check the window and reserve the call for the answer.
 
         Args:
             moves: The moves that the harness will offer.
 
         Raises:
-            ConfigError: The window is too small; says what would do.
+            ConfigError: The window is too small; names a sufficient one.
             BudgetExceededError: The budget does not even cover an answer.
         """
         lm = self.episode.roles.lm
@@ -83,10 +83,7 @@ class Search(Remembered):
         self._answer_step = self.episode.ledger.reserve(step)
 
     def _most_answered_from(self) -> int | None:
-        """The most tokens of the prompt for the answer: what was kept back pays for, and what else is left.
-
-        None where neither a window nor a budget limits it.
-        """
+        """The most tokens of the answer's prompt, by the reserved call and the rest of the budget; None: no limit."""
         if self.window.limit is not None:
             return self._answered_within
         left, price = self.episode.remaining(), self.episode.roles.lm.price
@@ -105,16 +102,16 @@ class Search(Remembered):
     async def retrieve(
         self, query: str, option: SearchOption | None = None, *, thought: str = "", target: str = ""
     ) -> None:
-        """Search, and take what came back into the memory.
+        """Search and update the memory by the passages.
 
         Args:
             query: The query.
-            option: How; the default one if not given.
+            option: How to search; the first option by default.
             thought: The words before it.
-            target: The open predicate that it is for.
+            target: The open predicate of the query.
 
         Raises:
-            BudgetExceededError: It does not fit; it was not made.
+            BudgetExceededError: The search does not fit; it was not made.
             EpisodeEnded: The horizon is reached.
         """
         chosen = option or self.options[0]
@@ -137,22 +134,22 @@ class Search(Remembered):
         new_facts = await self._reading.take_in(passages) if self.belief is not None else None
         signals = self._stopping.after(query, passages)
         productive = signals.upr > 0 if new_facts is None else new_facts > 0
-        self.prices.prospects().after(chosen, productive=productive)
+        self.prices.chance().after(chosen, productive=productive)
         if target and self.belief is not None:
-            self.prices.prospects(target).after(chosen, productive=target in self.belief.resolved)
+            self.prices.chance(target).after(chosen, productive=target in self.belief.resolved)
 
     async def exhausted(self) -> str:
-        """Why the search stops after this round; empty: it goes on."""
+        """Why the search stops after this round; empty: it continues."""
         return await self._stopping.reason()
 
     # What is asked
 
     async def move(self, moves: Sequence[MoveKind], target: str = "") -> Move | None:
-        """What the model does next; None where that cannot be read. Nothing is answered before the first search.
+        """The model's next move; None if it cannot be read. The first move is no answer.
 
         Raises:
             BudgetExceededError: The call does not fit; it was not made.
-            EpisodeEnded: No search can be made any more, so there is nothing to ask.
+            EpisodeEnded: No further search is possible.
         """
         self._keep_the_last_move()
         self._require_a_move()
@@ -169,19 +166,19 @@ class Search(Remembered):
         return await self.ask(lambda shown: prompts.query_request(shown, moves), view, read)
 
     async def think(self) -> tuple[str, bool] | None:
-        """The next sentence of the chain of thought, and whether it has the answer; None where it cannot be read."""
+        """The next sentence of the chain of thought, and whether it has the answer; None if it cannot be read."""
         prompts, view = self.prompts, self.view()
         return await self.ask(prompts.think_request, view, prompts.read_think)
 
     async def draft(self) -> str:
-        """An answer from what is remembered now, which does not end the search; empty where it cannot be read."""
+        """An answer from the current memory, which does not end the search; empty if it cannot be read."""
         prompts, view = self.prompts, self.view()
         return await self.ask(prompts.answer_request, view, prompts.read_answer) or ""
 
     # The end
 
     async def answer(self, reason: str) -> None:
-        """Answer from what is remembered, by the call that was kept back; what cannot be read abstains.
+        """Answer from the memory by the reserved call; an unreadable answer counts as an abstention.
 
         Args:
             reason: Why the search stopped.
@@ -193,7 +190,7 @@ class Search(Remembered):
         grounds: list[str] | None = None
         if self.settings.verify == "aec":
             assert self.belief is not None
-            # Of what the model put into its own words only the quote is grounded.
+            # Only quotes are grounded, not the model's own words.
             agreeing = aligned(self.domain.question, self.belief.facts, self.domain.subjects())
             facts = tuple(replace(fact, text=fact.quote) for fact in agreeing)
             grounds = [fact.source for fact in facts]
@@ -208,11 +205,11 @@ class Search(Remembered):
             if grounds is not None:
                 grounds = [fact.source for fact in (view.belief.facts if view.belief else ())]
             text = await self.ask(prompts.answer_request, view, prompts.read_answer, self._answer_call)
-        said = (text or UNANSWERABLE)[:LONGEST_TEXT]
+        given = (text or UNANSWERABLE)[:LONGEST_TEXT]
         self.drop()
         self.episode.result.measures = self.measures()
         try:
-            await self.episode.step(self.domain.answer(said), text=reason)
+            await self.episode.step(self.domain.answer(given), text=reason)
         finally:
             env = self.episode.env
             answers, sources = env.gold()
@@ -221,7 +218,7 @@ class Search(Remembered):
                     round=len(self.rounds),
                     reason=reason,
                     aligned=grounds,
-                    answer=said if env.success() or self._has_answered(said) else "",
+                    answer=given if env.success() or self._has_answered(given) else "",
                     gold_answers=list(answers),
                     gold_sources=list(sources),
                     right=bool(env.success()),
@@ -229,25 +226,25 @@ class Search(Remembered):
                 )
             )
 
-    def _has_answered(self, said: str) -> bool:
-        """Whether the answer was taken: a horizon may have ended the episode before it."""
-        return self.episode.result.actions[-1:] == [self.domain.answer(said)]
+    def _has_answered(self, answer: str) -> bool:
+        """Whether the answer was executed; a horizon may have ended the episode before it."""
+        return self.episode.result.actions[-1:] == [self.domain.answer(answer)]
 
     def _keep_the_last_move(self) -> None:
-        """End the search where a horizon leaves one move, which is the answer's.
+        """End the search if the horizon leaves only the move for the answer.
 
         Raises:
-            EpisodeEnded: It does.
+            EpisodeEnded: No other move is left.
         """
         horizon = self.episode.config.horizon
         if horizon is not None and self.episode.result.steps >= horizon - 1:
-            raise EpisodeEnded("failure", f"of {horizon} moves the last one is the answer's", limit=True)
+            raise EpisodeEnded("failure", f"the last of {horizon} moves is reserved for the answer", limit=True)
 
     def _require_a_move(self) -> None:
-        """End the search where what only actions use has run out.
+        """End the search if a resource that only actions use has run out.
 
         Raises:
-            EpisodeEnded: It has.
+            EpisodeEnded: The resource does not cover a search.
         """
         cost = self.episode.env.domain.cost(
             self.episode.state, self.domain.search(self.domain.question, self.options[0])
@@ -258,7 +255,7 @@ class Search(Remembered):
                 raise EpisodeEnded(f"budget:{kind}", f"{left[kind]} {kind} are left, and a search takes {count}")
 
     def measures(self) -> dict[str, float]:
-        """What the agent measures of its search."""
+        """The agent's measures of its search."""
         facts = 0 if self.belief is None else len(self.belief.facts)
         return {
             "longest_prompt": float(self.window.longest),
@@ -267,7 +264,7 @@ class Search(Remembered):
         }
 
     def drop(self) -> None:
-        """Give back what was kept for the answer and is not used."""
+        """Release unused reservations of the answer."""
         for kept in (self._answer_call, self._answer_step):
             if kept is not None and kept.open:
                 kept.release()

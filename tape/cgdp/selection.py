@@ -1,20 +1,19 @@
-"""Which search comes next, chosen exactly: the plan graph of a search (``select="solver"``).
+"""The exact choice of the next search on the plan graph of a search (``select="solver"``).
 
-Its nodes are sets of resolved predicates; an edge resolves one open predicate by one option, which is a retriever and a
-depth. An edge is worth what resolving its predicate is worth, in tokens, times the calibrated chance that the search
-finds it, less the tokens that the round is expected to take; it costs these tokens, its calls, and what the search is
-declared to cost. Options whose worst case does not fit into the window make no edges: a prompt's length is a peak, not
-a sum. The solver finds the path of greatest worth within what is left of every budget, its first search is made, and
-after what that brings the path is selected anew. Where no path is worth anything the agent answers.
+Nodes are sets of resolved predicates; an edge resolves one open predicate by one option, a retriever with a depth. The
+reward of an edge is its expected value: the predicate's value in tokens times the calibrated chance of success, less
+the expected tokens of the round. Its cost is these tokens, its calls and the declared cost of the search. Options whose
+worst case exceeds the window have no edges, because a prompt's length is a peak, not a sum. The solver finds the path
+of highest value within the rest of every budget, its first search is made, and then the next path is selected. If no
+path has a positive value, the agent answers.
 
-Predicates come up as a search goes on: who starts with the bare question does not know yet what it takes. The plan has
-room for as many as such questions usually take (:attr:`tape.protocols.search.SearchTask.hops`), else the first search
-would spend what those behind it need.
+New predicates appear during a search. So a plan reserves searches for as many as such questions usually need
+(:attr:`tape.protocols.search.SearchTask.hops`); otherwise the first search would spend what later ones need.
 
-Costs are expected ones, for what must not be exceeded is enforced elsewhere: every call and every search reserves its
-worst case before it is made. A plan of worst cases would leave most of a budget unspent; but what the last reading
-reserves and gives back has to be free. Where not even the cheapest searches for all predicates are expected to fit, the
-cheapest is made for the first of them: what is left unspent under a hard cap is worth nothing.
+Costs are expected costs, because every call and every search reserves its worst case before it is made. Planning with
+worst cases would leave most of a budget unspent; only the reservation of the last reading has to be free. If not even
+the cheapest searches for all predicates are expected to fit, the cheapest search for the first one is made, since
+unspent budget has no value.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from tape.trace import SEARCH_SOLVER, GraphFoldedEvent, PathSelectedEvent
 from tape.trace.shapes import Problem
 
 MOST_OPEN = 5
-"""Predicates that a graph is made of; those behind them wait."""
+"""Most predicates of a graph; later ones wait."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Selection:
     """The search that comes next.
 
     Attributes:
-        target: The open predicate that it is for.
+        target: The open predicate.
         option: How to search.
     """
 
@@ -50,7 +49,7 @@ class Selection:
 
 
 def select(search: Search) -> Selection | None:
-    """The next search; None where answering now is worth more than any search that fits.
+    """The next search; None if no affordable search has a higher value than answering now.
 
     Args:
         search: A search with a belief.
@@ -73,7 +72,7 @@ def select(search: Search) -> Selection | None:
     problem, ids = graph.path_problem(start, left, rounds)
     answer = solvers.solve(problem, episode.config.solver)
     episode.result.solver_seconds += answer.seconds
-    if not answer.has_path:  # every node is an end, so there is a path, if only that of no step
+    if not answer.has_path:  # every node is terminal, so the empty path always exists
         raise BackendError(f"no search was selected ({answer.status.value}): {answer.message}")
     path = [graph.edge(ids[edge]) for edge in answer.edges]
     size: Problem = {"nodes": problem.n_nodes, "edges": len(problem.edges), "horizon": problem.horizon, "budget": left}
@@ -99,13 +98,13 @@ def select(search: Search) -> Selection | None:
     )
     if saves:
         return Selection(known[0], cheapest)
-    # What has to be known first stands first; the path's worth does not depend on its order.
+    # The path's value does not depend on its order, so the first open predicate goes first.
     chosen = [selected for edge in path if (selected := made[edge.id]).target in known]
     return min(chosen, key=lambda selected: known.index(selected.target), default=None)
 
 
 def _rounds_left(search: Search) -> int:
-    """Searches that may still be made: of the harness, of a horizon, and of what each surely takes."""
+    """Most further searches, by the harness, the horizon and the budgets of calls and steps."""
     episode = search.episode
     assert search.settings.rounds is not None
     most = [search.settings.rounds - len(search.rounds)]
@@ -117,13 +116,13 @@ def _rounds_left(search: Search) -> int:
 
 
 def _binds(search: Search, left: Mapping[str, int], cheapest: SearchOption, rounds: int) -> bool:
-    """Whether so many of the cheapest searches are expected to take more than is left."""
+    """Whether this many of the cheapest searches are expected to exceed the budget."""
     costs = [search.prices.expected(cheapest) + search.prices.grown(ahead) for ahead in range(rounds)]
     return any(sum(cost[kind] or 0 for cost in costs) > most for kind, most in left.items())
 
 
 def _to_come(search: Search, known: Sequence[str]) -> list[str]:
-    """Names for the predicates that are not known yet; none where gold sub-questions name them all."""
+    """Names for predicates that are not known yet; none if gold sub-questions name them all."""
     assert search.belief is not None
     if search.domain.sub_questions:
         return []
@@ -135,14 +134,14 @@ def _to_come(search: Search, known: Sequence[str]) -> list[str]:
 def _graph(
     search: Search, known: Sequence[str], targets: Sequence[str], options: Sequence[SearchOption]
 ) -> tuple[PlanGraph, dict[int, Selection]]:
-    """The plan graph, and what each of its edges stands for; every node is an end, for one can always answer.
+    """The plan graph and the search of each edge; every node is terminal, because the agent can always answer.
 
-    What is not known yet comes up only once something known is resolved.
+    Unknown predicates appear only after a known one is resolved.
     """
     graph = PlanGraph(key=_key)
     made: dict[int, Selection] = {}
     costs = {option: search.prices.expected(option) for option in options}
-    worths = {
+    values = {
         (target, option): search.prices.expected_value(target, option, len(targets))
         for target in targets
         for option in options
@@ -161,7 +160,7 @@ def _graph(
                     graph.add_variant(here, action, after)
                     edge = graph.find(_key(here), action, _key(after))
                     graph.set_cost(edge, costs[option] + more)
-                    graph.set_edge_reward(edge, worths[target, option])
+                    graph.set_edge_reward(edge, values[target, option])
                     made[edge] = Selection(target, option)
     return graph, made
 

@@ -83,5 +83,5 @@ class CgdpSettings(MethodSettings):
 
     @property
     def believes(self) -> bool:
-        """Whether there is a belief in the place of a transcript; asked where ``memory`` is decided."""
+        """Whether a belief replaces the transcript; defined once ``memory`` is decided."""
         return self.memory in ("structured", "freeform")

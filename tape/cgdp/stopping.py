@@ -1,4 +1,4 @@
-"""Whether a search is exhausted: the gate that the settings name, asked after every round."""
+"""The stopping rule of a search: the configured gate, applied after every round."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tape.cgdp.remembered import Remembered
 from tape.protocols.search import Passage
 
 _SHOWN = 3
-"""Rounds that a model is shown which judges the search."""
+"""Recent rounds shown to a model that judges the search."""
 
 
 class Stopping:
     """The gate of one search.
 
     Args:
-        search: What the search remembers.
-        prices: What a search brings and is worth.
+        search: The memory of the search.
+        prices: The expected values of searches.
     """
 
     def __init__(self, search: Remembered, prices: Prices) -> None:
@@ -31,15 +31,15 @@ class Stopping:
         self._last = Signals(0.0, 1.0)
 
     def after(self, query: str, passages: Sequence[Passage]) -> Signals:
-        """Take note of a round; returns its signals."""
+        """Record a round; returns its signals."""
         self._last = self._signalling.after(query, [one.id for one in passages])
         return self._last
 
     async def reason(self) -> str:
-        """Why the search stops after the round that was noted last; empty: it goes on.
+        """Why the search stops after the last recorded round; empty: it continues.
 
         Raises:
-            BudgetExceededError: The gate asks the model, and the call does not fit.
+            BudgetExceededError: The gate calls the model, and the call does not fit.
         """
         number, signals = len(self._search.rounds), self._last
         verdict, fired = "", False
@@ -66,7 +66,7 @@ class Stopping:
         return f"the gate {self._name} fired" if fired else ""
 
     def _priced(self) -> tuple[str, bool]:
-        """Whether a further search is worth its price; of those that the agent can make."""
+        """Fire if no further search that the agent can make is worth its price."""
         search = self._search
         able = [option for option in search.options if self._prices.fits(option)]
         options = able if search.settings.select == "solver" else search.options[:1]
@@ -74,7 +74,7 @@ class Stopping:
         return f"the best further search is worth {best:.0f} tokens", best <= 0
 
     async def _asked(self) -> str:
-        """The model's verdict; empty where it cannot be asked or read, so that the search goes on."""
+        """The model's verdict; empty if it cannot be asked or read, so that the search continues."""
         search, style = self._search, style_of(self._name)
         last = 1 if search.settings.memory == "lobotomized" else _SHOWN
         recent = [
@@ -94,5 +94,5 @@ class Stopping:
 
 
 def style_of(gate: str) -> Literal["conservative", "neutral"]:
-    """How a gate that asks the model asks it."""
+    """The prompt style of a gate that asks the model."""
     return "conservative" if gate == "lm_conservative" else "neutral"

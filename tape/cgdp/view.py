@@ -1,4 +1,4 @@
-"""What a role of a search agent is shown: the question, and what the agent remembers of its search."""
+"""What a role of a search agent is shown: the question and the memory of the search."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ class Fact:
         source: The id of the passage.
         subject: The title of the passage.
         quote: Verbatim from the passage.
-        judged: How it was judged: ``deterministic`` where the text is the quote itself, ``llm`` where the model put it
-            into its own words. What is not in its source is no fact at all.
+        judged: ``deterministic`` if the text is the quote itself, ``llm`` if it is in the model's own words.
     """
 
     text: str
@@ -36,10 +35,10 @@ class Belief:
     """The belief state b: facts, and predicates that are still open.
 
     Attributes:
-        form: How it is written in prompts: an object with fields, or notes.
-        facts: Oldest first.
-        questions: Open predicates, as sub-questions; the one to be looked at next comes first.
-        resolved: Predicates that are resolved.
+        form: Its form in prompts: an object with fields, or notes.
+        facts: The facts, oldest first.
+        questions: Open predicates as sub-questions, the next one first.
+        resolved: Resolved predicates.
     """
 
     form: Form
@@ -49,7 +48,7 @@ class Belief:
 
     @property
     def items(self) -> int:
-        """Facts and open questions together: what K counts."""
+        """Number of facts and open questions together, which K limits."""
         return len(self.facts) + len(self.questions)
 
 
@@ -58,9 +57,9 @@ class Round:
     """One round of a transcript.
 
     Attributes:
-        number: From 1.
-        query: What was searched for.
-        passages: What came back, best first; those that did not fit into the prompt are left out.
+        number: Its number, from 1.
+        query: The query.
+        passages: The passages that fit into the prompt, best first.
         thought: What the model wrote after it.
     """
 
@@ -79,8 +78,8 @@ class View:
         rounds: The transcript as far as it is kept: all that fits (baseline), or the newest round without its query
             and thought (lobotomized); empty where there is a belief.
         belief: The belief in its place.
-        notes: What the model has written into its own memory (MemGPT alone).
-        target: The open predicate that is to be looked at next, where the agent says which (CGDP alone).
+        notes: The model's own notes (only MemGPT).
+        target: The next open predicate, if the agent chooses it (only CGDP).
     """
 
     question: str
@@ -90,7 +89,7 @@ class View:
     target: str = ""
 
     def texts(self) -> list[str]:
-        """What was found, as far as it is shown: facts, notes, passages, and thoughts about them."""
+        """The findings that are shown: facts, notes, passages and thoughts."""
         facts = [] if self.belief is None else [f"{fact.subject}: {fact.text}" for fact in self.belief.facts]
         passages = [f"{one.title}: {one.text}" for found in self.rounds for one in found.passages]
         return [*facts, *self.notes, *passages, *(one.thought for one in self.rounds if one.thought)]

@@ -1,4 +1,4 @@
-"""What an environment adds to SDP's loop: one adapter per environment (SDP appendix A)."""
+"""The adapter of an environment to SDP's loop (SDP appendix A)."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Caps:
 
 @dataclass(frozen=True)
 class Tools:
-    """What an adapter's operators may use.
+    """Resources of an adapter's operators.
 
     Attributes:
         roles: Model, prompts and trace.
-        config: The agent's switches.
-        seed: A seed for a request, from what the request is made of: equal typed inputs give equal seeds.
+        config: The agent's settings.
+        seed: Derives the seed of a request from its inputs, so that equal typed inputs give equal seeds.
     """
 
     roles: RoleContext
@@ -51,8 +51,8 @@ class Tools:
         """One completion, seeded by the request itself and the sample's number.
 
         Args:
-            request: What is asked.
-            sample: Its number, where the same is asked several times.
+            request: The request.
+            sample: Number of the sample, if the request is repeated.
             temperature: None: the configured one.
 
         Raises:
@@ -69,16 +69,16 @@ class Adapter(Protocol):
 
     @property
     def caps(self) -> Caps:
-        """The environment's caps; the agent's switches go before them."""
+        """The environment's caps; the agent's settings override them."""
 
     def fields(self, state: State) -> Fields:
-        """What the projector reads of an abstract state, as plain values."""
+        """The projector's fields of an abstract state, as plain values."""
 
     def along(self, states: Sequence[State], actions: Sequence[Action]) -> Chain:
         """The chain of a path: one target per edge, from the node it leads to, and then the goal predicate.
 
-        Nodes and edges are added by the caller, who also lets the goal take the last edge's place where the path is to
-        end at the goal (:func:`tape.sdp.path.chain_of`).
+        :func:`tape.sdp.path.chain_of` adds nodes and edges, and replaces the last target by the goal if the path ends
+        there.
 
         Args:
             states: The states along the path, one more than actions.
@@ -89,7 +89,7 @@ class Adapter(Protocol):
         """VALIDATE."""
 
     def operators(self, tools: Tools) -> Operators | None:
-        """The environment's own operators (``chain="adapter"``); None where only paths make chains."""
+        """The environment's own operators (``chain="adapter"``); None if only paths make chains."""
 
 
 @runtime_checkable
@@ -97,65 +97,65 @@ class SdpEnvironment(Protocol):
     """An environment with an adapter; optional."""
 
     def sdp(self) -> Adapter:
-        """Its adapter; stateless, or fresh for every episode."""
+        """Its adapter; stateless, or new for every episode."""
 
 
 @runtime_checkable
 class KnowsTruth(Protocol):
-    """An environment that knows whether a predicate is really true; optional, for measurements alone.
+    """An environment that knows the truth of predicates; optional, only for measurements.
 
-    The answer goes into the trace and never to an agent: from it the validators' errors are counted.
+    The truth is logged in the trace, where it shows the validators' errors, and hidden from agents.
     """
 
     def truth(self, target: Target) -> bool | None:
-        """Whether a target holds now; None where it cannot be told."""
+        """Whether a target holds now; None if that is unknown."""
 
 
 @runtime_checkable
 class Regrounds(Adapter, Protocol):
-    """An adapter that can go back from what was recorded to what it was made from; optional, for checking records."""
+    """An adapter that restores states and targets from records; optional, for checking records."""
 
     def restored(self, fields: Mapping[str, Any]) -> State:
-        """The abstract state that some fields were read from.
+        """The abstract state with the given fields.
 
         Raises:
-            ValueError: There is none, or the fields are of another task.
+            ValueError: No state of this task has them.
         """
 
     def facts(self, target: Target, state: State) -> Sequence[tuple[str, bool]]:
-        """The values of the typed predicates that a target requires, as far as a state shows them."""
+        """The known values, in a state, of the typed predicates that a target requires."""
 
     def at_goal(self, state: State) -> bool | None:
-        """Whether the task is done in a state; None where the state alone does not tell."""
+        """Whether the task is done in a state; None if the state does not determine it."""
 
     def retold(self, target: Target) -> Target | None:
-        """The target in the words that its typed content is written in; None where the words are a model's own.
+        """The target with the text of its typed content; None if a model wrote the text.
 
         Raises:
-            ValueError: There is no target of such content.
+            ValueError: No target has such content.
         """
 
 
 @runtime_checkable
 class ChecksSteps(Regrounds, Protocol):
-    """An adapter that knows from the rules of a task alone what a step may change; optional, for checking records.
+    """An adapter that knows from the rules of a task what a step may change; optional, for checking records.
 
-    Where actions must not be played again, for they reach something outside, this is what is left to hold a step to.
+    It checks steps of records whose actions must not be replayed, because they have effects outside.
     """
 
     def contradiction(self, before: State | None, action: Action | None, after: State) -> str:
-        """What in a step the rules do not allow; empty where nothing. No state before: the episode begins there."""
+        """How a step breaks the rules; empty if it does not. Without a state before it, the episode begins there."""
 
 
 @runtime_checkable
 class Foresees(Adapter, Protocol):
-    """An adapter that can tell from the rules of a task alone what is in vain; optional. It is then not attempted."""
+    """An adapter that foresees failures from the rules of a task, so that they are not attempted; optional."""
 
     def lost(self, target: Target, state: State) -> str | None:
-        """Why a target will not come true any more, so that it is replanned at once; None where it may."""
+        """Why a target can no longer become true, so that it is replanned at once; None if it can."""
 
     def ways(self, target: Target, state: State) -> Sequence[Action] | None:
-        """All actions that may bring a target about in a state; None where they cannot be listed."""
+        """All actions that may make a target true in a state; None if they cannot be listed."""
 
     def refused(self, action: Action, state: State) -> bool:
         """Whether the environment would refuse an action in a state."""
@@ -163,10 +163,10 @@ class Foresees(Adapter, Protocol):
 
 @runtime_checkable
 class PreparingAdapter(Adapter, Protocol):
-    """An adapter some of whose actions only prepare an attempt; optional.
+    """An adapter with actions that only prepare an attempt; optional.
 
-    Its validator says so with ``Verdict(counts=False)``; the ablation without a validator asks here.
+    Its validator returns ``Verdict(counts=False)`` for them; the ablation without a validator calls this instead.
     """
 
     def prepares(self, action: Action) -> bool:
-        """Whether an action is no attempt of its own, as a search is none."""
+        """Whether an action only prepares an attempt, such as a search."""

@@ -1,4 +1,4 @@
-"""Which adapter an environment is played with."""
+"""The adapter of an environment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tape.tools.domain import ToolDomain
 
 
 def adapter_of(env: Environment) -> Adapter | None:
-    """The environment's own adapter; without one, that of all tools where it is made of tools."""
+    """The environment's own adapter, or else the one for environments of tools; None if neither applies."""
     if isinstance(env, SdpEnvironment):
         return env.sdp()
     return ToolAdapter(env.domain) if isinstance(env.domain, ToolDomain) else None
@@ -20,7 +20,7 @@ def require_adapter(env: Environment) -> Adapter:
     """The adapter of an environment.
 
     Raises:
-        ConfigError: It has none; names it.
+        ConfigError: The environment has none.
     """
     found = adapter_of(env)
     if found is None:

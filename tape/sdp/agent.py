@@ -18,9 +18,9 @@ from tape.sdp.adapters import require_adapter
 from tape.sdp.always import AlwaysPass
 from tape.sdp.loop import Loop
 from tape.sdp.operators import Operators
+from tape.sdp.path import PathChain
 from tape.sdp.sample import SampleChain
 from tape.sdp.settings import SdpSettings
-from tape.sdp.path import PathChain
 from tape.sdp.writing import WritingRealize
 from tape.seeds import derive
 
@@ -28,9 +28,9 @@ from tape.seeds import derive
 class SdpAgent(TapeAgent):
     """State-Centric Decision Process.
 
-    With ``chain="walk"`` the chain is the path that the solver picks on the plan graph (SDP x TAPE), with
-    ``aec`` settings one that the grounded verifier accepts (SDP x TAPE x AEC); with ``chain="sample"`` it comes from
-    one plan of the model, with ``chain="adapter"`` from the environment's own operators (SDP as in the paper).
+    With ``chain="walk"`` the chain is the path that the solver selects on the plan graph (SDP x TAPE); with ``aec``
+    settings the grounded verifier has to accept it (SDP x TAPE x AEC). With ``chain="sample"`` it is one plan of the
+    model; with ``chain="adapter"`` the environment's own operators make it (SDP as in the paper).
     """
 
     name: ClassVar[str] = "sdp"
@@ -39,7 +39,7 @@ class SdpAgent(TapeAgent):
 
     @classmethod
     def configure(cls, config: TapeConfig) -> TapeConfig:
-        """Add the default settings, and refuse a verifier where no path is committed to.
+        """Add the default settings, and refuse a verifier without paths.
 
         Raises:
             ConfigError: A method that verifies, without ``chain="walk"``.
@@ -55,17 +55,17 @@ class SdpAgent(TapeAgent):
         """Also refuse an environment without an adapter.
 
         Raises:
-            ConfigError: Says what it lacks.
+            ConfigError: The environment lacks something that the settings need.
         """
         super().require(config, env)
         require_adapter(env)
 
     @classmethod
     def require_prompts(cls, config: TapeConfig, env: Environment, roles: RoleContext) -> None:
-        """Operators of the environment's own need no prompts for plans; also refuse a model that it has none for.
+        """Require the prompts of the settings; the environment's own operators need none for plans.
 
         Raises:
-            ConfigError: Says what is lacking.
+            ConfigError: Prompts, or own operators for this model, are missing.
         """
         if SdpSettings.of(config).chain != "adapter" or config.on_limit == "final_answer":
             super().require_prompts(config, env, roles)
@@ -76,7 +76,7 @@ class SdpAgent(TapeAgent):
 
     @classmethod
     def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int | None:
-        """No bound is known: validators may ask the model too."""
+        """None: validators may call the model too, so no bound is known."""
         del config, steps, longest_plan
         return None
 
@@ -84,7 +84,7 @@ class SdpAgent(TapeAgent):
         """Also refuse chains that do not come from the plan graph.
 
         Raises:
-            ConfigError: Says why.
+            ConfigError: The chain does not.
         """
         super().require_plans()
         chain = SdpSettings.of(self.config).chain
@@ -133,14 +133,14 @@ def _own_operators(env: Environment, tools: Tools) -> Operators:
 
 
 def caps_of(settings: SdpSettings, own: Caps) -> Caps:
-    """The environment's caps, with the switches before them.
+    """The caps of an episode: the environment's, overridden by the settings.
 
-    On a path one failed attempt at an edge is enough: the edge is contradicted, and the graph may know another way. So
-    that a predicate gets as many attempts in all, it may then be replanned more often.
+    On a path one failed attempt contradicts an edge, and the graph may hold another path. The cap on replans is raised
+    accordingly, so that the number of attempts at a predicate stays the same.
 
     Args:
-        settings: The switches.
-        own: The environment's.
+        settings: The settings.
+        own: The environment's caps.
     """
     attempts, replans = own.attempts, own.replans
     if settings.chain == "walk" and settings.attempts is None:

@@ -8,17 +8,17 @@ from tape.sdp.target import Chain
 
 
 class AlwaysPass:
-    """Certifies the current target unseen, and with the last one a goal that has no action of its own.
+    """Certifies the current target without a check, and with the last one a goal that has no action of its own.
 
     Args:
-        adapter: The environment's; actions that only prepare an attempt certify nothing here either.
+        adapter: The environment's adapter; actions that only prepare an attempt certify nothing.
     """
 
     def __init__(self, adapter: Adapter | None = None) -> None:
         self._adapter = adapter
 
     async def validate(self, tail: Chain, outcome: Outcome) -> Verdict:
-        """Give k = 1, or 2 where the second is a goal that no edge leads to."""
+        """K = 1, or 2 if the second target is a goal without an action."""
         if isinstance(self._adapter, PreparingAdapter) and self._adapter.prepares(outcome.action):
             return Verdict((), "it only prepares an attempt", counts=False)
         k = 2 if len(tail) > 1 and tail[1].goal and tail[1].by is None else 1

@@ -1,4 +1,4 @@
-"""The four operators in words, for general instruction-tuned models; an environment overrides what it says better."""
+"""Prompts of the four operators for general instruction-tuned models; environments override parts of them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class VerdictAnswer(BaseModel):
 
 @lru_cache(maxsize=64)
 def _verdict_model(most: int) -> type[BaseModel]:
-    """A reason, then how many of so many predicates hold."""
+    """A reason, then the number of predicates that hold."""
     counts: Any = (Literal[tuple(range(most + 1))], ...)
     return create_model("Verdict", __config__=_STRICT, reason=(str, Field(max_length=LONGEST_THOUGHT)), k=counts)
 
@@ -68,7 +68,7 @@ class ChatPrompts:
     Args:
         task: The task in words.
         goal: The goal predicate.
-        rules: What a model has to know of the environment: its actions and their form.
+        rules: The environment's actions and their form, for the model.
         tokens: Most tokens of an answer.
         examples: Worked examples by role, questions and answers; by default those of :func:`worked`.
     """
@@ -86,7 +86,7 @@ class ChatPrompts:
         return Target(text, "predicate")
 
     def notes(self, state: CertifiedState) -> Sequence[str]:
-        """More lines for PROPOSE and REPLAN, for instance the places that there are."""
+        """More lines for PROPOSE and REPLAN, for instance known places."""
         del state
         return ()
 
@@ -117,14 +117,14 @@ class ChatPrompts:
         return self._request("replan", lines, self._chain_model())
 
     def _chain_model(self) -> type[BaseModel]:
-        """What a chain is written as; it is read as a :class:`ChainAnswer`."""
+        """The schema of a chain; it is read as a :class:`ChainAnswer`."""
         return ChainAnswer
 
     def read_chain(self, text: str) -> Chain:
         """The targets, with the goal added.
 
         Raises:
-            InvalidOutputError: It is not the JSON that was asked for.
+            InvalidOutputError: The text is not the requested JSON.
         """
         answer = _read(ChainAnswer, text)
         stated = [predicate.strip() for predicate in answer.predicates]
@@ -139,10 +139,10 @@ class ChatPrompts:
         return self._request("realize", [*_state(at.state), *_failures(at.attempts), ask, think], ActionAnswer)
 
     def read_action(self, text: str) -> tuple[str, Action]:
-        """The words around it, and the action.
+        """The words around the action, and the action.
 
         Raises:
-            InvalidOutputError: It is not the JSON that was asked for.
+            InvalidOutputError: The text is not the requested JSON.
         """
         answer = _read(ActionAnswer, text)
         return answer.thought, answer.action.strip()
@@ -150,7 +150,7 @@ class ChatPrompts:
     # --- VALIDATE ---------------------------------------------------------------------------
 
     def verdict_request(self, tail: Chain, outcome: Outcome) -> Request:
-        """Ask how many consecutive predicates, from the first on, an observation shows to be true."""
+        """Ask how many consecutive predicates, from the first, an observation shows to be true."""
         numbered = [f"{i}. {target.text}" for i, target in enumerate(tail, 1)]
         ask = (
             "How many of these conditions does the observation show to be true, counted from the first and stopping at "
@@ -165,7 +165,7 @@ class ChatPrompts:
         """Read k, and the reason.
 
         Raises:
-            InvalidOutputError: It is not the JSON that was asked for, or k is more than there are.
+            InvalidOutputError: The text is not the requested JSON, or k is out of range.
         """
         answer = _read(VerdictAnswer, text)
         if not 0 <= answer.k <= most:
@@ -173,7 +173,7 @@ class ChatPrompts:
         return answer.k, answer.reason
 
     def _request(self, role: str, lines: Sequence[str], answer: type[BaseModel]) -> Request:
-        # A new tail is asked for like a first chain, and is shown the same example.
+        # REPLAN shows the same example as PROPOSE.
         shown = self._examples.get("propose" if role == "replan" else role, ())
         asked = "\n".join([f"Task: {self.task}", *lines])
         prompt = turns("\n".join(part for part in (GENERAL, self.rules) if part), shown, asked)
@@ -215,15 +215,15 @@ def worked() -> Examples:
     """A worked example of each role, of a task that no environment has."""
     goal = Target("the tea is ready", "goal", goal=True)
     shown = ChatPrompts("make a cup of tea", goal, examples={})
-    said = ["the kettle is full of water", "the water in the kettle boils", "the cup holds a tea bag"]
-    full, hot, bag = (Target(text, "predicate") for text in said)
+    texts = ["the kettle is full of water", "the water in the kettle boils", "the cup holds a tea bag"]
+    full, hot, bag = (Target(text, "predicate") for text in texts)
     state = CertifiedState((), (("you are in", "kitchen"), ("in sight", ("kettle (empty)", "tap", "cup", "tea bag"))))
     at = MarkovState(state, (full, hot, bag, goal))
     seen = Outcome(None, "fill kettle at tap", Observation("The kettle is full now. It is still cold."), None)
     return example_turns(
         shown,
         {
-            "propose": (shown.chain_request(state), {"predicates": said}),
+            "propose": (shown.chain_request(state), {"predicates": texts}),
             "realize": (
                 shown.action_request(at),
                 {"thought": "The kettle is empty and the tap is here.", "action": "fill kettle at tap"},
@@ -237,7 +237,7 @@ def worked() -> Examples:
 
 
 def example_turns(shown: ChatPrompts, pairs: Mapping[str, tuple[Request, object]]) -> Examples:
-    """Questions about another task, marked as such, and their answers."""
+    """Examples of another task, marked as such, with their answers."""
     found = {}
     for role, (request, answer) in pairs.items():
         rules = f"{shown.rules}\n" if shown.rules else ""

@@ -1,4 +1,4 @@
-"""Verdicts of SDP on attempts, and what the result counts of them."""
+"""Checks of SDP's verdicts and counters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tape.trace import ActedEvent, Event, ObservedEvent
 
 
 def wrong(events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[str]:
-    """What does not follow from the events before it, and what the result counts otherwise."""
+    """Yield what contradicts the events before it, and counters of the result that differ from the trace."""
     yield from _steps(events)
     verdicts = [event for event in events if isinstance(event, ValidatedEvent)]
     concluded = next((event for event in events if isinstance(event, ConcludedEvent)), None)
@@ -32,7 +32,7 @@ def wrong(events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _steps(events: Sequence[Event]) -> Iterator[str]:
-    """A verdict is on the nodes that were observed, and the last attempt leaves the state of the end."""
+    """Check that verdicts name observed nodes and that the last attempt leads to the final state."""
     steps, seen = 0, list[str]()
     after: tuple[int, dict[str, Any]] | None = None
     for event in events:
@@ -44,11 +44,11 @@ def _steps(events: Sequence[Event]) -> Iterator[str]:
             case ValidatedEvent():
                 own = (seen[-2] if event.action is not None and len(seen) > 1 else seen[-1]) if seen else ""
                 if seen and event.nodes != (own, seen[-1]):
-                    yield f"the verdict at step {steps} is on the nodes {event.nodes!r:.120}, and others were observed"
+                    yield f"the verdict at step {steps} is on the nodes {event.nodes!r:.120}, but others were observed"
                 after = steps, event.after
             case ConcludedEvent() if event.state is not None and after is not None:
                 if after[0] == steps and after[1] != event.state:
-                    yield "the last attempt has left another state than there was at the end"
+                    yield "the last attempt led to another state than the final one"
             case _:
                 pass
 

@@ -1,4 +1,4 @@
-"""Events of SDP in the trace; a trajectory is made from them alone."""
+"""Events of SDP in the trace, from which trajectories are built."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class TargetRecord(BaseModel):
         )
 
     def target(self) -> Target:
-        """The target that this is the record of.
+        """The recorded target.
 
         Raises:
-            ValueError: Something in ``requires`` is no predicate.
+            ValueError: Something in ``requires`` is not a predicate.
         """
         return Target(
             self.text,
@@ -58,7 +58,7 @@ class CheckRecord(BaseModel):
     """A :class:`tape.sdp.operators.Check` in a trace.
 
     Attributes:
-        truth: What the environment says, where it can tell; None: it cannot. No agent has seen it.
+        truth: The true value, which is hidden from agents; None: unknown.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -82,7 +82,7 @@ class ChainEvent(ToldEvent):
         step: Environment steps taken so far.
         certified: Predicates certified so far: the new tail comes after them.
         reason: ``proposed``, or why the tail was replaced.
-        targets: The tail, the goal last; empty where there is none.
+        targets: The tail, the goal last; empty if there is none.
     """
 
     type: ClassVar[str] = "sdp_chain"
@@ -105,11 +105,11 @@ class ValidatedEvent(ToldEvent):
         step: Environment steps taken, this one included.
         certified: Predicates certified before it.
         failed: Failed attempts at the target before it.
-        action: What was done; None where no action could be written.
+        action: The action; None if none could be written.
         text: The words around it.
-        k: How many consecutive predicates were certified by it.
+        k: Number of consecutive predicates that it certified.
         checks: The verdicts, in the order of the tail: the certified ones, then the first that does not hold.
-        reason: Why that one was rejected.
+        reason: Why the last one was rejected.
         counts: Whether k = 0 counts as a failed attempt.
         completed: Whether the environment reported the task as done.
         before: The projector's fields before the action.
@@ -135,7 +135,7 @@ class ValidatedEvent(ToldEvent):
     @field_validator("before", "after", mode="before")
     @classmethod
     def _as_in_json(cls, fields: Any) -> Any:
-        """Tuples as the lists that a file gives back, so that an event read is the event written."""
+        """Tuples as lists, as in a file, so that a read event equals the written one."""
         return as_in_json(fields) if isinstance(fields, Mapping) else fields
 
     def told(self) -> str:
@@ -147,7 +147,7 @@ class ValidatedEvent(ToldEvent):
 
 
 def as_in_json(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields as a file gives them back: tuples are lists."""
+    """Fields as in a file: tuples are lists."""
     return {name: _listed(value) for name, value in fields.items()}
 
 
@@ -156,8 +156,8 @@ def _listed(value: Any) -> Any:
 
 
 Conclusion = Literal["goal", "environment", "replan_cap", "no_chain", "step_cap", "limit"]
-"""Why the loop ended: the goal predicate was certified; the environment ended it, or a fault did; the cap on replans of
-a target; REPLAN or PROPOSE gave no chain; the global step cap; a budget or another limit of the engine."""
+"""Why the loop ended: the goal predicate was certified; an end or a fault of the environment; the cap on replans of a
+target; REPLAN or PROPOSE gave no chain; the global step cap; a budget or another limit of the engine."""
 
 
 @register_event
@@ -171,8 +171,8 @@ class ConcludedEvent(ToldEvent):
         goal_certified: Whether the goal predicate was certified.
         rejected: Failed attempts in all.
         replans: Replans in all.
-        caps: The caps that were kept: ``attempts`` (b, or b + 1 under ``strict_algorithm1``), ``replans``, ``steps``.
-        state: The projector's fields at the end, which the last attempt has to have left; None in older traces.
+        caps: The caps: ``attempts`` (b, or b + 1 under ``strict_algorithm1``), ``replans``, ``steps``.
+        state: The projector's final fields, which equal those after the last attempt; None in older traces.
     """
 
     type: ClassVar[str] = "sdp_concluded"

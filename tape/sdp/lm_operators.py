@@ -16,7 +16,7 @@ from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Chain, Target
 
 SAMPLES = 3
-"""Most samples of a chain that cannot be read; greedy answers are asked for once."""
+"""Most samples of an unreadable chain; greedy answers are requested once."""
 
 
 class LmPropose:
@@ -31,11 +31,11 @@ class LmPropose:
         self._prompts, self._tools = prompts, tools
 
     async def propose(self, state: CertifiedState) -> Chain:
-        """A chain from a state to the goal; empty where none can be read."""
+        """A chain from a state to the goal; empty if none can be read."""
         return await self._chain(self._prompts.chain_request(state))
 
     async def replan(self, at: MarkovState, history: Sequence[Attempt]) -> Chain:
-        """A new tail; empty where none can be read."""
+        """A new tail; empty if none can be read."""
         return await self._chain(self._prompts.replan_request(at, history))
 
     async def _chain(self, request: Request) -> Chain:
@@ -64,7 +64,7 @@ class LmRealize:
         self._read = read or (lambda _, text: prompts.read_action(text))
 
     async def realize(self, at: MarkovState) -> Realized:
-        """An action; one that cannot be read is a failed attempt."""
+        """An action; an unreadable one is a failed attempt."""
         request = self._prompts.action_request(at)
         text = await self._tools.ask(request, len(at.attempts))
         try:
@@ -93,19 +93,19 @@ def _unknown(state: State) -> Assignment:
 class LmValidate:
     """VALIDATE: hard shortcuts first, then what can be checked, and the model for the rest (SDP appendix A.3).
 
-    An action that the environment rejects gives k = 0, and so does the goal at the head of the tail while the task is
-    not done; the loop itself certifies all where it is. Predicates with typed requirements are checked, the others
-    judged by the model, never past a typed one or the goal in one go. Credit is for the target at the head of the tail
-    alone: one step brings one place to light, whatever the chain says next [ours].
+    k = 0 for an action that the environment rejects, and for the goal at the head of the tail while the task is not
+    done; if it is done, the loop certifies the whole tail. Predicates with typed requirements are checked. The model
+    judges the others, one call for those before the next typed one or the goal. Only the head of the tail may be
+    credited, because one step reveals one place [ours].
 
     Args:
         prompts: The environment's prompts.
         tools: The model.
-        rejected: Why the environment has rejected an action; None where it has not.
-        credit: Why a predicate is credited although nothing shows it (``visited_room``); None where it is not.
+        rejected: Why the environment rejected an action; None if it did not.
+        credit: Why a predicate is credited without evidence (``visited_room``); None if it is not.
         ground: The values of typed predicates in a state.
-        unknown: What becomes of typed requirements of which some are unknown and none is false: ``reject`` them, or
-            ``ask`` the model, whose verdict is flagged as such.
+        unknown: How to judge typed requirements of which some are unknown and none is false: ``reject`` them, or
+            ``ask`` the model, whose verdict is flagged.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class LmValidate:
         self._asks_unknown = unknown == "ask"
 
     async def validate(self, tail: Chain, outcome: Outcome) -> Verdict:
-        """Give k and, for each predicate, by what it was judged."""
+        """K and, for each predicate, how it was judged."""
         refused = self._rejected(outcome)
         if refused is not None:
             return Verdict((), refused)
@@ -135,7 +135,7 @@ class LmValidate:
         return Verdict(tuple(checks))
 
     async def _next(self, tail: Chain, outcome: Outcome, *, first: bool) -> list[Check]:
-        """The verdicts on as many predicates at the head as are judged in one go; at least one."""
+        """The verdicts on the predicates at the head that are judged together; at least one."""
         head = tail[0]
         if head.goal:
             return [Check(False, "deterministic", "the environment does not report the task as done")]

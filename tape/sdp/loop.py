@@ -18,28 +18,28 @@ from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Chain, Fields
 
 NOTHING_LEFT = "there is nothing left to try"
-"""Why an attempt without an action was made, where REALIZE gives no reason."""
+"""The reason of an attempt without an action, if REALIZE gives none."""
 
 
 class Watch(Protocol):
-    """Takes note of every step; may find that the rest of a chain has become void."""
+    """Observes every step; may find that the rest of a chain is void."""
 
     def saw(self, outcome: Outcome, verdict: Verdict, tail: Chain) -> str | None:
-        """Why the tail that is left after a step is void; None where it is not."""
+        """Why the rest of the tail is void after a step; None if it is not."""
 
 
 class Loop:
     """One episode of SDP.
 
-    The certified state changes by validation alone, and failed attempts go to a history that is only appended to.
-    REALIZE may say that it has nothing to try: the target is then replanned at once, as after b failures.
+    Only validation changes the certified state, and failed attempts go to an append-only history. If REALIZE has
+    nothing to try, the target is replanned at once, as after b failures.
 
     Args:
         episode: The episode; it has begun.
         adapter: The environment's fields.
         operators: The four operators.
         caps: The caps.
-        watch: Takes note of every step.
+        watch: Observes every step.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Loop:
         finally:
             self._conclude()
         raise EpisodeEnded(
-            "failure", "the goal predicate was certified, but the environment's own goal check says no", limit=True
+            "failure", "the goal predicate was certified, but the environment's own goal check fails", limit=True
         )
 
     # --- one attempt ------------------------------------------------------------------------
@@ -104,7 +104,7 @@ class Loop:
         if end is not None:
             self._why = "goal" if not self._tail else "environment"
             raise end
-        if self._settings.validation == "always":  # nobody looks at what came of it
+        if self._settings.validation == "always":  # the outcome is not validated
             end_if_broken(episode, outcome.before)
         void = self._watch.saw(outcome, verdict, self._tail) if self._watch is not None and self._tail else None
         if void is not None:
@@ -113,18 +113,18 @@ class Loop:
             await self._replan(f"{len(self._attempts)} failed attempts")
 
     async def _without_action(self, realized: Realized, refused: Action | None = None) -> None:
-        """An attempt in which nothing was done; an action that somebody has refused is not tried again."""
+        """An attempt without an action; a refused action is not tried again."""
         verdict = Verdict((), realized.text or NOTHING_LEFT, counts=realized.counts_if_none)
         here, state = self._fields(), self._episode.state
         self._note(realized, verdict, here, (state, state), completed=False)
-        self._advance(replace(realized, action=refused), verdict, "")  # nowhere else either
+        self._advance(replace(realized, action=refused), verdict, "")  # refused in every state
         if not realized.counts_if_none:
             await self._replan(verdict.reason)
         elif len(self._attempts) >= self._most:
             await self._replan(f"{len(self._attempts)} failed attempts")
 
     async def _act(self, realized: Realized) -> tuple[Outcome, EpisodeEnded | None]:
-        """Let the environment act; also how the episode has ended by that."""
+        """Execute the action; also returns the end of the episode, if the action caused it."""
         episode, action = self._episode, realized.action
         assert action is not None
         before, steps, end = episode.state, episode.result.steps, None
@@ -133,14 +133,14 @@ class Loop:
             await episode.step(action, text=realized.text, planned=self._tail[0].by, rest=rest)
         except EpisodeEnded as ended:
             if episode.result.steps == steps:
-                raise  # the horizon, or it was refused or stopped: nothing was done
+                raise  # a horizon, a refusal or a stop: nothing was executed
             end = ended
         assert episode.observation is not None
         done = end is not None and end.end_state == "success"
         return Outcome(before, action, episode.observation, episode.state, done), end
 
     async def _judge(self, outcome: Outcome, end: EpisodeEnded | None) -> Verdict:
-        """VALIDATE; where the environment has ended the episode in failure, nothing is judged any more."""
+        """VALIDATE; nothing is judged if the environment ended the episode in failure."""
         if end is not None and not outcome.completed:
             return Verdict((), f"the environment has ended the episode: {end.detail or end.end_state}", counts=False)
         if outcome.completed:
@@ -155,7 +155,7 @@ class Loop:
         return verdict
 
     def _advance(self, realized: Realized, verdict: Verdict, node: str) -> None:
-        """The only place where predicates become certified and attempts are recorded."""
+        """Certify predicates or record a failed attempt; only this method does."""
         counted, k = self._episode.result.method, verdict.k
         if k:
             self._certified, self._tail = self._certified + self._tail[:k], self._tail[k:]
@@ -172,7 +172,7 @@ class Loop:
     # --- replanning -------------------------------------------------------------------------
 
     async def _replan(self, reason: str) -> None:
-        """REPLAN replaces the plan tail; what is certified stays.
+        """REPLAN replaces the plan tail; certified predicates stay.
 
         Raises:
             EpisodeEnded: ``replan_limit``, or there is no chain.
@@ -200,9 +200,7 @@ class Loop:
             self._why = "no_chain"
             raise EpisodeEnded("invalid_output", "no chain of predicates could be made")
         if [target.goal for target in tail] != [False] * (len(tail) - 1) + [True]:
-            raise ConfigError(
-                "a chain ends with its one goal predicate; the operator that made it does not keep to that"
-            )
+            raise ConfigError("a chain ends with its one goal predicate; this one, of an operator, does not")
         self._tail = tail
 
     # --- the typed state, and the trace -----------------------------------------------------
@@ -221,11 +219,11 @@ class Loop:
     def _note(
         self, realized: Realized, verdict: Verdict, before: Fields, states: tuple[object, object], *, completed: bool
     ) -> None:
-        """Log an attempt with its verdict and what the environment knows of its truth."""
+        """Log an attempt with its verdict and the true values, if the environment knows them."""
         episode, key = self._episode, self._episode.env.domain.key
         truths: list[bool | None] = [None] * len(verdict.checks)
         if isinstance(episode.env, KnowsTruth):
-            with environment_faults("the truth of a predicate cannot be told"):
+            with environment_faults("the truth of a predicate cannot be computed"):
                 truths = [episode.env.truth(target) for target in self._tail[: len(verdict.checks)]]
         checks = [CheckRecord.of(check, truth) for check, truth in zip(verdict.checks, truths, strict=True)]
         episode.trace.write(
@@ -248,18 +246,18 @@ class Loop:
 
     def _conclude(self) -> None:
         """Log how the loop ended."""
-        counted, planned = self._episode.result.method, len(self._certified) + len(self._tail)
-        counted["chain_length"] = planned
+        counted, length = self._episode.result.method, len(self._certified) + len(self._tail)
+        counted["chain_length"] = length
         counted["goal_certified"] = bool(self._certified) and self._certified[-1].goal
         try:
             state = dict(self._fields())
-        except EnvironmentFaultError:  # after another fault, which is the one to be told of
+        except EnvironmentFaultError:  # after another fault, which is reported instead
             state = None
         self._episode.trace.write(
             ConcludedEvent(
                 why=self._why,
                 certified=len(self._certified),
-                planned=planned,
+                planned=length,
                 goal_certified=counted["goal_certified"],
                 rejected=len(self._history),
                 replans=self._replans,

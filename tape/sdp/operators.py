@@ -12,19 +12,18 @@ from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Chain, Required
 
 How = Literal["deterministic", "completion", "visited_room", "filter", "lm", "always"]
-"""By what a predicate was judged.
+"""How a predicate was judged.
 
-``deterministic``: computed from what was observed. ``completion``: the environment reports the task as done, so all
-that is left of the chain counts as true. ``visited_room``: credit of an exploration predicate for a new room.
-``filter``: rules about the wording rejected it, or found nothing to reject; whether it is true they do not know.
-``lm``: a model's verdict. ``always``: not judged at all (the ablation without VALIDATE). All but the first can be
-wrong, so they are flagged wherever they are shown.
+``deterministic``: computed from the observation. ``completion``: the environment reports the task as done, so the whole
+tail counts as true. ``visited_room``: an exploration predicate is credited for a new room. ``filter``: rules about the
+wording accepted or rejected it, without knowing its truth. ``lm``: a model's verdict. ``always``: not judged (the
+ablation without VALIDATE). All but the first can be wrong, so they are flagged wherever they are shown.
 """
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one action led to: the input of VALIDATE, which alone reads observations.
+    """The outcome of an action: the input of VALIDATE, the only operator that reads observations.
 
     Attributes:
         before: The abstract state before the action.
@@ -47,9 +46,9 @@ class Check:
 
     Attributes:
         holds: Whether it was found true.
-        how: By what.
-        evidence: What in the observation speaks for it or against it.
-        facts: The values of the typed predicates it requires, as observed; from them alone the check can be repeated.
+        how: How it was judged.
+        evidence: Evidence of the observation for or against it.
+        facts: The observed values of its typed requirements, from which the check can be repeated.
     """
 
     holds: bool
@@ -65,7 +64,7 @@ class Verdict:
     Attributes:
         checks: One per predicate looked at: the k that hold, then the first that does not, if one was reached.
         reason: Why the first predicate that does not hold was rejected.
-        counts: Whether k = 0 is a failed attempt; False for a step that only prepares one, such as a search (ours).
+        counts: Whether k = 0 is a failed attempt; False for a step that only prepares one (ours).
     """
 
     checks: tuple[Check, ...]
@@ -78,7 +77,7 @@ class Verdict:
 
     @property
     def k(self) -> int:
-        """How many consecutive predicates hold, from the current target on."""
+        """Number of consecutive predicates that hold, from the current target on."""
         return sum(check.holds for check in self.checks)
 
 
@@ -87,9 +86,9 @@ class Realized:
     """What REALIZE returns.
 
     Attributes:
-        action: The action; None where there is none to try: the target is then replanned at once.
+        action: The action; None if there is none to try: the target is then replanned at once.
         text: The words around it.
-        counts_if_none: Whether a missing action is a failed attempt, as an unreadable answer is, and may be asked anew.
+        counts_if_none: Whether a missing action is a failed attempt, such as an unreadable answer.
     """
 
     action: Action | None
@@ -101,7 +100,7 @@ class Propose(Protocol):
     """PROPOSE, applied until it reaches the goal (BUILDPLAN)."""
 
     async def propose(self, state: CertifiedState) -> Chain:
-        """A chain from a state to the goal; empty where there is none."""
+        """A chain from a state to the goal; empty if there is none."""
 
 
 class Realize(Protocol):
@@ -122,10 +121,10 @@ class Replan(Protocol):
     """REPLAN: the only operator that reads the attempt history."""
 
     async def replan(self, at: MarkovState, history: Sequence[Attempt]) -> Chain:
-        """A new plan tail from the state to the goal; empty where there is none.
+        """A new plan tail from the state to the goal; empty if there is none.
 
         Args:
-            at: Where the loop is stuck.
+            at: The state in which the target failed.
             history: All failed attempts of the episode, oldest first.
         """
 
@@ -141,7 +140,7 @@ class Operators:
 
 
 def check_required(requires: Required, known: Assignment) -> Check:
-    """Judge typed predicates by what is known: all have to be known to have their values, and there have to be some."""
+    """Judge typed requirements by known values: at least one, and all known as required."""
     facts = tuple((str(predicate), known[predicate]) for predicate, _ in requires if predicate in known)
     wrong = [
         f"{predicate} is {'unknown' if predicate not in known else str(not value).lower()}"
@@ -153,6 +152,6 @@ def check_required(requires: Required, known: Assignment) -> Check:
 
 
 def undecided(requires: Required, known: Assignment) -> bool:
-    """Whether typed predicates may hold for all that is known: some values are unknown, and none is a wrong one."""
+    """Whether typed requirements may hold: some values are unknown, and none is wrong."""
     values = [known.get(predicate, value) is value for predicate, value in requires]
     return all(values) and any(predicate not in known for predicate, _ in requires)

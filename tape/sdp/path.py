@@ -1,4 +1,4 @@
-"""PROPOSE and REPLAN on the plan graph: the nodes of the chosen path are the predicate chain."""
+"""PROPOSE and REPLAN on the plan graph: the nodes of the selected path are the predicate chain."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def chain_of(
     """The chain of a path, with its nodes and edges.
 
     Args:
-        adapter: Says what is true at a node.
+        adapter: Makes the targets of nodes.
         states: The states along the path, one more than actions.
         actions: The actions.
         nodes: Keys of the states after each action.
-        at_goal: Whether the path is to end at the goal: its last target is then the goal predicate itself.
+        at_goal: Whether the path ends at the goal: its last target is then the goal predicate itself.
 
     Raises:
         ValueError: The adapter did not make one target per edge and the goal.
@@ -48,16 +48,16 @@ def chain_of(
 
 
 class PathChain:
-    """PROPOSE and REPLAN by planner and solver; with verification, only paths that may be committed to.
+    """PROPOSE and REPLAN by planner and solver; with verification, only of paths that may be committed to.
 
-    Validation certifies edges: every step is recorded in the graph and in the memory that outlives it, a prediction
-    that turned out wrong is contradicted.
+    Validation certifies edges: every step is recorded in the graph and in the memory that outlives it, and wrong
+    predictions are contradicted.
 
     Args:
         episode: The episode.
-        adapter: Says what is true at a node.
+        adapter: Makes the targets of nodes.
         planner: Samples, folds and selects.
-        verification: Says which paths may be committed to.
+        verification: Decides which paths may be committed to.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class PathChain:
     ) -> None:
         self._episode, self._adapter = episode, adapter
         self._planner, self._verification = planner, verification
-        self._planned: Path | None = None
+        self._path: Path | None = None
         self._mismatch = False
         self._refused = 0
 
@@ -75,9 +75,9 @@ class PathChain:
         return await self._chain()
 
     async def replan(self, at: MarkovState, history: Sequence[Attempt]) -> Chain:
-        """Plan again from where the path has failed; what was observed is in the graph."""
+        """Plan again from the state where the path failed; the graph holds the observations."""
         del at, history
-        refused = len(self._episode.refused) > self._refused  # by somebody: that says nothing of the path
+        refused = len(self._episode.refused) > self._refused  # a refusal is no evidence against the path
         if self._verification is not None and not self._mismatch and not refused:
             self._verification.contradicted()
         return await self._chain()
@@ -90,35 +90,35 @@ class PathChain:
     async def _chain(self) -> Chain:
         episode = self._episode
         while True:
-            planned = await (self._verification or self._planner).plan()
-            if planned is not None:
+            path = await (self._verification or self._planner).plan()
+            if path is not None:
                 break
             start_replanning(episode, "refused", episode.result.replans + 1)
-        self._planned, self._mismatch, self._refused = planned, False, len(episode.refused)
-        episode.result.partial_walk |= planned.partial
-        path, state = planned.edges, planned.graph.state
-        if any(edge.target == UNKNOWN for edge in path):
-            [edge] = path
+        self._path, self._mismatch, self._refused = path, False, len(episode.refused)
+        episode.result.partial_walk |= path.partial
+        edges = path.edges
+        if any(edge.target == UNKNOWN for edge in edges):
+            [edge] = edges
             return (probe(edge.action), self._adapter.along([episode.state], [])[-1])
-        states = [episode.state, *(state(edge.target) for edge in path)]
-        nodes = [edge.target for edge in path]
-        return chain_of(self._adapter, states, [edge.action for edge in path], nodes, at_goal=planned.at_goal)
+        states = [episode.state, *(path.graph.state(edge.target) for edge in edges)]
+        nodes = [edge.target for edge in edges]
+        return chain_of(self._adapter, states, [edge.action for edge in edges], nodes, at_goal=path.at_goal)
 
     def saw(self, outcome: Outcome, verdict: Verdict, tail: Chain) -> str | None:
-        """Record a step in graph and memory; with verification, say where its commitment does not hold any more."""
-        assert self._planned is not None
-        graph, memory, path = self._planned.graph, self._planner.memory, self._planned.edges
+        """Record a step in graph and memory; with verification, return why the commitment no longer holds."""
+        assert self._path is not None
+        graph, memory, edges = self._path.graph, self._planner.memory, self._path.edges
         memory.add(outcome.before, outcome.action, outcome.after)
         left = sum(target.by is not None for target in tail)
-        done: Edge = path[len(path) - left - verdict.k]  # what was done, however many of the edges after it came true
+        done: Edge = edges[len(edges) - left - verdict.k]  # the executed edge, even if later targets came true as well
         known = done.target != UNKNOWN and outcome.action == done.action
         if known and mismatched(self._episode, done.target):
             memory.contradict(outcome.before, outcome.action, graph.state(done.target))
         graph.certify(outcome.before, outcome.action, outcome.after)
         if self._verification is None:
             return None
-        seen = self._verification.monitor.saw(outcome.before, outcome.action, path[len(path) - left :])
+        seen = self._verification.monitor.saw(outcome.before, outcome.action, edges[len(edges) - left :])
         if seen == "contradicted":
             return "an observation contradicts the path"
         self._mismatch = seen == "open" and self._episode.env.domain.key(outcome.after) != done.target
-        return "the verifier does not accept the rest any more" if self._mismatch else None
+        return "the verifier no longer accepts the rest" if self._mismatch else None

@@ -1,4 +1,4 @@
-"""The adapter of environments that declare typed predicates: everything is checked, no model judges."""
+"""The adapter of environments with typed predicates, which are all checked without a model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tape.sdp.predicate_prompts import PredicatePrompts, read_literal
 from tape.sdp.target import Chain, Fields, Required, Target
 
 PROBE = "probe"
-"""Kind of a target that only asks what an action does."""
+"""Kind of a target that explores the outcome of an action."""
 
 
 def in_words(requires: Required) -> str:
@@ -26,18 +26,18 @@ def in_words(requires: Required) -> str:
 
 
 class PredicateValidate:
-    """VALIDATE by the grounder: a predicate is certified where what was observed shows it, never where it may be so.
+    """VALIDATE by the grounder: a predicate is certified only if the observed state grounds it.
 
     Args:
         domain: Grounds states.
-        rejected: Why an observation certifies nothing, whatever the state says; None where it may.
+        rejected: Why an observation certifies nothing, whatever the state; None if it may.
     """
 
     def __init__(self, domain: Domain, rejected: Callable[[Outcome], str | None] | None = None) -> None:
         self._domain, self._predicates, self._rejected = domain, require_predicates(domain, "sdp"), rejected
 
     async def validate(self, tail: Chain, outcome: Outcome) -> Verdict:
-        """k, from the state after the action; the goal is certified by the environment alone."""
+        """k, from the state after the action; only the environment certifies the goal."""
         refused = self._rejected(outcome) if self._rejected is not None else None
         if refused is not None:
             return Verdict((), refused)
@@ -51,8 +51,8 @@ class PredicateValidate:
 
     def _check(self, target: Target, known: Assignment, outcome: Outcome, *, head: bool) -> Check:
         if target.goal:
-            said = "the environment reports the task as done" if outcome.completed else "the task is not done"
-            return Check(outcome.completed, "deterministic", said)
+            evidence = "the environment reports the task as done" if outcome.completed else "the task is not done"
+            return Check(outcome.completed, "deterministic", evidence)
         if not target.requires:
             if not head:
                 return Check(False, "deterministic", "its own action was not taken yet")
@@ -64,22 +64,22 @@ class PredicateValidate:
 class PredicateAdapter:
     """An adapter made from declared predicates.
 
-    The target at a node requires, of the predicates that are telling, what the edge into it declares to bring about
-    and what the next edge needs: so what a plan assumes is found out before it is acted upon. Where everything is seen
-    (``whole``) it requires all telling predicates that are true at the node, which is the node itself.
+    The target at a node requires the relevant predicates among the declared effects of its edge and the preconditions
+    of the next edge, so that assumptions of a plan are checked before the plan acts on them. If everything is observed
+    (``whole``), it requires all relevant predicates that are true at the node.
 
     Args:
         domain: Declares predicates.
         caps: The caps.
         kind: The kind of a target, from its action.
         goal: The goal in words.
-        telling: Whether a predicate belongs in the target of an action, given that action and the next, if any.
+        telling: Whether a predicate is relevant for the target of an action, given that action and the next, if any.
         whole: Whether a target requires its whole node.
-        fields: What of a state is shown; the domain's key by default.
-        rules: What a general model has to know of the environment.
+        fields: The fields of a state; the domain's key by default.
+        rules: Rules of the environment for a general model.
         forms: The predicates that a general model may write, as examples: ``holding(KIND)``.
         rejected: Why an observation certifies nothing (:class:`PredicateValidate`).
-        restored: The state that some fields were read from; without, records can be held against a replay alone.
+        restored: The state with given fields; without it, only a replay can check records.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class PredicateAdapter:
         return self._caps
 
     def fields(self, state: State) -> Fields:
-        """What is shown of a state."""
+        """The fields of a state."""
         return self._fields(state)
 
     def along(self, states: Sequence[State], actions: Sequence[Action]) -> Chain:
@@ -119,32 +119,29 @@ class PredicateAdapter:
         targets = []
         for i, (before, action, after) in enumerate(zip(states, actions, states[1:], strict=False)):
             requires = self._required(before, actions[i : i + 2], after)
-            targets.append(Target(_told(requires, action), self._kind(action), requires))
+            targets.append(Target(_text(requires, action), self._kind(action), requires))
         return (*targets, self._end())
 
     def _required(self, before: State, actions: Sequence[Action], after: State) -> Required:
-        """What the first action's target requires; a second one comes next."""
+        """The requirements of the first action's target, given the next action, if any."""
         known = self._predicates.ground(after)
         if self._whole:
             return tuple(sorted((p, True) for p, value in known.items() if value and self._telling(p, actions)))
         action, *following = actions
         effects = self._predicates.effects(action, self._predicates.ground(before))
-        # What the grounder never says, for instance where the agent is not, cannot be checked.
+        # Effects that the grounder never asserts, for instance where the agent is not, cannot be checked.
         needed = {p: value for p, value in effects.items() if value is not None and known.get(p) is value}
         for each in following:
             needed |= self._predicates.preconditions(each)
         return tuple(sorted((p, bool(value)) for p, value in needed.items() if self._telling(p, actions)))
 
     def validator(self, tools: Tools) -> Validate:
-        """By the grounder."""
+        """VALIDATE by the grounder."""
         del tools
         return PredicateValidate(self._domain, self._rejected)
 
     def operators(self, tools: Tools) -> Operators | None:
-        """A general model proposes typed predicates and acts freely; None for models that know the task's roles alone.
-
-        What they propose is checked by the grounder like any other chain.
-        """
+        """Operators of a general model, whose typed predicates the grounder checks; None for other models."""
         if tools.roles.lm.prompt_format != "chat" or not self._forms:
             return None
         written = tools.roles.prompt_format
@@ -159,32 +156,32 @@ class PredicateAdapter:
         return Operators(propose, LmRealize(prompts, tools, written.read_act), self.validator(tools), propose)
 
     def restored(self, fields: Mapping[str, Any]) -> State:
-        """The state that some fields were read from.
+        """The state with the given fields.
 
         Raises:
             ValueError: There is none.
-            NotImplementedError: Nothing here says how it would be found.
+            NotImplementedError: The fields do not determine it.
         """
         if self._restored is None:
-            raise NotImplementedError("its fields are for reading alone")
+            raise NotImplementedError("the fields do not determine the state")
         return self._restored(fields)
 
     def facts(self, target: Target, state: State) -> Sequence[tuple[str, bool]]:
-        """What the grounder says of what a target requires."""
+        """The grounded values of a target's requirements."""
         return check_required(target.requires, self._predicates.ground(state)).facts
 
     def at_goal(self, state: State) -> bool | None:
-        """Whether the declared goal holds, where everything is seen."""
+        """Whether the declared goal holds, if everything is observed."""
         if not self._whole:
             return None
         known = self._predicates.ground(state)
         return any(all(known.get(p) is value for p, value in goal.items()) for goal in self._predicates.goals())
 
     def retold(self, target: Target) -> Target | None:
-        """The goal's words, or those of its predicates; what a model has written must say the same predicates.
+        """The target with the text of the goal or of its requirements; a model's text has to name the same predicates.
 
         Raises:
-            ValueError: Its words are none of predicates, or of others.
+            ValueError: The text names no predicates, or others.
         """
         if target.goal:
             return replace(self._end(), node=target.node, by=target.by)
@@ -193,23 +190,23 @@ class PredicateAdapter:
             try:
                 written = {read_literal(part, arity) for part in target.text.split(" and ")}
             except InvalidOutputError as error:
-                raise ValueError(f"{target.text!r} does not say what it requires: {error}") from error
+                raise ValueError(f"{target.text!r} does not name its requirements: {error}") from error
             requires = tuple(sorted(written))
             return replace(target, requires=requires, kind=requires[0][0].name)
         if target.kind == PROBE:
             return probe(target.by)
         if target.by is None:
             return None
-        return replace(target, text=_told(target.requires, target.by), kind=self._kind(target.by))
+        return replace(target, text=_text(target.requires, target.by), kind=self._kind(target.by))
 
     def _end(self) -> Target:
         return Target(self._goal, "goal", goal=True)
 
 
-def _told(requires: Required, action: Action) -> str:
+def _text(requires: Required, action: Action) -> str:
     return in_words(requires) if requires else f"{action!r} has changed something"
 
 
 def probe(action: Action | None) -> Target:
-    """The target that only asks what an action does."""
+    """The target that explores the outcome of an action."""
     return Target(f"the outcome of {action!r} is known", PROBE, by=action)

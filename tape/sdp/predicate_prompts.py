@@ -1,4 +1,4 @@
-"""Chains of typed predicates written by a general model: what it proposes is checked, not judged."""
+"""Prompts for chains of typed predicates, which are checked, not judged."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class PredicatePrompts(ChatPrompts):
     Args:
         task: The task in words.
         goal: The goal predicate.
-        rules: What a model has to know of the environment.
-        forms: The predicates there are, as examples: ``holding(KIND)``.
-        act: The environment's own request for an action at a Markov state, whose constraint REALIZE's answer keeps
-            to, since the environment reads it; None: any text is an action.
+        rules: Rules of the environment for the model.
+        forms: The known predicates, as examples: ``holding(KIND)``.
+        act: The environment's own request for an action, whose constraint applies to REALIZE's answer; None: any text
+            is an action.
         examples: Worked examples by role; by default those of :func:`worked`.
     """
 
@@ -53,7 +53,7 @@ class PredicatePrompts(ChatPrompts):
         """A target that requires all predicates of a phrase.
 
         Raises:
-            InvalidOutputError: The phrase is not made of known predicates, or contradicts itself.
+            InvalidOutputError: The phrase contains something else than known predicates, or contradicts itself.
         """
         requires = tuple(sorted({read_literal(part, self._arity) for part in text.split(" and ")}))
         if len(dict(requires)) < len(requires):
@@ -79,7 +79,7 @@ class PredicatePrompts(ChatPrompts):
 
     @cached_property
     def _chain(self) -> type[BaseModel]:
-        """Known predicates with as many names as each takes, alone or joined."""
+        """Known predicates with the right number of arguments, alone or joined."""
         argument = r"(?:[^()\"\\,\x00-\x1f]{1,40}|\([0-9]{1,3},[0-9]{1,3}\))"
         one = "|".join(f"{name}\\({', '.join([argument] * count)}\\)" for name, count in self._arity.items())
         text = f"^(?:not )?(?:{one})(?: and (?:not )?(?:{one})){{0,3}}$"
@@ -95,18 +95,18 @@ def read_literal(text: str, arity: Mapping[str, int]) -> tuple[Predicate, bool]:
     """A predicate and its value, as in ``not shut(fridge 1)``.
 
     Args:
-        text: What is written.
-        arity: The predicates there are, with how many things each speaks of.
+        text: The text.
+        arity: Known predicates with their numbers of arguments.
 
     Raises:
-        InvalidOutputError: It is not of that form, there is no predicate of that name, or it speaks of more or fewer.
+        InvalidOutputError: The form, the name or the number of arguments is wrong.
     """
     found = _ONE.fullmatch(text)
     if found is None or found["name"] not in arity:
         raise InvalidOutputError(f"{text[:80]!r} is not a predicate; there is: {', '.join(sorted(arity))}")
     name, args = found["name"], _arguments(found["args"])
     if len(args) != arity[name]:
-        raise InvalidOutputError(f"{text[:80]!r}: {name} speaks of {arity[name]} things, not of {len(args)}")
+        raise InvalidOutputError(f"{text[:80]!r}: {name} takes {arity[name]} arguments, not {len(args)}")
     return Predicate(name, args), found["not"] is None
 
 
@@ -126,13 +126,13 @@ def worked() -> Examples:
     goal = Target("the letter is in the drawer", "goal", goal=True)
     forms = ("near(PLACE)", "open(PLACE)", "carrying(THING)")
     shown = PredicatePrompts("put the letter in the drawer", goal, rules="", forms=forms, examples={})
-    said = ["near(table)", "carrying(letter)", "near(drawer) and open(drawer)"]
+    texts = ["near(table)", "carrying(letter)", "near(drawer) and open(drawer)"]
     state = CertifiedState((), (("near", "door"), ("carrying", "nothing"), ("letter", "on the table")))
-    at = MarkovState(state, (*map(shown.target, said), goal))
+    at = MarkovState(state, (*map(shown.target, texts), goal))
     return example_turns(
         shown,
         {
-            "propose": (shown.chain_request(state), {"predicates": said}),
+            "propose": (shown.chain_request(state), {"predicates": texts}),
             "realize": (
                 shown.action_request(at),
                 {"thought": "I stand at the door, and the letter is on the table.", "action": "go to the table"},

@@ -1,4 +1,4 @@
-"""The parts of a certified trajectory, read from the events of a trace."""
+"""Reads the parts of a certified trajectory from the events of a trace."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tape.trace import Event, FinishedEvent, StartedEvent
 
 
 class NotSdpError(TraceError):
-    """A whole trace, but of an episode without a chain."""
+    """The trace is complete, but its episode has no chain."""
 
 
 class Parts(NamedTuple):
-    """What a trace tells."""
+    """The parts of a trajectory."""
 
     origin: Origin
     plans: list[Plan]
@@ -28,7 +28,7 @@ class Parts(NamedTuple):
 
 
 class TraceReader:
-    """Collects the events that matter.
+    """Collects the relevant events.
 
     Args:
         path: The trace, for messages.
@@ -47,7 +47,7 @@ class TraceReader:
         """Take the next event.
 
         Raises:
-            TraceError: It contradicts those before it.
+            TraceError: The event contradicts those before it.
         """
         try:
             self._take(event)
@@ -75,7 +75,7 @@ class TraceReader:
     def _require(self, certified: int, what: str) -> None:
         if certified != len(self._certified):
             raise TraceError(
-                f"{self._path}: a {what} after {len(self._moves)} attempts speaks of {certified} certified predicates, "
+                f"{self._path}: a {what} after {len(self._moves)} attempts names {certified} certified predicates, "
                 f"but {len(self._certified)} were certified before it"
             )
 
@@ -106,14 +106,14 @@ class TraceReader:
         )
 
     def parts(self, where: dict[str, Any]) -> Parts:
-        """All that was collected.
+        """The collected parts.
 
         Args:
-            where: More of the origin, for instance the task.
+            where: More fields of the origin, for instance the task.
 
         Raises:
             NotSdpError: The episode has no chain.
-            TraceError: The trace is not whole, or contradicts itself.
+            TraceError: The trace is incomplete or contradicts itself.
         """
         if self._started is None or self._finished is None:
             raise TraceError(f"{self._path}: the episode's beginning or end is missing; play it again")
@@ -138,11 +138,11 @@ class TraceReader:
             )
             return Parts(Origin.model_validate(origin | where), self._plans, self._moves, ending)
         except (KeyError, ValidationError) as error:
-            said = wrong(error) if isinstance(error, ValidationError) else f"there is no {error}"
-            raise TraceError(f"{self._path}: the episode's beginning or result is malformed: {said}") from error
+            problem = wrong(error) if isinstance(error, ValidationError) else f"there is no {error}"
+            raise TraceError(f"{self._path}: the episode's beginning or result is malformed: {problem}") from error
 
 
 def _episode(path: Path) -> str:
-    """The episode's key, as every line of a trace names it."""
+    """The episode's key, from the first line of its trace."""
     _, record = next(json_lines(path, surrogates=True, error=TraceError))
     return str(record["episode"])

@@ -12,25 +12,25 @@ Count = Annotated[int, Field(ge=-(1 << 31), le=1 << 31)]
 
 
 class Record(BaseModel):
-    """A part of a file: nothing else is in it, and it does not change."""
+    """A part of a file: immutable, without unknown fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Origin(Record):
-    """Which episode it was.
+    """The origin of a trajectory.
 
     Attributes:
         episode: The episode's key.
         agent: Name of the agent.
         model: Name of the model.
-        config: The agent's switches.
+        config: The agent's settings.
         budget: The caps.
-        cell: Name of the configuration in its run; empty outside of run directories, as are the following.
+        cell: Name of the configuration in its run; empty outside of run directories, like the following.
         environment: Name of the environment.
         task: Name of the task.
         digest: Digest of the task.
-        repeat: Which repeat of the task.
+        repeat: Number of the repeat of the task.
     """
 
     episode: str
@@ -46,7 +46,7 @@ class Origin(Record):
 
 
 class State(Record):
-    """s: what is certified, and what the projector reads.
+    """s: the certified predicates and the projector's fields.
 
     Attributes:
         certified: The certified predicates in words, in order.
@@ -73,10 +73,10 @@ class Move(Record):
         step: Environment steps taken, this one included.
         failed: Failed attempts at the target before it.
         before: The state before it.
-        action: What was done; None where no action could be written.
+        action: The action; None if none could be written.
         text: The words around it.
-        k: How many predicates it certified.
-        judged: The predicates that were looked at, in the order of the chain.
+        k: Number of predicates that it certified.
+        judged: The judged predicates, in the order of the chain.
         reason: Why the first one that does not hold was rejected.
         counts: Whether k = 0 is a failed attempt.
         completed: Whether the environment reported the task as done.
@@ -97,24 +97,24 @@ class Move(Record):
 
     @property
     def certified(self) -> list[Judged]:
-        """What it certified."""
+        """The predicates that it certified."""
         return self.judged[: self.k]
 
     @property
     def rejected(self) -> bool:
-        """Whether it is a failed attempt: an entry of the append-only history."""
+        """Whether it is a failed attempt, an entry of the append-only history."""
         return self.k == 0 and self.counts
 
 
 class Plan(Record):
-    """A chain: the one proposed, or a tail that replaced the rest of the one before.
+    """A chain: the proposed one, or a tail that replaced the rest of its predecessor.
 
     Attributes:
-        after: How many moves came before it.
+        after: Number of moves before it.
         step: Environment steps taken before it.
         certified: Predicates certified before it: its targets come after them.
         reason: ``proposed``, or why the tail was replaced.
-        targets: The tail, the goal last; empty where no chain was found.
+        targets: The tail, the goal last; empty if no chain was found.
     """
 
     after: Count
@@ -125,19 +125,19 @@ class Plan(Record):
 
 
 class Ending(Record):
-    """How it ended.
+    """The end of an episode.
 
     Attributes:
         why: Why the loop ended.
         certified: Predicates certified in all.
-        planned: Those and the tail that was left.
+        planned: Those and the tail at the end.
         goal_certified: Whether the goal predicate was certified.
         rejected: Failed attempts in all.
         replans: Replans in all.
-        caps: The caps that were kept: ``attempts``, ``replans`` and ``steps``; empty where the trace has none.
+        caps: The caps ``attempts``, ``replans`` and ``steps``; empty if the trace has none.
         end_state: The episode's end state.
         success: The environment's own verdict.
-        actions: All actions of the episode, by whomever they were chosen.
+        actions: All actions of the episode, whoever chose them.
         measures: The environment's own measures beside success.
         forced: Whether a final answer was given at a limit.
     """
@@ -157,10 +157,10 @@ class Ending(Record):
 
     @property
     def by_environment(self) -> bool:
-        """Whether the environment said that nothing can be done any more; a fault of it is no such end."""
+        """Whether the environment itself ended the episode, without a fault."""
         return self.why == "environment" and self.end_state in ("failure", "success")
 
     @property
     def score(self) -> float:
-        """The measure ``score`` where the environment has one, else success."""
+        """The measure ``score`` if the environment has one, else success."""
         return self.measures.get("score", float(self.success))

@@ -1,4 +1,4 @@
-"""PROPOSE and REPLAN from one plan of the model, rolled out by the world model and not selected: SDP without TAPE."""
+"""PROPOSE and REPLAN from one plan of the model, rolled out by the world model without selection: SDP without TAPE."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from tape.protocols import Domain, Plan, Proposer, State, WorldModel
 from tape.sdp.adapter import Adapter
+from tape.sdp.path import chain_of
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Chain
-from tape.sdp.path import chain_of
 
 
 class SampleChain:
@@ -16,10 +16,10 @@ class SampleChain:
 
     Args:
         domain: The task.
-        adapter: Says what is true at a state.
+        adapter: Makes the targets of states.
         proposer: Samples the plan.
         world_model: Rolls it out.
-        seed: A seed from what a plan is made of.
+        seed: Derives a seed from the inputs of a plan.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class SampleChain:
         return await self._chain(state, state.projected, 0)
 
     async def replan(self, at: MarkovState, history: Sequence[Attempt]) -> Chain:
-        """A new plan from here; where prompts can leave actions out, without what failed last."""
+        """A new plan from here, without the failed actions if prompts can leave them out."""
         start = at.state.projected
         if self._domain.choices is not None:
             start = self._domain.choices.without(start, at.tried)
@@ -56,6 +56,6 @@ class SampleChain:
         return chain_of(self._adapter, states, actions, nodes, at_goal=whole)
 
     async def _states(self, start: State, plan: Plan) -> list[State]:
-        """The states along a plan up to its first action that is predicted to be invalid."""
+        """The states along a plan up to its first predicted invalid action."""
         [predictions] = await self._world_model.rollout([(start, plan.actions)])
         return [start, *(prediction.state for prediction in predictions if prediction.state is not None)]

@@ -1,4 +1,4 @@
-"""What PROPOSE and REALIZE may see: typed state, never an observation (SDP section 3.1, proposition 1)."""
+"""The input of PROPOSE and REALIZE: typed state, never an observation (SDP section 3.1, proposition 1)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tape.sdp.target import Chain, Fields, Target
 
 @dataclass(frozen=True)
 class CertifiedState:
-    """s: the certified predicates and what the projector reads.
+    """s: the certified predicates and the projector's fields.
 
     Attributes:
-        certified: The predicates certified so far, in order; changed by validation alone.
+        certified: The predicates certified so far, in order; only validation changes them.
         fields: The projector's fields of the current abstract state.
         projected: The abstract state itself, as ``Domain.project`` made it.
         left: Counts left of each capped resource.
@@ -30,7 +30,7 @@ class CertifiedState:
 
     def __post_init__(self) -> None:
         if isinstance(self.projected, Observation):
-            raise TypeError("a certified state holds what the projector made of an observation, never the observation")
+            raise TypeError("a certified state holds the projection of an observation, never the observation")
         for name, value in self.fields:
             if not _plain(value):
                 raise TypeError(f"field {name!r} of a certified state holds {type(value).__name__}, not plain values")
@@ -51,9 +51,9 @@ class Attempt:
 
     Attributes:
         target: The predicate that was to become true.
-        action: What was done; None where no action could be written.
+        action: The action; None if none could be written.
         reason: Why it was rejected.
-        node: Key of the abstract state that it was done in; empty where it is not known.
+        node: Key of the abstract state of the attempt; empty if unknown.
     """
 
     target: Target
@@ -64,7 +64,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class MarkovState:
-    """(s, plan tail, attempts): all that REALIZE may depend on.
+    """(s, plan tail, attempts): the whole input of REALIZE.
 
     The paper's proposition 1 conditions on (s, plan tail); REALIZE also sees the failed attempts at the current
     target (appendix A.1), so they are an explicit part of the Markov state here.
@@ -90,6 +90,6 @@ class MarkovState:
         return tuple(dict.fromkeys(attempt.action for attempt in self.attempts if attempt.action is not None))
 
     def tried_in(self, node: str) -> tuple[Action, ...]:
-        """Those of them that failed in this very abstract state, or nobody knows where: elsewhere they may work."""
+        """Those of them that failed in this abstract state or in an unknown one; elsewhere they may work."""
         here = (attempt.action for attempt in self.attempts if attempt.node in ("", node))
         return tuple(dict.fromkeys(action for action in here if action is not None))

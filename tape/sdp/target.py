@@ -10,23 +10,23 @@ from tape.protocols import Action
 from tape.protocols.predicates import Predicate
 
 Value: TypeAlias = "str | int | float | bool | tuple[Value, ...]"
-"""What a field may hold: plain values alone, so that an observation cannot be smuggled into a state."""
+"""The value of a field: a plain value, so that a state cannot hold an observation."""
 
 Fields: TypeAlias = tuple[tuple[str, Value], ...]
 """Named values in a fixed order."""
 
 Required: TypeAlias = tuple[tuple[Predicate, bool], ...]
-"""Typed predicates and the values they have to have."""
+"""Typed predicates with required values."""
 
 
 _BETWEEN = re.compile(r", (?![^(]*\))")
 
 
 def predicate_of(text: str) -> Predicate:
-    """The predicate that is written like this.
+    """Parse a predicate.
 
     Raises:
-        ValueError: None is.
+        ValueError: The text is not a predicate.
     """
     name, _, rest = text.partition("(")
     args = () if rest == ")" else tuple(_BETWEEN.split(rest.removesuffix(")")))
@@ -41,13 +41,13 @@ class Target:
     """One predicate of a chain.
 
     Attributes:
-        text: The predicate in words, as a model reads it.
-        kind: Its kind, for tables: where in a task runs fail (SDP section 4.2).
-        requires: The same as values of typed predicates, where the domain declares any: all of them together.
-        fields: Anything else that the environment's own operators need of it, for instance the day of a trip.
-        goal: Whether it is the goal predicate g, with which every chain ends.
-        node: Key of the plan-graph node it was made from; empty if it does not come from the graph.
-        by: The path's edge into that node: the action that is meant to make it true; None where REALIZE is free.
+        text: The predicate in words, for a model.
+        kind: Its kind, for tables of where runs fail (SDP section 4.2).
+        requires: Required values of typed predicates, if the domain declares any.
+        fields: Further inputs of the environment's own operators, for instance the day of a trip.
+        goal: Whether it is the goal predicate g, the last one of every chain.
+        node: Key of its plan-graph node; empty if it does not come from the graph.
+        by: The action that is planned to make it true; None if REALIZE is free.
     """
 
     text: str
@@ -68,4 +68,4 @@ class Target:
 
 
 Chain: TypeAlias = tuple[Target, ...]
-"""Predicates in the order in which they should become true; the last one is the goal."""
+"""Predicates in the order of their realization; the last one is the goal."""

@@ -1,9 +1,9 @@
-"""The adapter of tools: what a call is declared to lead to is its predicate, and the state shows whether it is so.
+"""The adapter of tools: the predicate of a call is its declared result, and the state shows whether it holds.
 
-A call promises a result: ``result(#2, multiply(a=#1, b=80))`` says that the second result of the episode is that of
-this call, whichever tool of its kind has made it. Its precondition is that the results it refers to are there. That the
-result is *right* is not part of it: a tool whose declared quality is .8 errs in a fifth of its calls, and nothing says
-when. Where a model has read the result out of a text, that it is there is the model's word, and flagged so.
+``result(#2, multiply(a=#1, b=80))`` means that the second result of the episode is that of this call, by any tool of
+its kind. The call's precondition is that the results it refers to exist. The predicate does not claim that the result
+is *right*: a tool with a declared quality of .8 errs in a fifth of its calls, at unknown times. If a model has read the
+result from a text, the certificate depends on the model and is flagged.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from tape.tools.results import LONGEST_RESULT, cut
 from tape.tools.state import UNSAID, Failure, Obtained, ToolState
 
 CAPS = Caps(attempts=3, replans=5, steps=200)
-"""Ours: the paper has no tools of one's own."""
+"""Ours: the paper has no user-defined tools."""
 
 RESULT, ANSWERED = "result", "answered"
-"""The predicates there are: a numbered result of a call, and the answer as it is written."""
+"""The predicates: a numbered result of a call, and the answer as written."""
 
 GOAL = Target("the right answer has been given", "goal", goal=True)
 
 
 class ToolValidate:
-    """VALIDATE from the state: a result is there, or it is not; no model is asked.
+    """VALIDATE from the state, which holds a result or does not; no model is called.
 
     Args:
         domain: The tools.
@@ -44,13 +44,13 @@ class ToolValidate:
         self._domain = domain
 
     async def validate(self, tail: Chain, outcome: Outcome) -> Verdict:
-        """k, from the results after the action; the goal is certified by the environment alone."""
+        """k, from the results after the action; only the environment certifies the goal."""
         before, after = as_state(outcome.before), as_state(outcome.after)
         checks: list[Check] = []
         for target in tail:
             if target.goal:
-                said = "the environment reports the task as done" if outcome.completed else "the task is not done"
-                checks.append(Check(outcome.completed, "deterministic", said))
+                evidence = "the environment reports the task as done" if outcome.completed else "the task is not done"
+                checks.append(Check(outcome.completed, "deterministic", evidence))
             elif target.requires:
                 checks.append(self._required(target, after))
             else:
@@ -65,7 +65,7 @@ class ToolValidate:
         if all(dict(facts)[str(predicate)] is value for predicate, value in target.requires):
             return Check(True, self._how(target, after), self._evidence(target, after), facts)
         reason = after.note or self._missing(target, after)
-        # A model that finds nothing in a text may be wrong; a tool that failed, and a call that was not made, is not.
+        # A model that finds nothing in a text may be wrong; a failed or missing call is certain.
         return Check(False, "lm" if after.note == UNSAID else "deterministic", reason, facts)
 
     @staticmethod
@@ -76,19 +76,19 @@ class ToolValidate:
         return _taken(number, after) if number <= len(after.got) else f"there is no #{number} yet"
 
     def _how(self, target: Target, after: ToolState) -> How:
-        """By a model where one has read any of the results that are required."""
+        """``lm`` if a model has read any of the required results, else ``deterministic``."""
         made = (after.got[number - 1].call for number in _numbers(target))
         return "lm" if any(self._domain.toolbox.find(call).reads for call in made) else "deterministic"
 
     def _evidence(self, target: Target, after: ToolState) -> str:
-        told = []
+        evidence = []
         for number in _numbers(target):
             found = after.got[number - 1]
             tool = self._domain.toolbox.find(found.call)
             by = f"read by the model from what {tool.name} brought" if tool.reads else f"by {tool.name}"
             quality = "" if tool.quality is None else f", declared quality {tool.quality:g}"
-            told.append(f"#{number} = {_shown(found)} ({by}{quality})")
-        return "; ".join(told) or f"the answer is {after.answer}"
+            evidence.append(f"#{number} = {_shown(found)} ({by}{quality})")
+        return "; ".join(evidence) or f"the answer is {after.answer}"
 
 
 class ToolAdapter:
@@ -108,9 +108,9 @@ class ToolAdapter:
         return self._caps
 
     def fields(self, state: State) -> Fields:
-        """Calls with their results, calls that failed with the number of results then, the last error, the answer.
+        """Calls with their results, failed calls with the number of results before them, the last error, the answer.
 
-        Of a long result the beginning. What somebody has refused is told by events of its own.
+        Long results are cut. Refusals by an approver are events of their own.
         """
         here = as_state(state)
         return (
@@ -121,12 +121,12 @@ class ToolAdapter:
         )
 
     def along(self, states: Sequence[State], actions: Sequence[Action]) -> Chain:
-        """A target per call, and the goal."""
+        """One target per call, then the goal."""
         steps = zip(map(as_state, states), actions, map(as_state, states[1:]), strict=False)
         return (*(_target(before, action, after) for before, action, after in steps), GOAL)
 
     def lost(self, target: Target, state: State) -> str | None:
-        """Why a result cannot come about any more: its number is taken, or no tool can be called for it here."""
+        """Why a result is impossible: its number is taken, or no tool can be called for it here."""
         here = as_state(state)
         for predicate, _ in target.requires:
             if predicate.name != RESULT or _holds(predicate, here):
@@ -140,7 +140,7 @@ class ToolAdapter:
         return None
 
     def ways(self, target: Target, state: State) -> Sequence[Action] | None:
-        """The call by every tool of its kind that can make it; None for the goal and the answer."""
+        """The calls of all tools of its kind that are possible here; None for the goal and the answer."""
         here, found = as_state(state), [p for p, _ in target.requires if p.name == RESULT]
         if not found:
             return None
@@ -148,7 +148,7 @@ class ToolAdapter:
         return [call.text for call in calls if self._impossible(here, call) is None]
 
     def refused(self, action: Action, state: State) -> bool:
-        """Whether it is no call, or one that cannot be made."""
+        """Whether the action is not a possible call."""
         return self._domain.outcome(state, action).state is None
 
     def _variants(self, wanted: Call) -> list[Call]:
@@ -163,7 +163,7 @@ class ToolAdapter:
         return None
 
     def validator(self, tools: Tools) -> Validate:
-        """From the state."""
+        """VALIDATE from the state."""
         del tools
         return ToolValidate(self._domain)
 
@@ -175,7 +175,7 @@ class ToolAdapter:
     # --- records checked again --------------------------------------------------------------
 
     def restored(self, fields: Mapping[str, Any]) -> ToolState:
-        """The state that is told: calls of these tools, each after the results that it refers to.
+        """The state with the given fields: calls of these tools, each after the results that it refers to.
 
         Raises:
             ValueError: There is none.
@@ -191,19 +191,19 @@ class ToolAdapter:
         return ToolState(got, failures, str(fields["answer"]) or None, str(fields["note"]))
 
     def facts(self, target: Target, state: State) -> Sequence[tuple[str, bool]]:
-        """Whether the results that a target requires are there."""
+        """Whether the required results of a target exist."""
         return facts_of(target, as_state(state))
 
     def at_goal(self, state: State) -> bool | None:
-        """None: whether an answer is right is the judge's to say."""
+        """None: only the judge knows whether an answer is right."""
         del state
         return None
 
     def retold(self, target: Target) -> Target | None:
-        """As the predicate that it requires is told.
+        """The target with the text of its requirement.
 
         Raises:
-            ValueError: It is no predicate of tools.
+            ValueError: The requirement is not a predicate of tools.
         """
         if target.goal:
             return replace(GOAL, node=target.node, by=target.by)
@@ -211,26 +211,26 @@ class ToolAdapter:
             return replace(_made(target.by or ""), node=target.node, by=target.by)
         [(predicate, value)] = target.requires
         if not value:
-            raise ValueError(f"{predicate} is required to be so, or not at all")
-        told = _given(_argument(predicate)) if predicate.name == ANSWERED else _obtaining(*_result_of(predicate))
-        return replace(told, node=target.node, by=target.by)
+            raise ValueError(f"{predicate} can only be required to be true")
+        own = _given(_argument(predicate)) if predicate.name == ANSWERED else _obtaining(*_result_of(predicate))
+        return replace(own, node=target.node, by=target.by)
 
     def contradiction(self, before: State | None, action: Action | None, after: State) -> str:
-        """What a step has changed that calls do not change, as far as it can be told without making the call.
+        """A change of state that the action cannot cause, without making the call.
 
-        A call adds its own result or its own failure, an answer the answer, what is refused a note; the rest stays.
-        What a call has returned, and which of the two came of it, a replay alone can say.
+        A call adds its result or its failure, an answer adds the answer, a refusal a note; all else stays. Only a
+        replay can check what a call returned, and whether it failed.
         """
-        told = dict(self.fields(after))
+        fields = dict(self.fields(after))
         if before is None or action is None:
-            return "" if told == dict(self.fields(ToolState())) else "an episode begins with nothing obtained"
+            return "" if fields == dict(self.fields(ToolState())) else "an episode begins without results"
         here, there = as_state(before), as_state(after)
-        if any(told == dict(self.fields(state)) for state in self._possible(here, action, there)):
+        if any(fields == dict(self.fields(state)) for state in self._possible(here, action, there)):
             return ""
         return f"{action!r} leads from the state before it to another than the one after it"
 
     def _possible(self, before: ToolState, action: Action, after: ToolState) -> Sequence[ToolState]:
-        """What an action can lead to, with the result and the note of a given state."""
+        """The possible states after an action, given the last result and the note."""
         refused = replace(before, note=after.note)
         try:
             call = parse(action)
@@ -241,13 +241,13 @@ class ToolAdapter:
             return [replace(before, answer=call.args[0][1], note="")]
         found = [before.with_call(call, after.got[-1].value)] if after.got and after.got[-1].value is not None else []
         found.append(before.with_failure(call, after.note))
-        # Arguments with a result in them are checked when the call is made; of a long one only the beginning is here.
+        # A call may be refused for the value of an argument, which is incomplete here if it refers to a long result.
         cut_short = any(_checked_value(before.got[k - 1]) is None for k in call.references)
         return [*found, refused] if cut_short and after.note else found
 
 
 def facts_of(target: Target, state: ToolState) -> tuple[tuple[str, bool], ...]:
-    """The values of the predicates that a target requires."""
+    """The values of a target's required predicates."""
     return tuple((str(predicate), _holds(predicate, state)) for predicate, _ in target.requires)
 
 
@@ -256,7 +256,7 @@ def _holds(predicate: Predicate, state: ToolState) -> bool:
         return state.answer == _argument(predicate)
     try:
         number, call = _result_of(predicate)
-    except ValueError:  # in a record that says anything
+    except ValueError:  # in a malformed record
         return False
     return number <= len(state.got) and state.got[number - 1].call.symbol == call.symbol
 
@@ -266,7 +266,7 @@ def _taken(number: int, state: ToolState) -> str:
 
 
 def _argument(predicate: Predicate) -> str:
-    """What stands between the parentheses; commas in the arguments of a call have no meaning here."""
+    """The text between the parentheses, with the commas of a call's arguments."""
     return ", ".join(predicate.args)
 
 
@@ -274,14 +274,14 @@ def _result_of(predicate: Predicate) -> tuple[int, Call]:
     """The number and the call of ``result(#2, multiply(a=#1, b=80))``.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The predicate has another form.
     """
     number, _, symbol = _argument(predicate).partition(", ")
     if predicate.name != RESULT or not number.startswith("#") or not number[1:].isdecimal() or not int(number[1:]):
         raise ValueError(f"{str(predicate)[:80]!r} is not {RESULT}(#K, CALL)")
     call = parse(symbol)
     if call.symbol != symbol or f"#{int(number[1:])}" != number:
-        raise ValueError(f"{str(predicate)[:80]!r} does not write its call as it is written")
+        raise ValueError(f"{str(predicate)[:80]!r} does not write its call in normal form")
     return int(number[1:]), call
 
 
@@ -290,7 +290,7 @@ def _numbers(target: Target) -> list[int]:
 
 
 def _target(before: ToolState, action: Action, after: ToolState) -> Target:
-    """What an edge of a path is taken for: the result that is new after it, or the answer."""
+    """The target of an edge: its new result, or the answer."""
     if len(after.got) > len(before.got):
         return _obtaining(len(after.got), after.got[-1].call)
     return _given(after.answer) if after.answer is not None else _made(action)
@@ -306,12 +306,12 @@ def _given(answer: str) -> Target:
 
 
 def _made(action: Action) -> Target:
-    """An edge that obtains nothing, such as a call that is known to fail here."""
+    """The target of an edge without a result, such as a call that is known to fail here."""
     return Target(f"{action} has been tried", "try")
 
 
 def _kept(found: Obtained) -> tuple[str, ...]:
-    """The value as it is recorded; nothing where it is only predicted."""
+    """The recorded value; empty if it is only predicted."""
     return () if found.value is None else (_shown(found),)
 
 
@@ -325,7 +325,7 @@ def _obtained(part: Sequence[Any]) -> Obtained:
 
 
 def _checked_value(found: Obtained) -> str | None:
-    """A recorded value, or None where it is the beginning of a long one."""
+    """A recorded value; None if it was cut."""
     try:
         json.loads(found.value or "")
     except ValueError:
@@ -334,5 +334,5 @@ def _checked_value(found: Obtained) -> str | None:
 
 
 def _checkable(state: ToolState) -> ToolState:
-    """The state for checks of calls: what is not known in full counts as only predicted."""
+    """The state for checks of calls, in which cut values count as predicted."""
     return replace(state, got=tuple(replace(found, value=_checked_value(found)) for found in state.got))

@@ -1,7 +1,7 @@
-"""The certified trajectory of an SDP episode, made from its trace alone (SDP section 3.3).
+"""The certified trajectory of an SDP episode, built from its trace (SDP section 3.3).
 
-The paper's artifact is (s0, a0, s_t1, a_t1, .., s_T). This one also keeps what was rejected, and why, and every chain
-that was replaced, so that the whole run can be checked again from the file (:mod:`tape.sdp.revalidation`).
+The paper's artifact is (s0, a0, s_t1, a_t1, .., s_T). This one also keeps rejected attempts with their reasons and
+replaced chains, so that :mod:`tape.sdp.revalidation` can check the whole run from the file.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class CertifiedTrajectory(Record):
     """The artifact.
 
     Attributes:
-        origin: Which episode it was.
+        origin: Its origin.
         plans: The chains, oldest first.
         moves: All attempts, oldest first.
-        ending: How it ended.
-        seal: Digest of all the rest, by which a damaged or edited file is recognised. It is no signature.
+        ending: Its end.
+        seal: Digest of the other fields, which reveals a damaged or edited file; not a signature.
     """
 
     origin: Origin
@@ -47,11 +47,11 @@ class CertifiedTrajectory(Record):
 
         Args:
             path: The episode's trace.
-            where: More of its :class:`Origin`, for instance the task.
+            where: More fields of its :class:`Origin`, for instance the task.
 
         Raises:
             NotSdpError: The episode has no chain.
-            TraceError: The trace cannot be read, is not whole, or contradicts itself.
+            TraceError: The trace cannot be read, is incomplete, or contradicts itself.
         """
         reader = TraceReader(path)
         for event in read_trace(path):
@@ -60,7 +60,7 @@ class CertifiedTrajectory(Record):
 
     @property
     def certified(self) -> list[Judged]:
-        """Everything certified, in order."""
+        """The certified predicates, in order."""
         return [judged for move in self.moves for judged in move.certified]
 
     @property
@@ -70,15 +70,15 @@ class CertifiedTrajectory(Record):
 
     @property
     def progress(self) -> float:
-        """Certified predicates by planned ones; 0 where nothing was planned."""
+        """The share of planned predicates that were certified; 0 without a plan."""
         return self.ending.certified / self.ending.planned if self.ending.planned else 0.0
 
     def by_how(self) -> dict[str, int]:
-        """How many certificates there are of each kind; all but ``deterministic`` can be wrong."""
+        """The number of certificates of each kind; all but ``deterministic`` can be wrong."""
         return dict(sorted(Counter(judged.check.how for judged in self.certified).items()))
 
     def plan_of(self, move: int) -> Plan:
-        """The chain that was followed at a move.
+        """The chain in force at a move.
 
         Raises:
             IndexError: There was none.
@@ -91,7 +91,7 @@ class CertifiedTrajectory(Record):
         return plan.targets[len(self.moves[move].before.certified) - plan.certified :]
 
     def left(self) -> list[TargetRecord]:
-        """The tail at the end; a replan without a chain leaves the one before it."""
+        """The tail at the end; a replan without a chain keeps its predecessor."""
         filled = [plan for plan in self.plans if plan.targets]
         if not filled:
             return []
@@ -99,8 +99,8 @@ class CertifiedTrajectory(Record):
         return plan.targets[len(self.certified) - plan.certified :]
 
     def digest(self) -> str:
-        """What :attr:`seal` has to be."""
-        content = self.model_dump(exclude={"seal"})  # not as JSON: that takes no halves of surrogate pairs
+        """The expected :attr:`seal`."""
+        content = self.model_dump(exclude={"seal"})  # Python mode: JSON mode refuses unpaired surrogates
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode("ascii")).hexdigest()
 
     def sealed(self) -> CertifiedTrajectory:
@@ -115,12 +115,11 @@ class CertifiedTrajectory(Record):
 
     @classmethod
     def load(cls, path: Path) -> CertifiedTrajectory:
-        """Read what :meth:`save` wrote; whether it is consistent says :func:`tape.sdp.revalidation.revalidate`.
+        """Read a file of :meth:`save`; :func:`tape.sdp.revalidation.revalidate` checks its consistency.
 
         Raises:
-            TraceError: It cannot be read, or is of another schema.
+            TraceError: The file cannot be read, or has another schema.
         """
-        # What models wrote stands in it as they wrote it.
         record = read_json(path, surrogates=True, error=_no_trajectory)
         if not isinstance(record, dict):
             raise _no_trajectory(f"{path}: expected an object, got {short(record)}")
@@ -133,5 +132,5 @@ class CertifiedTrajectory(Record):
             raise _no_trajectory(f"{path}: {wrong(error)}") from error
 
 
-def _no_trajectory(said: str) -> TraceError:
-    return TraceError(f"{said}; so it is not a certified trajectory: make it anew from the trace")
+def _no_trajectory(problem: str) -> TraceError:
+    return TraceError(f"{problem}; so it is not a certified trajectory: make it anew from the trace")

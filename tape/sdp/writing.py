@@ -1,8 +1,8 @@
 """REALIZE by the model's act role: the path's edge under constrained execution, or a free choice (SDP section 3.1).
 
-A free choice leaves out what failed at this target. Where the actions that are left can be named, the constraint admits
-them alone; elsewhere a repeat is replaced by another sample, at a higher temperature. Either way it costs calls and
-tokens, but no attempt [ours].
+A free choice omits actions that failed at this target. If the other actions can be listed, the constraint admits only
+them; otherwise a repeated action is sampled again at a higher temperature. This costs calls and tokens, but no attempt
+[ours].
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from tape.sdp.operators import Realized
 from tape.sdp.state import MarkovState
 
 MOST_NAMED = 12
-"""Most actions that one constraint lists; of more, a repeat is unlikely."""
+"""Most actions in one constraint; with more, a repetition is unlikely."""
 WARMER = 0.4
-"""What each further sample adds to the temperature of a choice that came to what was tried before."""
+"""Increase of the temperature for each sample that repeats a failed action."""
 WARMEST = 1.2
-"""Where that ends: beyond it a small model writes nothing that can be read."""
+"""Highest temperature: beyond it a small model writes nothing readable."""
 
 
 class WritingRealize:
-    """Writes the action that a target was made with; after a failed attempt a free choice with the plan as a hint.
+    """Writes the action of a target; after a failed attempt a free choice with the plan as a hint.
 
     Args:
         domain: The task.
         actor: Writes actions.
-        seed: A seed from what an action is written from.
-        invents: Whether a target that comes with no action gets a free choice; without, there is nothing to try.
-        tools: Asks for actions that were not tried; None: the actor alone is asked.
-        foresees: Tells what is in vain; None where nobody can.
+        seed: Derives a seed from the inputs of an action.
+        invents: Whether a target without an action gets a free choice; otherwise there is nothing to try.
+        tools: Requests untried actions; None: only the actor writes.
+        foresees: Foresees failures; None: nothing is foreseen.
     """
 
     def __init__(
@@ -52,13 +52,13 @@ class WritingRealize:
         self._tools, self._foresees = tools, foresees
 
     async def realize(self, at: MarkovState) -> Realized:
-        """An action for the current target; none where it is lost, the planned one inadmissible, or all were tried."""
+        """An action for the current target; none if it is lost, its action is inadmissible, or all were tried."""
         lost = self._foresees.lost(at.target, at.state.projected) if self._foresees is not None else None
         if lost is not None:
             return Realized(None, lost)
         by, admissible = at.target.by, self._admissible(at)
         if self._ways(at) == []:
-            return Realized(None, "what is left pays for no way to it")
+            return Realized(None, "the rest of the budget pays for no way to it")
         if by is None and not self._invents:
             return Realized(None, "the path ends here")
         planned = by if by is not None and by not in at.tried else None
@@ -77,16 +77,16 @@ class WritingRealize:
         return await self._written(at, planned)
 
     def _tried(self, at: MarkovState) -> tuple[Action, ...]:
-        """What failed at this target in this very state: in another one, the same action is no repeat."""
+        """Actions that failed at this target in this state; in another state they are no repetition."""
         return at.tried_in(self._domain.key(at.state.projected))
 
     def _admissible(self, at: MarkovState) -> Sequence[Action] | None:
-        """What may be done: the ways to the target where they are known, else what the domain admits."""
+        """The ways to the target if they are known, else the admissible actions."""
         ways = self._ways(at)
         return self._domain.admissible(at.state.projected) if ways is None else ways
 
     def _ways(self, at: MarkovState) -> Sequence[Action] | None:
-        """The ways to the target that what is left pays for; None where they are not known, or a path names one."""
+        """The affordable ways to the target; None if they are unknown, or a path names the action."""
         state, left = at.state.projected, at.state.remaining
         ways = self._foresees.ways(at.target, state) if self._foresees is not None and self._invents else None
         if ways is None:
@@ -98,16 +98,16 @@ class WritingRealize:
         return self._foresees is not None and self._foresees.refused(action, at.state.projected)
 
     async def _written(self, at: MarkovState, planned: Action | None) -> Realized:
-        """Let the actor write, again where it cannot be read or was tried."""
+        """Let the actor write; repeat if the action is unreadable or was tried."""
         admissible, tried = self._admissible(at), self._tried(at)
         plan = [target.by for target in at.tail if target.by is not None]
-        said, repeats = "no action could be read", 0
+        reason, repeats = "no action could be read", 0
         for attempt in range(MAX_RETRIES + 1):
             acted = await self._sample(at, planned, plan, attempt, repeats)
             if acted.action is None:
                 continue
             if admissible is not None and acted.action not in admissible:
-                said = f"{acted.action!r} is not admissible here"
+                reason = f"{acted.action!r} is not admissible here"
             elif planned is None and (acted.action in tried or self._refused(acted.action, at)):
                 repeats += 1
                 tried = (*dict.fromkeys((*tried, acted.action)),)
@@ -115,12 +115,12 @@ class WritingRealize:
                 return Realized(acted.action, acted.text)
         if repeats:
             return Realized(None, f"in {MAX_RETRIES + 1} samples nothing untried was written: {', '.join(tried)}")
-        return Realized(None, said, counts_if_none=True)
+        return Realized(None, reason, counts_if_none=True)
 
     async def _sample(
         self, at: MarkovState, planned: Action | None, plan: Sequence[Action], attempt: int, repeats: int
     ) -> Acted:
-        """One action: the planned one, or a free choice among what was not tried."""
+        """One action: the planned one, or a free choice among untried actions."""
         state, remaining, tried = at.state.projected, at.state.remaining, self._tried(at)
         if planned is None and self._domain.choices is not None:
             state = self._domain.choices.without(state, tried)
@@ -136,17 +136,14 @@ class WritingRealize:
         return await self._actor.act(state, remaining, planned, plan, self._seed("realize", *shown, attempt))
 
     def _among_untried(self, tools: Tools, at: MarkovState, state: State, plan: Sequence[Action]) -> Request | None:
-        """The free request with a constraint that admits untried actions alone; None where there is none such.
-
-        A domain that leaves actions out of its prompts itself needs none.
-        """
+        """The free request, constrained to untried actions; None if that is impossible, or the domain omits tried ones."""
         named = None if self._domain.choices is not None else self._named(at)
         if named is None:
             return None
         return replace(tools.roles.prompt_format.act_request(state, at.state.remaining, None, plan), constraint=named)
 
     def _named(self, at: MarkovState) -> Constraint | None:
-        """What admits the untried actions and nothing else; None where there are too many, or none, or it cannot be."""
+        """The constraint that admits only untried actions; None if there are none or too many, or it does not exist."""
         tried, state, left = self._tried(at), at.state.projected, at.state.remaining
         untried = [action for action in self._admissible(at) or () if action not in tried]
         if self._tools is None or not 0 < len(untried) <= MOST_NAMED:
@@ -156,7 +153,7 @@ class WritingRealize:
 
 
 def _read(tools: Tools, state: State, request: Request, text: str) -> Acted:
-    """What a model has written to a request of its act role."""
+    """Read a model's answer to a request of its act role."""
     try:
         thought, action = tools.roles.prompt_format.read_act(state, text)
     except InvalidOutputError as error:
@@ -166,7 +163,7 @@ def _read(tools: Tools, state: State, request: Request, text: str) -> Acted:
 
 
 def any_of(constraints: Sequence[Constraint | None]) -> Constraint | None:
-    """What admits every answer that one of some constraints admits, and no other; None where that cannot be said."""
+    """The union of some constraints; None if it cannot be expressed."""
     texts: list[str] = []
     patterns: list[str] = []
     for one in constraints:

@@ -1,4 +1,4 @@
-"""PBAI (CGDP algorithm 1): act on what is open, observe, update the belief, until nothing is open or worth it."""
+"""PBAI (CGDP algorithm 1): act on an open predicate, observe, update the belief, until the search stops."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class CgdpAgent(SearchAgent):
     """Searches for the open predicates of its belief, one a round.
 
     With ``select="lm"``, as in the paper, the model writes a query for the first one; with ``select="solver"`` the
-    exact solver says which one comes next, and how deep to search for it (:mod:`tape.cgdp.selection`).
+    exact solver chooses the predicate and the depth of the search (:mod:`tape.cgdp.selection`).
     """
 
     name: ClassVar[str] = "cgdp"
@@ -43,7 +43,7 @@ class CgdpAgent(SearchAgent):
             move = await search.move(self.moves, target)
             if move is not None and move.kind == "answer":
                 return "the model chose to answer"
-            # A query that cannot be read is survived: what is to be found out is itself one.
+            # If the query cannot be read, the target itself is the query.
             query = (target or search.domain.question) if move is None else move.text
             await search.retrieve(query, option, thought="" if move is None else move.thought, target=target)
             if reason := await search.exhausted():

@@ -9,13 +9,13 @@ from tape.cgdp.search import Search
 
 
 class IrcotAgent(SearchAgent):
-    """At most ten rounds; the first query is the question, every other one the sentence that was written last."""
+    """At most ten rounds; the first query is the question, every later one the last sentence."""
 
     name: ClassVar[str] = "ircot"
     rounds: ClassVar[int] = 10
 
     async def searched(self, search: Search) -> str:
-        """Search by sentences, until one has the answer."""
+        """Search by sentences until one has the answer."""
         query = search.domain.question
         for _ in range(self.most_rounds(search)):
             await search.retrieve(query)

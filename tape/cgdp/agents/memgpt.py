@@ -17,5 +17,5 @@ class MemgptAgent(SearchAgent):
     moves: ClassVar[tuple[MoveKind, ...]] = ("search", "note", "answer")
 
     async def searched(self, search: Search) -> str:
-        """Search and take notes as the model says."""
+        """Search and take notes as the model decides."""
         return await searching(search, self.moves, self.most_rounds(search))

@@ -10,12 +10,12 @@ from tape.cgdp.search import Search
 
 
 class ReactSearchAgent(SearchAgent):
-    """At most seven rounds; the model says when it has enough."""
+    """At most seven rounds; the model decides when to answer."""
 
     name: ClassVar[str] = "react_search"
     rounds: ClassVar[int] = 7
     moves: ClassVar[tuple[MoveKind, ...]] = ("search", "answer")
 
     async def searched(self, search: Search) -> str:
-        """Search as the model says."""
+        """Search as the model decides."""
         return await searching(search, self.moves, self.most_rounds(search))

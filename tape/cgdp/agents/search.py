@@ -1,6 +1,6 @@
-"""The base of search agents: one loop's beginning and end for every harness (CGDP section 4, table 2).
+"""The base of search agents: begin and end of the search for every harness (CGDP section 4, table 2).
 
-A harness is one file: subclass :class:`SearchAgent`, say how many rounds it has, and play them.
+A harness is one file: a subclass of :class:`SearchAgent` with its number of rounds and its loop.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from tape.protocols import Environment
 
 
 class SearchAgent(Agent):
-    """Searches for some rounds, then answers from what it remembers.
+    """Searches for some rounds, then answers from its memory.
 
     Args:
         model: A model or its name, for instance ``smollm2``.
-        config: The switches; or give them as keyword arguments.
+        config: The settings; or give them as keyword arguments.
         settings: Fields of :class:`tape.cgdp.settings.CgdpSettings`, for instance ``context_tokens=384``, or of
             :class:`tape.engine.settings.TapeConfig`.
 
@@ -45,7 +45,7 @@ class SearchAgent(Agent):
     usual_memory: ClassVar[Memory] = "baseline"
     memories: ClassVar[tuple[Memory, ...]] = ("baseline", "lobotomized", "structured", "freeform")
     moves: ClassVar[tuple[MoveKind, ...]] = ()
-    """What the model may do next; empty: it is not asked."""
+    """Moves that the model may choose; empty: it is not asked."""
     selections: ClassVar[tuple[str, ...]] = ("lm",)
 
     def __init__(self, model: LanguageModel | str, config: TapeConfig | None = None, **settings: Any) -> None:
@@ -58,10 +58,10 @@ class SearchAgent(Agent):
 
     @classmethod
     def configure(cls, config: TapeConfig) -> TapeConfig:
-        """Decide what the settings leave open.
+        """Set the defaults of the harness.
 
         Raises:
-            ConfigError: They contradict the harness.
+            ConfigError: The settings contradict the harness.
         """
         given = CgdpSettings.find(config) or CgdpSettings()
         usual: Memory = "structured" if given.verify == "aec" and cls.usual_memory == "baseline" else cls.usual_memory
@@ -77,8 +77,8 @@ class SearchAgent(Agent):
             )
         if settings.gate != "none" and settings.rounds == 1:
             raise ConfigError(
-                f"gate={settings.gate!r} on a harness of one round: there is nothing to stop; leave the gate out, or "
-                "give more rounds"
+                f"gate={settings.gate!r} on a harness of one round has nothing to stop; leave the gate out, "
+                "or give more rounds"
             )
         most = settings.rounds or cls.rounds
         if (fixed_rounds(settings.gate) or 0) > most:
@@ -92,7 +92,7 @@ class SearchAgent(Agent):
         """Refuse an environment that cannot be searched.
 
         Raises:
-            ConfigError: Names the agents for it.
+            ConfigError: Names agents and environments that fit.
         """
         super().require(config, env)
         if env.domain.search_task is None:
@@ -103,15 +103,15 @@ class SearchAgent(Agent):
 
     @classmethod
     def require_room(cls, config: TapeConfig, tasks: Iterable[tuple[str, Environment]], model: LanguageModel) -> None:
-        """Refuse a window, or a cap of the belief, that does not do for all of some tasks.
+        """Refuse a window or a belief cap that is too small for any of some tasks.
 
         Args:
             config: Resolved.
-            tasks: Their environments, by their names.
+            tasks: Names and environments of the tasks.
             model: Counts the tokens.
 
         Raises:
-            ConfigError: Names the task that needs most, and what would do for all.
+            ConfigError: Names the task that needs most, and a sufficient window.
         """
         worst: tuple[int, str, Window] | None = None
         refused = ""
@@ -137,7 +137,7 @@ class SearchAgent(Agent):
 
     @staticmethod
     def _unplayed(config: TapeConfig, env: Environment, model: LanguageModel) -> Search:
-        """A search of which nothing will be played."""
+        """A search that is not played, for its sizes."""
         roles, ledger = unplayed(env, model), Ledger(Budget())
         episode = Episode(env, config, ledger, roles.trace, roles, 0, None)
         assert env.domain.search_task is not None
@@ -145,7 +145,7 @@ class SearchAgent(Agent):
 
     @classmethod
     def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int:
-        """In every round a move, a reading, a curation and a gate; and the answer. A note is a round without a step."""
+        """A move, a reading, a curation and a gate in every round, and the answer; a note is a round without a step."""
         del steps, longest_plan
         settings = CgdpSettings.find(config) or CgdpSettings()
         return 4 * (settings.rounds or cls.rounds) + 1
@@ -170,7 +170,7 @@ class SearchAgent(Agent):
 
     @abstractmethod
     async def searched(self, search: Search) -> str:
-        """Search; returns why it stopped. A budget or a limit may end it anywhere."""
+        """Search; returns why it stopped. A budget or a limit may end it at any point."""
 
     @staticmethod
     def most_rounds(search: Search) -> int:
@@ -180,13 +180,13 @@ class SearchAgent(Agent):
 
 
 def _as_search_format(prompts: Any) -> SearchFormat:
-    """The prompts of a search environment; its ``prompt_format`` makes no others."""
+    """The prompts of a search environment, which have this type."""
     found: SearchFormat = prompts
     return found
 
 
 async def searching(search: Search, moves: Sequence[MoveKind], rounds: int) -> str:
-    """Rounds in which the model itself says what to do next; returns why they stopped."""
+    """Rounds in which the model chooses every move; returns why they stopped."""
     reason = ""
     for _ in range(rounds):
         move = await search.move(moves)

@@ -13,10 +13,10 @@ def search_format(name: str, noun: str) -> SearchFormat:
 
     Args:
         name: ``chat``, or ``search`` of the bundled model.
-        noun: What the corpus is made of, for instance ``passage``.
+        noun: The items of the corpus, for instance ``passage``.
 
     Raises:
-        UnknownNameError: There is no such format; other bundled models cannot search.
+        UnknownNameError: The format is unknown; other bundled models cannot search.
     """
     if name == "chat":
         from tape.cgdp.prompts.chat import ChatSearchFormat

@@ -1,7 +1,7 @@
 """The ``chat`` prompts of the search agents, for general models: JSON under a schema, evidence before conclusions.
 
-What was retrieved stands between marks and is called data: a model is told that nothing in it is an instruction, and
-whatever it answers, the loop goes by the fields of the schema alone.
+Retrieved text stands between marks and is declared as data, so that a model does not follow instructions in it. The
+loop reads only the fields of the schema.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ChatSearchFormat(PromptFormat):
     """Implements :class:`tape.cgdp.prompts.format.SearchFormat` for models that follow instructions.
 
     Args:
-        noun: What the corpus is made of, for instance ``passage``.
+        noun: The items of the corpus, for instance ``passage``.
     """
 
     version = VERSION
@@ -98,10 +98,10 @@ class ChatSearchFormat(PromptFormat):
         """Read the move; a search or a note needs a text."""
         del view
         found = _read(_move_schema(("search", "note", "answer")), text)
-        kind, said = found.model_dump()["move"], " ".join(str(found.model_dump()["text"]).split())
-        if kind != "answer" and not said:
+        kind, content = found.model_dump()["move"], " ".join(str(found.model_dump()["text"]).split())
+        if kind != "answer" and not content:
             raise InvalidOutputError(f"a {kind} without a text")
-        return Move(kind, "" if kind == "answer" else said, str(found.model_dump()["thought"]))
+        return Move(kind, "" if kind == "answer" else content, str(found.model_dump()["thought"]))
 
     def think_request(self, view: View) -> Request:
         """Ask for one sentence, and whether it has the answer."""
@@ -120,10 +120,10 @@ class ChatSearchFormat(PromptFormat):
         """Read both."""
         del view
         found = _read(_Thought, text)
-        return _said(found.sentence, "sentence"), found.found
+        return _non_empty_line(found.sentence, "sentence"), found.found
 
     def extract_request(self, view: View, passages: Sequence[Passage]) -> Request:
-        """Ask for quotes with their sources; of a structured belief also what they resolve, and what is missing."""
+        """Ask for quotes with sources; for a structured belief also for resolved and new questions."""
         assert view.belief is not None
         open_ones = "".join(f"\n{number}. {_line(text)}" for number, text in enumerate(view.belief.questions, 1))
         structured = view.belief.form == "structured"
@@ -144,7 +144,7 @@ class ChatSearchFormat(PromptFormat):
         )
 
     def read_extract(self, view: View, passages: Sequence[Passage], text: str) -> Extracted:
-        """Read the findings; quotes are not checked here."""
+        """Read the findings without checking quotes."""
         assert view.belief is not None
         structured = view.belief.form == "structured"
         schema = _extract_schema(len(passages), len(view.belief.questions), structured)
@@ -156,7 +156,7 @@ class ChatSearchFormat(PromptFormat):
         return Extracted(findings, resolved, tuple(found.get("ask_next", ())))
 
     def curate_request(self, view: View) -> Request:
-        """Ask for the numbers of the items that matter, the most important first."""
+        """Ask for the numbers of the important items, the most important first."""
         assert view.belief is not None
         items = [*(f"{fact.text} ({fact.subject})" for fact in view.belief.facts), *view.belief.questions]
         listed = "\n".join(f"{number}. {_line(item)}" for number, item in enumerate(items, 1))
@@ -193,10 +193,10 @@ class ChatSearchFormat(PromptFormat):
     def read_answer(self, view: View, text: str) -> str:
         """Read the answer."""
         del view
-        return _said(_read(_Said, text).answer, "answer")
+        return _non_empty_line(_read(_Said, text).answer, "answer")
 
     def gate_request(self, view: View, recent: Sequence[str], style: Literal["conservative", "neutral"]) -> Request:
-        """Ask for a verdict, with a leaning to go on or without."""
+        """Ask for a verdict, in a conservative or a neutral style."""
         leaning = (
             "If in doubt the search goes on: call it EXHAUSTED only where you can name a sign of it, such as the same "
             "results again and again, or no direction that was not tried. That the answer looks plausible is none."
@@ -263,7 +263,7 @@ def _belief(belief: Belief) -> str:
 def _found(passages: Sequence[Passage]) -> str:
     if not passages:
         return "<found>nothing</found>"
-    # A passage is one line: neither a mark nor a line of its own can pass for what stands around it.
+    # A passage is one line, so that it can imitate neither a mark nor a line of the prompt.
     lines = (_line(f"[{number}] {p.title}: {p.text}") for number, p in enumerate(passages, 1))
     return "<found>\n" + "\n".join(lines) + "\n</found>"
 
@@ -280,7 +280,7 @@ def _move_schema(moves: tuple[MoveKind, ...]) -> type[BaseModel]:
 
 @lru_cache(maxsize=256)
 def _extract_schema(passages: int, questions: int, structured: bool) -> type[BaseModel]:
-    """Findings with their sources, which are passages by number; the caller asks only about passages."""
+    """Findings with their sources, as numbers of passages."""
     most = 6 * MOST_WORDS
     finding: dict[str, Any] = {
         "source": (Annotated[int, Field(ge=1, le=max(1, passages))], ...),
@@ -305,8 +305,8 @@ def _ranking_schema(items: int) -> type[BaseModel]:
     return create_model("Ranking", **fields)
 
 
-def _said(text: str, what: str) -> str:
-    """A text in one line, which is not empty."""
+def _non_empty_line(text: str, what: str) -> str:
+    """A non-empty text in one line."""
     line = _line(text)
     if not line:
         raise InvalidOutputError(f"the {what} is empty")
@@ -314,7 +314,7 @@ def _said(text: str, what: str) -> str:
 
 
 def _line(text: str) -> str:
-    """A text in one line, without marks that would end what is data."""
+    """A text in one line, without marks that would end the data."""
     return re.sub(r"<(/?found\s*>)", r"< \1", " ".join(text.split()), flags=re.IGNORECASE)
 
 

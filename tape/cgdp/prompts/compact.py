@@ -14,9 +14,8 @@ A prompt is the question, then what the agent remembers, then one role; what fol
     <curate> ->                          s2 s1 ;
     <answer> ->                          e5 ;                  or: unanswerable ;
 
-Words that the model does not know are slots (:mod:`tape.cgdp.prompts.lexicon`). What it finds it points to, by the tag
-after the sentence, so quotes are verbatim by construction. Marks and passage ids are not written; nothing else is left
-out.
+Unknown words are slots (:mod:`tape.cgdp.prompts.lexicon`). The model refers to findings by the tag after the sentence,
+so quotes are verbatim by construction. Only marks and passage ids are left out.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ from tape.protocols.search import UNANSWERABLE, Passage
 MOST_FINDINGS = 6
 MOST_RESOLVED = 4
 MOST_WORDS = 12
-"""Of a query, a sub-question, or what comes next."""
+"""Most words of a query, a sub-question, or a next step."""
 MOST_ANSWER_WORDS = 20
 
 NOTHING = "Nothing was found."
-"""The thought of a model that stops without a fact to point to."""
+"""The thought of a model that stops without a fact."""
 
 END = ";"
 _NO_ANSWER = "unanswerable"
@@ -54,7 +53,7 @@ MOVES: tuple[MoveKind, ...] = ("search", "answer", "note")
 
 
 def model_words() -> tuple[str, ...]:
-    """Every word that the model's tokenizer must have, in the order of their ids."""
+    """All words of the model's tokenizer, in the order of their ids."""
     tags, slots = (f"s{i}" for i in range(MOST_TAGS + 1)), (f"e{i}" for i in range(1, MOST_SLOTS + 1))
     return tuple(dict.fromkeys((*MARKERS, *tags, *slots, *vocabulary())))
 
@@ -64,14 +63,14 @@ Kind = Literal["note", "fact", "open", "sentence"]
 
 @dataclass(frozen=True)
 class Tagged:
-    """What a tag stands for.
+    """The item of a tag.
 
     Attributes:
-        kind: A note of the agent, a fact of the belief, one of its open questions, a sentence of a passage.
-        text: As it stands there.
-        source: The id of the passage, of a fact or sentence.
+        kind: A note of the agent, a fact of the belief, one of its open questions, or a sentence of a passage.
+        text: The verbatim text.
+        source: The id of the passage, for a fact or sentence.
         subject: The title of that passage.
-        new: Whether it is in the passages that are to be read.
+        new: Whether it belongs to the passages that are to be read.
     """
 
     kind: Kind
@@ -82,7 +81,7 @@ class Tagged:
 
     @property
     def said(self) -> str:
-        """The text by itself: with its subject in front, unless it names it."""
+        """The text, preceded by its subject unless it names it."""
         return self.text if _names(self.text, self.subject) else f"{self.subject}: {self.text}"
 
 
@@ -93,9 +92,9 @@ def page_of(view: View, passages: Sequence[Passage] = (), lexicon: Lexicon | Non
     """Write a view, and passages to be read after it.
 
     Args:
-        view: What the agent knows.
-        passages: What is to be read.
-        lexicon: How words are written.
+        view: The memory of the agent.
+        passages: The passages to be read.
+        lexicon: Plain words and slot numbers.
     """
     page: SearchPage = Page(lexicon)
     page.mark("q:")
@@ -126,7 +125,7 @@ def _write_belief(page: SearchPage, belief: Belief) -> None:
     know, todo, done = ("know:", "open:", "done:") if structured else ("memo:", "todo:", "did:")
     page.mark(know)
     for fact in belief.facts:
-        # Fields are all filled in; a note has its subject unless it names it anyway.
+        # Every structured fact has its subject; a note has it unless it names it.
         if structured or not _names(fact.text, fact.subject):
             page.text(fact.subject)
             page.mark(":")
@@ -156,7 +155,7 @@ def _write_passages(page: SearchPage, passages: Sequence[Passage], *, new: bool)
 
 
 def text_of(words: Sequence[str]) -> str:
-    """Words as the model's tokenizer splits them: each with a space after it, so that none begins another."""
+    """Words as the model's tokenizer splits them: each followed by a space, so that none is a prefix of another."""
     return "".join(f"{word} " for word in words)
 
 
@@ -168,7 +167,7 @@ class CompactSearchFormat(PromptFormat):
     # --- query ------------------------------------------------------------------------------
 
     def query_request(self, view: View, moves: Sequence[MoveKind]) -> Request:
-        """``<query> search answer ->``; with ``seek:`` and the open question where the agent says which."""
+        """``<query> search answer ->``; with ``seek:`` and the open question if the agent chooses it."""
         page, allowed = page_of(view), [move for move in MOVES if move in moves]
         if not allowed:
             raise ConfigError(f"there is no move to choose from; give some of {', '.join(MOVES)}")
@@ -184,7 +183,7 @@ class CompactSearchFormat(PromptFormat):
         return _request(page, [*allowed, "->"], _either([forms[move] for move in possible]), MOST_WORDS + 2, "query")
 
     def read_query(self, view: View, text: str) -> Move:
-        """A move; words are read as they stand in the view."""
+        """Read the move, with names as in the view."""
         page, words = page_of(view), _ended(text)
         if view.target:
             page.text(view.target)
@@ -200,7 +199,7 @@ class CompactSearchFormat(PromptFormat):
     # --- think ------------------------------------------------------------------------------
 
     def think_request(self, view: View) -> Request:
-        """``<think> ->``: the sentence that matters most, and what comes next."""
+        """``<think> ->``: the most important sentence and the next step."""
         page = page_of(view)
         page.mark("<think>")
         pointed = _either([text_of(["none"]), *map(_spaced, _tags(page, _notable))])
@@ -208,23 +207,23 @@ class CompactSearchFormat(PromptFormat):
         return _request(page, ["->"], pattern, MOST_WORDS + 3, "think")
 
     def read_think(self, view: View, text: str) -> tuple[str, bool]:
-        """The sentence pointed to, then ``Next:`` and words; true where these say ``found``."""
+        """Read the sentence, then ``Next:`` and words; or that the answer is found."""
         page, words = page_of(view), _ended(text)
         if len(words) < 2:
             raise InvalidOutputError(f"expected a tag and what comes next, got {text[:80]!r}")
-        said = [] if words[0] == "none" else [_tagged(page, words[0], _notable).said]
-        # A full stop, so that what comes next does not join the names in it.
-        said = [text if text.endswith((".", "!", "?")) else f"{text}." for text in said]
+        thought = [] if words[0] == "none" else [_tagged(page, words[0], _notable).said]
+        # A full stop separates its names from those of the next step.
+        thought = [text if text.endswith((".", "!", "?")) else f"{text}." for text in thought]
         if words[1:] == ["found"]:
-            return " ".join(said) or NOTHING, True
+            return " ".join(thought) or NOTHING, True
         if words[1] != "next" or len(words) > MOST_WORDS + 2:
             raise InvalidOutputError(f"expected found, or next and words, got {text[:80]!r}")
-        return " ".join([*said, f"Next: {page.read(words[2:])}."]), False
+        return " ".join([*thought, f"Next: {page.read(words[2:])}."]), False
 
     # --- extract ----------------------------------------------------------------------------
 
     def extract_request(self, view: View, passages: Sequence[Passage]) -> Request:
-        """``new: ... <extract> ->``, or ``<pick>`` for a freeform belief: tags of sentences that are new and matter."""
+        """``new: ... <extract> ->``, or ``<pick>`` for a freeform belief: tags of important new sentences."""
         page = page_of(view, passages)
         tags, opened = _tags(page, _is_new), _tags(page, _is_open)
         pattern = f"{_either([text_of(['none']), _several(tags, MOST_FINDINGS)]) if tags else 'none '}; "
@@ -237,7 +236,7 @@ class CompactSearchFormat(PromptFormat):
         return _request(page, ["->"], pattern, longest, "extract")
 
     def read_extract(self, view: View, passages: Sequence[Passage], text: str) -> Extracted:
-        """Findings, each with the sentence as its quote; resolved questions and a sub-question in structured form."""
+        """Read findings with their sentences as quotes; in structured form also resolved questions and a new one."""
         page = page_of(view, passages)
         parts = [part.split() for part in _closed(text).split(END)]
         if len(parts) > (3 if _is_structured(view) else 1):
@@ -248,7 +247,7 @@ class CompactSearchFormat(PromptFormat):
             raise InvalidOutputError(f"expected none or up to {MOST_FINDINGS} tags, got {text[:80]!r}")
         found = [_tagged(page, tag, _is_new) for tag in tags]
         opened = [item for item in page.tagged if item.kind == "open"]
-        # Two open questions may say the same, so they are told apart by where they stand.
+        # Open questions may be equal, so their positions identify them.
         positions = [_position(opened, _tagged(page, tag, _is_open)) for tag in dict.fromkeys(resolved)]
         if asked and asked[0] != "ask":
             raise InvalidOutputError(f"expected ask and words, got {text[:80]!r}")
@@ -267,7 +266,7 @@ class CompactSearchFormat(PromptFormat):
         return _request(page, ["->"], f"{_several(tags, len(tags))}; ", len(tags) + 1, "curate")
 
     def read_curate(self, view: View, text: str) -> tuple[int, ...]:
-        """Positions of items, each once."""
+        """Read positions of items, each once."""
         page = page_of(view)
         items = [item for item in page.tagged if _is_item(item)]
         tags = dict.fromkeys(_ended(text))
@@ -284,7 +283,7 @@ class CompactSearchFormat(PromptFormat):
         return _request(page, ["->"], f"{_phrase(page, MOST_ANSWER_WORDS)}; ", MOST_ANSWER_WORDS + 1, "answer")
 
     def read_answer(self, view: View, text: str) -> str:
-        """The words as they stand in the view."""
+        """Read the words, verbatim as in the view."""
         words = _ended(text)
         if len(words) > MOST_ANSWER_WORDS:
             raise InvalidOutputError(f"expected up to {MOST_ANSWER_WORDS} words, got {len(words)}")
@@ -385,6 +384,6 @@ def _several(tags: Sequence[str], most: int, least: int = 1) -> str:
 
 
 def _phrase(page: SearchPage, most: int = MOST_WORDS) -> str:
-    """Plain words, of which only the vocabulary's can be written, and slots that are in use."""
+    """Plain words and slots in use; the tokenizer limits plain words to the vocabulary."""
     slots = [f"|e{_either([str(i) for i in range(1, page.slots + 1)])}"] if page.slots else []
     return f"(?:(?:[a-z]+(?:['-][a-z]+)*{''.join(slots)}) ){{1,{most}}}"

@@ -1,8 +1,8 @@
-"""The roles of a search agent: how each is asked, and how its answer is read.
+"""The roles of a search agent: their requests and the readers of their answers.
 
-The same roles are asked on transcripts and on beliefs (:class:`tape.cgdp.view.View`). Readers raise
-:class:`tape.errors.InvalidOutputError` where nothing can be made of a text. Retrieved text is data: requests put it
-where it is marked as such, and no reader takes a decision from it but the one that the model was asked for.
+The roles work on transcripts and on beliefs (:class:`tape.cgdp.view.View`). Readers raise
+:class:`tape.errors.InvalidOutputError` if a text is unreadable. Requests mark retrieved text as data, and readers take
+from it no decision but the requested one.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ MoveKind = Literal["search", "answer", "note"]
 
 @dataclass(frozen=True)
 class Move:
-    """What an agent does next: search for ``text``, write ``text`` into its memory, or answer (``text`` is empty).
+    """The next move: search for ``text``, write ``text`` into the memory, or answer (``text`` is empty).
 
     Attributes:
-        kind: Which of these.
+        kind: The kind of move.
         text: The query or the note.
         thought: The words before it.
     """
@@ -35,12 +35,12 @@ class Move:
 
 @dataclass(frozen=True)
 class Finding:
-    """What the model found in one passage.
+    """A finding of the model in one passage.
 
     Attributes:
         source: The id of the passage.
-        quote: What it says to be there word for word.
-        text: The finding in its own words; empty: the quote itself.
+        quote: The claimed verbatim quote.
+        text: The finding in the model's words; empty: the quote itself.
     """
 
     source: str
@@ -50,11 +50,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class Extracted:
-    """What the model made of an observation.
+    """What the model extracted from an observation.
 
     Attributes:
         findings: New facts.
-        resolved: Positions of open questions of the belief that are answered now, from 0.
+        resolved: Positions, from 0, of open questions of the belief that are answered now.
         questions: New sub-questions.
     """
 
@@ -74,7 +74,7 @@ class SearchFormat(Protocol):
         """Changes whenever a prompt does."""
 
     def query_request(self, view: View, moves: Sequence[MoveKind]) -> Request:
-        """Ask what to do next, of the moves that are allowed; with ``view.target`` for that open question alone."""
+        """Ask for the next move among the allowed ones; with ``view.target``, only for that open question."""
 
     def read_query(self, view: View, text: str) -> Move:
         """Read the move."""
@@ -83,19 +83,19 @@ class SearchFormat(Protocol):
         """Ask for the next sentence of the chain of thought (IRCoT)."""
 
     def read_think(self, view: View, text: str) -> tuple[str, bool]:
-        """Read the sentence, and whether it says that the answer is found."""
+        """Read the sentence, and whether the answer is found."""
 
     def extract_request(self, view: View, passages: Sequence[Passage]) -> Request:
-        """Ask what is new in retrieved passages; ``view.belief`` says what is known and in which form to answer."""
+        """Ask what is new in retrieved passages, given ``view.belief`` and in its form."""
 
     def read_extract(self, view: View, passages: Sequence[Passage], text: str) -> Extracted:
-        """Read the findings; whether quotes are in their sources is checked by the caller."""
+        """Read the findings; the caller checks the quotes."""
 
     def curate_request(self, view: View) -> Request:
-        """Ask which items of ``view.belief`` matter most: its facts, then its questions, numbered from 1."""
+        """Ask for a ranking of the items of ``view.belief``: its facts, then its questions, numbered from 1."""
 
     def read_curate(self, view: View, text: str) -> tuple[int, ...]:
-        """Read positions of items, from 0, the most important first; items left out matter least."""
+        """Read positions of items, from 0, the most important first; items left out rank last."""
 
     def answer_request(self, view: View) -> Request:
         """Ask for the answer, or :data:`tape.protocols.search.UNANSWERABLE`."""
@@ -107,9 +107,9 @@ class SearchFormat(Protocol):
         """Ask whether the search is exhausted, by a :class:`tape.lm.base.Choice` of the three verdicts.
 
         Args:
-            view: What the agent knows.
-            recent: One line for each of the last rounds: the query and the titles that came back.
-            style: Whether the question leans towards going on, or not.
+            view: The memory of the agent.
+            recent: One line for each of the last rounds: the query and the titles of its passages.
+            style: Whether the question favours continuing.
         """
 
     def read_gate(self, text: str) -> Verdict:

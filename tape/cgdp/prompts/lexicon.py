@@ -1,9 +1,9 @@
-"""Texts as the bundled search model reads them: one token a word, a slot for each word that it does not know.
+"""Texts as the bundled search model reads them: one token a word, and a slot for each unknown word.
 
 Words are lower case, marks and possessive endings are left out; a run of capitalised words is one name, and a dotted
 name is two words, the path and the last part. A word outside the vocabulary is a slot (``e1``, ``e2``, ...), the same
-word the same slot throughout a prompt, so that copying a name is one token and a text may speak of anything. Everything
-that can be pointed to ends in a tag (``s1``, ``s2``, ...).
+word the same slot throughout a prompt, so that copying a name is one token and a text may hold any words. Everything
+that can be referred to ends in a tag (``s1``, ``s2``, ...).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ T = TypeVar("T")
 
 UNKNOWN = "<unk>"
 MOST_SLOTS = 120
-"""There are slots ``e1`` to ``e120``; words beyond are ``<unk>``."""
+"""Slots are ``e1`` to ``e120``; further words are ``<unk>``."""
 MOST_TAGS = 120
-"""There are tags ``s1`` to ``s120``; what comes later ends in ``s0`` and can't be pointed to."""
+"""Tags are ``s1`` to ``s120``; later items end in ``s0`` and cannot be referred to."""
 
 _WORD = re.compile(r"\d+(?:[.,:/]\d+)+|[^\W\d]\w*(?:\.[^\W\d]\w*)*(?=\.[^\W\d])|\w+(?:[-'’](?!s\b)\w+)*")
 _POSSESSIVE = re.compile(r"(?<=\w)['’]s\b")
@@ -36,7 +36,7 @@ _STARTS = frozenset('.?!:;"“”(\n')
 
 @cache
 def vocabulary() -> tuple[str, ...]:
-    """The plain words that the bundled model knows, in the order of their ids."""
+    """The plain words of the bundled model, in the order of their ids."""
     return tuple((resources.files("tape.cgdp.prompts") / "search_words.txt").read_text("utf-8").split())
 
 
@@ -93,17 +93,17 @@ def _ordinary(text: str, word: re.Match[str]) -> bool:
 
 @lru_cache(maxsize=20_000)
 def sentences(text: str) -> tuple[str, ...]:
-    """The sentences or lines of a text that have words, each as it stands there."""
+    """The sentences or lines of a text that have words, verbatim."""
     return tuple(part for part in (part.strip() for part in _BREAK.split(text)) if split(part))
 
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Which words are plain, and which number each new slot gets. Another than the default is for training alone.
+    """The plain words and the numbers of new slots; only training uses another than the default.
 
     Attributes:
-        plain: Whether a word is written as it is.
-        numbers: Of the slots, in the order of first appearance; words beyond are ``<unk>``.
+        plain: Whether a word is plain.
+        numbers: Numbers of the slots, in the order of first appearance; further words are ``<unk>``.
     """
 
     plain: Callable[[str], bool] = field(default_factory=lambda: _known().__contains__)
@@ -111,14 +111,14 @@ class Lexicon:
 
 
 class Page(Generic[T]):
-    """A prompt in the making; what is tagged is kept.
+    """A prompt under construction, with its tagged items.
 
     Args:
-        lexicon: How words are written.
+        lexicon: Plain words and slot numbers.
 
     Attributes:
         words: The tokens so far.
-        tagged: What each tag stands for; tag ``s1`` is the first.
+        tagged: The item of each tag, from ``s1``.
     """
 
     def __init__(self, lexicon: Lexicon | None = None) -> None:
@@ -130,7 +130,7 @@ class Page(Generic[T]):
         self._texts: list[tuple[str, tuple[Word, ...]]] = []
 
     def mark(self, *markers: str) -> None:
-        """Append words of the format itself."""
+        """Append words of the format."""
         self.words += markers
 
     def text(self, text: str) -> None:
@@ -140,18 +140,18 @@ class Page(Generic[T]):
         self.words += [self._token(word.key, text[word.start : word.end]) for word in words]
 
     def tag(self, what: T) -> None:
-        """Append the tag of what was just written."""
+        """Append a tag for the item that was just written."""
         self.tagged.append(what)
         self.words.append(f"s{len(self.tagged)}" if len(self.tagged) <= MOST_TAGS else "s0")
 
     def tokens(self, text: str) -> list[str] | None:
-        """A text in words that the page has or that are plain; None where it has others."""
+        """The tokens of a text of plain words and words of the page; None if it has others."""
         found = [word.key if self._lexicon.plain(word.key) else self._slots.get(word.key, "") for word in split(text)]
         return found if all(found) and UNKNOWN not in found else None
 
     @property
     def slots(self) -> int:
-        """How many slots are in use."""
+        """Number of slots in use."""
         return len(self._names)
 
     def _token(self, key: str, surface: str) -> str:
@@ -166,17 +166,17 @@ class Page(Generic[T]):
         return self._slots[key]
 
     def read(self, words: Sequence[str]) -> str:
-        """The text that words stand for: names as they stood.
+        """The text of some tokens, with names as on the page.
 
         Raises:
-            InvalidOutputError: A word is neither plain nor a slot in use, or there is none.
+            InvalidOutputError: A token is neither plain nor a slot in use, or there are none.
         """
         if not words:
             raise InvalidOutputError("expected words, got none")
         return " ".join(self._surface(word) for word in words)
 
     def verbatim(self, words: Sequence[str]) -> str:
-        """As :meth:`read`, but as it stands in the first text that has these very words in a row, if any does.
+        """As :meth:`read`, but verbatim from the first text that contains these words in a row, if any.
 
         Raises:
             InvalidOutputError: As for :meth:`read`.

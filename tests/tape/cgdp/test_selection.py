@@ -14,8 +14,8 @@ from tape import Budget
 from tape.cgdp import selection
 from tape.cgdp.agents.cgdp import CgdpAgent
 from tape.cgdp.events import RetrievedEvent
+from tape.cgdp.prices import SuccessChance
 from tape.cgdp.search import Search
-from tape.cgdp.worth import Prospects
 from tape.lm.scripted import ScriptedLM
 from tape.protocols.search import SearchOption
 from tape.trace import PathSelectedEvent, read_trace
@@ -176,10 +176,10 @@ def test_what_a_belief_grows_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_the_chance_of_a_search_falls_with_what_was_tried_in_vain() -> None:
     shallow, deep = SearchOption("bm25", 3, 0.5), SearchOption("bm25", 10, 0.8)
-    prospects = Prospects()
-    assert prospects.success(shallow) == 0.5
-    prospects.after(shallow, productive=False)
-    assert prospects.success(shallow) == 0.25
-    assert prospects.success(deep) == pytest.approx(0.6)  # what the shallow one had missed
-    prospects.after(deep, productive=True)
-    assert prospects.success(shallow) == 0.5
+    chance = SuccessChance()
+    assert chance.of(shallow) == 0.5
+    chance.after(shallow, productive=False)
+    assert chance.of(shallow) == 0.25
+    assert chance.of(deep) == pytest.approx(0.6)  # what the shallow one had missed
+    chance.after(deep, productive=True)
+    assert chance.of(shallow) == 0.5

@@ -40,7 +40,7 @@ def test_what_is_no_predicate_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["at()", "at(fridge 1, sink 1)", "not holding(apple)"])
 def test_a_predicate_speaks_of_as_many_things_as_its_form(text: str) -> None:
-    with pytest.raises(InvalidOutputError, match="speaks of"):
+    with pytest.raises(InvalidOutputError, match="takes"):
         read_literal(text, {"at": 1, "holding": 2})
 
 

@@ -151,7 +151,7 @@ def test_where_what_is_left_pays_for_no_tool_it_is_replanned_and_nothing_is_over
     reply = finding(CHEAP, act=follow([("find.dear", {"what": "pear"})], "#1"))
     result, events = played(reply, env, None, "sample")
     assert result.actions == ['find.cheap(what="pear")']
-    assert moves(events)[1].reason == "what is left pays for no way to it"
+    assert moves(events)[1].reason == "the rest of the budget pays for no way to it"
     assert not result.budget_violations
 
 

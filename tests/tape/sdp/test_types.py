@@ -16,9 +16,9 @@ from tape.protocols import Observation
 from tape.sdp import operators
 from tape.sdp.lm_operators import LmPropose, LmRealize
 from tape.sdp.operators import Check, Outcome, Propose, Realize, Replan, Validate, Verdict
+from tape.sdp.path import PathChain
 from tape.sdp.sample import SampleChain
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
-from tape.sdp.path import PathChain
 from tape.sdp.writing import WritingRealize
 
 FOLDER = Path(str(tape.sdp.__file__)).parent
@@ -71,7 +71,7 @@ def test_the_implementations_take_no_more(made: Any) -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["walk", "sample", "writing", "lm_operators", "predicate_adapter", "chat_prompts"])
+@pytest.mark.parametrize("name", ["path", "sample", "writing", "lm_operators", "predicate_adapter", "chat_prompts"])
 def test_no_operator_takes_the_observation_from_the_episode(name: str) -> None:
     """An episode holds the last observation for the loop; operators that hold an episode leave it alone."""
     tree = ast.parse((FOLDER / f"{name}.py").read_text(encoding="utf-8"))
