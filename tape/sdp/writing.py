@@ -136,7 +136,7 @@ class WritingRealize:
         return await self._actor.act(state, remaining, planned, plan, self._seed("realize", *shown, attempt))
 
     def _among_untried(self, tools: Tools, at: MarkovState, state: State, plan: Sequence[Action]) -> Request | None:
-        """The free request, constrained to untried actions; None if that is impossible, or the domain omits tried ones."""
+        """The free request, constrained to untried actions; None if impossible, or if the domain omits tried ones."""
         named = None if self._domain.choices is not None else self._named(at)
         if named is None:
             return None
