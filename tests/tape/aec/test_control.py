@@ -5,13 +5,7 @@ from typing import Any
 
 import pytest
 
-from tape.aec.events import (
-    CommittedEvent,
-    PredictedEvent,
-    QueriedEvent,
-    RefusedEvent,
-    VerifiedEvent,
-)
+from tape.aec.events import CommittedEvent, PredictedEvent, QueriedEvent, RefusedEvent, VerifiedEvent
 from tape.budget import Resources
 from tape.engine.settings import TapeConfig
 from tape.errors import InvalidOutputError
@@ -19,26 +13,35 @@ from tape.lm.base import Request
 from tape.protocols import Action, State
 from tape.protocols.predicates import Predicate, QueryMacro
 from tape.trace import ActedEvent, LedgerEvent, PlansSampledEvent
-from tests.tape.aec.toy import (
-    OPEN,
-    BoxDomain,
-    BoxFormat,
-    BoxModel,
-    BoxWorld,
-    of_type,
-    play,
-)
+from tests.tape.aec.toy import OPEN, BoxDomain, BoxFormat, BoxModel, BoxWorld, of_type, parsed, play
 
 
-def test_an_unknown_is_queried_and_the_walk_goes_on_past_what_the_query_has_done() -> None:
+class Asking(BoxDomain):
+    """Has the same query for every predicate; without actions, none."""
+
+    asked: tuple[Action, ...] = ()
+
+    def query(self, state: State, predicate: Predicate) -> QueryMacro | None:
+        return QueryMacro(predicate, self.asked) if self.asked else None
+
+
+class Rattling(Asking):
+    asked = ("rattle 2",)
+
+
+class Far(Asking):
+    asked = ("rattle 1", "open 0")
+
+    def cost(self, state: State, action: Action) -> Resources:
+        return Resources({"steps": 1})
+
+
+def test_an_unknown_is_queried_and_the_path_continues_after_what_the_query_has_done() -> None:
     result, events = play(BoxWorld(0, OPEN), BoxModel(0, OPEN, plans=["open 0; take 0"]), aec={"ensemble": 1})
     assert (result.end_state, result.steps, result.replans) == ("success", 3, 0)
     assert result.actions == ["rattle 0", "open 0", "take 0"]
-    assert (result.method["queries"], result.method["commitments"], result.method["infeasible_commitments"]) == (
-        2,
-        1,
-        0,
-    )
+    counters = ("queries", "commitments", "infeasible_commitments")
+    assert [result.method[name] for name in counters] == [2, 1, 0]
     assert len(of_type(events, PlansSampledEvent)) == 1  # nothing was sampled again
     [committed] = of_type(events, CommittedEvent)
     assert committed.actions == ["take 0"]
@@ -63,9 +66,8 @@ def test_sure_predictions_save_queries_of_what_is_predicted_otherwise() -> None:
     simulated = [(e.predicate, e.simulated) for e in of_type(events, PredictedEvent) if e.simulated is not None]
     assert simulated[:2] == [("gem_in(0)", False), ("gem_in(2)", True)]
     assert result.method["simulations"] == 2
-    without, _ = play(
-        BoxWorld(2, OPEN), BoxModel(2, OPEN, plans=list(model.plans or ())), num_plans=2, aec={"gate": "query_all"}
-    )
+    again = BoxModel(2, OPEN, plans=list(model.plans or ()))
+    without, _ = play(BoxWorld(2, OPEN), again, num_plans=2, aec={"gate": "query_all"})
     assert without.method["queries"] > result.method["queries"]
     assert without.lm_calls.get("predict", 0) == without.method["simulations"] == 0
 
@@ -97,11 +99,7 @@ def test_a_belief_committed_without_a_verifier_fails_where_it_is_wrong() -> None
 
 
 def test_a_query_that_shows_nothing_is_not_asked_again_in_the_same_state() -> None:
-    class Mute(BoxDomain):
-        def query(self, state: State, predicate: Predicate) -> QueryMacro | None:
-            return QueryMacro(predicate, ("rattle 2",))
-
-    world = BoxWorld(0, OPEN, Mute(3))
+    world = BoxWorld(0, OPEN, Rattling(3))
     result, events = play(world, BoxModel(0, OPEN, plans=["unlock 0; open 0; take 0"]), aec={"gate": "query_all"})
     asked = of_type(events, QueriedEvent)
     # The first rattle is heard, so the box is asked about once more from there.
@@ -113,13 +111,6 @@ def test_a_query_that_shows_nothing_is_not_asked_again_in_the_same_state() -> No
 
 @pytest.mark.parametrize("settings", [{"aec": {"query_budget": 0}}, {"steps": 1}, {"horizon": 1}])
 def test_where_no_query_fits_nothing_is_committed_to(settings: dict[str, Any]) -> None:
-    class Far(BoxDomain):
-        def query(self, state: Any, predicate: Predicate) -> QueryMacro | None:
-            return QueryMacro(predicate, ("rattle 1", "open 0"))
-
-        def cost(self, state: State, action: Action) -> Resources:
-            return Resources({"steps": 1})
-
     world = BoxWorld(0, OPEN, Far(3))
     steps = settings.pop("steps", 30)
     plan = "open 0" if steps == 1 or "horizon" in settings else "unlock 0; open 0; take 0"
@@ -129,7 +120,7 @@ def test_where_no_query_fits_nothing_is_committed_to(settings: dict[str, Any]) -
     assert all(e.witnesses or e.reason for e in of_type(events, VerifiedEvent))
 
 
-def test_an_action_that_fails_unexpectedly_ends_the_walk_and_is_counted() -> None:
+def test_an_action_that_fails_unexpectedly_ends_the_path_and_is_counted() -> None:
     world = BoxWorld(0, (True, True), tricks=("unlock 0",), shown=True)
     model = BoxModel(0, (True, True), plans=["unlock 0; open 0; take 0", "unlock 1; open 1; take 1"])
     result, _ = play(world, model, num_plans=1, max_replans=1, aec={"commit": "belief", "gate": "simulate_all"})
@@ -145,7 +136,7 @@ def test_an_action_after_which_nothing_has_changed_has_failed() -> None:
     assert not result.method["counterexamples"]  # nothing that was seen says that the lid is locked
 
 
-def test_a_walk_goes_on_while_it_stays_certified_whatever_state_was_predicted() -> None:
+def test_a_path_goes_on_while_it_stays_certified_whatever_state_was_predicted() -> None:
     """The model's picture of the next state is wrong, but nothing that was declared is."""
 
     class Vague(BoxModel):
@@ -168,24 +159,14 @@ def test_with_replanning_after_every_step_every_step_is_certified() -> None:
     assert all(event.certified for event in of_type(events, CommittedEvent))
 
 
-def test_without_replanning_a_refusal_is_the_end() -> None:
-    class Mute(BoxDomain):
-        def query(self, state: State, predicate: Predicate) -> QueryMacro | None:
-            return None
-
-    result, _ = play(BoxWorld(0, OPEN, Mute(3)), BoxModel(0, OPEN), replan=False)
-    assert (result.end_state, result.replans, result.method["refusals"] > 0) == ("not_certified", 0, True)
-    result, _ = play(BoxWorld(0, OPEN), BoxModel(0, OPEN), replan=False)
-    assert result.success
-
-
 def test_refusals_count_as_replanning_rounds_up_to_their_limit() -> None:
-    class Mute(BoxDomain):
-        def query(self, state: State, predicate: Predicate) -> QueryMacro | None:
-            return None
+    def ended(**settings: Any) -> tuple[str, int, bool]:
+        result, _ = play(BoxWorld(0, OPEN, Asking(3)), BoxModel(0, OPEN), **settings)
+        return result.end_state, result.replans, result.method["refusals"] > 0
 
-    ends = [play(BoxWorld(0, OPEN, Mute(3)), BoxModel(0, OPEN), resample=9, max_replans=most)[0] for most in (0, 2)]
-    assert [(end.end_state, end.replans) for end in ends] == [("not_certified", 0), ("not_certified", 2)]
+    assert ended(replan=False) == ended(resample=9, max_replans=0) == ("not_certified", 0, True)
+    assert ended(resample=9, max_replans=2) == ("not_certified", 2, True)
+    assert play(BoxWorld(0, OPEN), BoxModel(0, OPEN), replan=False)[0].success
 
 
 def test_episodes_are_the_same_again() -> None:
@@ -197,8 +178,8 @@ def test_episodes_are_the_same_again() -> None:
 def test_a_query_is_paid_from_the_ledger_like_any_step() -> None:
     _, events = play(BoxWorld(0, OPEN), BoxModel(0, OPEN))
     acted = of_type(events, ActedEvent)
-    settled = [e for e in of_type(events, LedgerEvent) if e.what == "settle" and e.purpose.startswith("step:")]
-    assert [e.purpose.removeprefix("step:") for e in settled] == [e.action for e in acted]
+    paid = [e for e in of_type(events, LedgerEvent) if e.what == "settle" and e.purpose.startswith("step:")]
+    assert [e.purpose.removeprefix("step:") for e in paid] == [e.action for e in acted]
     assert of_type(events, QueriedEvent)
 
 
@@ -230,9 +211,7 @@ def test_the_prompt_of_a_prediction_shows_observed_facts_only() -> None:
     keys = {e.key for e in events if e.type == "observed"}  # type: ignore[attr-defined]
     asked: list[Request] = [request for request in model.requests if request.role == "predict"]
     assert asked
-    from tests.tape.aec.toy import untold
-
-    assert all(BoxDomain(3).key(untold(str(request.prompt).split("|")[1])) in keys for request in asked)
+    assert all(BoxDomain(3).key(parsed(str(request.prompt).split("|")[1])) in keys for request in asked)
 
 
 def test_the_joint_choice_asks_for_what_is_likeliest_and_not_for_what_the_first_hypothesis_misses() -> None:

@@ -3,25 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tape.aec.events import (
-    CommittedEvent,
-    QueriedEvent,
-    RuleDisabledEvent,
-    VerifiedEvent,
-)
-from tape.protocols import Action, State
+from tape.aec.events import CommittedEvent, QueriedEvent, RuleDisabledEvent, VerifiedEvent
+from tape.protocols import Action
 from tape.protocols.predicates import Assignment, Effects
 from tape.show.replay import describe
-from tests.tape.aec.toy import (
-    HOLDING,
-    OPEN,
-    BoxDomain,
-    BoxModel,
-    BoxWorld,
-    locked,
-    of_type,
-    play,
-)
+from tests.tape.aec.toy import HOLDING, OPEN, BoxDomain, BoxModel, BoxWorld, locked, of_type, play
+from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, state_of
+from tests.tape.helpers import play as play_sokoban
 
 
 def test_the_domain_may_know_another_query_from_where_the_first_has_led() -> None:
@@ -32,7 +20,7 @@ def test_the_domain_may_know_another_query_from_where_the_first_has_led() -> Non
 
 
 class Wrong:
-    """Says that no lid is locked."""
+    """Claims that no lid is locked."""
 
     name = "never locked"
 
@@ -48,6 +36,8 @@ def test_a_rule_that_keeps_failing_is_disabled_and_reported() -> None:
     assert result.method["disabled_rules"] == ["never locked"]
     [disabled] = of_type(events, RuleDisabledEvent)
     assert len(disabled.counterexamples) == 2
+    text = "\n".join(describe(events))
+    assert all(part in text for part in ("QUERIED", "REFUSED", "RULE DISABLED: never locked"))
     assert result.method["counterexamples"]["rule never locked"] == 2
     assert result.success
     at = events.index(disabled)
@@ -63,7 +53,7 @@ class Admitting(BoxDomain):
         return verbs + [f"take {i}" for i in range(3) if state.gem[i]]
 
 
-def test_what_the_environment_does_not_admit_ends_the_walk_not_the_episode() -> None:
+def test_what_the_environment_does_not_admit_ends_the_path_not_the_episode() -> None:
     model = BoxModel(1, OPEN, plans=["unlock 1; open 1; take 1", "unlock 0; open 0; take 0"])
     world = BoxWorld(0, OPEN, Admitting(3))
     result, _ = play(world, model, num_plans=1, aec={"commit": "belief", "gate": "simulate_all"})
@@ -71,19 +61,12 @@ def test_what_the_environment_does_not_admit_ends_the_walk_not_the_episode() -> 
     assert result.method["infeasible_commitments"] == 1
 
 
-def test_the_replay_tells_what_was_asked_refused_and_committed_to() -> None:
-    locks = (True, True, False)
-    domain = BoxDomain(3, extra_rules=(Wrong(),))
-    model = BoxModel(2, locks, plans=["open 0; take 0", "open 1; take 1"])
-    _, events = play(BoxWorld(2, locks, domain), model, num_plans=2, max_replans=1)
-    text = "\n".join(describe(events))
-    for part in ("QUERIED", "REFUSED", "predicts", "nothing can be committed to", "RULE DISABLED: never locked"):
-        assert part in text
-    _, events = play(BoxWorld(0, OPEN), BoxModel(0, OPEN))
-    text = "\n".join(describe(events))
-    assert "accepted: take" in text
-    assert "COMMITS to take" in text
-    assert "gem_in(0): true, query at step" in text
+def test_the_replay_describes_predictions_refusals_and_commitments() -> None:
+    _, refused = play(BoxWorld(0, OPEN), BoxModel(1, OPEN, plans=["open 1; take 1"]), max_replans=1)
+    _, committed = play(BoxWorld(0, OPEN), BoxModel(0, OPEN))
+    text = "\n".join([*describe(refused), *describe(committed)])
+    said = ("predicts", "nothing can be committed to", "accepted: take", "COMMITS to take", "true, query at step")
+    assert [part for part in said if part not in text] == []
 
 
 class Contrary(BoxDomain):
@@ -100,11 +83,8 @@ def test_a_wrong_declaration_is_found_and_counted() -> None:
     assert not result.success
 
 
-def test_where_everything_is_seen_nothing_is_asked_and_every_walk_is_certified() -> None:
+def test_where_everything_is_seen_nothing_is_asked_and_every_path_is_certified() -> None:
     """Sokoban: its prompt format cannot predict, and need not."""
-    from tests.tape.helpers import ROOM, SimulatedModel
-    from tests.tape.helpers import play as play_sokoban
-
     plain, _ = play_sokoban(level=ROOM, model=SimulatedModel(ROOM))
     result, events = play_sokoban(level=ROOM, model=SimulatedModel(ROOM), aec=True)
     assert result.success
@@ -113,17 +93,14 @@ def test_where_everything_is_seen_nothing_is_asked_and_every_walk_is_certified()
     assert committed.evidence == {"clear(R)": "true, observation at step 0: what was seen first"}
 
 
-def test_a_walk_that_the_model_gets_wrong_is_refused_before_a_step_is_taken() -> None:
+def test_a_path_that_the_model_predicts_wrongly_is_refused_before_a_step_is_taken() -> None:
     """Sokoban: the model believes that it can push a box through a wall; the declared rules know better."""
-    from tests.tape.helpers import CORRIDOR, SimulatedModel, state_of
-    from tests.tape.helpers import play as play_sokoban
-
     start = state_of(CORRIDOR, "wall: player: (2,1) box: (2,3) goal: (2,5)")
     wrong = {(start, "U"): " (2,1) (2,5)"}
-    model = SimulatedModel(CORRIDOR, wrong, plans=[" U"])
-    trusting, _ = play_sokoban(model=model, num_plans=1, max_replans=0)
-    model = SimulatedModel(CORRIDOR, wrong, plans=[" U"])
-    result, events = play_sokoban(model=model, num_plans=1, max_replans=0, aec=True)
+    (trusting, _), (result, events) = (
+        play_sokoban(model=SimulatedModel(CORRIDOR, wrong, plans=[" U"]), num_plans=1, max_replans=0, **settings)
+        for settings in ({}, {"aec": True})
+    )
     assert trusting.actions == ["U"]
     assert (result.end_state, result.actions) == ("not_certified", [])
     refused = next(e for e in of_type(events, VerifiedEvent) if not e.accepted)
@@ -136,12 +113,6 @@ class Murky(BoxDomain):
     def effects(self, action: Action, known: Assignment) -> Effects:
         found = dict(super().effects(action, known))
         return {p: None if p.name == "locked" else value for p, value in found.items()}
-
-    def purpose(self, state: State) -> Assignment:
-        return {}
-
-    def credit(self, state: State) -> float:
-        return 0.0
 
 
 def test_what_an_open_domain_leaves_unknown_on_the_way_is_believed_where_nothing_is_verified() -> None:

@@ -8,25 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.aec.events import (
-    CommittedEvent,
-    VerifiedEvent,
-)
+from tape.aec.events import CommittedEvent, VerifiedEvent
+from tape.aec.state import EpistemicState
 from tape.budget import Budget
 from tape.protocols.predicates import Predicate
 from tape.trace import ActedEvent
 from tests.profiles import examples
-from tests.tape.aec.toy import (
-    HOLDING,
-    BoxDomain,
-    BoxModel,
-    BoxWorld,
-    gem_in,
-    locked,
-    of_type,
-    open_,
-    play,
-)
+from tests.tape.aec.episodes import begun
+from tests.tape.aec.toy import HOLDING, BoxDomain, BoxModel, BoxWorld, gem_in, locked, of_type, open_, play
 
 worlds = st.integers(2, 5).flatmap(lambda n: st.tuples(st.integers(0, n - 1), st.tuples(*[st.booleans()] * n)))
 
@@ -43,12 +32,7 @@ VERIFICATION = st.fixed_dictionaries(
 )
 
 
-ROUNDS = st.fixed_dictionaries(
-    {
-        "num_plans": st.integers(1, 6),
-        "max_replans": st.integers(0, 6),
-    }
-)
+ROUNDS = st.fixed_dictionaries({"num_plans": st.integers(1, 6), "max_replans": st.integers(0, 6)})
 
 
 @given(worlds, st.integers(0, 99), st.floats(0, 1), st.integers(1, 25), VERIFICATION, ROUNDS)
@@ -96,25 +80,22 @@ def test_no_sequence_of_simulations_changes_a_verdict(
     world: tuple[int, tuple[bool, ...]], seed: int, skill: float, count: int
 ) -> None:
     """The verifier is asked before and after any number of beliefs, of whatever values, in a real episode's state."""
-    from tape.aec.state import EpistemicState
-    from tests.tape.aec.episodes import begun
-
     gem, locks = world
     rng = random.Random(f"{seed}")
     episode = begun(BoxWorld(gem, locks), BoxModel(gem, locks, skill))
     state = EpistemicState(episode, BoxDomain(len(locks)))
     plans = [[f"unlock {i}", f"open {i}", f"take {i}"] for i in range(len(locks))] + [["open 0", "take 0"], []]
-    before = [state.verify(plan) for plan in plans]
-    facts = dict(state.grounded)
+
+    def verdicts() -> list[object]:
+        return [(v.accepted, v.witnesses, v.evidence) for v in map(state.verify, plans)]
+
+    before, facts = verdicts(), dict(state.grounded)
     predicates = [kind(i) for kind in (gem_in, locked, open_) for i in range(len(locks))] + [HOLDING]
     for _ in range(count):
         predicate = rng.choice(predicates)
         state.beliefs.predicted(predicate, rng.random(), rng.random())
         state.beliefs.simulate(predicate)
-        after = [state.verify(plan) for plan in plans]
-        assert [(v.accepted, v.witnesses, v.evidence) for v in after] == [
-            (v.accepted, v.witnesses, v.evidence) for v in before
-        ]
+        assert verdicts() == before
     assert dict(state.grounded) == facts
 
 

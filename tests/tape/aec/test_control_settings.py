@@ -7,28 +7,16 @@ import pytest
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.protocols import PromptFormat
-from tests.tape.aec.toy import (
-    OPEN,
-    BoxDomain,
-    BoxFormat,
-    BoxModel,
-    BoxWorld,
-    play,
-)
+from tests.tape.aec.toy import OPEN, BoxDomain, BoxFormat, BoxModel, BoxWorld, play
 
 
 def test_where_something_is_to_be_predicted_the_format_must_be_able_to_ask() -> None:
-    class Plain(PromptFormat):
-        """A prompt format that asks for no predictions."""
-
-        def __init__(self, prompt_format: BoxFormat) -> None:
-            for name in dir(BoxFormat):
-                if not name.startswith("_") and "predict" not in name:
-                    setattr(self, name, getattr(prompt_format, name))
+    class Plain(BoxFormat):
+        predict_request, read_predict = PromptFormat.predict_request, PromptFormat.read_predict
 
     class Unasked(BoxWorld):
-        def prompt_format(self, name: str) -> Any:
-            return Plain(BoxFormat(self.domain))
+        def prompt_format(self, name: str) -> BoxFormat:
+            return Plain(self.domain)
 
     with pytest.raises(ConfigError, match=r"there are unknown predicates to predict, but Plain has no predict_request"):
         play(Unasked(0, OPEN), BoxModel(0, OPEN))
@@ -41,16 +29,14 @@ def test_a_domain_without_predicates_is_refused_by_name() -> None:
         predicates = None
 
     silent: Any = Silent(3)
-    with pytest.raises(
-        ConfigError, match=r"verification \(aec\) needs an environment that declares predicates, and Silent"
-    ):
+    with pytest.raises(ConfigError, match=r"\(aec\) needs an environment that declares predicates, and Silent"):
         play(BoxWorld(0, OPEN, silent), BoxModel(0, OPEN))
     result, _ = play(BoxWorld(0, OPEN, silent), BoxModel(0, OPEN), aec=False)
     assert result.success
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"selector": "lm"}, "selector='solver'"),
         ({"execution": "free"}, "execution='constrained' or 'forced'"),
@@ -61,6 +47,6 @@ def test_a_domain_without_predicates_is_refused_by_name() -> None:
         ({"gate": "joint"}, "gate is a setting of aec: give aec={'gate': ...}"),
     ],
 )
-def test_settings_that_make_no_sense(settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
+def test_settings_that_make_no_sense(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         TapeConfig.make(**{"aec": True, **settings})

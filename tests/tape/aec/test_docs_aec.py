@@ -11,7 +11,6 @@ PAGE = (ROOT / "docs" / "aec.md").read_text(encoding="utf-8")
 def test_the_settings_have_the_defaults_that_the_table_says() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| (\S+) \|", PAGE, re.MULTILINE))
     assert set(rows) == set(AecSettings.model_fields)
-    for name, said in rows.items():
+    for name, documented in rows.items():
         default = getattr(AecSettings(), name)
-        told = {"": "none", True: "on", False: "off"}.get(default, default)
-        assert said.strip("`") == str(told).lower()
+        assert documented.strip("`") == str({"": "none", True: "on", False: "off"}.get(default, default)).lower()

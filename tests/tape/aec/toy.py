@@ -91,11 +91,11 @@ class BoxDomain(Domain, Predicates):
 
     def key(self, state: Any) -> str:
         marks = {True: "1", False: "0", None: "?"}
-        told = [
+        marked = [
             f"{'o' if o else 'c'}{marks[k]}{marks[g]}"
             for o, k, g in zip(state.opened, state.locked, state.gem, strict=True)
         ]
-        return " ".join(told) + (" held" if state.holding else "")
+        return " ".join(marked) + (" held" if state.holding else "")
 
     render = key
 
@@ -217,11 +217,11 @@ class BoxWorld(Environment):
         return self._seen.holding
 
 
-def told(state: Any) -> str:
+def encoded(state: Any) -> str:
     return json.dumps([state.opened, state.locked, state.gem, state.holding])
 
 
-def untold(text: str) -> Seen:
+def parsed(text: str) -> Seen:
     opened, lock, gem, holding = json.loads(text)
     return Seen(tuple(opened), tuple(lock), tuple(gem), holding)
 
@@ -233,7 +233,7 @@ class BoxFormat(PromptFormat):
         self._domain = domain
 
     def _request(self, role: str, state: State, *more: str, constraint: Any = None) -> Request:
-        return Request("|".join([role, told(state), *more]), 60, constraint, role=role)
+        return Request("|".join([role, encoded(state), *more]), 60, constraint, role=role)
 
     def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
         return self._request("plan", state)
@@ -245,7 +245,7 @@ class BoxFormat(PromptFormat):
         return self._request("next", state, action)
 
     def read_next(self, state: State, text: str) -> State | None:
-        return None if text == "invalid" else untold(text)
+        return None if text == "invalid" else parsed(text)
 
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
         return self._request("score", state, constraint=Choice(("won", "open"))), {"won": 1.0, "open": 0.0}
@@ -302,7 +302,7 @@ class BoxModel(ScriptedLM):
     def _answer(self, request: Request, sample: int) -> str:
         assert isinstance(request.prompt, str)
         role, text, *more = request.prompt.split("|")
-        seen, rng = untold(text), random.Random(f"{request.seed}/{sample}/{request.prompt}")
+        seen, rng = parsed(text), random.Random(f"{request.seed}/{sample}/{request.prompt}")
         if role == "plan":
             return self._plan(seen, rng)
         if role == "next":
@@ -335,7 +335,7 @@ class BoxModel(ScriptedLM):
         _, box = parse(action)
         gem = -1 if seen.gem[box] is False else box
         after = outcome(seen, action, gem, [bool(value) for value in seen.locked])
-        return "invalid" if after == seen else told(after)
+        return "invalid" if after == seen else encoded(after)
 
     def _predict(self, seen: Seen, what: str, rng: random.Random) -> str:
         if what == "where":

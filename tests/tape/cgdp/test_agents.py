@@ -7,9 +7,9 @@ import os
 import random
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given
@@ -37,20 +37,21 @@ from tape.errors import ConfigError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols.search import UNANSWERABLE, Passage
-from tape.tools import ToolEnvironment, tool
+from tape.testing.line import Line
 from tape.trace import Event, GeneratedEvent, read_trace
 from tests.profiles import examples
 from tests.tape.cgdp.policy import PASSAGES, QUESTION, scripted_policy
 
+E = TypeVar("E", bound=Event)
 AGENTS: tuple[type[SearchAgent], ...] = (CgdpAgent, IrcotAgent, ReactSearchAgent, MemgptAgent, IterRetgenAgent)
-WINDOW = 430
 INDEX = bm25(PASSAGES)
+OTTO = '{"evidence": "", "answer": "Otto Lind"}'
 GATES = ("none", "f_j0.6_u0.3_p2", "s_j0.5_u0.15_p2", "lm_conservative", "lm_neutral", "fixed:2", "voi")
 
 
-def environment(passages: tuple[Passage, ...] = PASSAGES) -> SearchEnvironment:
+def environment(passages: Sequence[Passage] = PASSAGES, question: str = QUESTION, **more: Any) -> SearchEnvironment:
     index = INDEX if passages is PASSAGES else bm25(passages)
-    return SearchEnvironment(QUESTION, index, answers=["Otto Lind"], evidence=["p1", "p2"])
+    return SearchEnvironment(question, index, answers=["Otto Lind"], **more)
 
 
 def play(
@@ -69,83 +70,23 @@ def longest(model: ScriptedLM) -> int:
     return max(map(model.prompt_tokens, model.requests), default=0)
 
 
-def facts_of(event: BeliefEvent) -> list[Fact]:
-    return [Fact(**held.model_dump()) for held in event.facts]
+def of(kind: type[E], trace: Path) -> list[E]:
+    """The events of a type in a trace."""
+    return [event for event in read_trace(trace) if isinstance(event, kind)]
 
 
-PLAYS = st.fixed_dictionaries(
-    {
-        "agent": st.sampled_from(AGENTS),
-        "memory": st.sampled_from(["baseline", "lobotomized", "structured", "freeform"]),
-        "gate": st.sampled_from([*GATES, *CONFIGURATIONS]),
-        "select": st.sampled_from(["lm", "solver"]),
-        "verify": st.sampled_from(["none", "aec"]),
-        "seed": st.integers(0, 10**6),
-        "failing": st.sampled_from([0.0, 0.3, 1.0]),
-        "lying": st.sampled_from([0.0, 0.5]),
-        "window": st.sampled_from([300, 350, WINDOW, 600]),
-        "tokens": st.integers(600, 6000),
-        "calls": st.integers(1, 30),
-        "steps": st.integers(1, 12),
-    }
-)
-
-
-def settings_of(case: dict[str, Any]) -> dict[str, Any] | None:
-    """The agent's settings of a case; None where they contradict each other."""
+def allowed(case: dict[str, Any]) -> bool:
+    """Whether the settings of a case fit together."""
     agent, memory = case["agent"], case["memory"]
-    believes = memory in ("structured", "freeform")
     if memory not in agent.memories or case["select"] not in agent.selections:
-        return None
-    if case["verify"] == "aec" and not believes:
-        return None
-    if case["select"] == "solver" and memory != "structured":
-        return None
-    given = {name: case[name] for name in ("memory", "gate", "select", "verify")}
-    return {**given, "context_tokens": case["window"], "k_trigger": 4, "k_target": 3}
-
-
-def play_case(case: dict[str, Any], trace: Path) -> EpisodeResult | None:
-    """Play a case, and check what holds of every search."""
-    settings = settings_of(case)
-    if settings is None:
-        return None
-    model = scripted_policy(case["seed"], case["failing"], case["lying"])
-    caps = Budget({name: case[name] for name in ("tokens", "calls", "steps")})
-    result = play(case["agent"], model, trace, budget=caps, **settings)
-    assert longest(model) <= case["window"]
-    assert result.budget_violations == []
-    assert result.broken_declarations == {}
-    assert all((result.used.get(kind) or 0) <= cap for kind, cap in caps.items())
-    assert result.end_state in ("success", "failure") or result.end_state.startswith("budget:"), result.detail
-    assert result.measures.get("longest_prompt", 0.0) <= case["window"]
-    check_trace([*read_trace(trace)], case)
-    return result
-
-
-def check_trace(events: list[Event], case: dict[str, Any]) -> None:
-    """What a trace says of itself: facts re-verify, beliefs keep their caps, aec answers from aligned facts alone."""
-    passages: dict[str, Passage] = {}
-    for event in events:
-        if isinstance(event, RetrievedEvent):
-            passages |= {one.id: Passage(one.id, one.title, one.text) for one in event.passages}
-        if isinstance(event, BeliefEvent):
-            assert all(verified(fact, passages) for fact in facts_of(event))
-            assert len(event.facts) + len(event.questions) <= 4
-        if isinstance(event, GateEvent) and event.round == 1:
-            assert event.jaccard == 0.0
-
-
-@examples(400)
-@given(PLAYS)
-def test_no_prompt_above_the_window_and_no_budget_exceeded(
-    tmp_path_factory: pytest.TempPathFactory, case: dict[str, Any]
-) -> None:
-    play_case(case, tmp_path_factory.mktemp("search") / "trace.jsonl")
+        return False
+    if case["verify"] == "aec" and memory not in ("structured", "freeform"):
+        return False
+    return case["select"] == "lm" or memory == "structured"
 
 
 def random_case(rng: random.Random) -> dict[str, Any]:
-    """A case of the sweep, whose settings make sense."""
+    """A case of the sweep, whose settings fit together."""
     while True:
         case: dict[str, Any] = {
             "agent": rng.choice(AGENTS),
@@ -161,8 +102,43 @@ def random_case(rng: random.Random) -> dict[str, Any]:
             "calls": rng.randint(1, 40),
             "steps": rng.randint(1, 14),
         }
-        if settings_of(case) is not None:
+        if allowed(case):
             return case
+
+
+def play_case(case: dict[str, Any], trace: Path) -> EpisodeResult:
+    """Play a case, and check what holds of every search."""
+    settings = {name: case[name] for name in ("memory", "gate", "select", "verify")}
+    model = scripted_policy(case["seed"], case["failing"], case["lying"])
+    caps, window = Budget({name: case[name] for name in ("tokens", "calls", "steps")}), case["window"]
+    more = {"context_tokens": window, "k_trigger": 4, "k_target": 3}
+    result = play(case["agent"], model, trace, budget=caps, **settings, **more)
+    assert longest(model) <= window
+    assert (result.budget_violations, result.broken_declarations) == ([], {})
+    assert all((result.used.get(kind) or 0) <= cap for kind, cap in caps.items())
+    assert result.end_state in ("success", "failure") or result.end_state.startswith("budget:"), result.detail
+    assert result.measures.get("longest_prompt", 0.0) <= window
+    check_trace(trace)
+    return result
+
+
+def check_trace(trace: Path) -> None:
+    """Facts re-verify, beliefs keep their caps, and the first round has no overlap."""
+    passages: dict[str, Passage] = {}
+    for event in read_trace(trace):
+        if isinstance(event, RetrievedEvent):
+            passages |= {one.id: Passage(one.id, one.title, one.text) for one in event.passages}
+        if isinstance(event, BeliefEvent):
+            assert all(verified(Fact(**held.model_dump()), passages) for held in event.facts)
+            assert len(event.facts) + len(event.questions) <= 4
+        if isinstance(event, GateEvent) and event.round == 1:
+            assert event.jaccard == 0.0
+
+
+@examples(400)
+@given(st.integers(0, 2**32))
+def test_no_prompt_above_the_window_and_no_budget_exceeded(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+    play_case(random_case(random.Random(seed)), tmp_path_factory.mktemp("search") / "trace.jsonl")
 
 
 @pytest.mark.soak
@@ -175,7 +151,6 @@ def test_20_000_scripted_searches_with_failing_and_lying_parts(
     for _ in range(count):
         case = random_case(rng)
         result = play_case(case, tmp_path / "trace.jsonl")
-        assert result is not None
         (tmp_path / "trace.jsonl").unlink()
         ends[f"{case['agent'].name}: {result.end_state}"] += 1
         longest_of_window = max(longest_of_window, result.measures.get("longest_prompt", 0.0) / case["window"])
@@ -183,44 +158,38 @@ def test_20_000_scripted_searches_with_failing_and_lying_parts(
     for name, value in recorded.items():
         record_property(name, json.dumps(value))
     if folder := os.environ.get("TAPE_SOAK_RESULTS"):
-        said = {"parts": "scripted policy, simulated errors", "above_window": 0, "over_budget": 0, **recorded}
-        (Path(folder) / "searches.json").write_text(json.dumps(said, indent=1) + "\n")
+        report = {"parts": "scripted policy, simulated errors", "above_window": 0, "over_budget": 0, **recorded}
+        (Path(folder) / "searches.json").write_text(json.dumps(report, indent=1) + "\n")
 
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_the_same_seed_gives_the_same_episode(agent: type[SearchAgent]) -> None:
-    first, again = (play(agent, scripted_policy(5, 0.1, 0.1), context_tokens=WINDOW) for _ in range(2))
+    first, again = (play(agent, scripted_policy(5, 0.1, 0.1), context_tokens=430) for _ in range(2))
     clocks = {"wall_seconds", "wall_overrun_seconds", "solver_seconds"}
     assert first.model_dump(exclude=clocks) == again.model_dump(exclude=clocks)
 
 
+SEARCH = '{"thought": "", "move": "search", "text": "Tarn mayor"}'
+
+
 @pytest.mark.parametrize("agent", [IrcotAgent, ReactSearchAgent, MemgptAgent])
-def test_lobotomized_prompts_do_not_depend_on_earlier_observations(agent: type[SearchAgent], tmp_path: Path) -> None:
-    script = {"query": '{"thought": "", "move": "search", "text": "Tarn mayor"}'}
-    script |= {
-        "think": '{"sentence": "The mayor of Tarn.", "found": false}',
-        "answer": '{"evidence": "", "answer": "x"}',
-    }
+def test_lobotomized_prompts_do_not_depend_on_earlier_observations(agent: type[SearchAgent]) -> None:
+    script = {"query": SEARCH, "think": '{"sentence": "The mayor of Tarn.", "found": false}', "answer": OTTO}
     shown = []
     for passages in (PASSAGES, (*PASSAGES[1:], Passage("p9", "Ada", "Ada was born where nobody looks."))):
         model = ScriptedLM(lambda request, _: script[request.role])
-        play(agent, model, memory="lobotomized", rounds=3, env=environment_of(passages))
+        play(agent, model, memory="lobotomized", rounds=3, env=environment(passages, depths=(2,)))
         shown.append([request.prompt for request in model.requests])
-    # What the first query brings differs; what comes later does not.
+    # The results of the first query differ; those of later ones do not.
     assert shown[0][-1] == shown[1][-1]
     assert len(shown[0]) == len(shown[1]) > 2
 
 
-def environment_of(passages: tuple[Passage, ...]) -> SearchEnvironment:
-    return SearchEnvironment(QUESTION, bm25(passages), answers=["Otto Lind"], depths=(2,))
-
-
 def test_an_extraction_that_cannot_be_read_leaves_the_belief_unchanged(tmp_path: Path) -> None:
-    answers = {"query": '{"thought": "", "move": "search", "text": "Ada"}', "answer": '{"evidence": "", "answer": "x"}'}
+    answers = {"query": SEARCH, "answer": OTTO}
     model = ScriptedLM(lambda request, _: answers.get(request.role, "no JSON"))
-    result = play(CgdpAgent, model, tmp_path / "trace.jsonl", rounds=2)
-    beliefs = [event for event in read_trace(tmp_path / "trace.jsonl") if isinstance(event, BeliefEvent)]
-    assert [(one.facts, one.questions) for one in beliefs] == [([], [QUESTION])] * 2
+    result = play(CgdpAgent, model, tmp_path / "t.jsonl", rounds=2)
+    assert [(one.facts, one.questions) for one in of(BeliefEvent, tmp_path / "t.jsonl")] == [([], [QUESTION])] * 2
     assert result.malformed == 2
 
 
@@ -231,38 +200,35 @@ def test_instructions_in_passages_change_no_control_flow(tmp_path: Path) -> None
     for text in (hostile, plain):
         file = tmp_path / f"{len(traces)}.jsonl"
         passages = (*PASSAGES[:2], Passage("p3", "Bo", text))
-        model = ScriptedLM(fixed_answers)
-        result = play(CgdpAgent, model, file, env=SearchEnvironment(QUESTION, bm25(passages), answers=["Otto Lind"]))
-        events = [*read_trace(file)]
-        flow = [
-            (type(event).type, getattr(event, "query", "")) for event in events if not isinstance(event, BeliefEvent)
-        ]
+        result = play(CgdpAgent, ScriptedLM(fixed_answers), file, env=environment(passages))
+        flow = [(one.type, getattr(one, "query", "")) for one in read_trace(file) if not isinstance(one, BeliefEvent)]
         traces.append((flow, result.answer, result.end_state))
-        sent = [event.asked for event in events if isinstance(event, GeneratedEvent) and event.role == "extract"]
+        sent = [event.asked for event in of(GeneratedEvent, file) if event.role == "extract"]
         assert all(asked.count("</found>") == asked.count("<found>") for asked in sent)
     assert traces[0] == traces[1]
 
 
-def fixed_answers(request: Any, _: int) -> str:
-    """The same whatever is shown, but for a quote of whatever stands there first."""
+def fixed_answers(request: Any, _: int = 0) -> str:
+    """The same answers whatever is shown, except that the first sentence shown is quoted."""
     asked = request.prompt[-1].content
     if request.role == "extract":
         found = re.search(r"^\[(\d)\] [^:]*: (.*?)\.", asked, re.MULTILINE)
         quotes = [{"source": int(found[1]), "quote": found[2]}] if found else []
         return json.dumps({"findings": quotes, "answered": [], "ask_next": []})
-    return {
-        "query": '{"thought": "", "move": "search", "text": "mayor of Tarn Bo"}',
-        "answer": '{"evidence": "", "answer": "Otto Lind"}',
-    }[request.role]
+    return {"query": '{"thought": "", "move": "search", "text": "mayor of Tarn Bo"}', "answer": OTTO}[request.role]
 
 
-def test_a_firing_gate_answers_by_the_call_that_was_kept_back(tmp_path: Path) -> None:
-    model = ScriptedLM(fixed_answers)
-    result = play(CgdpAgent, model, tmp_path / "trace.jsonl", gate="f_j0.6_u0.3_p2", budget=Budget.of(calls=12))
-    gates = [event for event in read_trace(tmp_path / "trace.jsonl") if isinstance(event, GateEvent)]
-    assert [event.fired for event in gates] == [False, False, True]
+def but(**texts: str) -> ScriptedLM:
+    """A model with fixed answers, and other ones for the given roles."""
+    return ScriptedLM(lambda request, _: texts.get(request.role) or fixed_answers(request))
+
+
+def test_a_firing_gate_answers_by_the_reserved_call(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.jsonl"
+    result = play(CgdpAgent, ScriptedLM(fixed_answers), trace, gate="f_j0.6_u0.3_p2", budget=Budget.of(calls=12))
+    assert [event.fired for event in of(GateEvent, trace)] == [False, False, True]
     assert result.success
-    [end] = [event for event in read_trace(tmp_path / "trace.jsonl") if isinstance(event, StoppedEvent)]
+    [end] = of(StoppedEvent, trace)
     assert (end.reason, end.answer, end.right) == ("the gate f_j0.6_u0.3_p2 fired", "Otto Lind", True)
 
 
@@ -293,37 +259,32 @@ def test_a_window_that_is_too_small_says_the_least_that_would_do(agent: type[Sea
 
 def test_aec_answers_from_aligned_facts_and_quotes_alone(tmp_path: Path) -> None:
     def script(request: Any, _: int) -> str:
-        if request.role == "extract":
-            shown = dict(re.findall(r"^\[(\d)\] (\w+)", request.prompt[-1].content, re.MULTILINE))
-            number = {title: int(one) for one, title in shown.items()}
-            findings = [
-                {"source": number["Ada"], "quote": "Ada was born in Tarn.", "note": "SHE IS FROM TARN"},
-                {"source": number["Weil"], "quote": "The mayor of Weil is Ina Voss.", "note": "INA"},
-            ]
-            return json.dumps({"findings": findings})
-        return fixed_answers(request, 0)
+        if request.role != "extract":
+            return fixed_answers(request)
+        shown = re.findall(r"^\[(\d)\] (\w+)", request.prompt[-1].content, re.MULTILINE)
+        number = {title: int(one) for one, title in shown}
+        findings = [
+            {"source": number["Ada"], "quote": "Ada was born in Tarn.", "note": "SHE IS FROM TARN"},
+            {"source": number["Weil"], "quote": "The mayor of Weil is Ina Voss.", "note": "INA"},
+        ]
+        return json.dumps({"findings": findings})
 
-    file = tmp_path / "trace.jsonl"
-    play(CgdpAgent, ScriptedLM(script), file, memory="freeform", verify="aec", rounds=1, env=env_with_all())
-    [asked] = [one.asked for one in read_trace(file) if isinstance(one, GeneratedEvent) and one.role == "answer"]
+    file, env = tmp_path / "trace.jsonl", environment(depths=(5,))
+    play(CgdpAgent, ScriptedLM(script), file, memory="freeform", verify="aec", rounds=1, env=env)
+    [asked] = [one.asked for one in of(GeneratedEvent, file) if one.role == "answer"]
     assert "Ada was born in Tarn." in asked
     assert "SHE IS FROM" not in asked
     assert "Weil" not in asked
 
 
-def env_with_all() -> SearchEnvironment:
-    return SearchEnvironment(QUESTION, INDEX, answers=["Otto Lind"], depths=(5,))
-
-
 def test_aec_abstains_without_a_call_where_no_fact_agrees() -> None:
-    model = ScriptedLM(lambda request, _: "no JSON" if request.role == "extract" else fixed_answers(request, 0))
-    result = play(CgdpAgent, model, verify="aec", rounds=1)
+    result = play(CgdpAgent, but(extract="no JSON"), verify="aec", rounds=1)
     assert result.answer == UNANSWERABLE
     assert "answer" not in result.lm_calls
 
 
 @pytest.mark.parametrize(
-    ("agent", "settings", "said"),
+    ("agent", "settings", "message"),
     [
         (CgdpAgent, {"k_target": 7, "k_trigger": 6}, "k_target=7 is above k_trigger=6"),
         (CgdpAgent, {"gate": "f_j2"}, "there is no gate"),
@@ -333,10 +294,12 @@ def test_aec_abstains_without_a_call_where_no_fact_agrees() -> None:
         (IterRetgenAgent, {"memory": "lobotomized"}, "no memory='lobotomized'"),
         (ReactSearchAgent, {"verify": "aec", "memory": "baseline"}, "has none; use structured or freeform"),
         (ReactSearchAgent, {"context_tokens": 0}, "context_tokens"),
+        (ReactSearchAgent, {"gate": "fixed:8"}, "never stops a search of 7 rounds"),
+        (CgdpAgent, {"memory": "freeform", "select": "solver"}, "take structured"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(agent: type[SearchAgent], settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(ConfigError, match=re.escape(said)):
+def test_contradictory_settings_are_refused(agent: type[SearchAgent], settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
         agent(scripted_policy(1), **settings)
 
 
@@ -344,22 +307,13 @@ def test_other_agents_do_not_search_and_searchers_do_nothing_else() -> None:
     with pytest.raises(ConfigError, match="take --agent cgdp"):
         ReactAgent(scripted_policy(1)).run(environment())
     with pytest.raises(ConfigError, match="searches a corpus"):
-        CgdpAgent(scripted_policy(1)).run(ToolEnvironment("Double 2.", [double]))
-
-
-@tool(kind="double", usd="0.001", pure=True)
-def double(a: float) -> float:
-    """Double a number."""
-    return 2 * a
+        CgdpAgent(scripted_policy(1)).run(Line(2))
 
 
 def test_answers_are_read_by_what_was_shown() -> None:
-    shown: list[Any] = []
+    shown: list[View] = []
 
     class Spy(ChatSearchFormat):
-        def answer_request(self, view: View) -> Request:
-            return super().answer_request(view)
-
         def read_answer(self, view: View, text: str) -> str:
             shown.append(view)
             return super().read_answer(view, text)
@@ -379,37 +333,24 @@ def test_an_empty_text_is_malformed_and_survived(role: str) -> None:
         "answer": '{"evidence": "", "answer": " "}',
     }
     agent = IrcotAgent if role == "think" else ReactSearchAgent
-    result = play(agent, ScriptedLM(lambda request, _: empty[role] if request.role == role else spoken(request)))
+    result = play(agent, but(**{role: empty[role]}))
     assert result.malformed >= 1
     assert result.answer == (UNANSWERABLE if role == "answer" else "Otto Lind")
 
 
-def spoken(request: Request) -> str:
-    return fixed_answers(request, 0)
-
-
 def test_a_query_that_is_too_long_is_cut() -> None:
     long = '{"thought": "", "move": "search", "text": "' + "word " * 23 + '"}'
-    model = ScriptedLM(lambda request, _: long if request.role == "query" else spoken(request))
-    env = SearchEnvironment("why " * 400 + "?", INDEX, answers=["Otto Lind"])
-    assert play(IterRetgenAgent, model, env=env).answer == "Otto Lind"
+    assert play(IterRetgenAgent, but(query=long), env=environment(question="why " * 400 + "?")).answer == "Otto Lind"
     with pytest.raises(SearchError, match="the question has"):
-        SearchEnvironment("why " * 600, INDEX, answers=["Otto Lind"])
-
-
-def test_the_solver_needs_open_predicates() -> None:
-    with pytest.raises(ConfigError, match="take structured"):
-        CgdpAgent(scripted_policy(1), memory="freeform", select="solver")
+        environment(question="why " * 600)
 
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_without_a_window_a_budget_that_ends_the_search_still_answers(agent: type[SearchAgent], tmp_path: Path) -> None:
-    model = scripted_policy(2, stopping=0.0)
-    file = tmp_path / "trace.jsonl"
-    result = play(agent, model, file, budget=Budget.of(tokens=1500))
+    result = play(agent, scripted_policy(2, stopping=0.0), tmp_path / "t.jsonl", budget=Budget.of(tokens=1500))
     assert result.answer is not None
     assert result.budget_violations == []
-    assert [event for event in read_trace(file) if isinstance(event, StoppedEvent)]
+    assert of(StoppedEvent, tmp_path / "t.jsonl")
 
 
 def test_the_last_move_of_a_horizon_is_the_answers() -> None:
@@ -418,20 +359,9 @@ def test_the_last_move_of_a_horizon_is_the_answers() -> None:
     assert result.answer == "Otto Lind"
 
 
-def test_a_gate_that_asks_sees_what_fits(tmp_path: Path) -> None:
-    wordy = tuple(Passage(p.id, f"{p.title} " + "title " * 25, p.text) for p in PASSAGES)
-    env = SearchEnvironment(QUESTION, bm25(wordy), answers=["Otto Lind"])
-    for window in (250, 300, 400):
-        model = scripted_policy(3, stopping=0.0)
-        result = play(IrcotAgent, model, env=env, memory="lobotomized", gate="lm_neutral", context_tokens=window)
-        assert result.end_state in ("success", "failure"), result.detail
-        assert longest(model) <= window
-
-
 def test_moves_that_were_not_offered_are_malformed() -> None:
     note = '{"thought": "", "move": "note", "text": "x"}'
-    result = play(ReactSearchAgent, ScriptedLM(lambda request, _: note if request.role == "query" else spoken(request)))
-    assert result.malformed == 2
+    assert play(ReactSearchAgent, but(query=note)).malformed == 2
 
 
 def test_the_first_open_question_survives_curation(tmp_path: Path) -> None:
@@ -440,17 +370,16 @@ def test_the_first_open_question_survives_curation(tmp_path: Path) -> None:
             found = re.findall(r"^\[(\d)\] [^:]*: (.*?)\.", request.prompt[-1].content, re.MULTILINE)
             findings = [{"source": int(source), "quote": quote} for source, quote in found[:4]]
             return json.dumps({"findings": findings, "answered": [], "ask_next": []})
-        return '{"items": [1, 2]}' if request.role == "curate" else spoken(request)
+        return '{"items": [1, 2]}' if request.role == "curate" else fixed_answers(request)
 
-    file = tmp_path / "trace.jsonl"
-    play(CgdpAgent, ScriptedLM(script), file, env=env_with_all(), k_trigger=2, k_target=2, rounds=3)
-    beliefs = [event for event in read_trace(file) if isinstance(event, BeliefEvent)]
-    assert [one.questions for one in beliefs] == [[QUESTION]] * 3
+    env, file = environment(depths=(5,)), tmp_path / "trace.jsonl"
+    play(CgdpAgent, ScriptedLM(script), file, env=env, k_trigger=2, k_target=2, rounds=3)
+    assert [one.questions for one in of(BeliefEvent, file)] == [[QUESTION]] * 3
 
 
 @pytest.mark.parametrize("window", [160, 220])
 @pytest.mark.parametrize("belief_tokens", [None, 40, 45, 60])
-def test_what_is_resolved_leaves_room_for_facts(tmp_path: Path, window: int, belief_tokens: int | None) -> None:
+def test_resolved_predicates_do_not_displace_facts(tmp_path: Path, window: int, belief_tokens: int | None) -> None:
     searched, asked = iter(range(100)), iter(range(100))
 
     def script(request: Request, _: int) -> str:
@@ -472,7 +401,7 @@ def test_what_is_resolved_leaves_room_for_facts(tmp_path: Path, window: int, bel
     env = SearchEnvironment(question, bm25(towns), answers=["x"], depths=[1])
     model, file = ScriptedLM(script, prompt_format="search"), tmp_path / "trace.jsonl"
     play(CgdpAgent, model, file, env=env, context_tokens=window, belief_tokens=belief_tokens, rounds=5)
-    beliefs = [event for event in read_trace(file) if isinstance(event, BeliefEvent)]
+    beliefs = of(BeliefEvent, file)
     assert len(beliefs) == 5, "it does not take a question that was dropped for resolved"
     assert all(one.facts and one.questions for one in beliefs)
     assert all(one.tokens <= (belief_tokens or window) for one in beliefs)
@@ -494,16 +423,9 @@ def test_a_solver_that_fails_is_a_fault_and_no_decision(role: str, monkeypatch: 
     module = "tape.cgdp.selection" if role == "select" else "tape.cgdp.curation"
     monkeypatch.setattr(f"{module}.solvers.solve", fail)
     more: dict[str, Any] = {"select": "solver"} if role == "select" else {"k_trigger": 1, "k_target": 1}
-    model = ScriptedLM(lambda request, _: '{"items": [1]}' if request.role == "curate" else spoken(request))
-    result = play(CgdpAgent, model, **more)
+    result = play(CgdpAgent, but(curate='{"items": [1]}'), **more)
     assert result.end_state == "solver_error"
     assert "the backend has crashed" in result.detail
-
-
-def test_a_gate_that_never_fires_is_refused() -> None:
-    with pytest.raises(ConfigError, match="never stops a search of 7 rounds"):
-        ReactSearchAgent(scripted_policy(1), gate="fixed:8")
-    ReactSearchAgent(scripted_policy(1), gate="fixed:7")
 
 
 def test_settings_may_come_as_one_object_and_singly() -> None:
@@ -522,14 +444,16 @@ def test_a_model_that_reads_too_little_is_not_told_to_give_more(monkeypatch: pyt
 
 def test_a_window_is_checked_against_every_task_before_the_first_is_played() -> None:
     asked = {"a": "Who is it?", "b": f"Who {'really ' * 90}is it?"}
-    tasks = [(name, SearchEnvironment(question, INDEX, answers=["x"])) for name, question in asked.items()]
-    agent = CgdpAgent(scripted_policy(1), context_tokens=300)
-    said = r"task 'b', which needs most: context_tokens=300 .* give at least (\d+)"
-    with pytest.raises(ConfigError, match=said) as error:
+    tasks = [(name, environment(question=question)) for name, question in asked.items()]
+
+    def require(**settings: int) -> None:
+        agent = CgdpAgent(scripted_policy(1), **settings)
         CgdpAgent.require_room(agent.config, tasks, agent.model)
+
+    message = r"task 'b', which needs most: context_tokens=300 .* give at least (\d+)"
+    with pytest.raises(ConfigError, match=message) as error:
+        require(context_tokens=300)
     least = int(re.findall(r"at least (\d+)", str(error.value))[0])
-    enough = CgdpAgent(scripted_policy(1), context_tokens=least)
-    CgdpAgent.require_room(enough.config, tasks, enough.model)
-    tight = CgdpAgent(scripted_policy(1), context_tokens=least, belief_tokens=3)
+    require(context_tokens=least)
     with pytest.raises(ConfigError, match="task 'a': belief_tokens=3"):
-        CgdpAgent.require_room(tight.config, tasks, tight.model)
+        require(context_tokens=least, belief_tokens=3)

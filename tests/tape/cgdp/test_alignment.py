@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tape.cgdp.alignment import aligned, names
 from tape.cgdp.view import Fact
 
@@ -19,15 +21,10 @@ def test_a_chain_of_facts_agrees_link_by_link() -> None:
     assert aligned("Who is the mayor of the town where Ada was born?", [mayor, other, born], TITLES) == (mayor, born)
 
 
-def test_the_other_persons_gift_is_refused() -> None:
+@pytest.mark.parametrize(("whom", "agrees"), [(" to Mel", False), (" to Caro", True), ("", True)])
+def test_a_fact_about_another_person_is_refused(whom: str, agrees: bool) -> None:
     gift = fact("Caro", "My grandma gave me a necklace.")
-    assert aligned("What did grandma give to Mel?", [gift], TITLES) == ()
-    assert aligned("What did grandma give to Caro?", [gift], TITLES) == (gift,)
-
-
-def test_a_question_about_nobody_in_particular_disagrees_with_nothing() -> None:
-    gift = fact("Caro", "My grandma gave me a necklace.")
-    assert aligned("What did grandma give?", [gift], TITLES) == (gift,)
+    assert aligned(f"What did grandma give{whom}?", [gift], TITLES) == ((gift,) if agrees else ())
 
 
 def test_names_are_whole_words_in_order() -> None:

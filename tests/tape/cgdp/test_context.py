@@ -17,9 +17,9 @@ MODEL = ScriptedLM([""])
 def words(view: View) -> Request:
     """All that a view holds, as words."""
     belief = view.belief or Belief("structured")
-    said = [view.question, view.target, *view.notes, *(fact.text for fact in belief.facts), *belief.questions]
-    said += [text for one in view.rounds for text in (one.query, one.thought, *(p.text for p in one.passages))]
-    return Request(" ".join(said), 1, role="test")
+    texts = [view.question, view.target, *view.notes, *(fact.text for fact in belief.facts), *belief.questions]
+    texts += [text for one in view.rounds for text in (one.query, one.thought, *(p.text for p in one.passages))]
+    return Request(" ".join(texts), 1, role="test")
 
 
 def rounds(count: int) -> tuple[Round, ...]:
@@ -37,27 +37,28 @@ def test_the_oldest_rounds_go_first_then_the_worst_passages() -> None:
     assert Window(MODEL, each - 5).fit(words, view).dropped == ("round 1", "round 2", "passage p2 of round 3")
 
 
-def test_notes_go_after_rounds_and_facts_before_the_last_question() -> None:
-    facts = tuple(Fact(f"fact {i}", "p1", "Ada", "q", "llm") for i in range(2))
-    view = View("why", (), Belief("structured", facts, ("first", "second")), ("a note",), "first")
-    assert Window(MODEL, 2).fit(words, view).dropped == (
-        "the oldest note",
-        "the oldest fact",
-        "the oldest fact",
-        "the last open question",
-        "what to find out",
-    )
+FACTS = tuple(Fact(f"fact {i}", "p1", "Ada", "q", "llm") for i in range(2))
+LATE = ["the last open question", "what to find out"]
 
 
-def test_without_a_limit_nothing_is_left_out() -> None:
-    view = View("why", rounds(30))
-    assert Window(MODEL, None).fit(words, view).dropped == ()
-
-
-def test_what_is_resolved_goes_before_the_target_and_the_last_question_at_the_very_end() -> None:
-    view = View("why", belief=Belief("structured", questions=("where is it",), resolved=("who was it",)), target="it")
-    fitted = Window(MODEL, 1).fit(words, view)
-    assert fitted.dropped == ("what is resolved", "what to find out", "the open question")
+@pytest.mark.parametrize(
+    ("view", "limit", "dropped"),
+    [
+        (View("why", rounds(30)), None, []),
+        (
+            View("why", (), Belief("structured", FACTS, ("first", "second")), ("a note",), "first"),
+            2,
+            ["the oldest note", "the oldest fact", "the oldest fact", *LATE],
+        ),
+        (
+            View("why", belief=Belief("structured", questions=("where is it",), resolved=("who was it",)), target="it"),
+            1,
+            ["what is resolved", "what to find out", "the open question"],
+        ),
+    ],
+)
+def test_the_order_in_which_items_are_left_out(view: View, limit: int | None, dropped: list[str]) -> None:
+    assert list(Window(MODEL, limit).fit(words, view).dropped) == dropped
 
 
 def test_what_cannot_be_shortened_is_not_sent() -> None:

@@ -23,27 +23,22 @@ def trace(
     found: str = "Ada was born in Tarn. Otto Lind is its mayor.",
     shown: str = "",
 ) -> list[Event]:
-    events: list[Event] = [StartedEvent(config={}, budget={}, task=QUESTION)]
-    events += [
-        RetrievedEvent(
-            round=i, query=query, option="bm25-5", thought="", passages=[Shown(id="p1", title="Ada", text=found)]
-        )
-        for i, query in enumerate(queries, 1)
+    passages, part = [Shown(id="p1", title="Ada", text=found)], PromptPart(role="user", content=shown)
+    end = {"round": len(queries), "reason": "", "aligned": None, "gold_answers": [gold], "gold_sources": ["p1"]}
+    return [
+        StartedEvent(config={}, budget={}, task=QUESTION),
+        *(
+            RetrievedEvent(round=i, query=query, option="bm25-5", thought="", passages=passages)
+            for i, query in enumerate(queries, 1)
+        ),
+        GeneratedEvent(role="answer", prompt=(part,), texts=(answer,), prompt_tokens=1, completion_tokens=1),
+        StoppedEvent.model_validate({**end, "answer": answer, "right": answer == gold}),
     ]
-    part = PromptPart(role="user", content=shown)
-    events.append(GeneratedEvent(role="answer", prompt=(part,), texts=(answer,), prompt_tokens=1, completion_tokens=1))
-    events.append(
-        StoppedEvent(
-            round=len(queries),
-            reason="",
-            aligned=None,
-            answer=answer,
-            gold_answers=[gold],
-            gold_sources=["p1"],
-            right=answer == gold,
-        )
-    )
-    return events
+
+
+def ending(events: list[Event], **changed: object) -> list[Event]:
+    """A trace with another end."""
+    return [*events[:-1], events[-1].model_copy(update=changed)]
 
 
 LONG = ["Ada born", "mayor of Tarn", "Tarn town hall", "Otto who"]
@@ -76,18 +71,14 @@ def test_gaps(events: list[Event], expected: set[str]) -> None:
 
 def test_what_the_answer_was_shown_counts_and_not_how_its_prompt_writes_it() -> None:
     events = trace(LONG, "Ada", shown="e1 lies in e2")
-    assert isinstance(events[-1], StoppedEvent)
-    told = [events[-1].model_copy(update={"shown": shown}) for shown in (["Tarn: Otto Lind is its mayor."], ["Ada"])]
-    assert [gaps([*events[:-1], end]) for end in told] == [set(), {"G1"}]
+    assert gaps(ending(events, shown=["Tarn: Otto Lind is its mayor."])) == set()
+    assert gaps(ending(events, shown=["Ada"])) == {"G1"}
 
 
 def test_any_spelling_of_the_answer_will_do() -> None:
     events = trace(LONG, "Ada", found="New York City: Ada was born there.", shown="New York is it")
-    assert isinstance(events[-1], StoppedEvent)
-    end = events[-1].model_copy(update={"gold_answers": ["New York City", "New York"]})
-    assert gaps([*events[:-1], end]) == set()
-    only = events[-1].model_copy(update={"gold_answers": ["New York City"]})
-    assert gaps([*events[:-1], only]) == {"G1"}
+    assert gaps(ending(events, gold_answers=["New York City", "New York"])) == set()
+    assert gaps(ending(events, gold_answers=["New York City"])) == {"G1"}
 
 
 def test_another_trace_is_refused() -> None:

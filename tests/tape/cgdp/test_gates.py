@@ -130,15 +130,10 @@ def test_an_empty_observation_has_no_new_passages_and_round_one_no_overlap() -> 
     assert signalling.after("mayor", []) == Signals(1.0, 0.0)
 
 
-def test_the_window_of_j_is_a_switch() -> None:
-    def last(recent: int) -> float:
-        signalling = Signalling(recent)
-        return [signalling.after(query, []).jaccard for query in ("a b", "c d", "a b")][-1]
-
-    assert (last(1), last(2)) == (0.0, 1.0)
-
-
-def test_two_queries_without_a_word_are_the_same() -> None:
+@pytest.mark.parametrize(("recent", "expected"), [(1, 0.0), (2, 1.0)])
+def test_the_window_of_j_is_a_setting(recent: int, expected: float) -> None:
+    signalling = Signalling(recent)
+    assert [signalling.after(query, []).jaccard for query in ("a b", "c d", "a b")][-1] == expected
     assert jaccard((), ()) == 1.0
 
 
@@ -149,9 +144,9 @@ def test_an_unknown_gate_is_refused_with_those_there_are(wrong: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [({"tau_j": 1.5}, "tau_j"), ({"tau_u": -0.1}, "tau_u"), ({"patience": 0}, "p = 0"), ({"decay": 0.0}, "decay")],
 )
-def test_a_configuration_out_of_range_is_refused(changed: dict[str, float], said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
+def test_a_configuration_out_of_range_is_refused(changed: dict[str, float], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         GateConfiguration(**{"tau_j": 0.6, "tau_u": 0.3, "patience": 2, **changed})  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -23,43 +24,38 @@ from tests.tape.cgdp.policy import PASSAGES, QUESTION
 from tests.tape.cgdp.test_agents import fixed_answers
 
 CALIBRATION = {"bm25-1": 0.3, "bm25-2": 0.6, "bm25-5": 0.9}
+SUB = ("Where was Ada born?", "Who is the mayor of that town?")
 
 
-SUB_QUESTIONS = ("Where was Ada born?", "Who is the mayor of that town?")
+Played = Callable[..., tuple[Search, list[Any]]]
 
 
-def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **given: Any) -> tuple[Search, list[Any]]:
-    """A search, with two gold sub-questions unless others are given, and what was selected in it."""
-    chosen: list[Any] = []
-    searches: list[Search] = []
+@pytest.fixture
+def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Played:
+    """Plays a search, with two gold sub-questions by default, and returns it with its selections."""
     original = selection.select
 
-    def spy(search: Search) -> Any:
-        searches.append(search)
-        before = expected(search)
-        found = original(search)
-        chosen.append(found)
-        if search.domain.sub_questions:
-            [*_, last] = [e for e in read_trace(tmp_path / "t.jsonl") if isinstance(e, PathSelectedEvent)]
-            assert last.objective == pytest.approx(max(0.0, before))
-        return found
+    def play(budget: Budget | None = None, sub_questions: Sequence[str] = SUB, hops: int = 1, **given: Any) -> Any:
+        chosen: list[Any] = []
+        searches: list[Search] = []
 
-    monkeypatch.setattr(selection, "select", spy)
-    env = SearchEnvironment(
-        QUESTION,
-        bm25(PASSAGES),
-        answers=["Otto Lind"],
-        depths=(1, 2, 5),
-        calibration=CALIBRATION,
-        sub_questions=given.pop("sub_questions", SUB_QUESTIONS),
-        hops=given.pop("hops", 1),
-    )
-    budget = given.pop("budget", None)
-    CgdpAgent(ScriptedLM(fixed_answers), select="solver", **{"rounds": 2, **given}).run(
-        env, budget=budget, seed=0, trace=tmp_path / "t.jsonl"
-    )
-    monkeypatch.undo()
-    return searches[0], chosen
+        def spy(search: Search) -> Any:
+            searches.append(search)
+            before = expected(search)
+            chosen.append(original(search))
+            if search.domain.sub_questions:
+                [*_, last] = [e for e in read_trace(tmp_path / "t.jsonl") if isinstance(e, PathSelectedEvent)]
+                assert last.objective == pytest.approx(max(0.0, before))
+            return chosen[-1]
+
+        monkeypatch.setattr(selection, "select", spy)
+        corpus: dict[str, Any] = {"depths": (1, 2, 5), "calibration": CALIBRATION, "answers": ["Otto Lind"]}
+        env = SearchEnvironment(QUESTION, bm25(PASSAGES), sub_questions=sub_questions, hops=hops, **corpus)
+        agent = CgdpAgent(ScriptedLM(fixed_answers), select="solver", **{"rounds": 2, **given})
+        agent.run(env, budget=budget, seed=0, trace=tmp_path / "t.jsonl")
+        return searches[0], chosen
+
+    return play
 
 
 def expected(search: Search) -> float:
@@ -76,7 +72,7 @@ def expected(search: Search) -> float:
         if len(made) > search.settings.rounds - len(search.rounds):
             continue
         costs = [free, *(prices.expected(option) + prices.grown(place) for place, option in enumerate(made))]
-        if any(sum(cost[kind] or 0 for cost in costs) > room for kind, room in left.items()):
+        if any(sum(cost[kind] or 0 for cost in costs) > most for kind, most in left.items()):
             continue
         pairs = zip(search.belief.questions, picked, strict=True)
         best = max(best, sum(prices.expected_value(target, option) for target, option in pairs if option is not None))
@@ -84,50 +80,46 @@ def expected(search: Search) -> float:
 
 
 @pytest.mark.parametrize("tokens", [None, 5000, 1500, 900])
-def test_the_best_path_within_the_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tokens: int | None) -> None:
+def test_the_best_path_within_the_budget(played: Played, tokens: int | None) -> None:
     budget = None if tokens is None else Budget.of(tokens=tokens)
-    _, chosen = played(tmp_path, monkeypatch, budget=budget, answer_worth=8000)
+    _, chosen = played(budget=budget, answer_worth=8000)
     assert chosen
 
 
-def test_where_not_all_fits_the_cheapest_search_for_the_first_is_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    search, chosen = played(tmp_path, monkeypatch, budget=Budget.of(tokens=650), answer_worth=8000)
+def test_where_not_all_fits_the_cheapest_search_for_the_first_is_made(played: Played) -> None:
+    search, chosen = played(budget=Budget.of(tokens=650), answer_worth=8000)
     assert search.prices.expected(search.options[1])["tokens"]
     assert (chosen[0].target, chosen[0].option.name) == ("Where was Ada born?", "bm25-1")
 
 
-def test_where_nothing_is_worth_its_price_it_answers_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, chosen = played(tmp_path, monkeypatch, answer_worth=10)
+def test_where_nothing_is_worth_its_price_it_answers_at_once(played: Played, tmp_path: Path) -> None:
+    _, chosen = played(answer_worth=10)
     assert chosen == [None]
     assert not [event for event in read_trace(tmp_path / "t.jsonl") if isinstance(event, RetrievedEvent)]
 
 
-def test_options_that_break_the_window_make_no_edges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wide, deepest = played(tmp_path, monkeypatch, answer_worth=10**6, context_tokens=2000, belief_tokens=40)
+def test_options_that_break_the_window_make_no_edges(played: Played) -> None:
+    wide, deepest = played(answer_worth=10**6, context_tokens=2000, belief_tokens=40)
     assert deepest[0].option.name == "bm25-5"
     middle = next(option for option in wide.options if option.name == "bm25-2")
     window = wide.rules + 40 + wide.prices.brings(middle.depth)
-    search, chosen = played(tmp_path, monkeypatch, answer_worth=10**6, belief_tokens=40, context_tokens=window)
+    search, chosen = played(answer_worth=10**6, belief_tokens=40, context_tokens=window)
     assert {option.name for option in search.options if search.prices.fits(option)} == {"bm25-1", "bm25-2"}
     assert chosen[0].option.name == "bm25-2"
 
 
-def least_for_depth_5(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **given: Any) -> int:
+def least_for_depth_5(played: Played, **given: Any) -> int:
     """The least budget under which the first search is the deepest one."""
     for tokens in range(500, 3000, 10):
-        _, chosen = played(tmp_path, monkeypatch, budget=Budget.of(tokens=tokens), answer_worth=10**6, **given)
+        _, chosen = played(budget=Budget.of(tokens=tokens), answer_worth=10**6, **given)
         if chosen and chosen[0].option.name == "bm25-5":
             return tokens
     raise AssertionError("never")
 
 
-def test_a_bare_question_leaves_room_for_as_many_searches_as_such_questions_take(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one, three = (least_for_depth_5(tmp_path, monkeypatch, sub_questions=(), hops=hops, rounds=5) for hops in (1, 3))
-    search, chosen = played(tmp_path, monkeypatch, sub_questions=(), hops=3)
+def test_a_bare_question_leaves_budget_for_the_usual_number_of_searches(played: Played) -> None:
+    one, three = (least_for_depth_5(played, sub_questions=(), hops=hops, rounds=5) for hops in (1, 3))
+    search, chosen = played(sub_questions=(), hops=3)
     round_ = search.prices.expected(search.options[2])["tokens"]
     assert round_ is not None
     assert three - one >= 2 * round_ - 60  # beside growth; the expected tokens change with what was written
@@ -138,34 +130,34 @@ def test_a_bare_question_leaves_room_for_as_many_searches_as_such_questions_take
     "given", [{"rounds": 1}, {"horizon": 2}, {"budget": Budget.of(steps=2)}, {"budget": Budget.of(calls=3)}, {}]
 )
 def test_nothing_is_saved_for_searches_that_cannot_be_made_or_cost_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]
+    played: Played, given: dict[str, Any]
 ) -> None:
-    _, chosen = played(tmp_path, monkeypatch, sub_questions=(), hops=4, answer_worth=10**6, **given)
+    _, chosen = played(sub_questions=(), hops=4, answer_worth=10**6, **given)
     assert chosen[0].option.name == "bm25-5"
 
 
-def test_a_question_that_is_decomposed_stays_worth_as_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    search, _ = played(tmp_path, monkeypatch, answer_worth=8000)
+def test_a_question_that_is_decomposed_stays_worth_as_much(played: Played) -> None:
+    search, _ = played(answer_worth=8000)
     option = search.options[2]
     price = search.prices.expected(option)["tokens"] or 0
     assert search.prices.expected_value("untried", option, 1) == pytest.approx(0.9 * 8000 - price)
     assert search.prices.expected_value("untried", option, 4) == pytest.approx(0.9 * 2000 - price)
 
 
-def test_gold_sub_questions_name_all_predicates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert least_for_depth_5(tmp_path, monkeypatch, hops=3) == least_for_depth_5(tmp_path, monkeypatch, hops=1)
+def test_gold_sub_questions_name_all_predicates(played: Played) -> None:
+    assert least_for_depth_5(played, hops=3) == least_for_depth_5(played, hops=1)
 
 
-def test_a_planned_search_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planned_search_can_be_read(played: Played) -> None:
     given = {"sub_questions": (), "hops": 1}
-    tokens = least_for_depth_5(tmp_path, monkeypatch, **given)
-    search, _ = played(tmp_path, monkeypatch, budget=Budget.of(tokens=tokens), answer_worth=10**6, **given)
+    tokens = least_for_depth_5(played, **given)
+    search, _ = played(budget=Budget.of(tokens=tokens), answer_worth=10**6, **given)
     assert search.episode.result.lm_calls["extract"] >= 1
     assert not search.episode.result.budget_violations
 
 
-def test_what_a_belief_grows_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    search, _ = played(tmp_path, monkeypatch, answer_worth=8000, belief_tokens=60)
+def test_what_a_belief_grows_by(played: Played) -> None:
+    search, _ = played(answer_worth=8000, belief_tokens=60)
     assert search.belief is not None
     assert search.prices.grown(0)["tokens"] == 0
     first, second, many = (search.prices.grown(rounds)["tokens"] or 0 for rounds in (1, 2, 50))

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from envs.search import SearchEnvironment, bm25
 from tape import Budget
 from tape.cgdp.agents.cgdp import CgdpAgent
 from tape.cgdp.agents.react_search import ReactSearchAgent
@@ -21,9 +20,7 @@ from tape.errors import ConfigError
 from tape.lm.base import Price, Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols.search import Passage
-from tape.trace import read_trace
-from tests.tape.cgdp.policy import QUESTION
-from tests.tape.cgdp.test_agents import INDEX, environment_of, fixed_answers, play
+from tests.tape.cgdp.test_agents import environment, fixed_answers, longest, of, play
 
 
 def asked_in(request: Request) -> str:
@@ -37,7 +34,7 @@ def test_without_a_window_and_a_budget_the_answer_sees_everything(tmp_path: Path
     play(ReactSearchAgent, model, tmp_path / "t.jsonl", rounds=5)
     asked = asked_in(model.requests[-1])
     assert all(f"Search {number}:" in asked for number in range(1, 6))
-    assert not [event for event in read_trace(tmp_path / "t.jsonl") if isinstance(event, ContextEvent)]
+    assert not of(ContextEvent, tmp_path / "t.jsonl")
 
 
 def test_what_the_answer_does_not_see_is_recorded(tmp_path: Path) -> None:
@@ -46,35 +43,28 @@ def test_what_the_answer_does_not_see_is_recorded(tmp_path: Path) -> None:
     play(ReactSearchAgent, model, tmp_path / "t.jsonl", rounds=5, context_tokens=int(whole) - 90)
     asked = asked_in(model.requests[-1])
     left_out = {number for number in range(1, 6) if f"Search {number}:" not in asked}
-    told = [event for event in read_trace(tmp_path / "t.jsonl") if isinstance(event, ContextEvent)]
-    dropped = [event.dropped for event in told if event.role == "answer"]
+    dropped = [event.dropped for event in of(ContextEvent, tmp_path / "t.jsonl") if event.role == "answer"]
     assert left_out
     assert {f"round {number}" for number in left_out} == {*dropped[-1]}
 
 
-@pytest.mark.parametrize("agent", [CgdpAgent, ReactSearchAgent])
-def test_a_gate_that_asks_fits_whatever_titles_there_are(agent: type[SearchAgent]) -> None:
+@pytest.mark.parametrize(
+    ("agent", "memory"),
+    [(CgdpAgent, "structured"), (ReactSearchAgent, "structured"), (ReactSearchAgent, "lobotomized")],
+)
+def test_a_gate_that_asks_fits_whatever_titles_there_are(agent: type[SearchAgent], memory: str) -> None:
     titles = [" ".join(f"{name}{i}" for i in range(20)) for name in ("Ada", "Tarn", "Weil")]
-    env = environment_of(tuple(Passage(f"p{i}", title, f"{title} is there.") for i, title in enumerate(titles)))
-    bare = play(agent, ScriptedLM(fixed_answers), memory="structured", env=env).measures["longest_prompt"]
+    passages = [Passage(f"p{i}", title, f"{title} is there.") for i, title in enumerate(titles)]
+    given: dict[str, Any] = {"memory": memory, "env": environment(passages, depths=(2,))}
+    bare = play(agent, ScriptedLM(fixed_answers), **given).measures["longest_prompt"]
     for window in range(250, int(bare) + 60, 7):
+        model = ScriptedLM(lambda request, _: "QUERY_STALE" if request.role == "gate" else fixed_answers(request))
         try:
-            ended = play(
-                agent,
-                ScriptedLM(fixed_answers_with_gate),
-                memory="structured",
-                gate="lm_neutral",
-                context_tokens=window,
-                env=env,
-                rounds=4,
-            )
+            ended = play(agent, model, **given, gate="lm_neutral", context_tokens=window, rounds=4)
         except ConfigError:
             continue
         assert ended.end_state in ("success", "failure"), (window, ended.detail)
-
-
-def fixed_answers_with_gate(request: Any, sample: int) -> str:
-    return "QUERY_STALE" if request.role == "gate" else fixed_answers(request, sample)
+        assert longest(model) <= window
 
 
 def test_titles_and_facts_stay_in_one_line_within_their_marks() -> None:
@@ -99,7 +89,7 @@ def test_reading_degrades_under_a_cap_of_money_as_under_one_of_tokens() -> None:
         price = Price(Decimal("0.000001"), Decimal("0.000001"))
 
     passages = tuple(Passage(f"p{i}", "Tarn", f"The mayor of Tarn {i} is not known in Bo. " * 6) for i in range(10))
-    env = SearchEnvironment(QUESTION, bm25(passages), answers=["Otto Lind"], depths=(10,))
+    env = environment(passages, depths=(10,))
 
     def read(budget: Budget) -> int:
         model = Priced(fixed_answers)
@@ -119,13 +109,11 @@ def test_voi_fires_where_no_search_is_worth_its_price(memory: str) -> None:
 @pytest.mark.parametrize("select", ["lm", "solver"])
 def test_the_window_that_the_error_names_is_enough_for_a_long_question_too(select: str) -> None:
     question = "Who is the mayor of the town where Ada was born? " * 6
-    env = SearchEnvironment(question, INDEX, answers=["Otto Lind"])
     windows, ended = [10], None
     while ended is None:
+        settings: dict[str, Any] = {"select": select, "context_tokens": windows[-1], "rounds": 3}
         try:
-            ended = play(
-                CgdpAgent, ScriptedLM(fixed_answers), env=env, select=select, context_tokens=windows[-1], rounds=3
-            )
+            ended = play(CgdpAgent, ScriptedLM(fixed_answers), env=environment(question=question), **settings)
         except ConfigError as error:
             windows.append(max(map(int, re.findall(r"(?:at least |context_tokens=)(\d+)", str(error)))))
             if windows[-1] <= windows[-2]:
