@@ -27,10 +27,8 @@ def plans(domain: Chests, state: Seen, m: int, **limits: int) -> list[Found]:
 
 
 def test_preconditions_are_satisfied_violated_or_unknown() -> None:
-    known = CHESTS.ground(START)
-    assert label(known, at("door"), True) is Label.SAT
-    assert label(known, HOLDING, True) is Label.VIOL
-    assert label(known, key_in("a"), True) is Label.UNK
+    labels = [label(CHESTS.ground(START), predicate, True) for predicate in (at("door"), HOLDING, key_in("a"))]
+    assert labels == [Label.SAT, Label.VIOL, Label.UNK]
 
 
 def test_each_place_where_the_key_may_be_is_a_plan_with_its_assumption() -> None:
@@ -56,57 +54,60 @@ def test_an_unknown_precondition_is_assumed_or_established() -> None:
     assert plans(domain, START, 5, assumptions=0) == []
 
 
-def test_a_bridge_brings_in_actions_that_are_not_in_the_list() -> None:
+def test_establishing_actions_need_not_be_in_the_list() -> None:
     domain = Chests(("a",), "a", locked=frozenset({"a"}))
     found = search(domain, START, ["take a"], 3, Limits(assumptions=1))
     assert found == [Found(("go a", "open a", "take a"), {key_in("a"): True})]
 
 
-def test_assumptions_that_cannot_be_true_together_are_never_made() -> None:
-    class TwoKeys(Chests):
-        def goals(self) -> list[dict[Predicate, bool]]:
-            return [{key_in("a"): True, key_in("b"): True}]
-
-    assert plans(TwoKeys(("a", "b"), "a"), START, 3, length=5) == []
+DARK = Predicate("dark")
 
 
-def test_what_was_otherwise_at_the_start_is_not_assumed_of_it_later() -> None:
-    dark = Predicate("dark")
-
-    class Dark(Chests):
-        """It is dark at the door; no action says what it is elsewhere."""
-
-        def rules(self) -> list[Callable[[Assignment], Assignment]]:  # type: ignore[override]
-            return [lambda known: {dark: True} if known.get(at("door")) else {}]
-
-        def preconditions(self, action: str) -> Assignment:
-            needs = super().preconditions(action)
-            return {**needs, dark: False} if action.startswith("take") else needs
-
-    assert plans(Dark(("a",), "a"), START, 3, length=5) == []
-    assert plans(Dark(("a",), "a"), Seen("a"), 1)[0].assumed == {dark: False, key_in("a"): True}
+class TwoKeys(Chests):
+    def goals(self) -> list[Assignment]:
+        return [{key_in("a"): True, key_in("b"): True}]
 
 
-def test_what_an_action_made_unknown_is_not_assumed_of_the_start() -> None:
-    class Shaken(Chests):
-        """Going to a chest shakes the key about."""
+class Dark(Chests):
+    """It is dark at the door; no action declares whether it is elsewhere."""
 
-        def effects(self, action: str, known: Assignment) -> Effects:
-            shaken = dict.fromkeys(map(key_in, self.chests)) if action.startswith("go") else {}
-            return {**super().effects(action, known), **shaken}
+    def rules(self) -> list[Callable[[Assignment], Assignment]]:  # type: ignore[override]
+        return [lambda known: {DARK: True} if known.get(at("door")) else {}]
 
-    assert plans(Shaken(("a", "b"), "a"), START, 3, length=5) == []
-    assert plans(Shaken(("a", "b"), "a"), Seen("a"), 1)[0].assumed == {key_in("a"): True}
+    def preconditions(self, action: str) -> Assignment:
+        needs = super().preconditions(action)
+        return {**needs, DARK: False} if action.startswith("take") else needs
 
 
-def test_assumptions_that_a_rule_refutes_are_not_made() -> None:
-    class Empty(Chests):
-        """What is open is empty."""
+class Shaken(Chests):
+    """Going to a chest shakes the key about."""
 
-        def rules(self) -> list[Callable[[Assignment], Assignment]]:  # type: ignore[override]
-            return [lambda known: {key_in("a"): False} if known.get(is_open("a")) else {}]
+    def effects(self, action: str, known: Assignment) -> Effects:
+        shaken = dict.fromkeys(map(key_in, self.chests)) if action.startswith("go") else {}
+        return {**super().effects(action, known), **shaken}
 
-    assert plans(Empty(("a",), "a", locked=frozenset({"a"})), Seen("a"), 3, length=1) == []
+
+class Empty(Chests):
+    """What is open is empty."""
+
+    def rules(self) -> list[Callable[[Assignment], Assignment]]:  # type: ignore[override]
+        return [lambda known: {key_in("a"): False} if known.get(is_open("a")) else {}]
+
+
+@pytest.mark.parametrize(
+    ("domain", "start", "length"),
+    [
+        (TwoKeys(("a", "b"), "a"), START, 5),
+        (Dark(("a",), "a"), START, 5),
+        (Shaken(("a", "b"), "a"), START, 5),
+        (Empty(("a",), "a", locked=frozenset({"a"})), Seen("a"), 1),
+    ],
+)
+def test_contradicted_and_lost_values_are_never_assumed(domain: Chests, start: Seen, length: int) -> None:
+    assert plans(domain, start, 3, length=length) == []
+    if isinstance(domain, Dark | Shaken):
+        dark = {DARK: False} if isinstance(domain, Dark) else {}
+        assert plans(domain, Seen("a"), 1)[0].assumed == {**dark, key_in("a"): True}
 
 
 def test_the_backward_frontier_finds_plans_that_a_narrow_forward_one_misses() -> None:
@@ -175,11 +176,10 @@ def test_open_actions_have_to_be_given() -> None:
         def admissible(self, state: object) -> None:
             return None
 
+    domain = Open(("a",), "a")
     with pytest.raises(ConfigError, match="needs a list of actions"):
-        BidirectionalProposer(Open(("a",), "a")).hypotheses(START, 1)
-    assert BidirectionalProposer(
-        Open(("a",), "a"), actions=lambda _: [*CHESTS.actions()[:1], "open a", "take a"]
-    ).hypotheses(START, 1)
+        BidirectionalProposer(domain).hypotheses(START, 1)
+    assert BidirectionalProposer(domain, actions=lambda _: domain.actions()).hypotheses(START, 1)
 
 
 @pytest.mark.parametrize("wrong", [{"length": -1}, {"nodes": 0}, {"width": 0}, {"assumptions": -1}, {"tau": 0.0}])

@@ -14,8 +14,7 @@ from tape.budget import Budget
 from tape.protocols.predicates import Predicate
 from tape.trace import ActedEvent
 from tests.profiles import examples
-from tests.tape.aec.episodes import begun
-from tests.tape.aec.toy import HOLDING, BoxDomain, BoxModel, BoxWorld, gem_in, locked, of_type, open_, play
+from tests.tape.aec.toy import HOLDING, BoxDomain, BoxModel, BoxWorld, begun, gem_in, locked, of_type, open_, play
 
 worlds = st.integers(2, 5).flatmap(lambda n: st.tuples(st.integers(0, n - 1), st.tuples(*[st.booleans()] * n)))
 

@@ -1,12 +1,15 @@
-"""Active epistemic control that is refused at the start."""
+"""Settings of active epistemic control: what is refused, and the table of docs/aec.md."""
 
+import re
 from typing import Any
 
 import pytest
 
+from tape.aec.settings import AecSettings
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.protocols import PromptFormat
+from tests.places import ROOT
 from tests.tape.aec.toy import OPEN, BoxDomain, BoxFormat, BoxModel, BoxWorld, play
 
 
@@ -50,3 +53,14 @@ def test_a_domain_without_predicates_is_refused_by_name() -> None:
 def test_settings_that_make_no_sense(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         TapeConfig.make(**{"aec": True, **settings})
+
+
+PAGE = (ROOT / "docs" / "aec.md").read_text(encoding="utf-8")
+
+
+def test_the_settings_have_the_defaults_that_the_table_says() -> None:
+    rows = dict(re.findall(r"^\| `(\w+)` \| (\S+) \|", PAGE, re.MULTILINE))
+    assert set(rows) == set(AecSettings.model_fields)
+    for name, documented in rows.items():
+        default = getattr(AecSettings(), name)
+        assert documented.strip("`") == str({"": "none", True: "on", False: "off"}.get(default, default)).lower()

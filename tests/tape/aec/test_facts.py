@@ -20,15 +20,18 @@ CLOSED = Seen((False, False), (None, None), (None, None))
 FIRST = Evidence("observation", 0, "the start")
 
 
-def grounded(seen: Seen) -> Grounded:
+def stored(seen: Seen) -> GroundedStore:
     store = GroundedStore(one := BoxDomain(len(seen.opened)), one.key)
     store.observe(seen, FIRST)
-    return store.snapshot()
+    return store
+
+
+def grounded(seen: Seen) -> Grounded:
+    return stored(seen).snapshot()
 
 
 def test_facts_keep_the_evidence_of_the_observation_that_first_showed_them() -> None:
-    store = GroundedStore(BoxDomain(2), BoxDomain(2).key)
-    store.observe(CLOSED, FIRST)
+    store = stored(CLOSED)
     then = store.snapshot()
     later = Evidence("query", 1, "open 0")
     store.observe(Seen((True, False), (False, None), (False, None)), later)
@@ -39,18 +42,12 @@ def test_facts_keep_the_evidence_of_the_observation_that_first_showed_them() -> 
     assert then[open_(0)].value is False  # a snapshot stays what it was
     assert store.grounded_later() == {gem_in(0), locked(0)}
     assert now.digest != then.digest
-
-
-def test_what_is_no_longer_asserted_is_no_fact_any_more() -> None:
-    store = GroundedStore(BoxDomain(2), BoxDomain(2).key)
-    store.observe(Seen((True, False), (False, None), (True, None)), FIRST)
-    store.observe(CLOSED, Evidence("execution", 1, "shut 0"))
-    assert gem_in(0) not in store.snapshot()
+    store.observe(CLOSED, Evidence("execution", 2, "shut 0"))
+    assert gem_in(0) not in store.snapshot()  # what is no longer asserted is no fact
 
 
 def test_an_observation_overrides_what_was_claimed_and_says_so() -> None:
-    store = GroundedStore(BoxDomain(2), BoxDomain(2).key)
-    store.observe(CLOSED, FIRST)
+    store = stored(CLOSED)
     claims = {open_(0): Claim(True, "effect", "open 0"), gem_in(1): Claim(True, "rule", "hope")}
     [found] = store.observe(CLOSED, Evidence("execution", 1, "open 0"), claims)
     assert str(found) == "effect open 0 claims that open(0) is true; it is false"
@@ -93,13 +90,10 @@ async def right(predictor: Predictor, asked: Sequence[Predicate], facts: Grounde
 def test_types_keep_beliefs_out_of_facts_and_predictors(tmp_path: Path) -> None:
     file = tmp_path / "snippet.py"
     file.write_text(SNIPPET)
-    root = ROOT
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", str(tmp_path), str(file)]
-    shown = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stdout
-    lines = SNIPPET.splitlines()
-    wrong = {
-        int(line.split(":")[1]) for line in shown.splitlines() if line.startswith(str(file)) and ": error:" in line
-    }
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    lines, errors = SNIPPET.splitlines(), [line for line in shown.splitlines() if ": error:" in line]
+    wrong = {int(line.split(":")[1]) for line in errors if line.startswith(str(file))}
     expected = ("return belief", "return Grounded(", "verifier.verify(", "predictor.predict(asked, beliefs)")
     assert wrong == {i for i, line in enumerate(lines, 1) if any(part in line for part in expected)}, shown
 
@@ -126,7 +120,7 @@ def test_entailed_facts_name_their_rule_and_what_it_needs() -> None:
     assert not closure.contradictions
 
 
-class Says:
+class Concludes:
     def __init__(self, name: str, conclusions: Assignment, needs: Assignment | None = None) -> None:
         self.name, self.conclusions, self.needs = name, conclusions, needs or {}
 
@@ -135,7 +129,7 @@ class Says:
 
 
 def test_observations_go_before_rules() -> None:
-    closure = Closure(grounded(CLOSED), [Says("wrong", {open_(0): True, gem_in(0): True})])
+    closure = Closure(grounded(CLOSED), [Concludes("wrong", {open_(0): True, gem_in(0): True})])
     assert closure[open_(0)].value is False
     assert closure.assignment[gem_in(0)] is True
     assert [str(found) for found in closure.contradictions] == ["rule wrong claims that open(0) is true; it is false"]
@@ -143,9 +137,9 @@ def test_observations_go_before_rules() -> None:
 
 def test_where_two_rules_disagree_neither_is_believed_nor_what_follows() -> None:
     rules = [
-        Says("yes", {gem_in(0): True}),
-        Says("then", {gem_in(1): False}, {gem_in(0): True}),
-        Says("no", {gem_in(0): False}),
+        Concludes("yes", {gem_in(0): True}),
+        Concludes("then", {gem_in(1): False}, {gem_in(0): True}),
+        Concludes("no", {gem_in(0): False}),
     ]
     closure = Closure(grounded(CLOSED), rules)
     assert gem_in(0) not in closure
@@ -157,7 +151,7 @@ def test_where_two_rules_disagree_neither_is_believed_nor_what_follows() -> None
 def test_premises_are_a_smallest_part_that_suffices(needed: set[int], others: int) -> None:
     names = [gem_in(i) for i in range(31 + others)]
     known = {name: int(name.args[0]) % 2 == 0 for name in names}
-    rule = Says("rule", {HOLDING: True}, {gem_in(i): i % 2 == 0 for i in needed})
+    rule = Concludes("rule", {HOLDING: True}, {gem_in(i): i % 2 == 0 for i in needed})
     assert premises_of(rule, known, HOLDING, True) == tuple(sorted(gem_in(i) for i in needed))
 
 

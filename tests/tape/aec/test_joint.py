@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -116,10 +116,11 @@ COST = st.builds(lambda s, t: {"steps": s, "tokens": t}, st.integers(0, 6), st.i
 LEFT = st.builds(lambda s, t: {"steps": s, "tokens": t}, st.integers(0, 25), st.integers(0, 8))
 
 
+Problem = tuple[list[Candidate], dict[Predicate, float], dict[Predicate, dict[str, int]], dict[str, int]]
+
+
 @st.composite
-def exclusive_problems(
-    draw: st.DrawFn,
-) -> tuple[list[Candidate], dict[Predicate, float], dict[Predicate, dict[str, int]], dict[str, int]]:
+def exclusive_problems(draw: st.DrawFn) -> Problem:
     n = draw(st.integers(1, 4))
     mu = dict(zip(NAMES, draw(chances(n, 1.0)), strict=False))
     values = [draw(st.sampled_from([0.5, 1.0])) for _ in range(n)]
@@ -127,38 +128,45 @@ def exclusive_problems(
     return candidates, mu, {p: draw(COST) for p in mu}, draw(LEFT)
 
 
-@examples(150)
-@given(exclusive_problems(), st.booleans())
-def test_walks_that_exclude_each_other_are_chosen_as_by_the_best_of_all_policies(
-    problem: tuple, grounded: bool
+def check_exact(
+    problem: Problem, groups: Sequence[Sequence[Predicate]], grounded: bool, settings: JointSettings
 ) -> None:
+    """The choice is that of the best policy of all, and its chain earns what it promises."""
     candidates, mu, queries, left = problem
-    found = decide(candidates, mu, queries, left, exclusive=[list(mu)], settings=JointSettings(grounded=grounded))
-    worlds = worlds_of(mu, [list(mu)])
+    found = decide(candidates, mu, queries, left, exclusive=groups, settings=settings)
+    worlds = worlds_of(mu, groups)
     assert found.exact
     assert found.objective == pytest.approx(best_of_all(candidates, worlds, queries, left, grounded), abs=1e-9)
     assert judged(found, candidates, worlds, queries, left) == pytest.approx((found.objective, found.success))
+
+
+@examples(150)
+@given(exclusive_problems(), st.booleans())
+def test_exclusive_paths_are_chosen_as_by_the_best_of_all_policies(problem: Problem, grounded: bool) -> None:
+    check_exact(problem, [list(problem[1])], grounded, JointSettings(grounded=grounded))
+
+
+@examples(60)
+@given(exclusive_problems())
+def test_one_good_order_is_as_good_as_all_orders_where_execution_costs_the_same(problem: Problem) -> None:
+    candidates, *more = problem
+    equal = [replace(candidate, cost={"steps": 2}) for candidate in candidates]
+    check_exact((equal, *more), [list(problem[1])], True, JointSettings(every_order_up_to=1))
 
 
 @examples(150)
 @given(st.data(), st.booleans())
-def test_independent_walks_of_equal_worth_are_chosen_as_by_the_best_of_all_policies(
+def test_independent_paths_of_equal_value_are_chosen_as_by_the_best_of_all_policies(
     data: st.DataObject, grounded: bool
 ) -> None:
-    n = data.draw(st.integers(1, 4))
-    mu = dict(zip(NAMES, data.draw(chances(n, None)), strict=False))
-    tokens = [data.draw(st.integers(0, 3)) for _ in mu]
-    steps = [data.draw(st.integers(0, 4)) for _ in mu]
+    mu = dict(zip(NAMES, data.draw(chances(data.draw(st.integers(1, 4)), None)), strict=False))
+    costs = [(data.draw(st.integers(0, 4)), data.draw(st.integers(0, 3))) for _ in mu]
     candidates = [
         Candidate({p: data.draw(st.booleans())}, {"steps": s, "tokens": t}, 0.9 + PRICE * s)
-        for p, s, t in zip(mu, steps, tokens, strict=True)
+        for p, (s, t) in zip(mu, costs, strict=True)
     ]
-    queries, left = {p: data.draw(COST) for p in mu}, data.draw(LEFT)
-    found = decide(candidates, mu, queries, left, settings=JointSettings(grounded=grounded))
-    worlds = worlds_of(mu, [])
-    assert found.exact
-    assert found.objective == pytest.approx(best_of_all(candidates, worlds, queries, left, grounded), abs=1e-9)
-    assert judged(found, candidates, worlds, queries, left) == pytest.approx((found.objective, found.success))
+    problem = candidates, mu, {p: data.draw(COST) for p in mu}, data.draw(LEFT)
+    check_exact(problem, [], grounded, JointSettings(grounded=grounded))
 
 
 @examples(150)
@@ -188,18 +196,6 @@ def test_whatever_the_candidates_no_more_is_promised_than_the_policy_earns(
         assert found.predicate in queries
         assert queries[found.predicate]["steps"] <= left["steps"]
         assert queries[found.predicate]["tokens"] <= left["tokens"]
-
-
-@examples(60)
-@given(exclusive_problems())
-def test_one_good_order_is_as_good_as_all_orders_where_execution_costs_the_same(problem: tuple) -> None:
-    candidates, mu, queries, left = problem
-    candidates = [replace(candidate, cost={"steps": 2}) for candidate in candidates]
-    one = decide(candidates, mu, queries, left, exclusive=[list(mu)], settings=JointSettings(every_order_up_to=1))
-    every = decide(candidates, mu, queries, left, exclusive=[list(mu)])
-    assert one.exact
-    assert every.exact
-    assert one.objective == pytest.approx(every.objective, abs=1e-9)
 
 
 def test_many_places_are_searched_likeliest_for_their_price_first() -> None:
@@ -234,15 +230,12 @@ def test_without_a_binding_budget_the_order_is_chance_by_cost(items: list[tuple[
 def test_an_unaffordable_query_is_never_chosen() -> None:
     likely, other = Candidate({NAMES[0]: True}, {"steps": 4}), Candidate({NAMES[1]: True}, {"steps": 1})
     mu, queries = {NAMES[0]: 0.9, NAMES[1]: 0.1}, {NAMES[0]: {"steps": 3}, NAMES[1]: {"steps": 3}}
-    assert decide([likely, other], mu, queries, {"steps": 7}).predicate == NAMES[0]
-    found = decide([likely, other], mu, queries, {"steps": 6})  # it could be asked, but not executed any more
-    assert (found.predicate, found.success) == (NAMES[1], pytest.approx(0.1))
-    assert [value.affordable for value in found.values] == [True, True]
-    assert decide([likely, other], mu, queries, {"steps": 3}).kind == "nothing"
-    assert not any(value.affordable for value in decide([likely, other], mu, queries, {"steps": 3}).values)
-    assert decide([likely, other], mu, queries, {"steps": -1}).kind == "nothing"
-    assert decide([likely, other], mu, {}, {"steps": 9}).kind == "nothing"
-    assert decide([], {}, {}, {"steps": 9}).kind == "nothing"
+    rich, poor, broke, below = (decide([likely, other], mu, queries, {"steps": left}) for left in (7, 6, 3, -1))
+    assert rich.predicate == NAMES[0]
+    assert (poor.predicate, poor.success) == (NAMES[1], pytest.approx(0.1))  # the first could not be executed any more
+    assert [value.affordable for value in (*poor.values, *broke.values)] == [True, True, False, False]
+    unable, empty = decide([likely, other], mu, {}, {"steps": 9}), decide([], {}, {}, {"steps": 9})
+    assert {found.kind for found in (broke, below, unable, empty)} == {"nothing"}
 
 
 @examples(60)
@@ -260,7 +253,7 @@ def test_what_is_certain_is_asked_only_where_commitment_needs_evidence(mus: list
     assert all(value.changes == 0.0 for value in strict.values)
 
 
-def test_a_safe_walk_is_taken_where_looking_does_not_pay() -> None:
+def test_a_safe_path_is_taken_where_looking_does_not_pay() -> None:
     short, safe = Candidate({NAMES[0]: True}, {"steps": 5}), Candidate({}, {"steps": 20})
 
     def first(mu: float, query: int) -> JointDecision:
@@ -293,11 +286,8 @@ def test_a_shared_query_is_paid_once() -> None:
 def test_the_value_of_a_query_is_the_chance_of_a_change_times_what_it_saves() -> None:
     short, safe = Candidate({NAMES[0]: True}, {"steps": 5}), Candidate({}, {"steps": 20})
     [value] = decide([short, safe], {NAMES[0]: 0.3}, {NAMES[0]: {"steps": 2}}, {"steps": 50}).values
-    assert value.changes == pytest.approx(0.3)
-    assert value.saves == pytest.approx(0.15)
-    assert value.price == pytest.approx(0.02)
-    assert value.cost == {"steps": 2}
-    assert value.net == pytest.approx(0.3 * 0.15 - 0.02)
+    assert (value.changes, value.saves, value.price) == pytest.approx((0.3, 0.15, 0.02))
+    assert (value.cost, value.net) == ({"steps": 2}, pytest.approx(0.3 * 0.15 - 0.02))
     # With little left the safe path is lost by looking, and the value says so.
     [poor] = decide([short, safe], {NAMES[0]: 0.3}, {NAMES[0]: {"steps": 2}}, {"steps": 21}).values
     assert poor.net < 0
@@ -378,19 +368,22 @@ def test_beliefs_agree_with_all_worlds_spelt_out(data: st.DataObject) -> None:
             assert after.mu[q] == pytest.approx(sum(p for p, world in seen if world[q]) / total, abs=1e-9)
 
 
-def test_beliefs_that_sum_to_more_than_one_are_shared_out_and_bad_ones_refused() -> None:
+def test_beliefs_that_sum_to_more_than_one_are_scaled() -> None:
     assert Beliefs({NAMES[0]: 0.9, NAMES[1]: 0.9}, [NAMES[:2]]).mu == {NAMES[0]: 0.5, NAMES[1]: 0.5}
-    with pytest.raises(ConfigError, match="probability"):
-        Beliefs({NAMES[0]: 1.1})
-    with pytest.raises(ConfigError, match="two exclusive groups"):
-        Beliefs(dict.fromkeys(NAMES[:3], 0.1), [NAMES[:2], NAMES[1:3]])
-    with pytest.raises(ConfigError, match="no belief of in"):
-        Beliefs({}, [NAMES[:2]])
-    with pytest.raises(ConfigError, match="no belief of in"):
-        decide([Candidate({NAMES[0]: True})], {}, {}, {})
-    with pytest.raises(ConfigError, match="cost in steps"):
-        decide([Candidate({}, {"steps": -1})], {}, {}, {})
-    with pytest.raises(ConfigError, match="price of steps"):
-        JointSettings(prices={"steps": -1.0})
-    with pytest.raises(ConfigError, match="width"):
-        JointSettings(width=0)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Beliefs({NAMES[0]: 1.1}), "probability"),
+        (lambda: Beliefs(dict.fromkeys(NAMES[:3], 0.1), [NAMES[:2], NAMES[1:3]]), "two exclusive groups"),
+        (lambda: Beliefs({}, [NAMES[:2]]), "no belief of in"),
+        (lambda: decide([Candidate({NAMES[0]: True})], {}, {}, {}), "no belief of in"),
+        (lambda: decide([Candidate({}, {"steps": -1})], {}, {}, {}), "cost in steps"),
+        (lambda: JointSettings(prices={"steps": -1.0}), "price of steps"),
+        (lambda: JointSettings(width=0), "width"),
+    ],
+)
+def test_malformed_input_is_refused(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        make()

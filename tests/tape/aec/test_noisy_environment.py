@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tape.aec.noisy_environment import NoisyDomain, grounded_later
 from tape.errors import ConfigError
 from tests.profiles import examples
-from tests.tape.aec.chests import HOLDING, Chests, Seen, at, is_open, key_in
+from tests.tape.aec.chests import Chests, Seen, at, is_open, key_in
 
 NAMES = tuple(f"c{i}" for i in range(8))
 DOMAIN = Chests(NAMES, "c3")
@@ -22,11 +22,11 @@ ALL_OPEN = Seen("door", frozenset(NAMES), "c3")
 def test_only_what_comes_to_light_later_is_ever_wrong(seed: int, rate: float, opened: int) -> None:
     noisy = NoisyDomain(DOMAIN, rate, seed, START)
     state = Seen("c1", frozenset(NAMES[:opened]), "c3" if opened > 3 else None)
-    truth, said = DOMAIN.ground(state), noisy.ground(state)
-    wrong = {predicate for predicate in truth if truth[predicate] != said[predicate]}
-    assert said.keys() == truth.keys()
+    truth, noise = DOMAIN.ground(state), noisy.ground(state)
+    wrong = {predicate for predicate in truth if truth[predicate] != noise[predicate]}
+    assert noise.keys() == truth.keys()
     assert wrong == noisy.flipped <= grounded_later(DOMAIN.ground(START), truth)
-    assert noisy.ground(state) == said
+    assert noisy.ground(state) == noise
     assert rate > 0 or not wrong
     assert rate < 1 or len(wrong) == opened
 
@@ -46,9 +46,7 @@ def test_the_first_state_that_is_grounded_is_the_start() -> None:
     noisy = NoisyDomain(DOMAIN, 1.0, 0)
     assert noisy.ground(START) == DOMAIN.ground(START)
     moved = noisy.ground(Seen("c1", frozenset({"c1"})))
-    assert moved[at("c1")]
-    assert moved[is_open("c1")]
-    assert moved[key_in("c1")]  # it is not there: the query was wrong
+    assert all(moved[known] for known in (at("c1"), is_open("c1"), key_in("c1")))  # the key is not there
 
 
 def test_rates_may_differ_by_predicate_and_are_checked_at_once() -> None:
@@ -60,17 +58,20 @@ def test_rates_may_differ_by_predicate_and_are_checked_at_once() -> None:
 def test_everything_else_passes_through() -> None:
     noisy = NoisyDomain(DOMAIN, 1.0, 0)
     assert noisy.predicates is noisy
-    assert noisy.preconditions("take c1") == DOMAIN.preconditions("take c1")
-    assert noisy.effects("take c1", {}) == DOMAIN.effects("take c1", {})
-    assert noisy.goals() == ({HOLDING: True},)
-    assert noisy.rules() == DOMAIN.rules()
-    assert noisy.query(START, key_in("c1")) == DOMAIN.query(START, key_in("c1"))
-    assert noisy.bridge(START, is_open("c1"), True) == DOMAIN.bridge(START, is_open("c1"), True)
-    assert noisy.admissible(START) == DOMAIN.admissible(START)
-    assert noisy.cost(START, "go c1") == DOMAIN.cost(START, "go c1")
-    assert noisy.key(START) == noisy.render(START) == str(START)
+    for name, *args in (
+        ("preconditions", "take c1"),
+        ("effects", "take c1", {}),
+        ("goals",),
+        ("rules",),
+        ("query", START, key_in("c1")),
+        ("bridge", START, is_open("c1"), True),
+        ("admissible", START),
+        ("cost", START, "go c1"),
+        ("key", START),
+        ("render", START),
+    ):
+        assert getattr(noisy, name)(*args) == getattr(DOMAIN, name)(*args)
     assert noisy.deterministic
-    assert noisy.hidden == "c3"
-    assert copy.copy(noisy).hidden == "c3"
+    assert copy.copy(noisy).hidden == noisy.hidden == "c3"
     with pytest.raises(AttributeError):
         noisy.nothing_like_this  # noqa: B018

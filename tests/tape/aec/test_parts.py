@@ -34,9 +34,8 @@ from tape.runner.results import rows
 from tape.runner.spec import RunSpec
 from tape.runner.summary import summarise, table
 from tape.trace import FinishedEvent, read_trace
-from tests.tape.aec.episodes import begun
 from tests.tape.aec.test_facts import CLOSED, grounded
-from tests.tape.aec.toy import BoxDomain, BoxFormat, BoxModel, BoxWorld, Seen, gem_in, locked, play
+from tests.tape.aec.toy import BoxDomain, BoxFormat, BoxModel, BoxWorld, Seen, begun, gem_in, locked, play
 
 OPEN = (False, False)
 CHANGED: list[dict[str, Any]] = [

@@ -1,12 +1,14 @@
 """Calibration and learned rules in the agent: what is read, what is predicted, what is logged, what keys depend on."""
 
+from __future__ import annotations
+
 import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
-from tape.aec.calibration import IsotonicCalibration
+from tape.aec.calibration import SCHEMA, IsotonicCalibration
 from tape.aec.events import CommittedEvent, JudgedEvent
 from tape.aec.overrides import Override, OverrideRule, Overrides, features_of, named_arguments
 from tape.aec.predictor import EnsemblePredictor
@@ -18,9 +20,8 @@ from tape.errors import ConfigError
 from tape.lm.scripted import ScriptedLM
 from tape.protocols.predicates import Predicate
 from tape.testing.line import Line
-from tests.tape.aec.episodes import begun
 from tests.tape.aec.test_parts import spec_of
-from tests.tape.aec.toy import BoxDomain, BoxModel, BoxWorld, gem_in, play
+from tests.tape.aec.toy import BoxDomain, BoxModel, BoxWorld, begun, gem_in, play
 
 OPEN = (False, False)
 NEVER = Override(OverrideRule("gem_in", (("argument 1", "0"),), False), 8, 8)
@@ -30,6 +31,9 @@ HALVING = IsotonicCalibration(((0.0, 0.2, 0.0), (0.8, 1.0, 0.5)), 10)
 def test_rules_are_read_as_they_were_written() -> None:
     found = Overrides((NEVER,))
     assert Overrides.from_json(found.to_json()) == found
+    assert json.loads(found.to_json())["rules"] == [["gem_in", [["argument 1", "0"]], False, 8, 8]]
+    assert features_of(BoxDomain(2), gem_in(1)) == (("argument 1", "1"),)
+    assert features_of(BoxDomain(2), Predicate("dark")) == (("predicate", "dark"),)
     assert found.mu(gem_in(0), named_arguments(gem_in(0)), 0.9) == pytest.approx(0.1)
     assert found.mu(gem_in(1), named_arguments(gem_in(1)), 0.9) == 0.9
     for text in ("{}", "[]", "nonsense", found.to_json().replace("8, 8", "8, 9")):
@@ -74,20 +78,12 @@ def test_what_comes_to_light_is_judged_once_with_the_models_own_probability() ->
     model = BoxModel(1, OPEN, 0.2)
     _, trace = play(BoxWorld(0, OPEN), model, aec={"learned_rules": Overrides((NEVER,)).to_json()})
     judged = [event for event in trace if isinstance(event, JudgedEvent)]
-    assert judged
     about = {Predicate(event.predicate, tuple(event.args)): event for event in judged}
-    assert len(about) == len(judged)
+    assert len(about) == len(judged) > 0
     gem = about[gem_in(0)]
-    assert gem.value
-    assert gem.mu == pytest.approx(0.1)
+    assert (gem.value, gem.mu, gem.features) == (True, pytest.approx(0.1), [["argument 1", "0"]])
     assert gem.raw != gem.mu
-    assert gem.features == [["argument 1", "0"]]
     assert "revealed: gem_in(0) is true, predicted 0.10" in gem.told()
-
-
-def test_features_of_a_predicate_are_its_arguments_where_the_domain_knows_no_kinds() -> None:
-    assert features_of(BoxDomain(2), gem_in(1)) == (("argument 1", "1"),)
-    assert features_of(BoxDomain(2), Predicate("dark")) == (("predicate", "dark"),)
 
 
 def test_plans_may_come_from_the_search_instead_of_the_model() -> None:
@@ -99,36 +95,53 @@ def test_plans_may_come_from_the_search_instead_of_the_model() -> None:
     result, _ = play(BoxWorld(0, OPEN, Listed(2)), model, proposer="two_frontier", aec={"gate": "query_all"})
     assert "plan" not in result.lm_calls
     assert result.success
-
-
-def test_the_search_needs_declared_predicates() -> None:
     with pytest.raises(ConfigError, match="proposer='two_frontier' needs an environment that declares predicates"):
         TapeAgent.require(TapeConfig.make(proposer="two_frontier"), Line(2))
 
 
-def test_the_json_of_rules_is_one_line() -> None:
-    assert json.loads(Overrides((NEVER,)).to_json())["rules"] == [["gem_in", [["argument 1", "0"]], False, 8, 8]]
-
-
-def test_a_bridge_saves_a_walk_whose_precondition_does_not_hold() -> None:
+def test_establishing_actions_save_a_path_whose_precondition_does_not_hold() -> None:
     model = BoxModel(0, OPEN, plans=["open 0; take 0"])
-    asked, _ = play(BoxWorld(0, (True, False)), model, aec={"gate": "query_all", "bridges": False})
-    result, trace = play(BoxWorld(0, (True, False)), model, aec={"gate": "query_all", "bridges": True})
+    (asked, _), (result, trace) = (
+        play(BoxWorld(0, (True, False)), model, aec={"gate": "query_all", "bridges": bridges})
+        for bridges in (False, True)
+    )
     assert (asked.success, result.success) == (False, True)
     assert "unlock 0" in result.actions
     assert [event.certified for event in trace if isinstance(event, CommittedEvent)] == [True]
 
 
-def test_a_bridge_has_to_leave_fewer_objections() -> None:
-    domain = BoxDomain(2)
+def test_establishing_actions_have_to_leave_fewer_witnesses() -> None:
     episode = begun(BoxWorld(0, OPEN), BoxModel(0, OPEN))
-    state = EpistemicState(episode, domain)
-    assert state.with_establishing_actions(("open 0", "take 0")) == ("unlock 0", "open 0", "take 0")
-    assert state.with_establishing_actions(("unlock 0", "open 0", "take 0")) == ("unlock 0", "open 0", "take 0")
-    assert state.with_establishing_actions(()) == ()
+    edited = EpistemicState(episode, BoxDomain(2)).with_establishing_actions
+    whole = ("unlock 0", "open 0", "take 0")
+    assert (edited(whole[1:]), edited(whole), edited(())) == (whole, whole, ())
 
     class Useless(BoxDomain):
         def bridge(self, state: object, predicate: Predicate, value: bool) -> list[str]:
             return ["rattle 1"]
 
     assert EpistemicState(episode, Useless(2)).with_establishing_actions(("open 0", "take 0")) == ("open 0", "take 0")
+
+
+def test_a_calibration_is_level_on_its_blocks_and_linear_between_them() -> None:
+    held = IsotonicCalibration(((0.1, 0.1, 0.0), (0.2, 0.3, 0.5), (0.6, 0.8, 1.0)), 5)
+    assert [held(mu) for mu in (0.0, 0.25, 0.45, 1.0)] == pytest.approx([0.0, 0.5, 0.75, 1.0])
+    assert IsotonicCalibration()(0.3) == 0.3
+    assert IsotonicCalibration.from_json(held.to_json()) == held
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "not a calibration"),
+        ("[]", "not a calibration"),
+        ('{"schema": "other/1", "n": 1, "blocks": []}', "expected schema"),
+        (json.dumps({"schema": SCHEMA, "blocks": []}), "not a calibration"),
+        (json.dumps({"schema": SCHEMA, "n": 1, "blocks": [[0, 1]]}), "not a calibration"),
+        (json.dumps({"schema": SCHEMA, "n": 1, "blocks": [[0, 0.5, 0.9], [0.6, 1, 0.1]]}), "ascend"),
+        (json.dumps({"schema": SCHEMA, "n": 1, "blocks": [[0, 2, 0.9]]}), "ascend"),
+    ],
+)
+def test_other_files_are_refused(text: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        IsotonicCalibration.from_json(text)

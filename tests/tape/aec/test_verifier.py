@@ -60,7 +60,7 @@ def test_of_several_goals_the_one_counts_of_which_least_is_missing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("actions", "said"),
+    ("actions", "message"),
     [
         (["open 0"], "at step 1: locked(0) must be false; no grounded fact says so"),
         (["open 0"], "at step 2: holding_gem() must be true; by the facts it is false"),
@@ -69,41 +69,44 @@ def test_of_several_goals_the_one_counts_of_which_least_is_missing() -> None:
         (["unlock 0", "unlock 0"], "at step 2: short of 1 step"),
     ],
 )
-def test_witnesses(actions: list[str], said: str) -> None:
+def test_witnesses(actions: list[str], message: str) -> None:
     costs = [BoxDomain(BOXES).cost(None, action) for action in actions]
-    verdict = verifier().verify(actions, costs, grounded(START), {"steps": 3 if "short" in said else 99})
+    verdict = verifier().verify(actions, costs, grounded(START), {"steps": 3 if "short" in message else 99})
     assert not verdict.accepted
-    assert said in map(str, verdict.witnesses)
+    assert message in map(str, verdict.witnesses)
+
+
+class Contrary(BoxDomain):
+    def preconditions(self, action: Action) -> Assignment:
+        return {Predicate("day"): action == "open 0"}
+
+    def effects(self, action: Action, known: Assignment) -> Effects:
+        return {HOLDING: True}
+
+
+class Shaky(BoxDomain):
+    def effects(self, action: Action, known: Assignment) -> Effects:
+        return {**super().effects(action, known), gem_in(0): None}
+
+
+FOUND = Seen((True, False, False), (False, None, None), (True, None, None))
 
 
 def test_two_steps_that_cannot_both_be_right_are_refused_without_any_fact() -> None:
-    class Contrary(BoxDomain):
-        def preconditions(self, action: Action) -> Assignment:
-            return {Predicate("day"): action == "open 0"}
-
-        def effects(self, action: Action, known: Assignment) -> Effects:
-            return {HOLDING: True}
-
     verdict = verifier(Contrary(BOXES)).verify(["open 0", "open 1"], [], grounded(START), {})
     assert verdict.contradicted
     assert "at step 2: day() must be false; for step 1 it is true" in map(str, verdict.witnesses)
 
 
 def test_an_effect_that_leaves_a_value_unknown_covers_nothing() -> None:
-    class Shaky(BoxDomain):
-        def effects(self, action: Action, known: Assignment) -> Effects:
-            return {**super().effects(action, known), gem_in(0): None}
-
-    seen = Seen((True, False, False), (False, None, None), (True, None, None))
-    assert verifier().verify(["unlock 1", "take 0"], [], grounded(seen), {}).accepted
-    verdict = verifier(Shaky(BOXES)).verify(["unlock 1", "take 0"], [], grounded(seen), {})
+    assert verifier().verify(["unlock 1", "take 0"], [], grounded(FOUND), {}).accepted
+    verdict = verifier(Shaky(BOXES)).verify(["unlock 1", "take 0"], [], grounded(FOUND), {})
     assert [str(w) for w in verdict.witnesses] == ["at step 2: gem_in(0) must be true; after step 1 it is unknown"]
     assert verdict.contradicted
 
 
 def test_an_unknown_cost_under_a_cap_is_refused() -> None:
-    seen = Seen((True, False, False), (False, None, None), (True, None, None))
-    verdict = verifier().verify(["take 0"], [Resources({"seconds": None})], grounded(seen), {"seconds": 5})
+    verdict = verifier().verify(["take 0"], [Resources({"seconds": None})], grounded(FOUND), {"seconds": 5})
     assert [str(w) for w in verdict.witnesses] == ["at step 1: short of an unknown amount of seconds"]
 
 
@@ -166,8 +169,10 @@ def test_the_witnesses_of_a_refusal_are_true(
                 assert known[witness.predicate] is witness.holds
             else:  # an earlier step's effect, or what an earlier step needs
                 earlier = plan[witness.held.step]
-                said = domain.effects(earlier, {}) if witness.held.origin == "effect" else domain.preconditions(earlier)
-                assert said[witness.predicate] is witness.holds
+                values = (
+                    domain.effects(earlier, {}) if witness.held.origin == "effect" else domain.preconditions(earlier)
+                )
+                assert values[witness.predicate] is witness.holds
 
 
 @given(worlds, plans, plans)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 from collections.abc import Mapping, Sequence
@@ -9,10 +10,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tape.agents.tape import TapeAgent
-from tape.budget import Budget, Resources
+from tape.budget import Budget, Ledger, Resources
+from tape.engine.context import RoleContext
+from tape.engine.episode import Episode
 from tape.engine.result import EpisodeResult
+from tape.engine.settings import TapeConfig
 from tape.errors import InvalidOutputError
-from tape.lm.base import Choice, Forced, Request
+from tape.lm.accounting import AccountedLM
+from tape.lm.base import Choice, Forced, LanguageModel, Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Action, Environment, Observation, Plan, State
 from tape.protocols.domain import Domain
@@ -368,3 +373,14 @@ OPEN = (False, False, False)
 def of_type(events: Sequence[Event], kind: type[Any]) -> list[Any]:
     """The events of a type."""
     return [event for event in events if isinstance(event, kind)]
+
+
+def begun(world: BoxWorld, model: LanguageModel, *, steps: int = 30) -> Episode:
+    """Reset the world and observe."""
+    ledger, trace = Ledger(Budget({"steps": steps})), TraceWriter("toy")
+    lm = AccountedLM(model, ledger, trace)
+    roles = RoleContext(lm, world.prompt_format(lm.prompt_format), world.domain, trace)
+    config = TapeConfig.make(execution="forced", aec=True)
+    episode = Episode(world, config, ledger, trace, roles, 0, None)
+    asyncio.run(episode.reset(0))
+    return episode

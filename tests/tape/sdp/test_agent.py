@@ -10,12 +10,15 @@ import pytest
 
 from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.level_sets import load_set
+from envs.sokoban.sdp import CAPS
 from envs.sokoban.simulator_model import SimulatorWorldModel
 from envs.sokoban.xsb import write
 from tape.cli import main
 from tape.errors import ConfigError
-from tape.sdp.agent import SdpAgent
+from tape.sdp.adapter import Caps
+from tape.sdp.agent import SdpAgent, caps_of
 from tape.sdp.events import ChainEvent, ConcludedEvent, ValidatedEvent
+from tape.sdp.settings import SdpSettings
 from tape.trace import read_trace
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play
 from tests.tape.sdp.algorithm import check
@@ -182,3 +185,19 @@ def test_chains_on_the_command_line_and_resuming(
         assert lost[name] == played[name]
     assert main([*command, "--cascade", "off"]) == 2
     assert "cascade" in capsys.readouterr().err
+
+
+ADAPTER = SokobanEnvironment(load_set("easy")[0]).sdp()
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"chain": "sample"}, CAPS),
+        ({"chain": "walk"}, Caps(1, CAPS.attempts * (CAPS.replans + 1) - 1, CAPS.steps)),
+        ({"chain": "walk", "attempts": 2}, Caps(2, CAPS.replans, CAPS.steps)),
+        ({"chain": "walk", "target_replans": 4, "step_cap": 9}, Caps(1, 4, 9)),
+    ],
+)
+def test_caps(settings: dict[str, Any], expected: Caps) -> None:
+    assert caps_of(SdpSettings.model_validate(settings), ADAPTER.caps) == expected

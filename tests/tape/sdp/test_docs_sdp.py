@@ -1,36 +1,37 @@
-"""docs/sdp.md: its tables are those of the settings, the adapters and the results."""
+"""docs/sdp.md and docs/sdp-trajectories.md: their tables and switches are those of the code."""
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 
-from envs.alfworld.sdp import CAPS as HOUSEHOLD
+from envs.alfworld.sdp import CAPS as ALFWORLD
 from envs.sokoban.sdp import CAPS as SOKOBAN
 from experiments.studies.sdp.validators import share
+from tape.cli.switches import add_switches
 from tape.engine.settings import TapeConfig
+from tape.sdp.revalidation import RULES
 from tape.sdp.settings import SdpSettings
 from tests.places import ROOT
 
 PAGE = (ROOT / "docs" / "sdp.md").read_text(encoding="utf-8")
 
 
-def test_every_switch_has_the_default_that_the_table_says() -> None:
+def test_every_setting_has_the_default_of_the_table() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| (\S+) \| ", PAGE, re.MULTILINE))
     assert set(SdpSettings.model_fields) <= set(rows)
     defaults = {**dict(TapeConfig()), **dict(SdpSettings())}
-    for name, said in rows.items():
+    for name, documented in rows.items():
         default = defaults[name]
-        told = "none" if default is None else ("off", "on")[default] if isinstance(default, bool) else str(default)
-        assert said.strip("`") == told
+        shown = {None: "none", False: "off", True: "on"}[default] if default in (None, False, True) else str(default)
+        assert documented.strip("`") == shown
 
 
 def test_the_caps_are_the_adapters() -> None:
-    rows = {
-        name: tuple(map(int, caps))
-        for name, *caps in re.findall(r"^\| (\w+) \| (\d+) \| (\d+) \| (\d+) \|", PAGE, re.M)
-    }
-    for name, own in (("Sokoban", SOKOBAN), ("ALFWorld", HOUSEHOLD)):
+    found = re.findall(r"^\| (\w+) \| (\d+) \| (\d+) \| (\d+) \|", PAGE, re.M)
+    rows = {name: tuple(map(int, caps)) for name, *caps in found}
+    for name, own in (("Sokoban", SOKOBAN), ("ALFWorld", ALFWORLD)):
         assert rows[name] == (own.attempts, own.replans, own.steps)
     assert rows["ScienceWorld"] == (30, 5, 500)
 
@@ -43,3 +44,20 @@ def test_the_figures_are_those_that_were_measured() -> None:
         shares = f"{share(row['both'], row['found'])} | {share(row['both'], row['true'])}"
         n, wrong = f"{row['cases']} ({row['predicates']})", row["found"] - row["both"]
         assert f"| {row['environment']} | {row['validator']} | {n} | {shares} | {wrong} |" in PAGE
+
+
+TRAJECTORIES = (ROOT / "docs" / "sdp-trajectories.md").read_text(encoding="utf-8")
+
+
+def test_every_rule_of_a_finding_is_explained() -> None:
+    rows = TRAJECTORIES.split("## Checking it again")[1].split("`checked(")[0]
+    assert [*RULES] == re.findall(r"^\| `(\w+)` \|", rows, re.M)
+
+
+def test_the_switches_exist() -> None:
+    parser = argparse.ArgumentParser()
+    add_switches(parser, ["sdp"])
+    switches = re.findall(r"`(--(?:validation|replan|cascade) \w+)`", TRAJECTORIES)
+    assert len(switches) == 3
+    for switch in switches:
+        parser.parse_args(switch.split())

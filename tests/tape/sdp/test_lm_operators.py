@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -55,62 +54,54 @@ def judged(tail: Chain, *answers: str, outcome: Outcome = SEEN, **options: Any) 
     return verdict, model, used
 
 
-# --- VALIDATE: what needs no model ----------------------------------------------------------------
+# --- VALIDATE -------------------------------------------------------------------------------------
+
+YES, NO, MODEL = (True, "deterministic"), (False, "deterministic"), (True, "lm")
+NO_MODEL, ROOM = (False, "lm"), (True, "visited_room")
+KNOWN: dict[str, Any] = {"ground": FlagDomain().ground}
+CREDIT: dict[str, Any] = {"credit": lambda *_: "a new room"}
+REJECTED: dict[str, Any] = {"rejected": lambda outcome: f"unknown: {outcome.action}"}
+UNKNOWN: dict[str, Any] = {"unknown": "ask"}
 
 
-def test_a_rejected_action_needs_no_verdict() -> None:
-    verdict, model, _ = judged((SAID, GOAL), k(1), rejected=lambda outcome: f"unknown: {outcome.action}")
-    assert (verdict.k, verdict.checks, verdict.reason, verdict.counts) == (0, (), "unknown: open the door", True)
-    assert model.requests == []
-
-
-def test_the_goal_at_the_head_needs_no_verdict() -> None:
-    verdict, model, _ = judged((GOAL,), k(1))
-    assert (verdict.k, [check.how for check in verdict.checks]) == (0, ["deterministic"])
-    assert "does not report" in verdict.reason
-    assert model.requests == []
-
-
-def test_what_is_rejected_comes_before_the_goal_and_before_credit() -> None:
-    options: dict[str, Callable[..., str]] = {"rejected": lambda _: "no", "credit": lambda *_: "a new room"}
-    for tail in ((GOAL,), (SAID, GOAL)):
-        assert judged(tail, k(1), **options)[0] == Verdict((), "no")
-
-
-def test_typed_predicates_are_checked_and_not_judged() -> None:
-    verdict, model, _ = judged((target("a"), target("b"), SAID, GOAL), k(1), ground=FlagDomain().ground)
-    assert [(check.holds, check.how) for check in verdict.checks] == [(True, "deterministic"), (False, "deterministic")]
-    assert (verdict.reason, model.requests) == ("flag(b) is false", [])
-    unknown, model, _ = judged((target("a"), GOAL), k(1))
-    assert (unknown.k, unknown.reason, model.requests) == (0, "flag(a) is unknown", [])
-
-
-@pytest.mark.parametrize("answer", [0, 1])
-def test_what_is_unknown_may_be_judged_by_the_model_and_is_flagged(answer: int) -> None:
-    verdict, model, _ = judged((target("a"), GOAL), k(answer), unknown="ask")
-    assert [(check.holds, check.how) for check in verdict.checks[:1]] == [(bool(answer), "lm")]
-    assert len(model.requests) == 1
-
-
-def test_what_is_known_to_be_false_is_not_asked_for() -> None:
-    verdict, model, _ = judged((target("b"), GOAL), k(1), unknown="ask", ground=FlagDomain().ground)
-    assert (verdict.k, verdict.checks[0].how, model.requests) == (0, "deterministic", [])
-
-
-def test_a_step_is_credited_once_and_to_the_head_alone() -> None:
-    verdict, model, _ = judged((SAID, OTHER, GOAL), k(0), credit=lambda *_: "a new room")
-    assert [(check.holds, check.how) for check in verdict.checks] == [(True, "visited_room"), (False, "lm")]
-    assert len(model.requests) == 1
-    typed = (target("a"), SAID, GOAL)
-    verdict, _, _ = judged(typed, k(0), credit=lambda *_: "a new room", ground=FlagDomain().ground)
-    assert [check.how for check in verdict.checks] == ["deterministic", "lm"]
-
-
-def test_a_new_room_is_credited_without_a_call_and_flagged() -> None:
-    verdict, model, _ = judged((SAID, GOAL), k(1), credit=lambda wanted, _: f"{wanted.text}: a new room")
-    assert [(check.holds, check.how) for check in verdict.checks] == [(True, "visited_room"), (False, "deterministic")]
-    assert verdict.checks[0].evidence.endswith("a new room")
-    assert model.requests == []
+@pytest.mark.parametrize(
+    ("tail", "options", "answers", "checks", "calls", "reason"),
+    [
+        # A rejected action needs no verdict, and goes before the goal and before credit.
+        ((SAID, GOAL), REJECTED, [1], [], 0, "unknown: open the door"),
+        ((GOAL,), REJECTED | CREDIT, [1], [], 0, "unknown: open the door"),
+        ((SAID, GOAL), REJECTED | CREDIT, [1], [], 0, "unknown: open the door"),
+        ((GOAL,), {}, [1], [NO], 0, "the environment does not report the task as done"),
+        # Typed predicates are checked; unknown values are judged, and flagged, only on request.
+        ((target("a"), target("b"), SAID, GOAL), KNOWN, [1], [YES, NO], 0, "flag(b) is false"),
+        ((target("a"), GOAL), {}, [1], [NO], 0, "flag(a) is unknown"),
+        ((target("a"), GOAL), UNKNOWN, [0], [NO_MODEL], 1, "so it is"),
+        ((target("a"), GOAL), UNKNOWN, [1], [MODEL, NO], 1, "the environment does not report the task as done"),
+        ((target("b"), GOAL), UNKNOWN | KNOWN, [1], [NO], 0, "flag(b) is false"),
+        # A step is credited once, without a call, and only to the head.
+        ((SAID, OTHER, GOAL), CREDIT, [0], [ROOM, NO_MODEL], 1, "so it is"),
+        ((target("a"), SAID, GOAL), CREDIT | KNOWN, [0], [YES, NO_MODEL], 1, "so it is"),
+        ((SAID, GOAL), CREDIT, [1], [ROOM, NO], 0, "the environment does not report the task as done"),
+        # The model's k never reaches the goal; it is asked again after a typed predicate, never after a false one.
+        ((SAID, OTHER, GOAL), {}, [0], [NO_MODEL], 1, "so it is"),
+        ((SAID, OTHER, GOAL), {}, [1], [MODEL, NO_MODEL], 1, "so it is"),
+        ((SAID, OTHER, GOAL), {}, [2], [MODEL, MODEL, NO], 1, "the environment does not report the task as done"),
+        ((SAID, target("a"), OTHER, GOAL), KNOWN, [1, 1], [MODEL, YES, MODEL, NO], 2, "the environment does not"),
+        ((SAID, target("b"), OTHER, GOAL), KNOWN, [1], [MODEL, NO], 1, "flag(b) is false"),
+    ],
+)
+def test_verdicts(
+    tail: Chain, options: dict[str, Any], answers: list[int], checks: list[Any], calls: int, reason: str
+) -> None:
+    verdict, model, _ = judged(tail, *map(k, answers), **options)
+    assert [(check.holds, check.how) for check in verdict.checks] == checks
+    assert verdict.reason.startswith(reason)
+    assert (verdict.counts, len(model.requests)) == (True, calls)
+    for request in model.requests:
+        assert isinstance(request.constraint, JsonSchema)
+        asked = request.prompt[-1].content  # type: ignore[union-attr]
+        assert "The door is open." in asked
+        assert GOAL.text not in asked.splitlines()
 
 
 def test_the_loop_asks_nobody_where_the_task_is_done() -> None:
@@ -122,21 +113,6 @@ def test_the_loop_asks_nobody_where_the_task_is_done() -> None:
     [event] = [event for event in played.events if isinstance(event, ValidatedEvent)]
     assert [check.how for check in event.checks] == ["completion", "completion"]
     assert model.requests == []
-
-
-# --- VALIDATE: verdicts ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("said", "found"), [(0, 0), (1, 1), (2, 2)])
-def test_k_is_the_models_and_never_reaches_the_goal(said: int, found: int) -> None:
-    verdict, model, _ = judged((SAID, OTHER, GOAL), k(said))
-    assert verdict.k == found
-    assert [check.how for check in verdict.checks if check.holds] == ["lm"] * found
-    assert not verdict.checks[-1].holds
-    [request] = model.requests
-    assert isinstance(request.constraint, JsonSchema)
-    assert "The door is open." in request.prompt[-1].content  # type: ignore[union-attr]
-    assert GOAL.text not in request.prompt[-1].content.splitlines()  # type: ignore[union-attr]
 
 
 BAD = [k(3), k(99), k(-1), k(1.5), k("two"), k(None), "1", "", "{", '{"k": 1}', '{"reason": "r", "k": 1, "x": 0}', "[]"]
@@ -163,17 +139,6 @@ def test_no_answer_certifies_what_it_must_not(answer: str, kinds: list[str]) -> 
         assert check.how == ("deterministic" if wanted.goal or wanted.requires else "lm")
     if "p" not in kinds:
         assert model.requests == []
-
-
-def test_a_verdict_goes_on_behind_a_typed_predicate() -> None:
-    verdict, model, _ = judged((SAID, target("a"), OTHER, GOAL), k(1), k(1), ground=FlagDomain().ground)
-    assert [check.how for check in verdict.checks] == ["lm", "deterministic", "lm", "deterministic"]
-    assert (verdict.k, len(model.requests)) == (3, 2)
-
-
-def test_a_verdict_is_never_asked_past_a_false_one() -> None:
-    verdict, model, _ = judged((SAID, target("b"), OTHER, GOAL), k(1), ground=FlagDomain().ground)
-    assert (verdict.k, len(model.requests)) == (1, 1)
 
 
 # --- PROPOSE, REALIZE, REPLAN ---------------------------------------------------------------------

@@ -1,25 +1,35 @@
-"""General models write typed predicates; what they write is checked by the grounder, whatever they claim."""
+"""Typed predicates: written by general models, required by targets, and checked by the grounder."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from envs.alfworld.sdp import truth
+from envs.sokoban.domain import SokobanDomain
 from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.level_sets import load_set
+from envs.sokoban.simulator import step
 from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
+from tape.protocols import Acted, Action, Observation, State
 from tape.protocols.predicates import Predicate
 from tape.sdp.agent import SdpAgent
 from tape.sdp.events import ChainEvent, ValidatedEvent
-from tape.sdp.predicate_adapter import in_words
+from tape.sdp.operators import Outcome, check_required
+from tape.sdp.predicate_adapter import PredicateValidate, in_words
 from tape.sdp.predicate_prompts import read_literal
+from tape.sdp.state import Attempt, CertifiedState, MarkovState
+from tape.sdp.target import Target
+from tape.sdp.writing import WritingRealize
+from tape.seeds import derive
 from tape.trace import Event, TraceWriter
 
 WORD = st.from_regex(r"[a-z]+ [0-9]{1,2}", fullmatch=True) | st.from_regex(r"\([0-9],[0-9]\)", fullmatch=True)
@@ -83,3 +93,57 @@ def test_models_that_know_the_tasks_roles_alone_have_no_operators_of_their_own()
     agent = SdpAgent(ScriptedLM([""], prompt_format="compact"), sdp={"chain": "adapter"})
     with pytest.raises(ConfigError, match="use another model, or chain='walk' or 'sample'"):
         agent.run(SokobanEnvironment(level, 8))
+
+
+[LEVEL, *_] = load_set("easy")
+DOMAIN = SokobanDomain(LEVEL)
+OPEN = Target("'U' has changed something", "move", by="U")
+GOAL = Target("solved", "goal", goal=True)
+
+
+def outcomes() -> tuple[Outcome, Outcome]:
+    """A move that changes something, and one that does not."""
+    moved = next((move, after) for move in "UDLR" if (after := step(LEVEL, LEVEL.start, move)) is not None)
+    seen = Observation("")
+    return Outcome(LEVEL.start, moved[0], seen, moved[1]), Outcome(LEVEL.start, "U", seen, LEVEL.start)
+
+
+def test_a_target_that_requires_nothing_is_certified_by_a_change_and_by_its_own_action_alone() -> None:
+    changed, unchanged = outcomes()
+    validate = PredicateValidate(DOMAIN).validate
+    assert asyncio.run(validate((OPEN, OPEN, GOAL), changed)).k == 1
+    assert asyncio.run(validate((OPEN, OPEN, GOAL), unchanged)).k == 0
+
+
+def test_no_requirement_is_no_evidence() -> None:
+    assert not check_required((), {}).holds
+
+
+def test_an_attempt_after_an_unreadable_one_is_another_sample() -> None:
+    seeds: list[int] = []
+
+    class Mute:
+        async def act(
+            self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action], seed: int
+        ) -> Acted:
+            del state, remaining, action, plan
+            seeds.append(seed)
+            return Acted(None)
+
+    realize = WritingRealize(DOMAIN, Mute(), lambda *parts: derive(0, *parts), invents=True)
+    state = CertifiedState((), (), LEVEL.start)
+
+    def attempt(failed: int) -> list[int]:
+        seeds.clear()
+        at = MarkovState(state, (OPEN, GOAL), (Attempt(OPEN, None, "unreadable"),) * failed)
+        assert asyncio.run(realize.realize(at)).counts_if_none
+        return list(seeds)
+
+    first = attempt(0)
+    assert first == attempt(0)
+    assert not set(first) & set(attempt(1))
+
+
+def test_truth_that_cannot_be_told_is_unknown_and_no_fault() -> None:
+    odd = Target("lit(desklamp)", "lit", ((Predicate("lit", ("desklamp",)), True),))
+    assert truth(odd, frozenset(), won=False) is None
