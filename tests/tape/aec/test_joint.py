@@ -10,6 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from solvers.base import Solver
+from solvers.problem import PathProblem
+from solvers.solution import PathSolution
 from tape.aec.joint import Candidate, JointDecision, JointError, JointSettings, decide
 from tape.aec.joint_worlds import Beliefs
 from tape.errors import ConfigError
@@ -193,9 +196,7 @@ def test_whatever_the_candidates_no_more_is_promised_than_the_policy_earns(
     if found.exact:
         assert found.objective == pytest.approx(best, abs=1e-9)
     if found.kind == "query":
-        assert found.predicate in queries
-        assert queries[found.predicate]["steps"] <= left["steps"]
-        assert queries[found.predicate]["tokens"] <= left["tokens"]
+        assert all(amount <= left[kind] for kind, amount in queries[found.predicate].items())
 
 
 def test_many_places_are_searched_likeliest_for_their_price_first() -> None:
@@ -208,9 +209,7 @@ def test_many_places_are_searched_likeliest_for_their_price_first() -> None:
     ratios = [mu[names[i]] / queries[names[i]]["steps"] for i, _ in found.chain]
     assert ratios == sorted(ratios, reverse=True)
     assert sum(queries[names[i]]["steps"] for i, _ in found.chain) <= 37
-    assert found.exact
-    assert found.kind == "query"
-    assert found.predicate == names[found.chain[0][0]]
+    assert (found.exact, found.kind, found.predicate) == (True, "query", names[found.chain[0][0]])
 
 
 @examples(60)
@@ -308,20 +307,7 @@ def test_the_value_is_net_of_its_price_in_general(data: st.DataObject) -> None:
         assert gained - value.price - 1e-9 <= value.net <= gained + 1e-9
 
 
-@pytest.mark.parametrize("solver", ["labelling", "cp-sat"])
-def test_any_solver_gives_the_same_policy_value(solver: str) -> None:
-    mu = dict(zip(NAMES, [0.4, 0.3, 0.2], strict=False))
-    queries = {p: {"steps": i + 1} for i, p in enumerate(mu)}
-    candidates = [Candidate({p: True}, {"steps": 2}) for p in mu]
-    found = decide(candidates, mu, queries, {"steps": 6}, exclusive=[list(mu)], settings=JointSettings(solver=solver))
-    assert found.objective == pytest.approx(0.4 * 0.97 + 0.3 * 0.95)
-
-
 def test_a_solver_that_fails_is_an_error_that_says_so() -> None:
-    from solvers.base import Solver
-    from solvers.problem import PathProblem
-    from solvers.solution import PathSolution
-
     class Broken(Solver):
         name = "broken"
 

@@ -100,20 +100,6 @@ def test_data_stays_between_its_marks(text: str, title: str) -> None:
         assert asked(request).count("</found>") == asked(request).count("<found>") == 1
 
 
-def test_prompts_of_all_roles_are_short() -> None:
-    requests = [
-        FORMAT.query_request(STRUCTURED, MOVES),
-        FORMAT.think_request(TRANSCRIPT),
-        FORMAT.extract_request(STRUCTURED, PASSAGES),
-        FORMAT.curate_request(STRUCTURED),
-        FORMAT.answer_request(STRUCTURED),
-        FORMAT.gate_request(STRUCTURED, ("x",) * 3, "conservative"),
-    ]
-    for request in requests:
-        assert not isinstance(request.prompt, str)
-        assert sum(len(message.content.split()) for message in request.prompt) < 400
-
-
 def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="general model"):
         search_format("tools", "passage")

@@ -140,8 +140,8 @@ def test_a_question_that_is_decomposed_stays_worth_as_much(played: Played) -> No
     search, _ = played(answer_worth=8000)
     option = search.options[2]
     price = search.prices.expected(option)["tokens"] or 0
-    assert search.prices.expected_value("untried", option, 1) == pytest.approx(0.9 * 8000 - price)
-    assert search.prices.expected_value("untried", option, 4) == pytest.approx(0.9 * 2000 - price)
+    values = [search.prices.expected_value("untried", option, among) for among in (1, 4)]
+    assert values == pytest.approx([0.9 * 8000 - price, 0.9 * 2000 - price])
 
 
 def test_gold_sub_questions_name_all_predicates(played: Played) -> None:

@@ -64,21 +64,6 @@ def test_a_wrong_prediction_is_found_out_at_its_own_node(chain: str) -> None:
     assert all(event.checks[-1].truth is False for event in failed)
 
 
-@pytest.mark.parametrize(
-    ("replan", "ablation"), [(True, {}), (False, {}), (True, {"cascade": False}), (True, {"validation": "always"})]
-)
-@pytest.mark.parametrize("chain", ["walk", "sample"])
-def test_every_ablation_plays_to_an_allowed_end(chain: str, replan: bool, ablation: dict[str, Any]) -> None:
-    plans = [" U R", " D D R", " " + " ".join(SimulatedModel(ROOM).shortest(ROOM.start))]
-    model = SimulatedModel(ROOM, plans=plans)
-    settings = {"chain": chain, **ablation}
-    result, events = play(ROOM, 9, agent=SdpAgent, model=model, num_plans=1, extend=0, replan=replan, sdp=settings)
-    checked(result, events, 1 if chain == "walk" else 3, cascade=ablation.get("cascade", True))
-    assert result.steps
-    if not replan:
-        assert result.replans == 0
-
-
 def test_an_upper_bound_with_the_simulator() -> None:
     simulator = SimulatorWorldModel(ROOM)
     result, _ = play(ROOM, 8, agent=SdpAgent, world_model="simulator", simulator=simulator)
@@ -132,14 +117,6 @@ def test_an_environment_without_operators_of_its_own_says_what_to_use() -> None:
 def levels(tmp_path: Path) -> str:
     write(tmp_path / "levels.xsb", [CORRIDOR, ROOM])
     return str(tmp_path / "levels.xsb")
-
-
-def test_the_help_shows_every_switch(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["run", "sokoban", "--agent", "sdp", "--help"])
-    said = capsys.readouterr().out
-    for switch in ("chain", "attempts", "target-replans", "step-cap", "strict-algorithm1", "cascade", "validation"):
-        assert f"--{switch}" in said
 
 
 def test_an_environment_without_an_adapter_is_refused_before_the_run(

@@ -14,11 +14,15 @@ from tape.agents.react import ReactAgent
 from tape.budget import Budget
 from tape.errors import TraceError
 from tape.lm.scripted import ScriptedLM
+from tape.sdp.adapter import Caps
 from tape.sdp.agent import SdpAgent
 from tape.sdp.reader import NotSdpError
 from tape.sdp.revalidation import Limits, checked, revalidate
 from tape.sdp.trajectory import CertifiedTrajectory
+from tape.trace import read_trace
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel
+from tests.tape.sdp.algorithm import check
+from tests.tape.sdp.flags import FlagWorld, Played, Script
 
 LEVELS = {"corridor": CORRIDOR, "room": ROOM}
 WRONG = [" R U", " L R R R", " U U", " R R R"]
@@ -45,9 +49,11 @@ def test_what_the_agent_plays_has_no_findings(chain: str, level: str, settings: 
         made = played(LEVELS[level], file, model, replan=settings.get("replan", True), sdp={"chain": chain, **chains})
         assert revalidate(made) == []
         assert made.moves
-        caps = Limits.of(made)
-        assert caps.attempts is not None
-        assert caps.steps is not None
+        caps, strict = Limits.of(made), settings.get("strict_algorithm1", False)
+        assert None not in (caps.attempts, caps.replans, caps.steps)
+        allowed = Caps((caps.attempts or 0) - strict, caps.replans or 0, caps.steps or 0)
+        episode = Played(None, [*read_trace(file)], Script([], []), FlagWorld())
+        check(episode, allowed, strict=strict, cascade=settings.get("cascade", True))
         if settings.get("validation") == "always":
             assert set(checked(made).flagged) <= {"always", "completion"}
         elif name == "right" and not {"step_cap"} & settings.keys():

@@ -18,7 +18,7 @@ from tape.sdp.lm_operators import LmPropose, LmRealize
 from tape.sdp.operators import Check, Outcome, Propose, Realize, Replan, Validate, Verdict
 from tape.sdp.path import PathChain
 from tape.sdp.sample import SampleChain
-from tape.sdp.state import Attempt, CertifiedState, MarkovState
+from tape.sdp.state import CertifiedState
 from tape.sdp.writing import WritingRealize
 
 FOLDER = Path(str(tape.sdp.__file__)).parent
@@ -93,10 +93,3 @@ def test_a_verdict_ends_with_the_first_predicate_that_does_not_hold() -> None:
     assert [Verdict(checks).k for checks in [(), (bad,), (good, bad), (good, good)]] == [0, 0, 1, 2]
     with pytest.raises(ValueError, match="first"):
         Verdict((bad, good))
-
-
-def test_what_was_tried_is_each_action_once_in_order() -> None:
-    from tests.tape.sdp.flags import GOAL, chain
-
-    attempts = tuple(Attempt(GOAL, action, "no") for action in ("b", None, "a", "b"))
-    assert MarkovState(CertifiedState((), ()), chain("a"), attempts).tried == ("b", "a")
