@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from tape.budget import Resources
 from tape.protocols import Action, Observation, State
-from tape.protocols.domain import Domain
-from tape.protocols.parts import Predicates
 from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
+from tests.tape.aec.declared import Declared
 
 
 def at(place: str) -> Predicate:
@@ -38,17 +36,12 @@ class Seen(NamedTuple):
 
 
 @dataclass
-class Chests(Domain, Predicates):
-    """The domain; `locked` chests say nothing of whether they are open, and `hidden` is where the key really is."""
+class Chests(Declared):
+    """The domain; `locked` chests do not show whether they are open, and `hidden` is where the key really is."""
 
     chests: tuple[str, ...]
     hidden: str
     locked: frozenset[str] = frozenset()
-    deterministic: bool = field(default=True, init=False)
-
-    @property
-    def predicates(self) -> Predicates:
-        return self
 
     def actions(self) -> list[Action]:
         return [f"{verb} {chest}" for verb in ("go", "open", "take") for chest in self.chests]
@@ -105,20 +98,11 @@ class Chests(Domain, Predicates):
             return (f"go {predicate.args[0]}", f"open {predicate.args[0]}")
         return None
 
-    def key(self, state: State) -> str:
-        return str(state)
-
-    def render(self, state: State) -> str:
-        return str(state)
-
     def project(self, observation: Observation) -> State:
         return Seen("door", seen_in=observation.text)
 
     def admissible(self, state: State) -> Sequence[Action] | None:
         return self.actions()
-
-    def cost(self, state: State, action: Action) -> Resources:
-        return Resources({"steps": 1})
 
 
 @dataclass(frozen=True)

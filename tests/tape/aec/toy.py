@@ -20,11 +20,10 @@ from tape.lm.accounting import AccountedLM
 from tape.lm.base import Choice, Forced, LanguageModel, Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Action, Environment, Observation, Plan, State
-from tape.protocols.domain import Domain
-from tape.protocols.parts import Predicates
 from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
-from tape.protocols.prompt_format import OfferedPath, PromptFormat
+from tape.protocols.prompt_format import PromptFormat
 from tape.trace import Event, TraceWriter
+from tests.tape.aec.declared import Declared
 
 
 @dataclass(frozen=True, order=True)
@@ -83,32 +82,17 @@ class OpenIsUnlocked:
 
 
 @dataclass
-class BoxDomain(Domain, Predicates):
+class BoxDomain(Declared):
     """Declares the predicates; knows nothing that was not seen."""
 
     boxes: int
     extra_rules: tuple[Rule, ...] = ()
-    deterministic: bool = True
-
-    @property
-    def predicates(self) -> Predicates:
-        return self
 
     def key(self, state: Any) -> str:
         marks = {True: "1", False: "0", None: "?"}
-        marked = [
-            f"{'o' if o else 'c'}{marks[k]}{marks[g]}"
-            for o, k, g in zip(state.opened, state.locked, state.gem, strict=True)
-        ]
-        return " ".join(marked) + (" held" if state.holding else "")
-
-    render = key
-
-    def project(self, observation: Observation) -> State:
-        return observation.data
-
-    def admissible(self, state: State) -> Sequence[Action] | None:
-        return None
+        boxes = zip(state.opened, state.locked, state.gem, strict=True)
+        marked = " ".join(f"{'o' if o else 'c'}{marks[k]}{marks[g]}" for o, k, g in boxes)
+        return marked + (" held" if state.holding else "")
 
     def cost(self, state: State, action: Action) -> Resources:
         return Resources({"steps": 2 if action.startswith("unlock") else 1})
@@ -173,10 +157,8 @@ def outcome(seen: Seen, action: Action, gem: int, locks: Sequence[bool]) -> Seen
     if verb == "open" and not seen.opened[box]:
         if locks[box]:
             return replace(seen, locked=put(seen.locked, box, True))
-        here = gem == box and not seen.holding
-        return replace(
-            seen, opened=put(seen.opened, box, True), locked=put(seen.locked, box, False), gem=put(seen.gem, box, here)
-        )
+        seen = replace(seen, opened=put(seen.opened, box, True), locked=put(seen.locked, box, False))
+        return replace(seen, gem=put(seen.gem, box, gem == box and not seen.holding))
     if verb == "take" and seen.opened[box] and gem == box and not seen.holding:
         return replace(seen, gem=put(seen.gem, box, False), holding=True)
     return seen
@@ -263,31 +245,26 @@ class BoxFormat(PromptFormat):
     def read_act(self, state: State, text: str) -> tuple[str, Action]:
         return "", text
 
-    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
-        return self._request("select", state)
-
-    def predict_request(
-        self, state: State, predicates: Sequence[Predicate]
-    ) -> Sequence[tuple[Request, Sequence[Predicate]]]:
+    def predict_request(self, state: State, predicates: Sequence[Predicate]) -> Any:
         places = [p for p in predicates if p.name == "gem_in"]
         asked = [(self._request("predict", state, "where"), places)] if places else []
         return [*asked, *((self._request("predict", state, str(p)), [p]) for p in predicates if p.name != "gem_in")]
 
     def read_predict(self, state: State, predicates: Sequence[Predicate], text: str) -> Mapping[Predicate, bool]:
-        if not text.strip().isdigit() and text not in ("yes", "no"):
-            raise InvalidOutputError(f"{text!r} is no answer")
         if text in ("yes", "no"):
             return {predicates[0]: text == "yes"}
+        if not text.strip().isdigit():
+            raise InvalidOutputError(f"{text!r} is no answer")
         return {p: p.args == (text,) for p in predicates}
 
 
 class BoxModel(ScriptedLM):
-    """A fake LM: guesses where the gem is, plans for that, and is hopeful about what opening a box will show.
+    """A fake LM: guesses where the gem is, plans for that, and predicts that any box holds it.
 
     Args:
         gem: Where it thinks the gem is.
         locks: Which lids it thinks are locked.
-        skill: How often it says what it thinks; else anything.
+        skill: How often it answers what it thinks; else anything.
         careful: How often its plans unlock first.
         plans: Plans it proposes in turn, instead.
     """

@@ -5,7 +5,6 @@ An action is words: ``+a`` sets a flag, ``-a`` clears it, ``win`` wins, ``end`` 
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -17,9 +16,7 @@ from tape.engine.result import EpisodeResult
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Action, Environment, Observation, PromptFormat, State
-from tape.protocols.domain import Domain
-from tape.protocols.parts import Predicates
-from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
+from tape.protocols.predicates import Assignment, Predicate
 from tape.sdp.adapter import Caps
 from tape.sdp.loop import Loop
 from tape.sdp.operators import Check, How, Operators, Outcome, Realized, Validate, Verdict
@@ -27,6 +24,7 @@ from tape.sdp.predicate_adapter import PredicateValidate
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Chain, Fields, Target
 from tape.trace import Event, TraceWriter
+from tests.tape.aec.declared import Declared
 
 NAMES = "abc"
 GOAL = Target("won", "goal", goal=True)
@@ -47,49 +45,17 @@ def chain(*texts: str) -> Chain:
     return (*(target(*text.split()) for text in texts), GOAL)
 
 
-class FlagDomain(Domain, Predicates):
+class FlagDomain(Declared):
     """Everything is seen."""
-
-    deterministic = True
-
-    @property
-    def predicates(self) -> Predicates:
-        return self
 
     def key(self, state: Any) -> str:
         return " ".join(sorted(state))
 
-    render = key
-
     def project(self, observation: Observation) -> State:
         return frozenset(observation.text.split())
 
-    def admissible(self, state: State) -> Sequence[Action] | None:
-        return None
-
-    def cost(self, state: State, action: Action) -> Resources:
-        return Resources({"steps": 1})
-
     def ground(self, state: Any) -> Assignment:
         return {flag(name): name in state for name in NAMES}
-
-    def preconditions(self, action: Action) -> Assignment:
-        return {}
-
-    def effects(self, action: Action, known: Assignment) -> Effects:
-        return {}
-
-    def goals(self) -> Sequence[Assignment]:
-        return ()
-
-    def rules(self) -> Sequence[Rule]:
-        return ()
-
-    def query(self, state: State, predicate: Predicate) -> QueryMacro | None:
-        return None
-
-    def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
-        return None
 
 
 class FlagWorld(Environment):
@@ -252,9 +218,3 @@ def play(
 
 def _no_answer(request: Request, sample: int) -> str:
     raise AssertionError("no model is asked")
-
-
-def drawn_words(rng: random.Random) -> str:
-    """A random action."""
-    words = [rng.choice("+-") + rng.choice(NAMES) for _ in range(rng.randint(1, 3))]
-    return " ".join(words)

@@ -1,8 +1,9 @@
-"""The agent as a user meets it: chains of every kind on Sokoban, wrong uses, the command line and resuming."""
+"""The agent as a user meets it: chains of every kind on Sokoban, their trajectories, wrong uses, and resuming."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +13,28 @@ from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.level_sets import load_set
 from envs.sokoban.sdp import CAPS
 from envs.sokoban.simulator_model import SimulatorWorldModel
-from envs.sokoban.xsb import write
+from envs.sokoban.state import Level
+from envs.sokoban.xsb import parse, write
+from tape.agents.react import ReactAgent
+from tape.sdp.revalidation import Limits, checked, revalidate
+from tape.budget import Budget
 from tape.cli import main
-from tape.errors import ConfigError
+from tape.errors import ConfigError, TraceError
+from tape.lm.scripted import ScriptedLM
 from tape.sdp.adapter import Caps
 from tape.sdp.agent import SdpAgent, caps_of
 from tape.sdp.events import ChainEvent, ConcludedEvent, ValidatedEvent
+from tape.sdp.reader import NotSdpError
 from tape.sdp.settings import SdpSettings
-from tape.trace import read_trace
+from tape.sdp.trajectory import CertifiedTrajectory
+from tape.trace import Event, TraceWriter, read_trace
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play
 from tests.tape.sdp.algorithm import check
 from tests.tape.sdp.flags import FlagWorld, Played, Script
 
 
-def checked(result: Any, events: Any, attempts: int, **switches: Any) -> None:
-    from envs.sokoban.sdp import CAPS
-    from tape.sdp.adapter import Caps
-
-    check(Played(result, events, Script([], []), FlagWorld()), Caps(attempts, CAPS.replans, CAPS.steps), **switches)
+def keeps_to_algorithm_1(events: list[Event], caps: Caps, **switches: bool) -> None:
+    check(Played(None, events, Script([], []), FlagWorld()), caps, **switches)
 
 
 @pytest.mark.parametrize(("chain", "attempts"), [("walk", 1), ("sample", 3)])
@@ -37,7 +42,7 @@ def checked(result: Any, events: Any, attempts: int, **switches: Any) -> None:
 def test_a_good_model_certifies_every_node(level: Any, chain: str, attempts: int) -> None:
     steps = len(SimulatedModel(level).shortest(level.start))
     result, events = play(level, steps, agent=SdpAgent, sdp={"chain": chain})
-    checked(result, events, attempts)
+    keeps_to_algorithm_1(events, Caps(attempts, CAPS.replans, CAPS.steps))
     assert (result.end_state, result.method["certified"], result.method["chain_length"]) == ("success", steps, steps)
     assert result.method["goal_certified"]
     [proposed] = [event for event in events if isinstance(event, ChainEvent)]
@@ -74,13 +79,12 @@ def test_an_upper_bound_with_the_simulator() -> None:
 @pytest.mark.parametrize(("chain", "verified"), [("walk", False), ("sample", False), ("walk", True)])
 def test_the_bundled_model_plays_sokoban(chain: str, verified: bool) -> None:
     won = 0
-    from tape.trace import TraceWriter
-
     agent = SdpAgent("bundled:mini", aec=verified, sdp={"chain": chain})
     for level in load_set("easy")[:3]:
         trace = TraceWriter("sdp")
         result = agent.run(SokobanEnvironment.with_slack(level, 2), trace=trace)
-        checked(result, trace.events, 3 if chain == "sample" else 1, watched=verified)
+        caps = Caps(3 if chain == "sample" else 1, CAPS.replans, CAPS.steps)
+        keeps_to_algorithm_1(trace.events, caps, watched=verified)
         validated = [event for event in trace.events if isinstance(event, ValidatedEvent)]
         assert all(v.truth is v.holds for event in validated for v in event.checks), "Sokoban is checked without error"
         won += result.success
@@ -88,7 +92,7 @@ def test_the_bundled_model_plays_sokoban(chain: str, verified: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "says"),
+    ("settings", "message"),
     [
         ({"aec": True, "sdp": {"chain": "sample"}}, "needs chain='walk', not 'sample'"),
         ({"aec": True, "sdp": {"chain": "adapter"}}, "needs chain='walk', not 'adapter'"),
@@ -99,8 +103,8 @@ def test_the_bundled_model_plays_sokoban(chain: str, verified: bool) -> None:
         ({"sdp": {"validation": "never"}}, "setting sdp.validation = 'never'"),
     ],
 )
-def test_wrong_switches_are_refused(settings: dict[str, Any], says: str) -> None:
-    with pytest.raises(ConfigError, match=says.replace("(", r"\(")):
+def test_wrong_switches_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
         SdpAgent(SimulatedModel(ROOM), **settings)
 
 
@@ -178,3 +182,52 @@ ADAPTER = SokobanEnvironment(load_set("easy")[0]).sdp()
 )
 def test_caps(settings: dict[str, Any], expected: Caps) -> None:
     assert caps_of(SdpSettings.model_validate(settings), ADAPTER.caps) == expected
+
+
+LEVELS = {"corridor": CORRIDOR, "room": ROOM}
+WRONG = [" R U", " L R R R", " U U", " R R R"]
+
+
+def played(level: Level, path: Path, model: ScriptedLM, steps: int = 12, **settings: Any) -> CertifiedTrajectory:
+    SdpAgent(model, **settings).run(SokobanEnvironment(level), budget=Budget({"steps": steps}), trace=path)
+    return CertifiedTrajectory.from_trace(path)
+
+
+@pytest.mark.parametrize("chain", ["walk", "sample"])
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"attempts": 2}, {"attempts": 1, "strict_algorithm1": True}, {"replan": False}, {"cascade": False},
+     {"validation": "always"}, {"step_cap": 3}, {"target_replans": 0}],
+    ids=str,
+)  # fmt: skip
+def test_what_the_agent_plays_has_no_findings(chain: str, level: str, settings: dict[str, Any], tmp_path: Path) -> None:
+    for name, plans in (("right", None), ("wrong", WRONG)):
+        file = tmp_path / f"{name}.jsonl"
+        model = SimulatedModel(LEVELS[level], plans=plans)
+        chains = {name: value for name, value in settings.items() if name != "replan"}
+        made = played(LEVELS[level], file, model, replan=settings.get("replan", True), sdp={"chain": chain, **chains})
+        assert revalidate(made) == []
+        assert made.moves
+        caps, strict = Limits.of(made), settings.get("strict_algorithm1", False)
+        assert None not in (caps.attempts, caps.replans, caps.steps)
+        allowed = Caps((caps.attempts or 0) - strict, caps.replans or 0, caps.steps or 0)
+        keeps_to_algorithm_1([*read_trace(file)], allowed, strict=strict, cascade=settings.get("cascade", True))
+        if settings.get("validation") == "always":
+            assert set(checked(made).flagged) <= {"always", "completion"}
+        elif name == "right" and not {"step_cap"} & settings.keys():
+            assert made.ending.success
+            assert made.certified[-1].target.goal
+
+
+def test_an_episode_that_is_solved_at_the_start_has_no_chain(tmp_path: Path) -> None:
+    [level] = parse("#######\n#######\n#@ *  #\n#######\n#######\n")
+    with pytest.raises(NotSdpError):
+        played(level, tmp_path / "e.jsonl", SimulatedModel(level))
+
+
+def test_a_trace_of_another_agent_is_refused(tmp_path: Path) -> None:
+    model = SimulatedModel(CORRIDOR)
+    ReactAgent(model).run(SokobanEnvironment(CORRIDOR), budget=Budget({"steps": 4}), trace=tmp_path / "e.jsonl")
+    with pytest.raises(TraceError, match="agent 'react'"):
+        CertifiedTrajectory.from_trace(tmp_path / "e.jsonl")
