@@ -128,14 +128,13 @@ class Concludes:
         return self.conclusions if self.needs.items() <= known.items() else {}
 
 
-def test_observations_go_before_rules() -> None:
+def test_observations_go_before_rules_and_disputed_values_are_dropped() -> None:
     closure = Closure(grounded(CLOSED), [Concludes("wrong", {open_(0): True, gem_in(0): True})])
     assert closure[open_(0)].value is False
     assert closure.assignment[gem_in(0)] is True
     assert [str(found) for found in closure.contradictions] == ["rule wrong claims that open(0) is true; it is false"]
 
-
-def test_where_two_rules_disagree_neither_is_believed_nor_what_follows() -> None:
+    # Where two rules disagree, neither is believed, nor what follows.
     rules = [
         Concludes("yes", {gem_in(0): True}),
         Concludes("then", {gem_in(1): False}, {gem_in(0): True}),

@@ -59,23 +59,6 @@ def test_of_several_goals_the_one_counts_of_which_least_is_missing() -> None:
     assert goal({locked(1): True, gem_in(0): False, HOLDING: True}) == {gem_in(1): False, HOLDING: True}
 
 
-@pytest.mark.parametrize(
-    ("actions", "message"),
-    [
-        (["open 0"], "at step 1: locked(0) must be false; no grounded fact says so"),
-        (["open 0"], "at step 2: holding_gem() must be true; by the facts it is false"),
-        (["unlock 0", "open 0", "open 0"], "at step 3: open(0) must be false; after step 2 it is true"),
-        (["unlock 0", "open 0", "take 0", "take 0"], "at step 4: gem_in(0) must be true; after step 3 it is false"),
-        (["unlock 0", "unlock 0"], "at step 2: short of 1 step"),
-    ],
-)
-def test_witnesses(actions: list[str], message: str) -> None:
-    costs = [BoxDomain(BOXES).cost(None, action) for action in actions]
-    verdict = verifier().verify(actions, costs, grounded(START), {"steps": 3 if "short" in message else 99})
-    assert not verdict.accepted
-    assert message in map(str, verdict.witnesses)
-
-
 class Contrary(BoxDomain):
     def preconditions(self, action: Action) -> Assignment:
         return {Predicate("day"): action == "open 0"}
@@ -92,22 +75,35 @@ class Shaky(BoxDomain):
 FOUND = Seen((True, False, False), (False, None, None), (True, None, None))
 
 
-def test_two_steps_that_cannot_both_be_right_are_refused_without_any_fact() -> None:
-    verdict = verifier(Contrary(BOXES)).verify(["open 0", "open 1"], [], grounded(START), {})
-    assert verdict.contradicted
-    assert "at step 2: day() must be false; for step 1 it is true" in map(str, verdict.witnesses)
-
-
-def test_an_effect_that_leaves_a_value_unknown_covers_nothing() -> None:
+@pytest.mark.parametrize(
+    ("domain", "seen", "actions", "left", "witness"),
+    [
+        (BoxDomain, START, ["open 0"], {}, "at step 1: locked(0) must be false; no grounded fact says so"),
+        (BoxDomain, START, ["open 0"], {}, "at step 2: holding_gem() must be true; by the facts it is false"),
+        (
+            BoxDomain,
+            START,
+            ["unlock 0", "open 0", "open 0"],
+            {},
+            "at step 3: open(0) must be false; after step 2 it is true",
+        ),
+        (BoxDomain, START, ["take 0", "take 0"], {}, "at step 2: gem_in(0) must be true; after step 1 it is false"),
+        (BoxDomain, START, ["unlock 0", "unlock 0"], {"steps": 3}, "at step 2: short of 1 step"),
+        (BoxDomain, FOUND, ["take 0"], {"seconds": 5}, "at step 1: short of an unknown amount of seconds"),
+        # Two steps that cannot both be right are refused without any fact.
+        (Contrary, START, ["open 0", "open 1"], {}, "at step 2: day() must be false; for step 1 it is true"),
+        # An effect that leaves a value unknown covers nothing.
+        (Shaky, FOUND, ["unlock 1", "take 0"], {}, "at step 2: gem_in(0) must be true; after step 1 it is unknown"),
+    ],
+)
+def test_witnesses(domain: type[BoxDomain], seen: Seen, actions: list[str], left: dict[str, int], witness: str) -> None:
+    one = domain(BOXES)
+    costs = [Resources({"seconds": None}) if "seconds" in left else one.cost(None, action) for action in actions]
+    verdict = verifier(one).verify(actions, costs, grounded(seen), left)
+    assert not verdict.accepted
+    assert witness in map(str, verdict.witnesses)
+    assert verdict.contradicted or "no grounded fact" in witness
     assert verifier().verify(["unlock 1", "take 0"], [], grounded(FOUND), {}).accepted
-    verdict = verifier(Shaky(BOXES)).verify(["unlock 1", "take 0"], [], grounded(FOUND), {})
-    assert [str(w) for w in verdict.witnesses] == ["at step 2: gem_in(0) must be true; after step 1 it is unknown"]
-    assert verdict.contradicted
-
-
-def test_an_unknown_cost_under_a_cap_is_refused() -> None:
-    verdict = verifier().verify(["take 0"], [Resources({"seconds": None})], grounded(FOUND), {"seconds": 5})
-    assert [str(w) for w in verdict.witnesses] == ["at step 1: short of an unknown amount of seconds"]
 
 
 def test_entailed_facts_cover_and_disabled_rules_do_not() -> None:

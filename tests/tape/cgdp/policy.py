@@ -26,10 +26,10 @@ class Policy:
     """Answers chat requests of every role.
 
     Args:
-        seed: Of what it says.
-        failing: How often it writes what cannot be read, in [0, 1].
-        lying: How often it quotes what is not there, and names answers that nobody found.
-        stopping: How often it says that it is done.
+        seed: Seed of its answers.
+        failing: How often it writes unreadable text, in [0, 1].
+        lying: How often it quotes absent text, and names answers that were not found.
+        stopping: How often it stops.
     """
 
     def __init__(self, seed: int, failing: float = 0.0, lying: float = 0.0, stopping: float = 0.1) -> None:
@@ -50,10 +50,8 @@ class Policy:
         words = re.findall(r"\w+", text)
         return " ".join(self._rng.sample(words, min(len(words), 3))) or "anything"
 
-    def _query(self, asked: str, found: list[Passage]) -> str:
-        del found
-        roll = self._rng.random()
-        move = "answer" if roll < self._stopping else "search"
+    def _query(self, asked: str, _: list[Passage]) -> str:
+        move = "answer" if self._rng.random() < self._stopping else "search"
         return json.dumps({"thought": "So far.", "move": move, "text": self._words(asked)})
 
     def _think(self, asked: str, found: list[Passage]) -> str:
@@ -65,7 +63,7 @@ class Policy:
         structured = "numbers of the open questions" in asked or "Open questions:" in asked
         findings = []
         for passage in found[-3:]:
-            quote = "Nobody ever said this." if self._rng.random() < self._lying else passage.text.split(". ")[0]
+            quote = "No passage has this." if self._rng.random() < self._lying else passage.text.split(". ")[0]
             one: dict[str, object] = {"source": int(passage.id), "quote": quote}
             findings.append(one if structured else {**one, "note": f"note on {passage.title}"})
         if structured:
@@ -74,20 +72,16 @@ class Policy:
             return json.dumps({"findings": findings, "answered": answered, "ask_next": asks})
         return json.dumps({"findings": findings})
 
-    def _curate(self, asked: str, found: list[Passage]) -> str:
-        del found
+    def _curate(self, asked: str, _: list[Passage]) -> str:
         count = len(re.findall(r"^\d+\. ", asked, re.MULTILINE))
         return json.dumps({"items": self._rng.sample(range(1, count + 1), max(1, count // 2))})
 
-    def _answer(self, asked: str, found: list[Passage]) -> str:
-        del found
+    def _answer(self, asked: str, _: list[Passage]) -> str:
         if self._rng.random() < self._lying:
             return json.dumps({"evidence": "", "answer": "Nobody Knows"})
-        said = "Otto Lind" if "Otto Lind" in asked else "UNANSWERABLE"
-        return json.dumps({"evidence": "", "answer": said})
+        return json.dumps({"evidence": "", "answer": "Otto Lind" if "Otto Lind" in asked else "UNANSWERABLE"})
 
-    def _gate(self, asked: str, found: list[Passage]) -> str:
-        del asked, found
+    def _gate(self, *_: object) -> str:
         return self._rng.choice(["PRODUCTIVE", "QUERY_STALE", "EXHAUSTED"])
 
 

@@ -16,7 +16,6 @@ from tape.cgdp.gates import (
     CONFIGURATIONS,
     GateConfiguration,
     Signalling,
-    Signals,
     StagnationGate,
     jaccard,
     require_gate,
@@ -120,12 +119,6 @@ def test_signals_are_shares_and_renaming_passages_changes_nothing(trace: Trace, 
         assert 0 <= signals.upr <= 1
         assert 0 <= signals.jaccard <= 1
         assert other.after(query, [names[each] for each in found]) == signals
-
-
-def test_an_empty_observation_has_no_new_passages_and_round_one_no_overlap() -> None:
-    signalling = Signalling()
-    assert signalling.after("mayor", ["p1"]) == Signals(0.0, 1.0)
-    assert signalling.after("mayor", []) == Signals(1.0, 0.0)
 
 
 @pytest.mark.parametrize(("recent", "expected"), [(1, 0.0), (2, 1.0)])

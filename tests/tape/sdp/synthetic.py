@@ -59,15 +59,9 @@ class Synthetic:
     def write(self, path: Path) -> Path:
         """Write its trace."""
         writer = TraceWriter(path.stem, path)
-        config = TapeConfig.make(
-            sdp={
-                "attempts": self.attempts,
-                "target_replans": self.replans,
-                "step_cap": self.steps,
-                "strict_algorithm1": self.strict,
-                "cascade": self.cascade,
-            }
-        ).model_dump()
+        sdp = {"attempts": self.attempts, "target_replans": self.replans, "step_cap": self.steps}
+        sdp |= {"strict_algorithm1": self.strict, "cascade": self.cascade}
+        config = TapeConfig.make(sdp=sdp).model_dump()
         writer.write(StartedEvent(config={"agent": "sdp", "model": "scripted:toy", **config}, budget={"steps": 99}))
         why, done = self._play(writer)
         goal = why == "goal" or done

@@ -12,7 +12,6 @@ import pytest
 from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.level_sets import load_set
 from envs.sokoban.sdp import CAPS
-from envs.sokoban.simulator_model import SimulatorWorldModel
 from envs.sokoban.state import Level
 from envs.sokoban.xsb import parse, write
 from tape.agents.react import ReactAgent
@@ -69,12 +68,6 @@ def test_a_wrong_prediction_is_found_out_at_its_own_node(chain: str) -> None:
     assert all(event.checks[-1].truth is False for event in failed)
 
 
-def test_an_upper_bound_with_the_simulator() -> None:
-    simulator = SimulatorWorldModel(ROOM)
-    result, _ = play(ROOM, 8, agent=SdpAgent, world_model="simulator", simulator=simulator)
-    assert result.success
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("chain", "verified"), [("walk", False), ("sample", False), ("walk", True)])
 def test_the_bundled_model_plays_sokoban(chain: str, verified: bool) -> None:
@@ -98,20 +91,11 @@ def test_the_bundled_model_plays_sokoban(chain: str, verified: bool) -> None:
         ({"aec": True, "sdp": {"chain": "adapter"}}, "needs chain='walk', not 'adapter'"),
         ({"sdp": {"chain": "dream"}}, "setting sdp.chain = 'dream'"),
         ({"sdp": {"attempts": 0}}, "setting sdp.attempts = 0"),
-        ({"sdp": {"target_replans": -1}}, "setting sdp.target_replans = -1"),
-        ({"sdp": {"step_cap": 0}}, "setting sdp.step_cap = 0"),
-        ({"sdp": {"validation": "never"}}, "setting sdp.validation = 'never'"),
     ],
 )
 def test_wrong_switches_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         SdpAgent(SimulatedModel(ROOM), **settings)
-
-
-def test_an_environment_without_operators_of_its_own_says_what_to_use() -> None:
-    says = "SokobanEnvironment has no operators of its own for a model that reads 'compact' prompts"
-    with pytest.raises(ConfigError, match=says):
-        play(ROOM, 5, agent=SdpAgent, sdp={"chain": "adapter"})
 
 
 # --- the command line -----------------------------------------------------------------------------

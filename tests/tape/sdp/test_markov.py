@@ -47,7 +47,7 @@ from tape.sdp.target import Chain, Target
 from tape.sdp.writing import WritingRealize
 from tape.seeds import derive
 from tape.trace import TraceWriter
-from tests.envs.alfworld.households import KITCHEN, domain_of, world_of
+from tests.envs.alfworld.households import KITCHEN, world_of
 from tests.envs.alfworld.played import PlayedHousehold
 from tests.tape.helpers import ROOM
 from tests.tape.sdp.flags import FlagWorld, Script, chain, play
@@ -56,19 +56,15 @@ PREFIXES = [(), ("L", "R"), ("U", "D"), ("D", "U", "U", "L", "D", "R")]
 """Ways to the same board in a room: the typed state at their ends is the same, what happened before is not."""
 
 
-def after(env: Any, model: LanguageModel, prefix: Sequence[str], **settings: Any) -> tuple[Episode, Tools]:
+async def after(env: Any, model: LanguageModel, prefix: Sequence[str], **settings: Any) -> tuple[Episode, Tools]:
     """An episode after a prefix, and what its operators use."""
     ledger, trace, config = Ledger(Budget({"usd": 10**9})), TraceWriter("prefix"), TapeConfig.make(**settings)
     lm = AccountedLM(model, ledger, trace)
     roles = RoleContext(lm, env.prompt_format(lm.prompt_format), env.domain, trace)
     episode = Episode(env, config, ledger, trace, roles, derive(0, "agent"), None)
-
-    async def begin() -> None:
-        await episode.reset(0)
-        for action in prefix:
-            await episode.step(action)
-
-    asyncio.run(begin())
+    await episode.reset(0)
+    for action in prefix:
+        await episode.step(action)
     return episode, Tools(roles, config, lambda *parts: episode.seed_for("sdp", *parts))
 
 
@@ -83,20 +79,18 @@ def same(outputs: list[Any]) -> None:
 
 def everything(env: Any, model: LanguageModel, prefix: Sequence[str], act: str, **settings: Any) -> list[Any]:
     """What the operators on a sampled plan make of the state after a prefix."""
-    episode, tools = after(env, model, prefix, **settings)
-    domain, adapter = episode.env.domain, episode.env.sdp()  # type: ignore[attr-defined]
-    actor = LmActor(episode.roles, "constrained", 0.7)
-    sample = SampleChain(domain, adapter, LmProposer(episode.roles, 0.7), LmWorldModel(episode.roles), tools.seed)
-    state = typed(episode)
 
     async def run() -> list[Any]:
+        episode, tools = await after(env, model, prefix, **settings)
+        domain, adapter, state = env.domain, env.sdp(), typed(episode)
+        actor = LmActor(episode.roles, "constrained", 0.7)
+        sample = SampleChain(domain, adapter, LmProposer(episode.roles, 0.7), LmWorldModel(episode.roles), tools.seed)
         proposed = await sample.propose(state)
         failed = (Attempt(proposed[0], act, "nothing has changed"),)
         found: list[Any] = [state, proposed, await sample.replan(MarkovState(state, proposed, failed), failed)]
         for invents in (True, False):
             realize = WritingRealize(domain, actor, tools.seed, invents=invents)
-            for attempts in ((), failed):
-                found.append(await realize.realize(MarkovState(state, proposed, attempts)))
+            found += [await realize.realize(MarkovState(state, proposed, attempts)) for attempts in ((), failed)]
         outcome = Outcome(episode.state, act, Observation("as it was"), episode.state)
         return [*found, await adapter.validator(tools).validate(proposed, outcome)]
 
@@ -111,19 +105,14 @@ def test_operators_on_sokoban_do_not_see_the_prefix(model: str) -> None:
 
 
 @pytest.mark.slow
-def test_operators_on_a_household_do_not_see_the_prefix() -> None:
+def test_operators_on_alfworld_do_not_see_the_prefix() -> None:
     opened = open_model("bundled:household")
     ways = [
         ("go to countertop 1", "go to cabinet 2", "go to fridge 1"),
         ("go to cabinet 2", "go to countertop 1", "go to fridge 1"),
         ("go to cabinet 2", "go to countertop 1", "go to cabinet 2", "open fridge 1", "go to fridge 1"),
     ]
-    outputs = []
-    for way in ways:
-        world = world_of(KITCHEN)
-        assert domain_of(world)
-        outputs.append(everything(PlayedHousehold(world, 99), opened, way, "open fridge 1"))
-    same(outputs)
+    same([everything(PlayedHousehold(world_of(KITCHEN), 99), opened, way, "open fridge 1") for way in ways])
 
 
 def reply(request: Request, sample: int) -> str:
@@ -139,28 +128,21 @@ def reply(request: Request, sample: int) -> str:
 @pytest.mark.parametrize("temperature", [0, 0.7])
 def test_operators_of_a_language_model_do_not_see_the_prefix(temperature: float) -> None:
     prompts = ChatPrompts("push the box", Target("the box is on the goal", "goal", goal=True))
-    outputs = []
-    for prefix in PREFIXES:
+
+    async def run(prefix: Sequence[str]) -> list[Any]:
         model = ScriptedLM(reply)
-        episode, tools = after(SokobanEnvironment(ROOM), model, prefix, temperature=temperature)
+        episode, tools = await after(SokobanEnvironment(ROOM), model, prefix, temperature=temperature)
         state = typed(episode, (Target("p", "predicate"),))
+        propose, realize = LmPropose(prompts, tools), LmRealize(prompts, tools)
+        chain_ = await propose.propose(state)
+        failed = (Attempt(chain_[0], "R", "no"), Attempt(chain_[0], None, "unreadable"))
+        at = MarkovState(state, chain_, failed)
+        outcome = Outcome(episode.state, "R", Observation("a box moves"), episode.state)
+        found = [chain_, await realize.realize(MarkovState(state, chain_)), await realize.realize(at)]
+        found += [await propose.replan(at, failed), await LmValidate(prompts, tools).validate(chain_, outcome)]
+        return [*found, [(request.prompt, request.seed) for request in model.requests]]
 
-        async def run(tools: Tools, state: CertifiedState, episode: Episode) -> list[Any]:
-            chain_ = await LmPropose(prompts, tools).propose(state)
-            failed = (Attempt(chain_[0], "R", "no"), Attempt(chain_[0], None, "unreadable"))
-            at = MarkovState(state, chain_, failed)
-            outcome = Outcome(episode.state, "R", Observation("a box moves"), episode.state)
-            return [
-                chain_,
-                await LmRealize(prompts, tools).realize(MarkovState(state, chain_)),
-                await LmRealize(prompts, tools).realize(at),
-                await LmPropose(prompts, tools).replan(at, failed),
-                await LmValidate(prompts, tools).validate(chain_, outcome),
-            ]
-
-        outputs.append(asyncio.run(run(tools, state, episode)))
-        asked = [(request.prompt, request.seed) for request in model.requests]
-        outputs[-1].append(asked)
+    outputs = [asyncio.run(run(prefix)) for prefix in PREFIXES]
     same(outputs)
     assert outputs[0][1] != outputs[0][2], "the attempts at the target are part of the state"
 
@@ -176,7 +158,7 @@ def test_whole_episodes_go_on_alike_from_equal_states() -> None:
 
 
 class Remembers(FlagWorld):
-    """Counts what nobody sees: the assumption of proposition 1 does not hold of it."""
+    """Counts unobserved steps: the assumption of proposition 1 does not hold."""
 
     def step(self, action: str) -> Any:
         if action == "+b" and len(self.seen) < 3:

@@ -124,17 +124,6 @@ def test_a_failed_edge_is_replanned_at_once_on_a_walk() -> None:
     assert [event.k for event in of(events, ValidatedEvent)] == [0, 1, 1, 1]
 
 
-def test_switches_go_before_the_adapters_caps() -> None:
-    world = Boxes(1, (False, True), tricks=("open 1",))
-    model = BoxModel(1, (False, False), plans=["open 1; take 1"])
-    result, _ = played(world, model, num_plans=1, resample=0, probe=False, sdp={"target_replans": 1})
-    assert result.end_state in ("replan_limit", "infeasible")
-    assert result.replans <= 1
-    result, _ = played(Boxes(1, (False, False)), model, num_plans=1, sdp={"step_cap": 1})
-    assert (result.end_state, result.steps) == ("failure", 1)
-    assert "cap of 1 steps" in result.detail
-
-
 @examples(40)
 @given(
     st.integers(0, 10_000),

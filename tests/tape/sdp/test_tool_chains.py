@@ -25,10 +25,10 @@ from tape.sdp.revalidation import checked, revalidate
 from tape.sdp.tool_adapter import ToolAdapter
 from tape.sdp.trajectory import CertifiedTrajectory
 from tape.testing.line import Line
-from tape.tools import Fixed, Tool, ToolEnvironment, ToolFailedError, tool
+from tape.tools import Fixed, ToolEnvironment, ToolFailedError, tool
 from tape.tools.state import UNSAID
 from tape.tools.tool import make_tool
-from tape.trace import Event, TraceWriter, read_trace
+from tape.trace import Event, TraceWriter
 from tests.profiles import examples
 from tests.tape.tools.helpers import computing, follow, script
 
@@ -92,12 +92,8 @@ def moves(events: Sequence[Event]) -> list[ValidatedEvent]:
 def test_every_call_of_a_good_plan_is_certified(chain: str, tmp_path: Path) -> None:
     file = tmp_path / "t.jsonl"
     result, events = played(script(PLAN, act=follow(PLAN)), computing(steps=9), file, chain)
-    assert (result.end_state, result.method["certified"], result.method["rejections"], result.replans) == (
-        "success",
-        4,
-        0,
-        0,
-    )
+    assert (result.end_state, result.replans) == ("success", 0)
+    assert (result.method["certified"], result.method["rejections"]) == (4, 0)
     assert [move.checks[0].how for move in moves(events)] == ["deterministic"] * 3 + ["completion"]
     trajectory = CertifiedTrajectory.from_trace(file)
     assert (revalidate(trajectory), checked(trajectory).recomputed, checked(trajectory).unrecorded) == ([], 3, 0)
@@ -131,7 +127,9 @@ def test_on_a_path_another_tool_is_selected_on_the_same_graph() -> None:
     env = ToolEnvironment("Find a pear.", [find_cheap, find_dear], budget=Budget.of(usd="0.055", steps=9))
     poor, rich = played(finding(CHEAP), env), played(finding(CHEAP), env, budget=Budget.of(usd="0.05"))
     assert [result.actions[:1] for result, _ in (poor, rich)] == [['find.dear(what="pear")']] * 2
-    worse = find_worse()
+    # Declared to be sure, so that it is taken first; it finds nothing.
+    more: dict[str, Any] = {"quality": 1.0, "pure": True, "cost": Fixed.of(usd="0.01")}
+    worse = make_tool(find_cheap.function, kind="find", variant="worse", **more)
     env = ToolEnvironment("Find a pear.", [worse, find_dear], budget=Budget.of(usd="0.06", steps=9))
     result, events = played(finding([("find.worse", {"what": "pear"})]), env)
     assert result.actions == ['find.worse(what="pear")', 'find.dear(what="pear")', "answer(value=#1)"]
@@ -139,14 +137,7 @@ def test_on_a_path_another_tool_is_selected_on_the_same_graph() -> None:
     assert (result.success, result.method["certified"], result.budget_violations) == (True, 2, [])
 
 
-def find_worse() -> Tool:
-    """Declared to be sure, so that it is taken first; it finds nothing."""
-    return make_tool(
-        find_cheap.function, kind="find", variant="worse", quality=1.0, pure=True, cost=Fixed.of(usd="0.01")
-    )
-
-
-def test_where_what_is_left_pays_for_no_tool_it_is_replanned_and_nothing_is_overspent() -> None:
+def test_where_the_budget_pays_for_no_tool_it_is_replanned_and_nothing_is_overspent() -> None:
     env = ToolEnvironment("Find a pear.", [find_cheap, find_dear], budget=Budget.of(usd="0.055", steps=9))
     reply = finding(CHEAP, act=follow([("find.dear", {"what": "pear"})], "#1"))
     result, events = played(reply, env, None, "sample")
@@ -176,25 +167,21 @@ def test_what_would_be_refused_is_no_attempt_and_costs_no_step() -> None:
 
 
 @pytest.mark.parametrize("chain", CHAINS)
-@pytest.mark.parametrize("said", ["red", ""])
-def test_what_a_model_has_read_is_its_word(chain: str, said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("answer", ["red", ""])
+def test_a_result_that_a_model_has_read_is_flagged(chain: str, answer: str, tmp_path: Path) -> None:
     env = ToolEnvironment("What colour?", [read])
     plan: Plan = [("read", {"query": "colour"})]
-
-    def project(request: Request) -> str:
-        return json.dumps({"answer": said})
-
-    reply = script(plan, answers=["#1"], project=project, act=follow(plan))
+    reply = script(plan, answers=["#1"], project=lambda _: json.dumps({"answer": answer}), act=follow(plan))
     file = tmp_path / "t.jsonl"
     _, events = played(reply, env, file, chain, budget=Budget.of(steps=4))
     first = moves(events)[0].checks[0]
-    assert (first.holds, first.how) == (bool(said), "lm")
-    assert first.facts == [('result(#1, read(query="colour"))', bool(said))]
-    if not said:
+    assert (first.holds, first.how) == (bool(answer), "lm")
+    assert first.facts == [('result(#1, read(query="colour"))', bool(answer))]
+    if not answer:
         assert first.evidence == UNSAID
     trajectory = CertifiedTrajectory.from_trace(file)
     assert not revalidate(trajectory)
-    assert checked(trajectory).flagged.get("lm", 0) == bool(said)
+    assert checked(trajectory).flagged.get("lm", 0) == bool(answer)
 
 
 def test_blind_validation_stops_where_the_next_result_would_be_another() -> None:
@@ -225,9 +212,3 @@ def test_which_environments_have_an_adapter() -> None:
         require_adapter(line)
     with pytest.raises(ConfigError, match="ToolEnvironment has no operators of its own"):
         played(script(PLAN), computing(), chain="adapter")
-
-
-def test_a_trace_is_read_as_it_was_written(tmp_path: Path) -> None:
-    file = tmp_path / "t.jsonl"
-    _, events = played(script(PLAN), computing(steps=9), file)
-    assert moves(list(read_trace(file))) == moves(events)

@@ -22,10 +22,9 @@ def target(text: str) -> TargetRecord:
 
 
 def check(text: str, holds: bool, how: How = "deterministic", truth: bool | None = None) -> Judged:
-    facts = [(text.lower(), holds)] if how == "deterministic" else []
+    facts, true = [(text.lower(), holds)] if how == "deterministic" else [], holds if truth is None else truth
     return Judged(
-        target=target(text),
-        check=CheckRecord(holds=holds, how=how, evidence="seen", facts=facts, truth=holds if truth is None else truth),
+        target=target(text), check=CheckRecord(holds=holds, how=how, evidence="seen", facts=facts, truth=true)
     )
 
 
@@ -59,22 +58,21 @@ MOVES = [
     move(8, 0, ["A", "B", "C", "D2"], "g1", [check("goal", False)]),
 ]
 
+ORIGIN = {
+    "episode": "worked",
+    "agent": "sdp",
+    "model": "none",
+    "environment": "toy",
+    "task": "worked",
+    "digest": "worked",
+}
+FIRST, SECOND = ([target(text) for text in texts] for texts in (("A", "B", "C", "D", "goal"), ("D2", "goal")))
+
 WORKED = CertifiedTrajectory(
-    origin=Origin(
-        episode="worked",
-        agent="sdp",
-        model="none",
-        config={"sdp": {"attempts": 2, "cascade": True}},
-        budget={"steps": 8},
-        environment="toy",
-        task="worked",
-        digest="worked",
-    ),
+    origin=Origin(**ORIGIN, config={"sdp": {"attempts": 2, "cascade": True}}, budget={"steps": 8}),
     plans=[
-        Plan(
-            after=0, step=0, certified=0, reason="proposed", targets=[target(t) for t in ("A", "B", "C", "D", "goal")]
-        ),
-        Plan(after=6, step=6, certified=3, reason="2 failed attempts", targets=[target("D2"), target("goal")]),
+        Plan(after=0, step=0, certified=0, reason="proposed", targets=FIRST),
+        Plan(after=6, step=6, certified=3, reason="2 failed attempts", targets=SECOND),
     ],
     moves=MOVES,
     ending=Ending(

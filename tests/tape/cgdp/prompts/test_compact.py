@@ -282,14 +282,11 @@ def test_an_answer_of_any_text_is_read_or_refused(view: View, new: tuple[Passage
 # --- what cannot be asked ---------------------------------------------------------------------
 
 
-def test_a_model_that_was_not_trained_to_judge_says_so() -> None:
+def test_requests_that_the_model_was_not_trained_for_are_refused() -> None:
     with pytest.raises(ConfigError, match="not trained to judge"):
         FORM.gate_request(READING, (), "neutral")
     with pytest.raises(ConfigError, match="not trained to judge"):
         FORM.read_gate("EXHAUSTED")
-
-
-def test_no_move_and_nothing_to_note_are_errors() -> None:
     with pytest.raises(ConfigError, match="no move"):
         FORM.query_request(READING, ())
     with pytest.raises(ConfigError, match="nothing can be noted"):
