@@ -56,7 +56,7 @@ def test_a_file_counts_by_its_content(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["calibration", "learned_rules"])
 @pytest.mark.parametrize("given", ["no/such/file", '{"schema": "other"}', "{" + "x" * 10000])
-def test_what_cannot_be_read_names_the_switch(name: str, given: str) -> None:
+def test_an_unreadable_file_names_the_setting(name: str, given: str) -> None:
     with pytest.raises(ConfigError, match=rf"setting aec\.{name} = ") as caught:
         TapeConfig.make(aec={name: given})
     assert len(str(caught.value)) < 600
@@ -74,7 +74,7 @@ def test_first_calibration_then_rules() -> None:
     assert (calibrated.mu, calibrated.raw, calibrated.sigma) == (HALVING(one.mu), one.mu, one.sigma)
 
 
-def test_what_comes_to_light_is_judged_once_with_the_models_own_probability() -> None:
+def test_revealed_values_are_judged_once_with_the_models_own_probability() -> None:
     model = BoxModel(1, OPEN, 0.2)
     _, trace = play(BoxWorld(0, OPEN), model, aec={"learned_rules": Overrides((NEVER,)).to_json()})
     judged = [event for event in trace if isinstance(event, JudgedEvent)]
@@ -131,17 +131,17 @@ def test_a_calibration_is_level_on_its_blocks_and_linear_between_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("record", "message"),
     [
         ("", "not a calibration"),
-        ("[]", "not a calibration"),
-        ('{"schema": "other/1", "n": 1, "blocks": []}', "expected schema"),
-        (json.dumps({"schema": SCHEMA, "blocks": []}), "not a calibration"),
-        (json.dumps({"schema": SCHEMA, "n": 1, "blocks": [[0, 1]]}), "not a calibration"),
-        (json.dumps({"schema": SCHEMA, "n": 1, "blocks": [[0, 0.5, 0.9], [0.6, 1, 0.1]]}), "ascend"),
-        (json.dumps({"schema": SCHEMA, "n": 1, "blocks": [[0, 2, 0.9]]}), "ascend"),
+        ([], "not a calibration"),
+        ({"schema": "other/1", "n": 1, "blocks": []}, "expected schema"),
+        ({"schema": SCHEMA, "blocks": []}, "not a calibration"),
+        ({"schema": SCHEMA, "n": 1, "blocks": [[0, 1]]}, "not a calibration"),
+        ({"schema": SCHEMA, "n": 1, "blocks": [[0, 0.5, 0.9], [0.6, 1, 0.1]]}, "ascend"),
+        ({"schema": SCHEMA, "n": 1, "blocks": [[0, 2, 0.9]]}, "ascend"),
     ],
 )
-def test_other_files_are_refused(text: str, says: str) -> None:
-    with pytest.raises(ConfigError, match=says):
-        IsotonicCalibration.from_json(text)
+def test_other_files_are_refused(record: object, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        IsotonicCalibration.from_json(record if isinstance(record, str) else json.dumps(record))

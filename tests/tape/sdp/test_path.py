@@ -41,7 +41,7 @@ from tests.profiles import examples
 from tests.tape.aec.toy import BoxModel, BoxWorld
 from tests.tape.helpers import ROOM, SimulatedModel
 from tests.tape.sdp.algorithm import check
-from tests.tape.sdp.flags import Played, Script
+from tests.tape.sdp.flags import FlagWorld, Played, Script
 
 CAPS = Caps(3, 6, 60)
 
@@ -94,7 +94,7 @@ def of(events: list[Event], kind: type[Any]) -> list[Any]:
     return [event for event in events if isinstance(event, kind)]
 
 
-def test_the_nodes_of_the_walk_are_the_chain() -> None:
+def test_the_nodes_of_the_path_are_the_chain() -> None:
     world = Boxes(1, (False, True), shown=True)
     result, events = played(world, BoxModel(1, (False, True), plans=["unlock 1; open 1; take 1"]), num_plans=1)
     assert (result.end_state, result.actions) == ("success", ["unlock 1", "open 1", "take 1"])
@@ -104,7 +104,7 @@ def test_the_nodes_of_the_walk_are_the_chain() -> None:
     assert proposed.targets[-1].goal, "the goal takes the place of the last node"
 
 
-def test_a_cascade_on_a_walk_judges_the_edge_that_was_taken() -> None:
+def test_a_cascade_on_a_path_judges_the_edge_that_was_taken() -> None:
     locks, plan = (True, True), "unlock 0; unlock 1; open 1; take 1"
     world = Linked(1, locks, shown=True)
     result, events = played(world, BoxModel(1, locks, plans=[plan]), num_plans=1)
@@ -115,7 +115,7 @@ def test_a_cascade_on_a_walk_judges_the_edge_that_was_taken() -> None:
     assert (mismatch.step, mismatch.predicted, mismatch.observed) == (1, "c0? c1?", "c0? c0?")
 
 
-def test_a_failed_edge_is_replanned_at_once_on_a_walk() -> None:
+def test_a_failed_edge_is_replanned_at_once_on_a_path() -> None:
     world = Boxes(1, (False, True))
     model = BoxModel(1, (False, False), plans=["open 1; take 1", "unlock 1; open 1; take 1"])
     result, events = played(world, model, num_plans=1)
@@ -124,39 +124,30 @@ def test_a_failed_edge_is_replanned_at_once_on_a_walk() -> None:
     assert [event.k for event in of(events, ValidatedEvent)] == [0, 1, 1, 1]
 
 
+SDP = {"attempts": st.sampled_from([1, 2]), "strict_algorithm1": st.booleans(), "cascade": st.booleans()}
+LOCKS, WORLDS = st.lists(st.booleans(), min_size=1, max_size=4), st.sampled_from([Boxes, Linked])
+
+
 @examples(40)
-@given(
-    st.integers(0, 10_000),
-    st.lists(st.booleans(), min_size=1, max_size=4),
-    st.booleans(),
-    st.sampled_from([1, 2]),
-    st.booleans(),
-    st.booleans(),
-    st.booleans(),
-    st.integers(0, 14),
-)
-def test_every_walk_keeps_to_algorithm_1(
-    seed: int, locks: list[bool], verified: bool, attempts: int, strict: bool, linked: bool, cascade: bool, steps: int
+@given(st.integers(0, 10_000), LOCKS, WORLDS, st.booleans(), st.fixed_dictionaries(SDP), st.integers(0, 14))
+def test_every_path_keeps_to_algorithm_1(
+    seed: int, locks: list[bool], made: type[Boxes], verified: bool, sdp: dict[str, Any], steps: int
 ) -> None:
-    world = (Linked if linked else Boxes)(seed % len(locks), tuple(locks))
+    world = made(seed % len(locks), tuple(locks))
     model = FreeModel((seed + 1) % len(locks), tuple(locks), skill=0.5)
-    chains = {"attempts": attempts, "strict_algorithm1": strict, "cascade": cascade}
-    result, events = played(world, model, steps, seed, aec=verified, sdp=chains)
+    result, events = played(world, model, steps, seed, aec=verified, sdp=sdp)
     assert result.steps <= steps
     assert result.success == (result.end_state == "success")
-    for event in of(events, ValidatedEvent):
-        for verdict in event.checks:
-            assert verdict.how in ("deterministic", "completion")
-    caps = Caps(attempts, CAPS.replans, CAPS.steps)
-    episode = Played(result, events, Script([], []), world)  # type: ignore[arg-type]
-    check(episode, caps, strict=strict, cascade=cascade, watched=verified)
+    hows = {verdict.how for event in of(events, ValidatedEvent) for verdict in event.checks}
+    assert hows <= {"deterministic", "completion"}
+    caps, switches = Caps(sdp["attempts"], CAPS.replans, CAPS.steps), {"cascade": sdp["cascade"], "watched": verified}
+    check(Played(result, events, Script([], []), FlagWorld()), caps, strict=sdp["strict_algorithm1"], **switches)
 
 
-def test_nothing_else_than_what_it_says_is_probed() -> None:
-    """Where no path is left, the most sampled first action is tried: its target asks what it does."""
-    world = Boxes(0, (False,))
+def test_a_target_of_an_unknown_outcome_names_its_action() -> None:
+    """Where no path is left, the most sampled first action is tried."""
     model = BoxModel(0, (False,), plans=["take 0"])
-    _, events = played(world, model, num_plans=1, resample=0, sdp={"step_cap": 3})
+    _, events = played(Boxes(0, (False,)), model, num_plans=1, resample=0, sdp={"step_cap": 3})
     probes = [t for event in of(events, ChainEvent) for t in event.targets if t.kind == PROBE]
     assert probes
     assert all(target.by == "take 0" for target in probes)
@@ -172,13 +163,7 @@ def written(
     answer: Callable[[Request, int], str], *tried: tuple[str | None, str], free: bool = False
 ) -> tuple[Realized, list[Request]]:
     """What REALIZE makes of some failed attempts, and what it asked."""
-    asked: list[Request] = []
-
-    def heard(request: Request, sample: int) -> str:
-        asked.append(request)
-        return answer(request, sample)
-
-    model = ScriptedLM(heard, prompt_format="compact")
+    model = ScriptedLM(answer, prompt_format="compact")
     env = SokobanEnvironment(ROOM)
     if free:
         env.domain.admissible = lambda _: None  # type: ignore[method-assign, assignment, return-value]
@@ -189,7 +174,7 @@ def written(
     realize = WritingRealize(env.domain, actor, tools.seed, invents=True, tools=tools)
     attempts = tuple(Attempt(TARGET, action, "no", node) for action, node in tried)
     at = MarkovState(CertifiedState((), (), START), (TARGET, GOAL), attempts)
-    return asyncio.run(realize.realize(at)), asked
+    return asyncio.run(realize.realize(at)), model.requests
 
 
 def stubborn(request: Request, sample: int) -> str:
@@ -200,26 +185,24 @@ def stubborn(request: Request, sample: int) -> str:
     return next(text for text in texts if re.fullmatch(request.constraint.pattern, text))
 
 
-def test_what_failed_here_is_left_out_of_the_constraint() -> None:
-    realized, asked = written(stubborn, ("U", HERE))
-    assert (realized.action, len(asked)) == ("D", 1)
-    realized, asked = written(stubborn, ("U", HERE), ("D", HERE), ("L", HERE))
-    assert (realized.action, len(asked)) == ("R", 1)
+@pytest.mark.parametrize(
+    ("tried", "action"),
+    [
+        ([("U", HERE)], "D"),
+        ([("U", HERE), ("D", HERE), ("L", HERE)], "R"),
+        ([("U", "elsewhere")], "U"),  # what failed in another state may work here
+        ([("U", "")], "D"),  # a refused action is tried nowhere
+    ],
+)
+def test_what_failed_here_is_left_out_of_the_constraint(tried: list[tuple[str, str]], action: str) -> None:
+    realized, asked = written(stubborn, *tried)
+    assert (realized.action, len(asked)) == (action, 1)
 
 
-def test_what_failed_in_another_state_may_work_here() -> None:
-    realized, asked = written(stubborn, ("U", "elsewhere"))
-    assert (realized.action, len(asked)) == ("U", 1)
-
-
-def test_what_somebody_has_refused_is_tried_nowhere() -> None:
-    assert written(stubborn, ("U", ""))[0].action == "D"
-
-
-def test_where_all_was_tried_it_says_so_and_asks_nobody() -> None:
+def test_where_all_was_tried_no_model_is_asked() -> None:
     realized, asked = written(stubborn, *((move, HERE) for move in "UDLR"))
-    assert asked == []
-    assert realized == Realized(None, "all 4 actions that are admissible here were tried")
+    assert (realized, asked) == (Realized(None, "all 4 actions that are admissible here were tried"), [])
+    assert written(lambda *_: " nonsense", ("U", HERE))[0].counts_if_none  # an unreadable action is an attempt
 
 
 def test_where_actions_cannot_be_named_a_repeat_is_sampled_again_and_warmer() -> None:
@@ -235,19 +218,13 @@ def test_where_actions_cannot_be_named_a_repeat_is_sampled_again_and_warmer() ->
     assert (realized.action, len(asked)) == ("L", 2)
 
 
-def test_what_cannot_be_read_still_counts_as_an_attempt() -> None:
-    assert written(lambda *_: " nonsense", ("U", HERE))[0].counts_if_none
-
-
-def test_constraints_are_joined_where_that_can_be_said() -> None:
+def test_constraints_are_joined_if_their_union_can_be_expressed() -> None:
     assert any_of([Forced("a"), Choice(("b", "a"))]) == Choice(("a", "b"))
     joined = any_of([Regex("a+|b"), Regex("c")])
     assert isinstance(joined, Regex)
     assert [bool(re.fullmatch(joined.pattern, text)) for text in ("aa", "b", "c", "ac", "")] == [True] * 3 + [False] * 2
-    assert any_of([Regex("a"), Forced("b")]) is None
-    assert any_of([Regex("a"), None]) is None
-    assert any_of([JsonSchema(ActionAnswer)]) is None
-    assert any_of([]) is None
+    for others in ([Regex("a"), Forced("b")], [Regex("a"), None], [JsonSchema(ActionAnswer)], []):
+        assert any_of(others) is None
 
 
 @pytest.mark.parametrize("attempts", [2, 3])

@@ -22,10 +22,9 @@ def target(text: str) -> TargetRecord:
 
 
 def check(text: str, holds: bool, how: How = "deterministic", truth: bool | None = None) -> Judged:
-    facts, true = [(text.lower(), holds)] if how == "deterministic" else [], holds if truth is None else truth
-    return Judged(
-        target=target(text), check=CheckRecord(holds=holds, how=how, evidence="seen", facts=facts, truth=true)
-    )
+    facts, truth = [(text.lower(), holds)] if how == "deterministic" else [], holds if truth is None else truth
+    record = CheckRecord(holds=holds, how=how, evidence="seen", facts=facts, truth=truth)
+    return Judged(target=target(text), check=record)
 
 
 def move(
@@ -58,14 +57,8 @@ MOVES = [
     move(8, 0, ["A", "B", "C", "D2"], "g1", [check("goal", False)]),
 ]
 
-ORIGIN = {
-    "episode": "worked",
-    "agent": "sdp",
-    "model": "none",
-    "environment": "toy",
-    "task": "worked",
-    "digest": "worked",
-}
+NAMES: dict[str, str] = dict.fromkeys(("episode", "task", "digest"), "worked")
+ORIGIN: dict[str, str] = {**NAMES, "agent": "sdp", "model": "none", "environment": "toy"}
 FIRST, SECOND = ([target(text) for text in texts] for texts in (("A", "B", "C", "D", "goal"), ("D2", "goal")))
 
 WORKED = CertifiedTrajectory(

@@ -165,26 +165,23 @@ def test_words_of_the_format_in_a_text_are_data() -> None:
 # --- reading ----------------------------------------------------------------------------------
 
 
-def test_moves_are_read_as_names_stand_in_the_view() -> None:
-    asked = FORM.query_request(READING, ("search", "answer", "note"))
-    assert FORM.read_query(READING, written(asked, "search mayor e2 ; ")) == Move("search", "mayor Tarn")
-    assert FORM.read_query(READING, written(asked, "answer ; ")) == Move("answer")
-    assert FORM.read_query(READING, written(asked, "note s2 ; ")) == Move("note", "Ada: She plays the flute.")
+def test_moves_thoughts_and_rankings_are_read_as_the_view_has_them() -> None:
+    moves = FORM.query_request(READING, ("search", "answer", "note"))
+    assert FORM.read_query(READING, written(moves, "search mayor e2 ; ")) == Move("search", "mayor Tarn")
+    assert FORM.read_query(READING, written(moves, "answer ; ")) == Move("answer")
+    assert FORM.read_query(READING, written(moves, "note s2 ; ")) == Move("note", "Ada: She plays the flute.")
     target = replace(KNOWING, target="Who is Otto Lind?")
-    asked = FORM.query_request(target, ("search",))
-    assert FORM.read_query(target, written(asked, "search e3 ; ")) == Move("search", "Otto Lind")
-    assert not re.fullmatch(pattern_of(asked), "answer ; ")
-
-
-def test_thoughts_point_to_a_sentence_and_say_what_comes_next() -> None:
-    asked = FORM.think_request(READING)
-    for text, expected in {
+    search = FORM.query_request(target, ("search",))
+    assert FORM.read_query(target, written(search, "search e3 ; ")) == Move("search", "Otto Lind")
+    assert not re.fullmatch(pattern_of(search), "answer ; ")
+    for text, thought in {
         "s1 next mayor e2 ; ": ("Ada was born in Tarn. Next: mayor Tarn.", False),
         "s1 found ; ": ("Ada was born in Tarn.", True),
         "none found ; ": (NOTHING, True),
         "none next e1 ; ": ("Next: Ada.", False),
     }.items():
-        assert FORM.read_think(READING, written(asked, text)) == expected
+        assert FORM.read_think(READING, written(FORM.think_request(READING), text)) == thought
+    assert FORM.read_curate(KNOWING, written(FORM.curate_request(KNOWING), "s3 s1 s3 ; ")) == (2, 0)
 
 
 def test_findings_are_sentences_and_open_questions_are_resolved_by_their_tags() -> None:
@@ -195,13 +192,6 @@ def test_findings_are_sentences_and_open_questions_are_resolved_by_their_tags() 
     nothing = FORM.read_extract(KNOWING, (ADA,), written(asked, "none ; ; "))
     assert (nothing.findings, nothing.resolved, nothing.questions) == ((), (), ())
     assert not re.fullmatch(pattern_of(asked), "s1 ; ; "), "a fact that is known is not new"
-
-
-def test_items_are_ranked_by_position() -> None:
-    asked = FORM.curate_request(KNOWING)
-    assert FORM.read_curate(KNOWING, written(asked, "s3 s1 s3 ; ")) == (2, 0)
-    with pytest.raises(ConfigError, match="nothing to curate"):
-        FORM.curate_request(View(QUESTION, belief=Belief("freeform")))
 
 
 def test_answers_stand_as_in_the_view() -> None:
@@ -283,14 +273,15 @@ def test_an_answer_of_any_text_is_read_or_refused(view: View, new: tuple[Passage
 
 
 def test_requests_that_the_model_was_not_trained_for_are_refused() -> None:
-    with pytest.raises(ConfigError, match="not trained to judge"):
-        FORM.gate_request(READING, (), "neutral")
-    with pytest.raises(ConfigError, match="not trained to judge"):
-        FORM.read_gate("EXHAUSTED")
-    with pytest.raises(ConfigError, match="no move"):
-        FORM.query_request(READING, ())
-    with pytest.raises(ConfigError, match="nothing can be noted"):
-        FORM.query_request(View("Who?"), ("note",))
+    for ask, message in (
+        (lambda: FORM.gate_request(READING, (), "neutral"), "not trained to judge"),
+        (lambda: FORM.read_gate("EXHAUSTED"), "not trained to judge"),
+        (lambda: FORM.query_request(READING, ()), "no move"),
+        (lambda: FORM.query_request(View("Who?"), ("note",)), "nothing can be noted"),
+        (lambda: FORM.curate_request(View(QUESTION, belief=Belief("freeform"))), "nothing to curate"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            ask()
     assert "note" not in pattern_of(FORM.query_request(View("Who?"), ("note", "search")))
 
 
@@ -312,7 +303,7 @@ def test_sentences_are_parts_of_the_text_in_order(text: str) -> None:
     assert " ".join(every).split() == " ".join(word.key for word in split(text)).split() or "\n" in text or "." in text
 
 
-def test_more_words_than_slots_are_unknown_and_cannot_be_read_back() -> None:
+def test_what_exceeds_slots_and_tags_cannot_be_read_back() -> None:
     many = [f"x{i}" for i in range(MOST_SLOTS + 5)]
     page: Page[str] = Page()
     page.text(" ".join(many))
@@ -320,9 +311,7 @@ def test_more_words_than_slots_are_unknown_and_cannot_be_read_back() -> None:
     assert page.tokens(many[-1]) is None
     with pytest.raises(InvalidOutputError):
         page.read(["<unk>"])
-
-
-def test_more_sentences_than_tags_end_in_a_tag_that_points_nowhere() -> None:
+    # Likewise more sentences than tags end in a tag that points nowhere.
     long = Passage("p", "Ada", "\n".join(f"line x{i}" for i in range(MOST_TAGS + 3)))
     asked = FORM.extract_request(View("Who?"), (long,))
     assert words_of(asked).count("s0") == 3
