@@ -38,19 +38,10 @@ from tests.tape.aec.test_facts import CLOSED, grounded
 from tests.tape.aec.toy import BoxDomain, BoxFormat, BoxModel, BoxWorld, Seen, begun, gem_in, locked, of_type, play
 
 OPEN = (False, False)
-CHANGED: list[dict[str, Any]] = [
-    {"hypotheses": 5},
-    {"gate": "joint"},
-    {"commit": "belief"},
-    {"margin": 0.3},
-    {"uncertainty": 0.1},
-    {"sigma": "wordings"},
-    {"query_budget": 7},
-    {"ensemble": 9},
-    {"calibration": IsotonicCalibration(((0.0, 1.0, 0.5),), 10).to_json()},
-    {"learned_rules": Overrides(()).to_json()},
-    {"bridges": True},
-]
+JSON = {"calibration": IsotonicCalibration(((0.0, 1.0, 0.5),), 10).to_json(), "learned_rules": Overrides(()).to_json()}
+NUMBERS = {"hypotheses": 5, "margin": 0.3, "uncertainty": 0.1, "query_budget": 7, "ensemble": 9}
+CHOICES = {"gate": "joint", "commit": "belief", "sigma": "wordings", "bridges": True}
+CHANGED: list[dict[str, Any]] = [{name: value} for name, value in (JSON | NUMBERS | CHOICES).items()]
 """Every setting of verification, each changed alone."""
 
 

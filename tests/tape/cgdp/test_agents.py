@@ -46,6 +46,7 @@ E = TypeVar("E", bound=Event)
 AGENTS: tuple[type[SearchAgent], ...] = (CgdpAgent, IrcotAgent, ReactSearchAgent, MemgptAgent, IterRetgenAgent)
 INDEX = bm25(PASSAGES)
 OTTO = '{"evidence": "", "answer": "Otto Lind"}'
+TARN = '{"thought": "", "move": "search", "text": "Tarn mayor"}'
 GATES = ("none", "f_j0.6_u0.3_p2", "s_j0.5_u0.15_p2", "lm_conservative", "lm_neutral", "fixed:2", "voi")
 
 
@@ -169,15 +170,11 @@ def test_the_same_seed_gives_the_same_episode(agent: type[SearchAgent]) -> None:
     assert first.model_dump(exclude=clocks) == again.model_dump(exclude=clocks)
 
 
-SEARCH = '{"thought": "", "move": "search", "text": "Tarn mayor"}'
-
-
 @pytest.mark.parametrize("agent", [IrcotAgent, ReactSearchAgent, MemgptAgent])
 def test_lobotomized_prompts_do_not_depend_on_earlier_observations(agent: type[SearchAgent]) -> None:
-    script = {"query": SEARCH, "think": '{"sentence": "The mayor of Tarn.", "found": false}', "answer": OTTO}
     shown = []
     for passages in (PASSAGES, (*PASSAGES[1:], Passage("p9", "Ada", "Ada was born where nobody looks."))):
-        model = ScriptedLM(lambda request, _: script[request.role])
+        model = but(query=TARN, think='{"sentence": "The mayor of Tarn.", "found": false}')
         play(agent, model, memory="lobotomized", rounds=3, env=environment(passages, depths=(2,)))
         shown.append([request.prompt for request in model.requests])
     # The results of the first query differ; those of later ones do not.
@@ -186,9 +183,7 @@ def test_lobotomized_prompts_do_not_depend_on_earlier_observations(agent: type[S
 
 
 def test_an_extraction_that_cannot_be_read_leaves_the_belief_unchanged(tmp_path: Path) -> None:
-    answers = {"query": SEARCH, "answer": OTTO}
-    model = ScriptedLM(lambda request, _: answers.get(request.role, "no JSON"))
-    result = play(CgdpAgent, model, tmp_path / "t.jsonl", rounds=2)
+    result = play(CgdpAgent, but(extract="no JSON"), tmp_path / "t.jsonl", rounds=2)
     assert [(one.facts, one.questions) for one in of(BeliefEvent, tmp_path / "t.jsonl")] == [([], [QUESTION])] * 2
     assert result.malformed == 2
 
@@ -334,17 +329,19 @@ def test_answers_are_read_by_what_was_shown() -> None:
     assert 0 < len(view.rounds) < 4
 
 
-@pytest.mark.parametrize("role", ["think", "query", "answer"])
-def test_an_empty_text_is_malformed_and_survived(role: str) -> None:
-    empty = {
-        "think": '{"sentence": " ", "found": false}',
-        "query": '{"thought": "", "move": "search", "text": " "}',
-        "answer": '{"evidence": "", "answer": " "}',
-    }
-    agent = IrcotAgent if role == "think" else ReactSearchAgent
-    result = play(agent, but(**{role: empty[role]}))
+@pytest.mark.parametrize(
+    ("agent", "texts"),
+    [
+        (IrcotAgent, {"think": '{"sentence": " ", "found": false}'}),
+        (ReactSearchAgent, {"query": '{"thought": "", "move": "search", "text": " "}'}),
+        (ReactSearchAgent, {"query": '{"thought": "", "move": "note", "text": "not offered"}'}),
+        (ReactSearchAgent, {"answer": '{"evidence": "", "answer": " "}'}),
+    ],
+)
+def test_an_unreadable_text_is_malformed_and_survived(agent: type[SearchAgent], texts: dict[str, str]) -> None:
+    result = play(agent, but(**texts))
     assert result.malformed >= 1
-    assert result.answer == (UNANSWERABLE if role == "answer" else "Otto Lind")
+    assert result.answer == (UNANSWERABLE if "answer" in texts else "Otto Lind")
 
 
 def test_a_query_that_is_too_long_is_cut() -> None:
@@ -360,11 +357,6 @@ def test_without_a_window_a_budget_that_ends_the_search_still_answers(agent: typ
     assert result.answer is not None
     assert result.budget_violations == []
     assert of(StoppedEvent, tmp_path / "t.jsonl")
-
-
-def test_moves_that_were_not_offered_are_malformed() -> None:
-    note = '{"thought": "", "move": "note", "text": "x"}'
-    assert play(ReactSearchAgent, but(query=note)).malformed == 2
 
 
 def test_the_first_open_question_survives_curation(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from tape.sdp.reader import NotSdpError
 from tape.sdp.settings import SdpSettings
 from tape.sdp.trajectory import CertifiedTrajectory
 from tape.trace import Event, TraceWriter, read_trace
+from tests.tape.aec.toy import of_type
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play
 from tests.tape.sdp.algorithm import check
 from tests.tape.sdp.flags import FlagWorld, Played, Script
@@ -44,10 +45,10 @@ def test_a_good_model_certifies_every_node(level: Any, chain: str, attempts: int
     keeps_to_algorithm_1(events, Caps(attempts, CAPS.replans, CAPS.steps))
     assert (result.end_state, result.method["certified"], result.method["chain_length"]) == ("success", steps, steps)
     assert result.method["goal_certified"]
-    [proposed] = [event for event in events if isinstance(event, ChainEvent)]
+    [proposed] = of_type(events, ChainEvent)
     assert [target.by for target in proposed.targets] == result.actions
     assert [target.goal for target in proposed.targets] == [False] * (steps - 1) + [True]
-    validated = [event for event in events if isinstance(event, ValidatedEvent)]
+    validated = of_type(events, ValidatedEvent)
     assert [event.k for event in validated] == [1] * steps
     assert all(verdict.truth is verdict.holds for event in validated for verdict in event.checks)
 
@@ -59,11 +60,9 @@ def test_a_wrong_prediction_is_found_out_at_its_own_node(chain: str) -> None:
     player, [box] = level.start
     wrong = {(level.start, "R"): f" {level.coordinate(player + 2)} {level.coordinate(box + 1)}"}
     plans = [" R R R", " R R"]
-    _, events = play(
-        level, 6, agent=SdpAgent, model=SimulatedModel(level, wrong, plans), num_plans=1, sdp={"chain": chain}
-    )
-    failed = [event for event in events if isinstance(event, ValidatedEvent) and not event.k]
-    failed = [event for event in failed if event.action is not None]
+    model = SimulatedModel(level, wrong, plans)
+    _, events = play(level, 6, agent=SdpAgent, model=model, num_plans=1, sdp={"chain": chain})
+    failed = [event for event in of_type(events, ValidatedEvent) if not event.k and event.action is not None]
     assert failed
     assert all(event.checks[-1].truth is False for event in failed)
 
@@ -78,7 +77,7 @@ def test_the_bundled_model_plays_sokoban(chain: str, verified: bool) -> None:
         result = agent.run(SokobanEnvironment.with_slack(level, 2), trace=trace)
         caps = Caps(3 if chain == "sample" else 1, CAPS.replans, CAPS.steps)
         keeps_to_algorithm_1(trace.events, caps, watched=verified)
-        validated = [event for event in trace.events if isinstance(event, ValidatedEvent)]
+        validated = of_type(trace.events, ValidatedEvent)
         assert all(v.truth is v.holds for event in validated for v in event.checks), "Sokoban is checked without error"
         won += result.success
     assert won >= 2
@@ -111,10 +110,8 @@ def test_an_environment_without_an_adapter_is_refused_before_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tape.sdp.adapters.ToolDomain", type("Other", (), {}))  # all that are packaged have one
-    out = tmp_path / "run"
-    assert (
-        main(["run", "gsm_hard", "--limit", "1", "--agent", "sdp", "--model", "bundled:tools", "--out", str(out)]) == 2
-    )
+    out, options = tmp_path / "run", ["--limit", "1", "--agent", "sdp", "--model", "bundled:tools"]
+    assert main(["run", "gsm_hard", *options, "--out", str(out)]) == 2
     assert "GsmHardEnvironment has none: use another agent" in capsys.readouterr().err
     assert not out.exists()
 
@@ -137,7 +134,7 @@ def test_chains_on_the_command_line_and_resuming(
     assert main(command) == 0
     assert "[2/2]" in capsys.readouterr().out
     whole = (out / "episodes.jsonl").read_text().splitlines()
-    [ended] = [e for e in read_trace(next(out.glob("traces/*"))) if isinstance(e, ConcludedEvent)]
+    [ended] = of_type([*read_trace(next(out.glob("traces/*")))], ConcludedEvent)
     assert ended.planned >= ended.certified
     # One episode is lost, as after a crash: the same command plays that one again, and alike.
     (out / "episodes.jsonl").write_text(whole[0] + "\n")

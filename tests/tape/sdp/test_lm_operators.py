@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -104,12 +105,10 @@ def test_verdicts(
         assert GOAL.text not in asked.splitlines()
 
 
-def test_the_loop_asks_nobody_where_the_task_is_done() -> None:
+def test_no_model_is_asked_where_the_task_is_done() -> None:
     used, model = tools(k(0))
     script = Script([(SAID, GOAL)], [Realized("win")])
     played = play(script, Caps(1, 0, 9), validate=LmValidate(PROMPTS, used))
-    assert played.result is not None
-    assert played.result.success
     [event] = [event for event in played.events if isinstance(event, ValidatedEvent)]
     assert [check.how for check in event.checks] == ["completion", "completion"]
     assert model.requests == []
@@ -148,8 +147,8 @@ def predicates(*texts: str) -> str:
     return json.dumps({"predicates": list(texts)})
 
 
-def test_a_chain_ends_with_the_goal() -> None:
-    used, model = tools(predicates("the door is open", " ", "the lamp is lit "))
+def test_a_chain_ends_with_the_goal_and_a_later_sample_may_be_readable() -> None:
+    used, model = tools("no", predicates("the door is open", " ", "the lamp is lit "), temperature=0.5)
     chain = asyncio.run(LmPropose(PROMPTS, used).propose(STATE))
     assert [found.text for found in chain] == ["the door is open", "the lamp is lit", "won"]
     assert chain[-1] is GOAL
@@ -163,11 +162,6 @@ def test_no_chain_where_none_can_be_read(answer: str, temperature: float, asked:
     assert asyncio.run(LmPropose(PROMPTS, used).propose(STATE)) == ()
     assert len(model.requests) == used.roles.malformed == asked
     assert len({request.seed for request in model.requests}) == asked
-
-
-def test_a_later_sample_may_be_readable() -> None:
-    used, _ = tools("no", predicates("p"), temperature=0.5)
-    assert len(asyncio.run(LmPropose(PROMPTS, used).propose(STATE))) == 2
 
 
 def test_an_action_that_cannot_be_read_is_a_failed_attempt() -> None:
@@ -186,24 +180,18 @@ def test_attempts_are_shown_to_realize_and_the_history_to_replan() -> None:
     asyncio.run(LmRealize(PROMPTS, used).realize(MarkovState(STATE, (SAID, GOAL))))
     asyncio.run(LmPropose(PROMPTS, used).replan(at, (old, here)))
     first, fresh, replan = (request.prompt[-1].content for request in model.requests)  # type: ignore[union-attr]
-    assert "kick the door" in first
-    assert "rub the lamp" not in first
-    assert "kick" not in fresh
-    assert "kick the door" in replan
-    assert "rub the lamp" in replan
+    assert ["kick the door" in prompt for prompt in (first, fresh, replan)] == [True, False, True]
+    assert ["rub the lamp" in prompt for prompt in (first, fresh, replan)] == [False, False, True]
 
 
 @pytest.mark.parametrize("most", range(0, 200, 10))
 def test_retries_keep_the_budget(most: int) -> None:
-    ledger = Ledger(Budget({"tokens": most}))
+    ledger, found = Ledger(Budget({"tokens": most})), None
     used, model = tools("no chain", ledger=ledger, temperature=0.5)
-    try:
-        assert asyncio.run(LmPropose(PROMPTS, used).propose(STATE)) == ()
-        refused = False
-    except BudgetExceededError:
-        refused = True
+    with suppress(BudgetExceededError):
+        found = asyncio.run(LmPropose(PROMPTS, used).propose(STATE))
     assert (ledger.used["tokens"] or 0) <= most
-    assert refused == (len(model.requests) < SAMPLES)
+    assert found == (() if len(model.requests) == SAMPLES else None)
 
 
 def test_an_unreadable_world_of_words_keeps_to_algorithm_1() -> None:

@@ -38,7 +38,7 @@ from tape.sdp.writing import WARMEST, WritingRealize, any_of
 from tape.seeds import derive
 from tape.trace import Event, MismatchEvent, TraceWriter, read_trace
 from tests.profiles import examples
-from tests.tape.aec.toy import BoxModel, BoxWorld
+from tests.tape.aec.toy import BoxModel, BoxWorld, of_type
 from tests.tape.helpers import ROOM, SimulatedModel
 from tests.tape.sdp.algorithm import check
 from tests.tape.sdp.flags import FlagWorld, Played, Script
@@ -90,17 +90,13 @@ def played(
     return result, writer.events
 
 
-def of(events: list[Event], kind: type[Any]) -> list[Any]:
-    return [event for event in events if isinstance(event, kind)]
-
-
 def test_the_nodes_of_the_path_are_the_chain() -> None:
     world = Boxes(1, (False, True), shown=True)
     result, events = played(world, BoxModel(1, (False, True), plans=["unlock 1; open 1; take 1"]), num_plans=1)
     assert (result.end_state, result.actions) == ("success", ["unlock 1", "open 1", "take 1"])
-    [proposed] = of(events, ChainEvent)
+    [proposed] = of_type(events, ChainEvent)
     assert [target.by for target in proposed.targets] == result.actions
-    assert [target.node for target in proposed.targets] == [event.nodes[1] for event in of(events, ValidatedEvent)]
+    assert [target.node for target in proposed.targets] == [event.nodes[1] for event in of_type(events, ValidatedEvent)]
     assert proposed.targets[-1].goal, "the goal takes the place of the last node"
 
 
@@ -109,9 +105,9 @@ def test_a_cascade_on_a_path_judges_the_edge_that_was_taken() -> None:
     world = Linked(1, locks, shown=True)
     result, events = played(world, BoxModel(1, locks, plans=[plan]), num_plans=1)
     assert (result.end_state, result.actions) == ("success", ["unlock 0", "open 1", "take 1"])
-    assert [event.k for event in of(events, ValidatedEvent)] == [2, 1, 1]
+    assert [event.k for event in of_type(events, ValidatedEvent)] == [2, 1, 1]
     # The first edge was to leave the second box locked: its target came true, its prediction did not.
-    [mismatch] = of(events, MismatchEvent)
+    [mismatch] = of_type(events, MismatchEvent)
     assert (mismatch.step, mismatch.predicted, mismatch.observed) == (1, "c0? c1?", "c0? c0?")
 
 
@@ -121,7 +117,7 @@ def test_a_failed_edge_is_replanned_at_once_on_a_path() -> None:
     result, events = played(world, model, num_plans=1)
     assert (result.end_state, result.replans) == ("success", 1)
     assert result.actions == ["open 1", "unlock 1", "open 1", "take 1"]
-    assert [event.k for event in of(events, ValidatedEvent)] == [0, 1, 1, 1]
+    assert [event.k for event in of_type(events, ValidatedEvent)] == [0, 1, 1, 1]
 
 
 SDP = {"attempts": st.sampled_from([1, 2]), "strict_algorithm1": st.booleans(), "cascade": st.booleans()}
@@ -138,7 +134,7 @@ def test_every_path_keeps_to_algorithm_1(
     result, events = played(world, model, steps, seed, aec=verified, sdp=sdp)
     assert result.steps <= steps
     assert result.success == (result.end_state == "success")
-    hows = {verdict.how for event in of(events, ValidatedEvent) for verdict in event.checks}
+    hows = {verdict.how for event in of_type(events, ValidatedEvent) for verdict in event.checks}
     assert hows <= {"deterministic", "completion"}
     caps, switches = Caps(sdp["attempts"], CAPS.replans, CAPS.steps), {"cascade": sdp["cascade"], "watched": verified}
     check(Played(result, events, Script([], []), FlagWorld()), caps, strict=sdp["strict_algorithm1"], **switches)
@@ -148,7 +144,7 @@ def test_a_target_of_an_unknown_outcome_names_its_action() -> None:
     """Where no path is left, the most sampled first action is tried."""
     model = BoxModel(0, (False,), plans=["take 0"])
     _, events = played(Boxes(0, (False,)), model, num_plans=1, resample=0, sdp={"step_cap": 3})
-    probes = [t for event in of(events, ChainEvent) for t in event.targets if t.kind == PROBE]
+    probes = [t for event in of_type(events, ChainEvent) for t in event.targets if t.kind == PROBE]
     assert probes
     assert all(target.by == "take 0" for target in probes)
 
@@ -233,7 +229,7 @@ def test_no_attempt_is_used_up_by_a_repeat(attempts: int, tmp_path: Path) -> Non
     model = SimulatedModel(ROOM, plans=[" U U U U"], wrong={(START, "U"): " (1,1) (2,2)"})
     agent = SdpAgent(model, sdp={"chain": "sample", "attempts": attempts})
     agent.run(SokobanEnvironment(ROOM), budget=Budget({"steps": 12}), trace=tmp_path / "e.jsonl")
-    moves = [event for event in read_trace(tmp_path / "e.jsonl") if isinstance(event, ValidatedEvent)]
+    moves = of_type([*read_trace(tmp_path / "e.jsonl")], ValidatedEvent)
     assert moves
     assert all(move.action is not None or not move.counts for move in moves)
     tried: list[tuple[str | None, str]] = []

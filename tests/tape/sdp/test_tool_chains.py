@@ -30,6 +30,7 @@ from tape.tools.state import UNSAID
 from tape.tools.tool import make_tool
 from tape.trace import Event, TraceWriter
 from tests.profiles import examples
+from tests.tape.aec.toy import of_type
 from tests.tape.tools.helpers import computing, follow, script
 
 Plan = list[tuple[str, dict[str, Any]]]
@@ -85,7 +86,7 @@ def played(
 
 
 def moves(events: Sequence[Event]) -> list[ValidatedEvent]:
-    return [event for event in events if isinstance(event, ValidatedEvent)]
+    return of_type(events, ValidatedEvent)
 
 
 @pytest.mark.parametrize("chain", CHAINS)
@@ -150,7 +151,7 @@ def test_where_no_tool_can_do_it_any_more_it_is_replanned_at_once() -> None:
     env = ToolEnvironment("Find a pear.", [find_cheap, send])
     reply = script(CHEAP, [("send", {"text": "sorry"})])
     result, events = played(reply, env, None, "sample", budget=Budget.of(steps=6))
-    chains = [event for event in events if isinstance(event, ChainEvent)]
+    chains = of_type(events, ChainEvent)
     assert chains[1].reason == 'find.cheap(what="pear") has failed already; use another tool or other arguments'
     assert result.actions == ['find.cheap(what="pear")', 'send(text="sorry")', "answer(value=#1)"]
     assert moves(events)[1].action is None
