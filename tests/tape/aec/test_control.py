@@ -82,8 +82,7 @@ def test_a_belief_is_queried_before_a_commitment_and_never_ends_a_round(believed
 def test_a_belief_committed_without_a_verifier_fails_where_it_is_wrong() -> None:
     model = BoxModel(1, OPEN, plans=["unlock 1; open 1; take 1", "unlock 0; open 0; take 0"])
     result, events = play(BoxWorld(0, OPEN), model, num_plans=1, aec={"commit": "belief", "gate": "simulate_all"})
-    assert result.end_state == "success"
-    assert result.method["queries"] == 0
+    assert (result.end_state, result.method["queries"]) == ("success", 0)
     assert result.method["infeasible_commitments"] >= 1
     assert not any(e.certified for e in of_type(events, CommittedEvent))
     assert not of_type(events, VerifiedEvent)
@@ -95,8 +94,7 @@ def test_a_query_that_shows_nothing_is_not_asked_again_in_the_same_state() -> No
     asked = of_type(events, QueriedEvent)
     # The first rattle is heard, so the box is asked about once more from there.
     assert [(e.predicate, e.value) for e in asked] == [("gem_in(0)", None)] * 2
-    assert result.end_state == "not_certified"
-    assert result.detail == "no query for gem_in(0) is known and affordable"
+    assert (result.end_state, result.detail) == ("not_certified", "no query for gem_in(0) is known and affordable")
     assert len(of_type(events, RefusedEvent)) == TapeConfig().resample + 1
 
 

@@ -16,6 +16,7 @@ from tape.trace import ActedEvent
 from tests.profiles import examples
 from tests.tape.aec.toy import HOLDING, BoxDomain, BoxModel, BoxWorld, begun, gem_in, locked, of_type, open_, play
 
+World = tuple[int, tuple[bool, ...]]
 worlds = st.integers(2, 5).flatmap(lambda n: st.tuples(st.integers(0, n - 1), st.tuples(*[st.booleans()] * n)))
 
 
@@ -37,15 +38,9 @@ ROUNDS = st.fixed_dictionaries({"num_plans": st.integers(1, 6), "max_replans": s
 @given(worlds, st.integers(0, 99), st.floats(0, 1), st.integers(1, 25), VERIFICATION, ROUNDS)
 @examples(80)
 def test_commitments_are_covered_and_execute_and_no_budget_is_exceeded(
-    world: tuple[int, tuple[bool, ...]],
-    seed: int,
-    skill: float,
-    steps: int,
-    verification: dict[str, Any],
-    rounds: dict[str, int],
+    world: World, seed: int, skill: float, steps: int, verification: dict[str, Any], rounds: dict[str, int]
 ) -> None:
-    gem, locks = world
-    model = BoxModel(gem, locks, skill)
+    (gem, locks), model = world, BoxModel(*world, skill)
     result, events = play(BoxWorld(gem, locks), model, steps=steps, seed=seed, aec=verification, **rounds)
     assert result.method["infeasible_commitments"] == 0
     assert result.used.get("steps", 0) <= steps
@@ -75,9 +70,7 @@ def test_commitments_are_covered_and_execute_and_no_budget_is_exceeded(
 
 @given(worlds, st.integers(0, 99), st.floats(0, 1), st.integers(0, 6))
 @examples(40)
-def test_no_sequence_of_simulations_changes_a_verdict(
-    world: tuple[int, tuple[bool, ...]], seed: int, skill: float, count: int
-) -> None:
+def test_no_sequence_of_simulations_changes_a_verdict(world: World, seed: int, skill: float, count: int) -> None:
     """The verifier is asked before and after any number of beliefs, of whatever values, in a real episode's state."""
     gem, locks = world
     rng = random.Random(f"{seed}")
@@ -133,7 +126,7 @@ def test_all_of_many_certified_commitments_execute() -> None:
 @given(worlds, st.integers(0, 99), st.integers(0, 4000), st.integers(0, 20))
 @examples(40)
 def test_caps_on_tokens_hold_for_queries_and_predictions_too(
-    world: tuple[int, tuple[bool, ...]], seed: int, tokens: int, reserve: int
+    world: World, seed: int, tokens: int, reserve: int
 ) -> None:
     gem, locks = world
     result, events = play(

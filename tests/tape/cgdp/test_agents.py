@@ -165,9 +165,9 @@ def test_20_000_scripted_searches_with_failing_and_lying_parts(
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_the_same_seed_gives_the_same_episode(agent: type[SearchAgent]) -> None:
-    first, again = (play(agent, scripted_policy(5, 0.1, 0.1), context_tokens=430) for _ in range(2))
+    played = [play(agent, scripted_policy(5, 0.1, 0.1), context_tokens=430) for _ in range(2)]
     clocks = {"wall_seconds", "wall_overrun_seconds", "solver_seconds"}
-    assert first.model_dump(exclude=clocks) == again.model_dump(exclude=clocks)
+    assert played[0].model_dump(exclude=clocks) == played[1].model_dump(exclude=clocks)
 
 
 @pytest.mark.parametrize("agent", [IrcotAgent, ReactSearchAgent, MemgptAgent])
@@ -250,7 +250,7 @@ def test_a_budget_that_does_not_pay_an_answer_ends_before_anything_is_spent() ->
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_a_window_that_is_too_small_says_the_least_that_would_do(agent: type[SearchAgent]) -> None:
+def test_a_window_that_is_too_small_names_a_sufficient_one(agent: type[SearchAgent]) -> None:
     with pytest.raises(ConfigError, match=r"give at least \d+") as error:
         play(agent, scripted_policy(1), context_tokens=60)
     least = int(re.findall(r"\d+", str(error.value))[-1])
@@ -279,12 +279,9 @@ def test_aec_answers_from_aligned_facts_and_quotes_alone(tmp_path: Path) -> None
     assert "Ada was born in Tarn." in asked
     assert "SHE IS FROM" not in asked
     assert "Weil" not in asked
-
-
-def test_aec_abstains_without_a_call_where_no_fact_agrees() -> None:
+    # Where no fact agrees, it abstains without a call.
     result = play(CgdpAgent, but(extract="no JSON"), verify="aec", rounds=1)
-    assert result.answer == UNANSWERABLE
-    assert "answer" not in result.lm_calls
+    assert (result.answer, "answer" in result.lm_calls) == (UNANSWERABLE, False)
 
 
 @pytest.mark.parametrize(
@@ -397,7 +394,7 @@ def test_resolved_predicates_do_not_displace_facts(tmp_path: Path, window: int, 
     model, file = ScriptedLM(script, prompt_format="search"), tmp_path / "trace.jsonl"
     play(CgdpAgent, model, file, env=env, context_tokens=window, belief_tokens=belief_tokens, rounds=5)
     beliefs = of(BeliefEvent, file)
-    assert len(beliefs) == 5, "it does not take a question that was dropped for resolved"
+    assert len(beliefs) == 5, "a dropped question does not count as resolved"
     assert all(one.facts and one.questions for one in beliefs)
     assert all(one.tokens <= (belief_tokens or window) for one in beliefs)
     assert longest(model) <= window
@@ -423,7 +420,7 @@ def test_settings_may_come_as_one_object_and_singly() -> None:
     assert CgdpSettings.of(CgdpAgent(scripted_policy(1), cgdp=None, rounds=3).config).rounds == 3
 
 
-def test_a_model_that_reads_too_little_is_not_told_to_give_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_reads_too_little_is_to_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     model = scripted_policy(1)
     monkeypatch.setattr(model, "window", 120, raising=False)
     with pytest.raises(ConfigError, match=r"reads too little for this task.*take a model with a longer window"):

@@ -12,14 +12,7 @@ from hypothesis import strategies as st
 
 from tape.cgdp.events import RetrievedEvent, Shown, StoppedEvent
 from tape.cgdp.gaps import GAPS, gaps
-from tape.cgdp.gates import (
-    CONFIGURATIONS,
-    GateConfiguration,
-    Signalling,
-    StagnationGate,
-    jaccard,
-    require_gate,
-)
+from tape.cgdp.gates import CONFIGURATIONS, GateConfiguration, Signalling, StagnationGate, jaccard, require_gate
 from tape.errors import ConfigError, TraceError
 from tape.protocols.search import UNANSWERABLE
 from tape.trace import Event, GeneratedEvent, PromptPart, StartedEvent
@@ -198,6 +191,8 @@ LONG = ["Ada born", "mayor of Tarn", "Tarn town hall", "Otto who"]
 def test_gaps(events: list[Event], expected: set[str]) -> None:
     assert gaps(events) == expected
     assert expected <= GAPS.keys()
+    with pytest.raises(TraceError, match="no search"):
+        gaps(events[:-1])
 
 
 def test_what_the_answer_was_shown_counts_and_not_how_its_prompt_writes_it() -> None:
@@ -210,8 +205,3 @@ def test_any_spelling_of_the_answer_will_do() -> None:
     events = trace(LONG, "Ada", found="New York City: Ada was born there.", shown="New York is it")
     assert gaps(ending(events, gold_answers=["New York City", "New York"])) == set()
     assert gaps(ending(events, gold_answers=["New York City"])) == {"G1"}
-
-
-def test_another_trace_is_refused() -> None:
-    with pytest.raises(TraceError, match="no search"):
-        gaps(trace(LONG, "Ada")[:-1])

@@ -81,14 +81,11 @@ def expected(search: Search) -> float:
 
 @pytest.mark.parametrize("tokens", [None, 5000, 1500, 900])
 def test_the_best_path_within_the_budget(played: Played, tokens: int | None) -> None:
-    budget = None if tokens is None else Budget.of(tokens=tokens)
-    _, chosen = played(budget=budget, answer_worth=8000)
-    assert chosen
+    assert played(budget=None if tokens is None else Budget.of(tokens=tokens), answer_worth=8000)[1]
 
 
 def test_where_not_all_fits_the_cheapest_search_for_the_first_is_made(played: Played) -> None:
-    search, chosen = played(budget=Budget.of(tokens=650), answer_worth=8000)
-    assert search.prices.expected(search.options[1])["tokens"]
+    _, chosen = played(budget=Budget.of(tokens=650), answer_worth=8000)
     assert (chosen[0].target, chosen[0].option.name) == ("Where was Ada born?", "bm25-1")
 
 
@@ -159,11 +156,9 @@ def test_a_planned_search_can_be_read(played: Played) -> None:
 def test_what_a_belief_grows_by(played: Played) -> None:
     search, _ = played(answer_worth=8000, belief_tokens=60)
     assert search.belief is not None
-    assert search.prices.grown(0)["tokens"] == 0
-    first, second, many = (search.prices.grown(rounds)["tokens"] or 0 for rounds in (1, 2, 50))
+    none, first, second, many = (search.prices.grown(rounds)["tokens"] or 0 for rounds in (0, 1, 2, 50))
     held = search.belief_tokens(replace(search.belief, questions=(), resolved=()))
-    assert first == 2 * min(held // len(search.belief.facts), 60 - held)
-    assert first <= second <= many == 2 * (60 - held)  # a belief has a cap
+    assert 0 == none < first <= second <= many == 2 * (60 - held)  # a belief has a cap
 
 
 def test_the_chance_of_a_search_falls_with_what_was_tried_in_vain() -> None:

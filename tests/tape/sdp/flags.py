@@ -6,6 +6,7 @@ An action is words: ``+a`` sets a flag, ``-a`` clears it, ``win`` wins, ``end`` 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -197,7 +198,7 @@ def play(
     watch: Any = None,
     trace: Any = None,
     budget: Budget | None = None,
-    raises: type[BaseException] | None = None,
+    raises: tuple[type[BaseException], ...] = (),
     sdp: Mapping[str, Any] | bool = True,
     **settings: Any,
 ) -> Played:
@@ -206,13 +207,8 @@ def play(
     agent = ScriptedSdp(ScriptedLM(_no_answer), sdp=sdp, **settings)
     agent.operators, agent.caps, agent.watch = Operators(script, script, validate or script, script), caps, watch
     result = None
-    try:
+    with suppress(*raises), closing(writer):
         result = agent.run(cast(Any, world), budget=budget, trace=writer)
-    except BaseException as error:
-        if raises is None or not isinstance(error, raises):
-            raise
-    finally:
-        writer.close()
     return Played(result, writer.events, script, world)
 
 

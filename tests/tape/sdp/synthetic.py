@@ -64,9 +64,7 @@ class Synthetic:
         config = TapeConfig.make(sdp=sdp).model_dump()
         writer.write(StartedEvent(config={"agent": "sdp", "model": "scripted:toy", **config}, budget={"steps": 99}))
         why, done = self._play(writer)
-        goal = why == "goal" or done
-        success = done or (why == "goal" and self.rng.random() < 0.8)
-        self._conclude(writer, "goal" if goal else why, success=success)
+        self._conclude(writer, why, success=done or (why == "goal" and self.rng.random() < 0.8))
         writer.close()
         return path
 
@@ -174,8 +172,7 @@ class Synthetic:
         return checks
 
     def _conclude(self, writer: TraceWriter, why: Any, *, success: bool) -> None:
-        planned = self.certified + len(self.tail)
-        goal = why == "goal"
+        planned, goal = self.certified + len(self.tail), why == "goal"
         writer.write(
             ConcludedEvent(
                 why=why, certified=self.certified, planned=planned, goal_certified=goal, rejected=self.rejected,

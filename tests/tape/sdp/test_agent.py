@@ -97,31 +97,30 @@ def test_wrong_switches_are_refused(settings: dict[str, Any], message: str) -> N
         SdpAgent(SimulatedModel(ROOM), **settings)
 
 
-# --- the command line -----------------------------------------------------------------------------
-
-
 @pytest.fixture
 def levels(tmp_path: Path) -> str:
     write(tmp_path / "levels.xsb", [CORRIDOR, ROOM])
     return str(tmp_path / "levels.xsb")
 
 
-def test_an_environment_without_an_adapter_is_refused_before_the_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["gsm_hard", "--model", "bundled:tools", "--limit", "1"], "GsmHardEnvironment has none: use another agent"),
+        (["sokoban", "--model", "bundled:nano", "--verify", "aec", "--chain", "sample"], "needs chain='walk'"),
+    ],
+)
+def test_wrong_uses_are_refused_before_the_run(
+    options: list[str],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("tape.sdp.adapters.ToolDomain", type("Other", (), {}))  # all that are packaged have one
-    out, options = tmp_path / "run", ["--limit", "1", "--agent", "sdp", "--model", "bundled:tools"]
-    assert main(["run", "gsm_hard", *options, "--out", str(out)]) == 2
-    assert "GsmHardEnvironment has none: use another agent" in capsys.readouterr().err
-    assert not out.exists()
-
-
-def test_wrong_uses_leave_nothing(tmp_path: Path, levels: str, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "run"
-    command = ["run", "sokoban", "--levels", levels, "--agent", "sdp", "--model", "bundled:nano", "--out", str(out)]
-    assert main([*command, "--verify", "aec", "--chain", "sample"]) == 2
-    assert "needs chain='walk'" in capsys.readouterr().err
-    assert not out.exists()
+    assert main(["run", *options, "--agent", "sdp", "--out", str(tmp_path / "run")]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.slow

@@ -55,8 +55,6 @@ def judged(tail: Chain, *answers: str, outcome: Outcome = SEEN, **options: Any) 
     return verdict, model, used
 
 
-# --- VALIDATE -------------------------------------------------------------------------------------
-
 YES, NO, MODEL = (True, "deterministic"), (False, "deterministic"), (True, "lm")
 NO_MODEL, ROOM = (False, "lm"), (True, "visited_room")
 KNOWN: dict[str, Any] = {"ground": FlagDomain().ground}
@@ -138,9 +136,6 @@ def test_no_answer_certifies_what_it_must_not(answer: str, kinds: list[str]) -> 
         assert check.how == ("deterministic" if wanted.goal or wanted.requires else "lm")
     if "p" not in kinds:
         assert model.requests == []
-
-
-# --- PROPOSE, REALIZE, REPLAN ---------------------------------------------------------------------
 
 
 def predicates(*texts: str) -> str:

@@ -58,51 +58,32 @@ def of(played: Played, kind: type[Any]) -> list[Any]:
     return [event for event in played.events if isinstance(event, kind)]
 
 
-@examples(400)
-@given(
-    chains,
-    moves,
-    st.just([]) | verdicts,
-    caps,
-    st.booleans(),
-    st.booleans(),
-    st.booleans(),
-    st.none() | st.integers(0, 6),
-    st.none() | st.integers(1, 6),
-    st.integers(0, 5),
-    st.booleans(),
+SETTINGS = st.fixed_dictionaries(
+    {
+        "replan": st.booleans(),
+        "horizon": st.none() | st.integers(1, 6),
+        "max_replans": st.integers(0, 5),
+        "sdp": st.fixed_dictionaries({"strict_algorithm1": st.booleans(), "cascade": st.booleans()}),
+    }
 )
+
+
+@examples(400)
+@given(chains, moves, st.just([]) | verdicts, caps, SETTINGS, st.none() | st.integers(0, 6), st.booleans())
 def test_every_episode_is_one_of_algorithm_1(
-    chains: Any,
-    moves: Any,
-    verdicts: Any,
-    caps: Caps,
-    strict: bool,
-    cascade: bool,
-    replan: bool,
-    steps: int | None,
-    horizon: int | None,
-    max_replans: int,
-    unseen: bool,
+    chains: Any, moves: Any, verdicts: Any, caps: Caps, settings: dict[str, Any], steps: int | None, unseen: bool
 ) -> None:
-    played = play(
-        Script(chains, moves, verdicts),
-        caps,
-        validate=AlwaysPass() if unseen else None,
-        budget=Budget() if steps is None else Budget({"steps": steps}),
-        replan=replan,
-        horizon=horizon,
-        max_replans=max_replans,
-        sdp={"strict_algorithm1": strict, "cascade": cascade},
-    )
-    check(played, caps, strict=strict, cascade=cascade)
-    result = played.result
+    budget = Budget() if steps is None else Budget({"steps": steps})
+    validate = AlwaysPass() if unseen else None
+    played = play(Script(chains, moves, verdicts), caps, validate=validate, budget=budget, **settings)
+    check(played, caps, strict=settings["sdp"]["strict_algorithm1"], cascade=settings["sdp"]["cascade"])
+    result, verdicts = played.result, [event.k for event in of(played, ValidatedEvent)]
     assert result is not None
-    assert result.replans <= (max_replans if replan else 0)
-    assert result.steps <= min(caps.steps, steps if steps is not None else 99, horizon or 99)
-    assert result.success == played.world.success(), "the environment alone says what success is"
-    assert result.method["certified"] == sum(event.k for event in of(played, ValidatedEvent))
-    assert result.method["cascades"] == sum(event.k > 1 for event in of(played, ValidatedEvent))
+    assert result.replans <= settings["max_replans"] * settings["replan"]
+    assert result.steps <= min(caps.steps, steps if steps is not None else 99, settings["horizon"] or 99)
+    assert result.success == played.world.success(), "the environment alone decides success"
+    assert result.method["certified"] == sum(verdicts)
+    assert result.method["cascades"] == sum(k > 1 for k in verdicts)
 
 
 @examples(300)
@@ -208,7 +189,7 @@ def test_an_operator_that_raises_ends_in_an_allowed_state(
     moves: list[Any] = [Realized("+x"), error] if where == "realize" else [Realized("+x")]
     chains = {"propose": [error], "replan": [chain("a"), error]}.get(where, [chain("a")])
     script = Script(chains, moves, [error] if where == "validate" else [])
-    played = play(script, CAPS, trace=tmp_path / "t.jsonl", raises=(RuntimeError, KeyboardInterrupt))  # type: ignore[arg-type]
+    played = play(script, CAPS, trace=tmp_path / "t.jsonl", raises=(RuntimeError, KeyboardInterrupt))
     events = list(read_trace(tmp_path / "t.jsonl"))
     finished = next(event for event in events if isinstance(event, FinishedEvent))
     assert finished.result["end_state"] == end

@@ -3,8 +3,7 @@
 What is tested is what the engine can keep to: PROPOSE and REALIZE depend on (s, plan tail, attempts) alone, VALIDATE on
 (plan tail, outcome) alone. The proposition assumes more, of the environment: that its response to an action depends on
 what came before only through (s, plan tail). No engine can give that, and nothing here claims it. It holds where the
-projector keeps all that the environment's rules read, as the whole board in Sokoban; it fails where the environment
-remembers what no predicate speaks of. The last test shows such an environment.
+projector keeps all that the environment's rules read, as the whole board in Sokoban.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ from tape.trace import TraceWriter
 from tests.envs.alfworld.households import KITCHEN, world_of
 from tests.envs.alfworld.played import PlayedHousehold
 from tests.tape.helpers import ROOM
-from tests.tape.sdp.flags import FlagWorld, Script, chain, play
+from tests.tape.sdp.flags import Script, chain, play
 
 PREFIXES = [(), ("L", "R"), ("U", "D"), ("D", "U", "U", "L", "D", "R")]
 """Ways to the same board in a room: the typed state at their ends is the same, what happened before is not."""
@@ -155,28 +154,6 @@ def test_whole_episodes_go_on_alike_from_equal_states() -> None:
         play(script, Caps(9, 0, 99))
         asked.append([(at.state, at.tail) for at in script.realized[len(first) :]])
     assert asked[0] == asked[1]
-
-
-class Remembers(FlagWorld):
-    """Counts unobserved steps: the assumption of proposition 1 does not hold."""
-
-    def step(self, action: str) -> Any:
-        if action == "+b" and len(self.seen) < 3:
-            action = "-b"
-        return super().step(action)
-
-
-def test_the_assumption_on_the_environment_is_an_assumption() -> None:
-    """The same typed state, plan tail and action, and another certified state: the environment remembers more."""
-    ks = []
-    for first in (["+a"], ["-b", "-b", "+a"]):
-        script = Script([chain("a", "b")], [*map(Realized, first), Realized("+b"), Realized("win")])
-        played = play(script, Caps(9, 0, 99), world=Remembers())
-        at = script.realized[len(first)]
-        verdict = [event for event in played.events if event.type == "sdp_validated"][len(first)]
-        ks.append((at.state, at.tail, at.attempts, verdict.k))  # type: ignore[attr-defined]
-    assert ks[0][:3] == ks[1][:3]
-    assert ks[0][3] != ks[1][3]
 
 
 FOLDER = Path(str(tape.sdp.__file__)).parent

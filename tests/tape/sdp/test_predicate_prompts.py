@@ -113,9 +113,6 @@ def test_a_target_that_requires_nothing_is_certified_by_a_change_and_by_its_own_
     validate = PredicateValidate(DOMAIN).validate
     assert asyncio.run(validate((OPEN, OPEN, GOAL), changed)).k == 1
     assert asyncio.run(validate((OPEN, OPEN, GOAL), unchanged)).k == 0
-
-
-def test_no_requirement_is_no_evidence() -> None:
     assert not check_required((), {}).holds
 
 
@@ -133,17 +130,14 @@ def test_an_attempt_after_an_unreadable_one_is_another_sample() -> None:
     realize = WritingRealize(DOMAIN, Mute(), lambda *parts: derive(0, *parts), invents=True)
     state = CertifiedState((), (), LEVEL.start)
 
-    def attempt(failed: int) -> list[int]:
-        seeds.clear()
+    for failed in (0, 0, 1):
         at = MarkovState(state, (OPEN, GOAL), (Attempt(OPEN, None, "unreadable"),) * failed)
         assert asyncio.run(realize.realize(at)).counts_if_none
-        return list(seeds)
-
-    first = attempt(0)
-    assert first == attempt(0)
-    assert not set(first) & set(attempt(1))
+    first, again, later = (seeds[i * len(seeds) // 3 : (i + 1) * len(seeds) // 3] for i in range(3))
+    assert first == again
+    assert not set(first) & set(later)
 
 
-def test_truth_that_cannot_be_told_is_unknown_and_no_fault() -> None:
+def test_an_unknown_truth_is_no_fault() -> None:
     odd = Target("lit(desklamp)", "lit", ((Predicate("lit", ("desklamp",)), True),))
     assert truth(odd, frozenset(), won=False) is None

@@ -76,9 +76,6 @@ def written(request: Request, text: str) -> str:
     return text
 
 
-# --- prompts ----------------------------------------------------------------------------------
-
-
 def test_a_transcript_and_beliefs_are_written_as_documented() -> None:
     shown = (
         "q: who is the mayor of the town where e1 was born find: e1 born got: | e1 : e1 was born in e2 s1 "
@@ -160,9 +157,6 @@ def test_words_of_the_format_in_a_text_are_data() -> None:
     assert page.tagged == [Tagged("sentence", hostile.text, "p9", hostile.title, new=True)]
     said = written(FORM.extract_request(View("Who?"), (hostile,)), "s1 ; ")
     assert FORM.read_extract(View("Who?"), (hostile,), said).findings == (Finding("p9", hostile.text),)
-
-
-# --- reading ----------------------------------------------------------------------------------
 
 
 def test_moves_thoughts_and_rankings_are_read_as_the_view_has_them() -> None:
@@ -269,9 +263,6 @@ def test_an_answer_of_any_text_is_read_or_refused(view: View, new: tuple[Passage
         FORM.read_extract(view, new, text)
 
 
-# --- what cannot be asked ---------------------------------------------------------------------
-
-
 def test_requests_that_the_model_was_not_trained_for_are_refused() -> None:
     for ask, message in (
         (lambda: FORM.gate_request(READING, (), "neutral"), "not trained to judge"),
@@ -283,9 +274,6 @@ def test_requests_that_the_model_was_not_trained_for_are_refused() -> None:
         with pytest.raises(ConfigError, match=message):
             ask()
     assert "note" not in pattern_of(FORM.query_request(View("Who?"), ("note", "search")))
-
-
-# --- words ------------------------------------------------------------------------------------
 
 
 def test_words_are_names_parts_of_names_and_plain_words() -> None:
@@ -331,9 +319,6 @@ def test_no_word_of_the_model_stands_twice_and_plain_ones_are_plain() -> None:
     assert len(set(words)) == len(words)
     assert not {word for word in vocabulary() if not re.fullmatch(r"[a-z]+(?:['-][a-z]+)*", word)}
     assert set(MARKERS) <= set(words)
-
-
-# --- the model --------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
