@@ -13,7 +13,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import cache
 
 from tape.aec.bidirectional_progress import Node, Progression, label_of
@@ -23,25 +22,12 @@ from tape.protocols.domain import Domain, require_predicates
 from tape.protocols.parts import Predicates
 from tape.protocols.predicates import Assignment, Predicate
 
-__all__ = ["BidirectionalProposer", "Found", "Label", "Limits", "label", "queryable", "search"]
+__all__ = ["BidirectionalProposer", "Found", "Limits", "queryable", "search"]
 
 Assumable = Callable[[State, Sequence[Action], Predicate], bool]
 """Whether a plan of these actions from a state may assume an unknown predicate."""
 
 Subgoal = frozenset[tuple[Predicate, bool]]
-
-
-class Label(StrEnum):
-    """The status of a precondition."""
-
-    SAT = "satisfied"
-    VIOL = "violated"
-    UNK = "unknown"
-
-
-def label(known: Assignment, predicate: Predicate, value: bool) -> Label:
-    """Label a precondition by the values known or assumed at its step."""
-    return {True: Label.SAT, False: Label.VIOL, None: Label.UNK}[label_of(known, predicate, value)]
 
 
 @dataclass(frozen=True)
@@ -258,13 +244,13 @@ class _Search:
         """The action with assumptions, and after establishing actions for each precondition that is not satisfied."""
         found = [self._progress.step(node, action)]
         for predicate, value in sorted(needs.items()):
-            if label(node.view, predicate, value) is Label.SAT:
+            if label_of(node.view, predicate, value):
                 continue
             # Declared for the start state; progression checks them here.
             establishing = self._domain.bridge(self._state, predicate, value)
             if establishing:
                 after = self._progress.run(node, establishing)
-                if after is not None and label(after.view, predicate, value) is Label.SAT:
+                if after is not None and label_of(after.view, predicate, value):
                     found.append(self._progress.step(after, action))
         return [after for after in found if after is not None]
 

@@ -12,7 +12,7 @@ from tape.protocols.predicates import Assignment, Predicate, Rule
 
 
 def label_of(known: Assignment, predicate: Predicate, value: bool) -> bool | None:
-    """Whether a value is as required; None if it is unknown."""
+    """The label of a precondition: True (Sat), False (Viol) or None (Unk)."""
     found = known.get(predicate)
     return None if found is None else found == value
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tape.aec.events import CommittedEvent, PredictedEvent, RefusedEvent, VerifiedEvent
+from tape.aec.events import CommittedEvent, PredictedEvent, RefusedEvent, VerifiedEvent, word
 from tape.aec.gating import Commit, Decision, Gate, GiveUp, Query, Simulate
 from tape.aec.hypothesis import Hypothesis, actions_of, costs_of, remainder
 from tape.aec.monitor import Monitor
@@ -290,12 +290,8 @@ class Controller:
                 step=self._episode.result.steps,
                 actions=actions,
                 certified=self._grounded_only,
-                evidence={str(p): f"{_word(f.value)}, {f.evidence}" for p, f in verdict.evidence.items()},
+                evidence={str(p): f"{word(f.value)}, {f.evidence}" for p, f in verdict.evidence.items()},
                 grounded_later=self._state.grounded_later(),
             )
         )
         return True
-
-
-def _word(value: bool) -> str:
-    return "true" if value else "false"

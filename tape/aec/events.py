@@ -19,7 +19,7 @@ class PredictedEvent(ToldEvent):
 
     def told(self) -> str:
         """One line."""
-        what = "" if self.simulated is None else f": believed {_word(self.simulated)}"
+        what = "" if self.simulated is None else f": believed {word(self.simulated)}"
         return f"  predicts {self.predicate}: {self.mu:.2f} (sigma {self.sigma:.2f}){what}"
 
 
@@ -49,7 +49,7 @@ class JudgedEvent(ToldEvent):
     def told(self) -> str:
         """One line."""
         predicate = f"{self.predicate}({', '.join(self.args)})"
-        return f"  revealed: {predicate} is {_word(self.value)}, predicted {self.mu:.2f}"
+        return f"  revealed: {predicate} is {word(self.value)}, predicted {self.mu:.2f}"
 
 
 @register_event
@@ -65,7 +65,7 @@ class QueriedEvent(ToldEvent):
 
     def told(self) -> str:
         """One line."""
-        return f"  QUERIED {self.predicate} by {'; '.join(self.actions) or '(nothing)'}: {_word(self.value)}"
+        return f"  QUERIED {self.predicate} by {'; '.join(self.actions) or '(nothing)'}: {word(self.value)}"
 
 
 @register_event
@@ -128,5 +128,6 @@ class RuleDisabledEvent(ToldEvent):
         return "\n".join([f"  RULE DISABLED: {self.rule}", *(f"    {text}" for text in self.counterexamples)])
 
 
-def _word(value: bool | None) -> str:
+def word(value: bool | None) -> str:
+    """A value in words."""
     return {True: "true", False: "false", None: "unknown"}[value]

@@ -115,13 +115,6 @@ class ThresholdGate:
         return Query(next(iter(best.missing))) if self._grounded else Commit(best)
 
 
-class SimulateAllGate(ThresholdGate):
-    """No gating: every prediction is believed, however uncertain; only grounded commitments cause queries."""
-
-    def __init__(self, *, grounded: bool) -> None:
-        super().__init__(0.0, float("inf"), grounded=grounded)
-
-
 class QueryAllGate:
     """Queries whatever any surviving hypothesis misses and believes nothing (the Query-Only baseline)."""
 
@@ -145,10 +138,13 @@ class QueryAllGate:
 
 
 def gate_of(settings: AecSettings) -> Gate:
-    """The gate that settings name; :mod:`tape.aec.method` makes the joint one."""
+    """The gate that settings name; :mod:`tape.aec.method` makes the joint one.
+
+    ``simulate_all`` believes every prediction, however uncertain, so that only grounded commitments cause queries.
+    """
     grounded = settings.commit == "grounded"
     if settings.gate == "query_all":
         return QueryAllGate()
     if settings.gate == "simulate_all":
-        return SimulateAllGate(grounded=grounded)
+        return ThresholdGate(0.0, float("inf"), grounded=grounded)
     return ThresholdGate(settings.margin, settings.uncertainty, grounded=grounded)

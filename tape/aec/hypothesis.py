@@ -34,11 +34,6 @@ class Hypothesis:
         return actions_of(self.path)
 
     @property
-    def objective(self) -> float:
-        """Its objective in the solver."""
-        return self.path.solution.objective or 0.0
-
-    @property
     def cost(self) -> Resources:
         """The worst-case cost of all its steps together."""
         return sum(costs_of(self.path), Resources())

@@ -46,7 +46,11 @@ class JointGate:
         """
         candidates = [Candidate(dict(h.missing), _counts(h.cost, remaining)) for h in hypotheses]
         missing = list(dict.fromkeys(p for h in hypotheses for p in h.missing))
-        groups = self._exclusive(grounded.assignment, missing)
+        groups: Sequence[Sequence[Predicate]] = (
+            exclusive_groups(self._predicates.rules(), grounded.assignment, missing)
+            if self._groups is None
+            else self._groups.exclusive(missing)
+        )
         try:
             found = decide(
                 candidates,
@@ -63,11 +67,6 @@ class JointGate:
         if found.kind == "commit" and found.candidate is not None:
             return Commit(hypotheses[found.candidate])
         return GiveUp("no query and no path is worth its cost")
-
-    def _exclusive(self, known: Assignment, missing: Sequence[Predicate]) -> Sequence[Sequence[Predicate]]:
-        if self._groups is not None:
-            return self._groups.exclusive(missing)
-        return exclusive_groups(self._predicates.rules(), known, missing)
 
 
 def _normalised(mu: dict[Predicate, float], groups: Sequence[Sequence[Predicate]]) -> dict[Predicate, float]:

@@ -43,7 +43,7 @@ class Monitor:
             although something should) or an observation contradicts what the rest requires; ``certified`` if the
             verifier accepts the rest; else ``open``.
         """
-        expected, done = self._state.effects(action), self._state.is_done(action)
+        expected, effective = self._state.effects(action), self._state.to_do([action])
         self._state.observed("execution", action, action)
         facts, key = self._state.grounded.assignment, self._episode.env.domain.key
         verdict = self._state.verify(
@@ -51,7 +51,7 @@ class Monitor:
         )
         if any(value is not None and facts.get(predicate, value) != value for predicate, value in expected.items()):
             return "contradicted"
-        if expected and not done and key(before) == key(self._episode.state):
+        if expected and effective and key(before) == key(self._episode.state):
             return "contradicted"
         against = [w for w in verdict.witnesses if w.held is not None and w.held.origin == "fact"]
         if any(witness.step < len(rest) for witness in against):

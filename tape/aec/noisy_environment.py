@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from tape.budget import Resources
 from tape.errors import ConfigError
-from tape.protocols import Action, Domain, Environment, Observation, State
+from tape.protocols import Domain, Environment, Observation, State
 from tape.protocols.domain import require_predicates
-from tape.protocols.parts import Choices, Contexts, ExclusiveGroups, GoalTest, Hypotheses, Predicates, Unseen
-from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
+from tape.protocols.parts import Predicates
+from tape.protocols.predicates import Assignment, Predicate
 from tape.protocols.prompt_format import PromptFormat
 from tape.seeds import derive
 
@@ -36,6 +36,16 @@ def rate_of(predicate: Predicate, rates: Rates) -> float:
     return rate
 
 
+def _inner(name: str) -> Any:
+    """A method or an optional part of the domain itself."""
+    return property(lambda noisy: getattr(noisy._domain, name))
+
+
+def _declared(name: str) -> Any:
+    """A declaration of the domain's predicates."""
+    return property(lambda noisy: getattr(noisy._true, name))
+
+
 class NoisyDomain(Domain, Predicates):
     """A domain whose grounder is wrong at a known rate about what is revealed after the start.
 
@@ -55,6 +65,13 @@ class NoisyDomain(Domain, Predicates):
     Raises:
         ConfigError: A rate is not within [0, 1].
     """
+
+    key, render, project, admissible, cost = map(_inner, ("key", "render", "project", "admissible", "cost"))
+    destructive, spelled_out, task_text = map(_inner, ("destructive", "spelled_out", "task_text"))
+    goal_test, exclusive_groups, contexts = map(_inner, ("goal_test", "exclusive_groups", "contexts"))
+    unseen, hypotheses, choices = map(_inner, ("unseen", "hypotheses", "choices"))
+    preconditions, effects, goals = map(_declared, ("preconditions", "effects", "goals"))
+    rules, query, bridge = map(_declared, ("rules", "query", "bridge"))
 
     def __init__(
         self, domain: Domain, rates: Rates, seed: int, start: State | None = None, *, closed: bool = False
@@ -103,92 +120,6 @@ class NoisyDomain(Domain, Predicates):
     def predicates(self) -> Predicates:
         """The domain itself, with the errors."""
         return self
-
-    @property
-    def goal_test(self) -> GoalTest | None:
-        """As the domain."""
-        return self._domain.goal_test
-
-    @property
-    def exclusive_groups(self) -> ExclusiveGroups | None:
-        """As the domain."""
-        return self._domain.exclusive_groups
-
-    @property
-    def contexts(self) -> Contexts | None:
-        """As the domain."""
-        return self._domain.contexts
-
-    @property
-    def unseen(self) -> Unseen | None:
-        """As the domain."""
-        return self._domain.unseen
-
-    @property
-    def hypotheses(self) -> Hypotheses | None:
-        """As the domain."""
-        return self._domain.hypotheses
-
-    @property
-    def choices(self) -> Choices | None:
-        """As the domain."""
-        return self._domain.choices
-
-    def destructive(self, action: Action) -> bool:
-        """As the domain."""
-        return self._domain.destructive(action)
-
-    def spelled_out(self, state: State, action: Action) -> str:
-        """As the domain."""
-        return self._domain.spelled_out(state, action)
-
-    def task_text(self) -> str:
-        """As the domain."""
-        return self._domain.task_text()
-
-    def key(self, state: State) -> str:
-        """As the domain."""
-        return self._domain.key(state)
-
-    def render(self, state: State) -> str:
-        """As the domain."""
-        return self._domain.render(state)
-
-    def project(self, observation: Observation) -> State:
-        """As the domain."""
-        return self._domain.project(observation)
-
-    def admissible(self, state: State) -> Sequence[Action] | None:
-        """As the domain."""
-        return self._domain.admissible(state)
-
-    def cost(self, state: State, action: Action) -> Resources:
-        """As the domain."""
-        return self._domain.cost(state, action)
-
-    def preconditions(self, action: Action) -> Assignment:
-        """As the domain."""
-        return self._true.preconditions(action)
-
-    def effects(self, action: Action, known: Assignment) -> Effects:
-        """As the domain."""
-        return self._true.effects(action, known)
-
-    def goals(self) -> Sequence[Assignment]:
-        """As the domain."""
-        return self._true.goals()
-
-    def rules(self) -> Sequence[Rule]:
-        """As the domain."""
-        return self._true.rules()
-
-    def query(self, state: State, predicate: Predicate) -> QueryMacro | None:
-        """As the domain."""
-        return self._true.query(state, predicate)
-
-    def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
-        """As the domain."""
-        return self._true.bridge(state, predicate, value)
 
     def __getattr__(self, name: str) -> Any:
         """Anything else that the domain has."""

@@ -130,13 +130,8 @@ class Overrides:
 
 
 def features_of(domain: Domain, predicate: Predicate) -> tuple[Feature, ...]:
-    """The context of a predicate, sorted: the domain's features, else its arguments by position."""
+    """The context of a predicate, sorted: the domain's features, else its arguments by position, else its name."""
     if domain.contexts is not None:
         return tuple(sorted(set(domain.contexts.features(predicate))))
-    return named_arguments(predicate)
-
-
-def named_arguments(predicate: Predicate) -> tuple[Feature, ...]:
-    """The arguments as features, for domains without features; the name alone if there are no arguments."""
     found: list[Any] = [(f"argument {i}", argument) for i, argument in enumerate(predicate.args, 1)]
     return tuple(found) or (("predicate", predicate.name),)

@@ -37,7 +37,9 @@ class EpistemicState:
         self._rulebook = rulebook
         self.beliefs = BeliefStore()
         self._open: dict[Predicate, Estimate] = {}
-        self._take(Evidence("observation", episode.result.steps, "what was seen first"))
+        with environment_faults("the predicates of the first observation cannot be computed"):
+            self._store.observe(episode.state, Evidence("observation", episode.result.steps, "what was seen first"))
+        self._repaired([])
 
     @property
     def grounded(self) -> Grounded:
@@ -81,11 +83,6 @@ class EpistemicState:
             )
             self._episode.trace.write(event)
 
-    def _take(self, evidence: Evidence) -> None:
-        with environment_faults("the predicates of the first observation cannot be computed"):
-            self._store.observe(self._episode.state, evidence)
-        self._repaired([])
-
     def _repaired(self, contradictions: Sequence[Contradiction]) -> None:
         """Count counterexamples until no further rule is disabled."""
         result = self._episode.result
@@ -113,10 +110,6 @@ class EpistemicState:
         """The declared effects of an action, given the current facts."""
         with environment_faults(f"the effects of {action!r} cannot be computed"):
             return self._predicates.effects(action, self._verifier.closure(self.grounded).assignment)
-
-    def is_done(self, action: Action) -> bool:
-        """Whether the declared effects of an action are known to hold already."""
-        return not self.to_do([action])
 
     def to_do(self, actions: Sequence[Action]) -> tuple[Action, ...]:
         """The actions of a plan without no-ops, whose known declared effects all hold already at their place."""

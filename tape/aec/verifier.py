@@ -60,10 +60,6 @@ class Rulebook:
     rules: Sequence[Rule]
     disabled: set[str] = field(default_factory=set)
 
-    def in_force(self) -> tuple[Rule, ...]:
-        """The rules that are not disabled."""
-        return tuple(rule for rule in self.rules if rule.name not in self.disabled)
-
 
 class Verifier:
     """Certifies plans on grounded facts alone.
@@ -81,7 +77,8 @@ class Verifier:
 
     def closure(self, grounded: Grounded) -> Closure:
         """The closure of the facts, cached while neither they nor the rules change."""
-        rules, kept = self._rulebook.in_force(), self._closure
+        book, kept = self._rulebook, self._closure
+        rules = tuple(rule for rule in book.rules if rule.name not in book.disabled)
         if kept is None or kept[0] is not grounded or kept[1] != rules:
             self._closure = kept = grounded, rules, Closure(grounded, rules)
         return kept[2]

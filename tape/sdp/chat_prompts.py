@@ -16,7 +16,7 @@ from tape.protocols import Action, Observation
 from tape.protocols.prompt_format import Examples, asked, turns
 from tape.sdp.operators import Outcome
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
-from tape.sdp.target import Chain, Fields, Target, Value
+from tape.sdp.target import Chain, Target, Value
 
 _STRICT = ConfigDict(extra="forbid")
 _Answer = TypeVar("_Answer", bound=BaseModel)
@@ -185,15 +185,11 @@ def shown(value: Value) -> str:
     return (", ".join(map(shown, value)) or "none") if isinstance(value, tuple) else str(value)
 
 
-def field_lines(fields: Fields) -> list[str]:
-    """One line per field."""
-    return [f"{name}: {shown(value)}" for name, value in fields]
-
-
 def _state(state: CertifiedState) -> list[str]:
-    done = [f"certified: {target.text}" for target in state.certified]
+    fields = (f"{name}: {shown(value)}" for name, value in state.fields)
+    done = (f"certified: {target.text}" for target in state.certified)
     left = (f"{kind} left: {amount_of(kind, count)}" for kind, count in state.left)
-    return [*field_lines(state.fields), *done, *left]
+    return [*fields, *done, *left]
 
 
 def _failures(attempts: Sequence[Attempt]) -> list[str]:

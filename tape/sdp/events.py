@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from tape.sdp.operators import Check, How
 from tape.sdp.target import Target, predicate_of
@@ -74,6 +74,21 @@ class CheckRecord(BaseModel):
         return cls(holds=check.holds, how=check.how, evidence=check.evidence, facts=list(check.facts), truth=truth)
 
 
+def as_in_json(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields as in a file: tuples are lists."""
+    return {name: _listed(value) for name, value in fields.items()}
+
+
+def _listed(value: Any) -> Any:
+    return [_listed(part) for part in value] if isinstance(value, (tuple, list)) else value
+
+
+JsonFields = Annotated[
+    dict[str, Any], BeforeValidator(lambda fields: as_in_json(fields) if isinstance(fields, Mapping) else fields)
+]
+"""The projector's fields; tuples become lists, as in a file, so that a read event equals the written one."""
+
+
 @register_event
 class ChainEvent(ToldEvent):
     """A chain: proposed at the start, or a new tail.
@@ -128,15 +143,9 @@ class ValidatedEvent(ToldEvent):
     reason: str
     counts: bool
     completed: bool
-    before: dict[str, Any]
-    after: dict[str, Any]
+    before: JsonFields
+    after: JsonFields
     nodes: tuple[str, str]
-
-    @field_validator("before", "after", mode="before")
-    @classmethod
-    def _as_in_json(cls, fields: Any) -> Any:
-        """Tuples as lists, as in a file, so that a read event equals the written one."""
-        return as_in_json(fields) if isinstance(fields, Mapping) else fields
 
     def told(self) -> str:
         """The verdict in words."""
@@ -144,15 +153,6 @@ class ValidatedEvent(ToldEvent):
             how = sorted({check.how for check in self.checks if check.holds})
             return f"certified {self.k} ({', '.join(how)})"
         return f"not certified: {self.reason}" if self.counts else f"prepared: {self.reason}"
-
-
-def as_in_json(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields as in a file: tuples are lists."""
-    return {name: _listed(value) for name, value in fields.items()}
-
-
-def _listed(value: Any) -> Any:
-    return [_listed(part) for part in value] if isinstance(value, (tuple, list)) else value
 
 
 Conclusion = Literal["goal", "environment", "replan_cap", "no_chain", "step_cap", "limit"]
@@ -183,12 +183,7 @@ class ConcludedEvent(ToldEvent):
     rejected: int
     replans: int
     caps: dict[str, int] = Field(default_factory=dict)
-    state: dict[str, Any] | None = None
-
-    @field_validator("state", mode="before")
-    @classmethod
-    def _as_in_json(cls, fields: Any) -> Any:
-        return as_in_json(fields) if isinstance(fields, Mapping) else fields
+    state: JsonFields | None = None
 
     def told(self) -> str:
         """The end in words."""

@@ -75,21 +75,6 @@ class LmRealize:
         return Realized(action, thought)
 
 
-def _nothing(outcome: Outcome) -> str | None:
-    del outcome
-    return None
-
-
-def _no_credit(target: Target, outcome: Outcome) -> str | None:
-    del target, outcome
-    return None
-
-
-def _unknown(state: State) -> Assignment:
-    del state
-    return {}
-
-
 class LmValidate:
     """VALIDATE: hard shortcuts first, then what can be checked, and the model for the rest (SDP appendix A.3).
 
@@ -113,9 +98,9 @@ class LmValidate:
         prompts: ChatPrompts,
         tools: Tools,
         *,
-        rejected: Callable[[Outcome], str | None] = _nothing,
-        credit: Callable[[Target, Outcome], str | None] = _no_credit,
-        ground: Callable[[State], Assignment] = _unknown,
+        rejected: Callable[[Outcome], str | None] = lambda _: None,
+        credit: Callable[[Target, Outcome], str | None] = lambda *_: None,
+        ground: Callable[[State], Assignment] = lambda _: {},
         unknown: Literal["ask", "reject"] = "reject",
     ) -> None:
         self._prompts, self._tools = prompts, tools

@@ -97,18 +97,13 @@ class PredicateAdapter:
         rejected: Callable[[Outcome], str | None] | None = None,
         restored: Callable[[Mapping[str, Any]], State] | None = None,
     ) -> None:
-        self._domain, self._caps, self._rejected = domain, caps, rejected
+        self._domain, self.caps, self._rejected = domain, caps, rejected
         self._predicates = require_predicates(domain, "sdp")
         self._restored = restored
         self._kind, self._goal = kind, goal
         self._telling, self._whole = telling, whole
         self._rules, self._forms = rules, forms
         self._fields = fields or (lambda state: (("state", domain.key(state)),))
-
-    @property
-    def caps(self) -> Caps:
-        """The caps."""
-        return self._caps
 
     def fields(self, state: State) -> Fields:
         """The fields of a state."""

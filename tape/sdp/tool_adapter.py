@@ -100,12 +100,7 @@ class ToolAdapter:
     """
 
     def __init__(self, domain: ToolDomain, caps: Caps = CAPS) -> None:
-        self._domain, self._caps = domain, caps
-
-    @property
-    def caps(self) -> Caps:
-        """The caps."""
-        return self._caps
+        self._domain, self.caps = domain, caps
 
     def fields(self, state: State) -> Fields:
         """Calls with their results, failed calls with the number of results before them, the last error, the answer.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tape.cgdp.agents.search import SearchAgent, searching
+from tape.cgdp.agents.search import SearchAgent
 from tape.cgdp.prompts.format import MoveKind
-from tape.cgdp.search import Search
 
 
 class MemgptAgent(SearchAgent):
@@ -15,7 +14,3 @@ class MemgptAgent(SearchAgent):
     name: ClassVar[str] = "memgpt"
     rounds: ClassVar[int] = 12
     moves: ClassVar[tuple[MoveKind, ...]] = ("search", "note", "answer")
-
-    async def searched(self, search: Search) -> str:
-        """Search and take notes as the model decides."""
-        return await searching(search, self.moves, self.most_rounds(search))

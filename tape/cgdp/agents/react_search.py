@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tape.cgdp.agents.search import SearchAgent, searching
+from tape.cgdp.agents.search import SearchAgent
 from tape.cgdp.prompts.format import MoveKind
-from tape.cgdp.search import Search
 
 
 class ReactSearchAgent(SearchAgent):
@@ -15,7 +14,3 @@ class ReactSearchAgent(SearchAgent):
     name: ClassVar[str] = "react_search"
     rounds: ClassVar[int] = 7
     moves: ClassVar[tuple[MoveKind, ...]] = ("search", "answer")
-
-    async def searched(self, search: Search) -> str:
-        """Search as the model decides."""
-        return await searching(search, self.moves, self.most_rounds(search))

@@ -5,8 +5,7 @@ A harness is one file: a subclass of :class:`SearchAgent` with its number of rou
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from tape.agents.base import Agent
@@ -168,9 +167,30 @@ class SearchAgent(Agent):
         finally:
             search.drop()
 
-    @abstractmethod
     async def searched(self, search: Search) -> str:
-        """Search; returns why it stopped. A budget or a limit may end it at any point."""
+        """Search; returns why it stopped. A budget or a limit may end it at any point.
+
+        By default the model chooses every move among :attr:`moves`.
+        """
+        rounds = self.most_rounds(search)
+        for _ in range(rounds):
+            move = await search.move(self.moves)
+            if move is None:
+                if search.rounds:
+                    return "what to do next could not be read"
+                query, thought = search.domain.question, ""
+            elif move.kind == "answer":
+                search.think_aloud(move.thought)
+                return "the model chose to answer"
+            elif move.kind == "note":
+                search.notes.append(move.text)
+                continue
+            else:
+                query, thought = move.text, move.thought
+            await search.retrieve(query, thought=thought)
+            if reason := await search.exhausted():
+                return reason
+        return f"all {rounds} rounds are used"
 
     @staticmethod
     def most_rounds(search: Search) -> int:
@@ -183,27 +203,3 @@ def _as_search_format(prompts: Any) -> SearchFormat:
     """The prompts of a search environment, which have this type."""
     found: SearchFormat = prompts
     return found
-
-
-async def searching(search: Search, moves: Sequence[MoveKind], rounds: int) -> str:
-    """Rounds in which the model chooses every move; returns why they stopped."""
-    reason = ""
-    for _ in range(rounds):
-        move = await search.move(moves)
-        if move is None:
-            if search.rounds:
-                return "what to do next could not be read"
-            query, thought = search.domain.question, ""
-        elif move.kind == "answer":
-            search.think_aloud(move.thought)
-            return "the model chose to answer"
-        elif move.kind == "note":
-            search.notes.append(move.text)
-            continue
-        else:
-            query, thought = move.text, move.thought
-        await search.retrieve(query, thought=thought)
-        reason = await search.exhausted()
-        if reason:
-            return reason
-    return f"all {rounds} rounds are used"

@@ -202,7 +202,7 @@ class CompactSearchFormat(PromptFormat):
         """``<think> ->``: the most important sentence and the next step."""
         page = page_of(view)
         page.mark("<think>")
-        pointed = _either([text_of(["none"]), *map(_spaced, _tags(page, _notable))])
+        pointed = _either([text_of(["none"]), *(f"{tag} " for tag in _tags(page, _notable))])
         pattern = f"{pointed}{_either(['found ', f'next {_phrase(page)}'])}; "
         return _request(page, ["->"], pattern, MOST_WORDS + 3, "think")
 
@@ -365,10 +365,6 @@ def _ended(text: str) -> list[str]:
 
 
 # --- patterns -------------------------------------------------------------------------------
-
-
-def _spaced(tag: str) -> str:
-    return f"{tag} "
 
 
 def _either(patterns: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from tape.aec.calibration import SCHEMA, IsotonicCalibration
 from tape.aec.events import CommittedEvent, JudgedEvent
-from tape.aec.overrides import Override, OverrideRule, Overrides, features_of, named_arguments
+from tape.aec.overrides import Override, OverrideRule, Overrides, features_of
 from tape.aec.predictor import EnsemblePredictor
 from tape.aec.settings import AecSettings
 from tape.aec.state import EpistemicState
@@ -32,10 +32,9 @@ def test_rules_are_read_as_they_were_written() -> None:
     found = Overrides((NEVER,))
     assert Overrides.from_json(found.to_json()) == found
     assert json.loads(found.to_json())["rules"] == [["gem_in", [["argument 1", "0"]], False, 8, 8]]
-    assert features_of(BoxDomain(2), gem_in(1)) == (("argument 1", "1"),)
-    assert features_of(BoxDomain(2), Predicate("dark")) == (("predicate", "dark"),)
-    assert found.mu(gem_in(0), named_arguments(gem_in(0)), 0.9) == pytest.approx(0.1)
-    assert found.mu(gem_in(1), named_arguments(gem_in(1)), 0.9) == 0.9
+    features = [features_of(BoxDomain(2), predicate) for predicate in (gem_in(0), gem_in(1), Predicate("dark"))]
+    assert features[1:] == [(("argument 1", "1"),), (("predicate", "dark"),)]
+    assert [found.mu(gem_in(i), features[i], 0.9) for i in range(2)] == pytest.approx([0.1, 0.9])
     for text in ("{}", "[]", "nonsense", found.to_json().replace("8, 8", "8, 9")):
         with pytest.raises(ConfigError, match="not rules"):
             Overrides.from_json(text)
