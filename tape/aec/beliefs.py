@@ -6,7 +6,7 @@ Nothing here can become a fact: no function takes a :class:`Belief` to a :class:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tape.protocols.predicates import Predicate
@@ -27,29 +27,17 @@ class Belief:
     sigma: float
 
 
-class BeliefStore(Mapping[Predicate, Belief]):
+class BeliefStore(dict[Predicate, Belief]):
     """Beliefs by predicate; those with a value are the domain of w^ (AEC eq. 1)."""
-
-    def __init__(self) -> None:
-        self._beliefs: dict[Predicate, Belief] = {}
-
-    def __getitem__(self, predicate: Predicate) -> Belief:
-        return self._beliefs[predicate]
-
-    def __iter__(self) -> Iterator[Predicate]:
-        return iter(self._beliefs)
-
-    def __len__(self) -> int:
-        return len(self._beliefs)
 
     def value(self, predicate: Predicate) -> bool | None:
         """The believed value, or None."""
-        belief = self._beliefs.get(predicate)
+        belief = self.get(predicate)
         return None if belief is None else belief.value
 
     def predicted(self, predicate: Predicate, mu: float, sigma: float) -> None:
         """Record a prediction; hypotheses are not filtered by it yet."""
-        self._beliefs[predicate] = Belief(None, mu, sigma)
+        self[predicate] = Belief(None, mu, sigma)
 
     def simulate(self, predicate: Predicate) -> bool:
         """Believe the likelier value from here on and return it.
@@ -57,18 +45,14 @@ class BeliefStore(Mapping[Predicate, Belief]):
         Raises:
             KeyError: There is no prediction of it.
         """
-        belief = self._beliefs[predicate]
-        self._beliefs[predicate] = believed = replace(belief, value=belief.mu >= 0.5)
+        belief = self[predicate]
+        self[predicate] = believed = replace(belief, value=belief.mu >= 0.5)
         return bool(believed.value)
 
     def likelihood(self, expected: Mapping[Predicate, bool]) -> float:
         """Probability that all of these values hold, taken as independent; 1/2 for each that has no prediction."""
         product = 1.0
         for predicate, value in expected.items():
-            mu = self._beliefs[predicate].mu if predicate in self._beliefs else 0.5
+            mu = self[predicate].mu if predicate in self else 0.5
             product *= mu if value else 1.0 - mu
         return product
-
-    def clear(self) -> None:
-        """Forget all."""
-        self._beliefs.clear()

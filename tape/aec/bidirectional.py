@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -183,9 +183,8 @@ class _Search:
         return enough or not self._waiting() or self._depth >= self._limits.length or self._made >= self._limits.nodes
 
     def _distance(self, view: Assignment) -> float:
-        """D: number of unmet predicates of the nearest goal alternative; an unknown value counts half."""
-        weight = {True: 0.0, False: 1.0, None: 0.5}
-        return min((sum(weight[label_of(view, p, v)] for p, v in goal.items()) for goal in self._goals), default=0.0)
+        """D: the unmet predicates of the nearest goal alternative."""
+        return min((_unmet(view, goal.items()) for goal in self._goals), default=0.0)
 
     def _score(self, distance: float) -> float:
         return math.exp(-distance / self._limits.tau)
@@ -257,6 +256,7 @@ class _Search:
     def _regressed(self, layer: list[tuple[tuple[Action, ...], Subgoal]]) -> list[tuple[tuple[Action, ...], Subgoal]]:
         """The sub-goals one action earlier."""
         found: list[tuple[tuple[Action, ...], Subgoal]] = []
+        start = self._root.view if self._root else {}
         for rest, subgoal in layer:
             wanted = dict(subgoal)
             for action, effects in self._effects.items():
@@ -271,12 +271,7 @@ class _Search:
                     self._seen_backward.add(earlier)
                     self._made += 1
                     found.append(((action, *rest), earlier))
-        return sorted(found, key=lambda item: (-self._score(self._gap(item[1])), item[0]))[: self._limits.width]
-
-    def _gap(self, subgoal: Subgoal) -> float:
-        """The distance D of a sub-goal from the start."""
-        view = self._root.view if self._root else {}
-        return sum({True: 0.0, False: 1.0, None: 0.5}[label_of(view, p, v)] for p, v in subgoal)
+        return sorted(found, key=lambda item: (-self._score(_unmet(start, item[1])), item[0]))[: self._limits.width]
 
     def _meet(self, depth: int, layers: range) -> None:
         """Join forward nodes of one length with sub-goals that they do not violate; progression decides."""
@@ -313,6 +308,11 @@ class _Search:
         if end is None or len(end.assumed) != len(done.assumed):
             return False
         return any(all(label_of(end.view, p, v) for p, v in goal.items()) for goal in self._goals)
+
+
+def _unmet(view: Assignment, wanted: Iterable[tuple[Predicate, bool]]) -> float:
+    """The number of unmet predicates; an unknown one counts half."""
+    return sum({True: 0.0, False: 1.0, None: 0.5}[label_of(view, p, v)] for p, v in wanted)
 
 
 class BidirectionalProposer:

@@ -6,13 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tape.aec.events import (
-    CommittedEvent,
-    PredictedEvent,
-    QueriedEvent,
-    RuleDisabledEvent,
-    VerifiedEvent,
-)
+from tape.aec.events import CommittedEvent, PredictedEvent, QueriedEvent, RuleDisabledEvent, VerifiedEvent
 from tape.trace import Event, PathSelectedEvent
 
 

@@ -48,12 +48,7 @@ class Controller:
     """
 
     def __init__(
-        self,
-        episode: Episode,
-        planner: Planner,
-        actor: Actor,
-        gate: Gate,
-        predictor: Predictor | None = None,
+        self, episode: Episode, planner: Planner, actor: Actor, gate: Gate, predictor: Predictor | None = None
     ) -> None:
         if gate.predicts and predictor is None:
             raise ConfigError(f"{type(gate).__name__} needs predictions; give it a predictor")
@@ -162,9 +157,8 @@ class Controller:
             if self._contradicted(hypothesis):
                 self._refuse(hypothesis.actions, hypothesis.verdict)
             elif unanswerable:
-                self._refuse(
-                    hypothesis.actions, hypothesis.verdict, f"no query for {unanswerable[0]} is known and affordable"
-                )
+                reason = f"no query for {unanswerable[0]} is known and affordable"
+                self._refuse(hypothesis.actions, hypothesis.verdict, reason)
             else:
                 found.append(hypothesis)
         return found
@@ -191,9 +185,8 @@ class Controller:
         witnesses = [str(witness) for witness in verdict.witnesses]
         self._why = reason or next(iter(witnesses), "a fact contradicts it")
         self._episode.result.method["refusals"] += 1
-        self._episode.trace.write(
-            VerifiedEvent(actions=list(actions), accepted=False, witnesses=witnesses, reason=reason)
-        )
+        event = VerifiedEvent(actions=list(actions), accepted=False, witnesses=witnesses, reason=reason)
+        self._episode.trace.write(event)
 
     def _query_costs(self, hypotheses: Sequence[Hypothesis], remaining: dict[str, int]) -> dict[Predicate, Resources]:
         here = self._episode.env.domain.key(self._episode.state)
@@ -225,9 +218,8 @@ class Controller:
         """Log the prediction behind a decision, if there is one."""
         belief = self._state.beliefs.get(predicate)
         if belief is not None:
-            self._episode.trace.write(
-                PredictedEvent(predicate=str(predicate), mu=belief.mu, sigma=belief.sigma, simulated=simulated)
-            )
+            event = PredictedEvent(predicate=str(predicate), mu=belief.mu, sigma=belief.sigma, simulated=simulated)
+            self._episode.trace.write(event)
 
     # --- decisions --------------------------------------------------------------------------
 
@@ -270,8 +262,7 @@ class Controller:
     def _ruled_out(self, actions: tuple[Action, ...]) -> bool:
         """Whether facts contradict a plan; it is then refused."""
         verdict = self._state.verify(actions)
-        ruled_out = self._grounded_only and verdict.contradicted
-        if ruled_out:
+        if ruled_out := self._grounded_only and verdict.contradicted:
             self._refuse(actions, verdict)
         return ruled_out
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from solvers import solve
-from tape.aec.joint_graph import Graph, Market, Offer, Visit, every_order, one_order, plus
+from tape.aec.joint_graph import Market, Offer, Visit, every_order, one_order, plus
 from tape.aec.joint_value import QueryValue, query_values
 from tape.aec.joint_worlds import Beliefs
 from tape.errors import ConfigError, TapeError
@@ -156,7 +156,8 @@ def decide(
         raise JointError(
             f"{settings.solver} found no policy ({solution.status}): {solution.message or 'no reason given'}"
         )
-    return _decision(market, beliefs, numbers, _chain(graph, solution.nodes), values, exact)
+    chain = tuple(graph.visits[node] for node in solution.nodes if node in graph.visits)
+    return _decision(market, beliefs, numbers, chain, values, exact)
 
 
 def _market(
@@ -211,10 +212,6 @@ def _is_exact(market: Market, beliefs: Beliefs, ordered: bool = False) -> bool:
     nets = [offer.value - market.priced(offer.cost) for offer in offers]
     alike = max(nets) - min(nets) <= 1e-12
     return not ordered and alike and len(needed) == len(set(needed)) and not grouped & set(needed)
-
-
-def _chain(graph: Graph, nodes: Sequence[int]) -> tuple[Visit, ...]:
-    return tuple(graph.visits[node] for node in nodes if node in graph.visits)
 
 
 def _decision(

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Mapping
+from operator import attrgetter
 from typing import Any
 
-from tape.budget import Resources
 from tape.errors import ConfigError
 from tape.protocols import Domain, Environment, Observation, State
 from tape.protocols.domain import require_predicates
 from tape.protocols.parts import Predicates
 from tape.protocols.predicates import Assignment, Predicate
-from tape.protocols.prompt_format import PromptFormat
 from tape.seeds import derive
 
 Rates = float | Mapping[str, float]
@@ -36,14 +35,9 @@ def rate_of(predicate: Predicate, rates: Rates) -> float:
     return rate
 
 
-def _inner(name: str) -> Any:
-    """A method or an optional part of the domain itself."""
-    return property(lambda noisy: getattr(noisy._domain, name))
-
-
-def _declared(name: str) -> Any:
-    """A declaration of the domain's predicates."""
-    return property(lambda noisy: getattr(noisy._true, name))
+def _of(part: str, *names: str) -> Any:
+    """Attributes that are those of a part."""
+    return (property(attrgetter(f"{part}.{name}")) for name in names)
 
 
 class NoisyDomain(Domain, Predicates):
@@ -66,12 +60,12 @@ class NoisyDomain(Domain, Predicates):
         ConfigError: A rate is not within [0, 1].
     """
 
-    key, render, project, admissible, cost = map(_inner, ("key", "render", "project", "admissible", "cost"))
-    destructive, spelled_out, task_text = map(_inner, ("destructive", "spelled_out", "task_text"))
-    goal_test, exclusive_groups, contexts = map(_inner, ("goal_test", "exclusive_groups", "contexts"))
-    unseen, hypotheses, choices = map(_inner, ("unseen", "hypotheses", "choices"))
-    preconditions, effects, goals = map(_declared, ("preconditions", "effects", "goals"))
-    rules, query, bridge = map(_declared, ("rules", "query", "bridge"))
+    key, render, project, admissible, cost = _of("_domain", "key", "render", "project", "admissible", "cost")
+    destructive, spelled_out, task_text = _of("_domain", "destructive", "spelled_out", "task_text")
+    goal_test, exclusive_groups, contexts = _of("_domain", "goal_test", "exclusive_groups", "contexts")
+    unseen, hypotheses, choices = _of("_domain", "unseen", "hypotheses", "choices")
+    preconditions, effects, goals = _of("_true", "preconditions", "effects", "goals")
+    rules, query, bridge = _of("_true", "rules", "query", "bridge")
 
     def __init__(
         self, domain: Domain, rates: Rates, seed: int, start: State | None = None, *, closed: bool = False
@@ -143,6 +137,8 @@ class NoisyEnvironment(Environment):
     domain: NoisyDomain
     """The domain with the errors."""
 
+    prompt_format, step, success, close = _of("inner", "prompt_format", "step", "success", "close")
+
     def __init__(self, inner: Environment, rates: Rates, seed: int) -> None:
         self.inner, self._rates, self._seed = inner, rates, seed
         self.domain = self._noisy(seed)
@@ -150,23 +146,7 @@ class NoisyEnvironment(Environment):
     def _noisy(self, seed: int) -> NoisyDomain:
         return NoisyDomain(self.inner.domain, self._rates, seed, closed=True)
 
-    def prompt_format(self, name: str) -> PromptFormat:
-        """As the environment."""
-        return self.inner.prompt_format(name)
-
     def reset(self, seed: int) -> Observation:
         """As the environment, with the errors of this episode."""
         self.domain = self._noisy(derive(self._seed, seed))
         return self.inner.reset(seed)
-
-    def step(self, action: str) -> tuple[Observation, Resources]:
-        """As the environment."""
-        return self.inner.step(action)
-
-    def success(self) -> bool:
-        """As the environment."""
-        return self.inner.success()
-
-    def close(self) -> None:
-        """Close the environment."""
-        self.inner.close()

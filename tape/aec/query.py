@@ -50,9 +50,7 @@ class Queries:
             macro = self._domain.query(self._episode.state, predicate)
         if macro is None or not macro.actions or (self._here(), predicate, macro.actions) in self._unrevealing:
             return None
-        if any(action in self._episode.refused for action in macro.actions):
-            return None
-        return macro
+        return None if any(action in self._episode.refused for action in macro.actions) else macro
 
     def _here(self) -> str:
         return self._episode.env.domain.key(self._episode.state)
@@ -75,8 +73,7 @@ class Queries:
             return found
         for predicate in dict.fromkeys(predicates):
             macro = self.macro(predicate)
-            cost = None if macro is None else self.cost(macro, remaining)
-            if cost is not None:
+            if macro is not None and (cost := self.cost(macro, remaining)) is not None:
                 found[predicate] = cost
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from tape.aec.entailment import Closure
@@ -43,10 +44,7 @@ class Repair:
 
     def counts(self) -> dict[str, int]:
         """Counterexamples by rule and by action."""
-        counted: dict[str, int] = {}
-        for found in self._found:
-            name = f"{found.claim.kind} {found.claim.name}"
-            counted[name] = counted.get(name, 0) + 1
+        counted = Counter(f"{found.claim.kind} {found.claim.name}" for found in self._found)
         return dict(sorted(counted.items()))
 
 

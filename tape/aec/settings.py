@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from tape.aec.calibration import IsotonicCalibration
 from tape.aec.overrides import Overrides
@@ -61,22 +61,13 @@ class AecSettings(MethodSettings):
         description="insert an action that establishes a precondition where that is cheaper than asking (SQ-BCP)",
     )
 
-    @field_validator("calibration")
+    @field_validator("calibration", "learned_rules")
     @classmethod
-    def _calibration_is_readable(cls, given: str) -> str:
+    def _is_readable(cls, given: str, info: ValidationInfo) -> str:
         text = _content(given)
-        return IsotonicCalibration.from_json(text, _where(given, "calibration")).to_json() if text else ""
-
-    @field_validator("learned_rules")
-    @classmethod
-    def _rules_are_readable(cls, given: str) -> str:
-        text = _content(given)
-        return Overrides.from_json(text, _where(given, "rules")).to_json() if text else ""
-
-
-def _where(given: str, what: str) -> str:
-    """The source of the JSON, for messages: its file, or the setting."""
-    return what if given.lstrip().startswith("{") else given
+        where = info.field_name or "" if given.lstrip().startswith("{") else given
+        reader = IsotonicCalibration if info.field_name == "calibration" else Overrides
+        return reader.from_json(text, where).to_json() if text else ""
 
 
 def _content(given: str) -> str:

@@ -45,8 +45,7 @@ class Window:
     """
 
     def __init__(self, model: LanguageModel, limit: int | None) -> None:
-        self._model = model
-        self.limit = limit
+        self._model, self.limit = model, limit
         self._own: int | None = None
         self.longest = 0
         """Tokens of the longest prompt so far."""

@@ -12,7 +12,7 @@ from tape.cgdp.curation import Caps
 from tape.cgdp.events import ContextEvent
 from tape.cgdp.prompts.format import SearchFormat
 from tape.cgdp.settings import CgdpSettings
-from tape.cgdp.view import Belief, Form, Round, View
+from tape.cgdp.view import Belief, Round, View
 from tape.engine.episode import Episode
 from tape.errors import InvalidOutputError
 from tape.lm.base import Request
@@ -54,10 +54,9 @@ class Remembered:
         self._shown_from = 0
 
     def _first_belief(self) -> Belief | None:
-        memory = self.settings.memory
-        if memory not in ("structured", "freeform"):
+        form = self.settings.memory
+        if form not in ("structured", "freeform"):
             return None
-        form: Form = memory
         questions = self.domain.sub_questions or ((self.domain.question,) if form == "structured" else ())
         return Belief(form, questions=tuple(questions))
 

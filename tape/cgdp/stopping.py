@@ -53,16 +53,9 @@ class Stopping:
             verdict, fired = self._priced()
         else:
             fired = number == fixed_rounds(self._name)
-        self._search.episode.trace.write(
-            GateEvent(
-                round=number,
-                gate=self._name,
-                jaccard=signals.jaccard,
-                upr=signals.upr,
-                verdict=verdict,
-                fired=fired,
-            )
-        )
+        signs = {"jaccard": signals.jaccard, "upr": signals.upr}
+        event = GateEvent(round=number, gate=self._name, verdict=verdict, fired=fired, **signs)
+        self._search.episode.trace.write(event)
         return f"the gate {self._name} fired" if fired else ""
 
     def _priced(self) -> tuple[str, bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import Literal
 
 from tape.errors import InvalidOutputError
@@ -132,12 +133,8 @@ class LmValidate:
         credit = self._credit(head, outcome) if first else None
         if credit is not None:
             return [Check(True, "visited_room", credit)]
-        judged = []
-        for target in tail:
-            if target.goal or target.requires:
-                break
-            judged.append(target)
-        return await self._asked(tuple(judged), outcome)
+        judged = tuple(takewhile(lambda target: not (target.goal or target.requires), tail))
+        return await self._asked(judged, outcome)
 
     async def _asked(self, judged: Chain, outcome: Outcome) -> list[Check]:
         """The model's verdict on consecutive predicates."""

@@ -60,8 +60,7 @@ class TraceReader:
                 self._started = event
             case ChainEvent():
                 self._require(event.certified, "chain")
-                plan = event.model_dump()
-                self._plans.append(Plan(after=len(self._moves), **plan))
+                self._plans.append(Plan(after=len(self._moves), **event.model_dump()))
             case ValidatedEvent():
                 self._require(event.certified, "verdict")
                 self._moves.append(self._move(event))
@@ -91,17 +90,11 @@ class TraceReader:
             )
         before = State(certified=list(self._certified), fields=event.before, node=event.nodes[0])
         self._certified += [target.text for target in tail[: event.k]]
+        own = ("step", "failed", "action", "text", "k", "reason", "counts", "completed")
         return Move(
-            step=event.step,
-            failed=event.failed,
+            **{name: getattr(event, name) for name in own},
             before=before,
-            action=event.action,
-            text=event.text,
-            k=event.k,
             judged=[Judged(target=t, check=check) for t, check in zip(tail, event.checks, strict=False)],
-            reason=event.reason,
-            counts=event.counts,
-            completed=event.completed,
             after=State(certified=list(self._certified), fields=event.after, node=event.nodes[1]),
         )
 

@@ -23,12 +23,7 @@ class SampleChain:
     """
 
     def __init__(
-        self,
-        domain: Domain,
-        adapter: Adapter,
-        proposer: Proposer,
-        world_model: WorldModel,
-        seed: Callable[..., int],
+        self, domain: Domain, adapter: Adapter, proposer: Proposer, world_model: WorldModel, seed: Callable[..., int]
     ) -> None:
         self._domain, self._adapter, self._seed = domain, adapter, seed
         self._proposer, self._world_model = proposer, world_model

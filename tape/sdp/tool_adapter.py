@@ -175,7 +175,7 @@ class ToolAdapter:
         Raises:
             ValueError: There is none.
         """
-        got = tuple(_obtained(part) for part in fields["results"])
+        got = tuple(Obtained(parse(text), str(value[0]) if value else None) for text, *value in fields["results"])
         failures = tuple(Failure(parse(text), int(after)) for text, after in fields["failed"])
         made = [(found.call, number) for number, found in enumerate(got)]
         made += [(failure.call, failure.after) for failure in failures]
@@ -312,11 +312,6 @@ def _kept(found: Obtained) -> tuple[str, ...]:
 
 def _shown(found: Obtained) -> str:
     return cut(found.value or "?", LONGEST_RESULT)
-
-
-def _obtained(part: Sequence[Any]) -> Obtained:
-    text, *value = part
-    return Obtained(parse(text), str(value[0]) if value else None)
 
 
 def _checked_value(found: Obtained) -> str | None:

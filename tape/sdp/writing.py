@@ -62,13 +62,10 @@ class WritingRealize:
         if by is None and not self._invents:
             return Realized(None, "the path ends here")
         planned = by if by is not None and by not in at.tried else None
-        if planned is not None and admissible is not None and planned not in admissible:
+        inadmissible = admissible is not None and planned not in admissible
+        if planned is not None and (inadmissible or self._refused(planned, at)):
             if not self._invents:
-                return Realized(None, f"{planned!r} is not admissible here")
-            planned = None
-        if planned is not None and self._refused(planned, at):
-            if not self._invents:
-                return Realized(None, f"{planned!r} would be refused here")
+                return Realized(None, f"{planned!r} {'is not admissible' if inadmissible else 'would be refused'} here")
             planned = None
         if planned is None and admissible is not None and not {*admissible} - {*self._tried(at)}:
             return Realized(None, f"all {len(admissible)} actions that are admissible here were tried")

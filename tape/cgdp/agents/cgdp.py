@@ -8,7 +8,6 @@ from tape.cgdp.agents.search import SearchAgent
 from tape.cgdp.prompts.format import MoveKind
 from tape.cgdp.search import Search
 from tape.cgdp.settings import Memory
-from tape.protocols.search import SearchOption
 
 
 class CgdpAgent(SearchAgent):
@@ -27,8 +26,6 @@ class CgdpAgent(SearchAgent):
 
     async def searched(self, search: Search) -> str:
         """The loop of algorithm 1."""
-        belief = search.belief
-        assert belief is not None
         for _ in range(self.most_rounds(search)):
             belief = search.belief
             assert belief is not None
@@ -36,10 +33,12 @@ class CgdpAgent(SearchAgent):
                 return "every predicate is resolved"
             target, option = search.first_open(), search.options[0]
             if search.settings.select == "solver":
-                selected = self._selected(search)
+                from tape.cgdp.selection import select  # it loads the solvers
+
+                selected = select(search)
                 if selected is None:
                     return "no further search can be made, or is worth its price"
-                target, option = selected
+                target, option = selected.target, selected.option
             move = await search.move(self.moves, target)
             if move is not None and move.kind == "answer":
                 return "the model chose to answer"
@@ -49,10 +48,3 @@ class CgdpAgent(SearchAgent):
             if reason := await search.exhausted():
                 return reason
         return f"all {self.most_rounds(search)} rounds are used"
-
-    @staticmethod
-    def _selected(search: Search) -> tuple[str, SearchOption] | None:
-        from tape.cgdp.selection import select  # it loads the solvers
-
-        found = select(search)
-        return None if found is None else (found.target, found.option)

@@ -6,7 +6,7 @@ A harness is one file: a subclass of :class:`SearchAgent` with its number of rou
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from tape.agents.base import Agent
 from tape.budget import Budget, Ledger
@@ -134,13 +134,20 @@ class SearchAgent(Agent):
         if refused:
             raise ConfigError(refused)
 
-    @staticmethod
-    def _unplayed(config: TapeConfig, env: Environment, model: LanguageModel) -> Search:
+    @classmethod
+    def _unplayed(cls, config: TapeConfig, env: Environment, model: LanguageModel) -> Search:
         """A search that is not played, for its sizes."""
         roles, ledger = unplayed(env, model), Ledger(Budget())
         episode = Episode(env, config, ledger, roles.trace, roles, 0, None)
-        assert env.domain.search_task is not None
-        return Search(episode, CgdpSettings.of(config), env.domain.search_task, _as_search_format(roles.prompt_format))
+        return cls._search(episode)
+
+    @staticmethod
+    def _search(episode: Episode) -> Search:
+        task = episode.env.domain.search_task
+        assert task is not None
+        # The prompts of a search environment have this type.
+        prompts = cast("SearchFormat", episode.roles.prompt_format)
+        return Search(episode, CgdpSettings.of(episode.config), task, prompts)
 
     @classmethod
     def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int:
@@ -150,9 +157,7 @@ class SearchAgent(Agent):
         return 4 * (settings.rounds or cls.rounds) + 1
 
     async def _play(self, episode: Episode) -> None:
-        domain, prompts = episode.env.domain, episode.roles.prompt_format
-        assert domain.search_task is not None
-        search = Search(episode, CgdpSettings.of(episode.config), domain.search_task, _as_search_format(prompts))
+        search = self._search(episode)
         try:
             search.begin(self.moves)
             try:
@@ -197,9 +202,3 @@ class SearchAgent(Agent):
         """Rounds of this search."""
         assert search.settings.rounds is not None
         return search.settings.rounds
-
-
-def _as_search_format(prompts: Any) -> SearchFormat:
-    """The prompts of a search environment, which have this type."""
-    found: SearchFormat = prompts
-    return found
