@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 
 from hypothesis import strategies as st
 
+from envs.alfworld import rules
 from envs.alfworld.commands import Command
 from envs.alfworld.domain import HouseholdDomain
 from envs.alfworld.game.generator import draw_house
@@ -73,3 +75,12 @@ def lamp(world: World, rng: random.Random) -> Command:
 
 def known(house: House) -> Knowledge:
     return Knowledge.start(world_of(house).layout)
+
+
+def follow(state: Knowledge, plan: Iterable[Command]) -> Knowledge:
+    """The state after commands that the rules all take."""
+    for command in plan:
+        after = rules.apply(state, command)
+        assert after is not None, command
+        state = after
+    return state

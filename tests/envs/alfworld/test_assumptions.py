@@ -13,7 +13,7 @@ from envs.alfworld.game.kinds import OPENABLE, kind_of
 from envs.alfworld.predicates import inside
 from envs.alfworld.state import BARE, unseen
 from experiments.training.household.plans import best_plan
-from tests.envs.alfworld.households import KITCHEN, SHELVES, domain_of, drawn, known, seeds, tasks, world_of
+from tests.envs.alfworld.households import KITCHEN, SHELVES, domain_of, drawn, follow, known, seeds, tasks, world_of
 
 START = known(SHELVES)
 
@@ -76,11 +76,7 @@ def test_a_plan_under_its_own_assumptions_reaches_the_goal(seed: int, task: str)
     plan = tuple(replace(c, place=stands[0]) if c.verb == "use" else c for c in plan)
     looked_at = {place for _, place in assumed_by(world.known, plan)}
     assert looked_at == {c.place for c in plan if c.verb in ("take", "use")}
-    state = assume(world.known, plan)
-    for command in plan:
-        after = rules.apply(state, command)
-        assert after is not None, command
-        state = after
+    state = follow(assume(world.known, plan), plan)
     assert rules.satisfied(state)
     assert not state.assumed
 
@@ -88,15 +84,5 @@ def test_a_plan_under_its_own_assumptions_reaches_the_goal(seed: int, task: str)
 def test_the_assumed_object_is_there_to_be_taken() -> None:
     start = known(KITCHEN)
     plan = [Command("go", "fridge 1"), Command("open", "fridge 1"), Command("take", "fridge 1", "apple")]
-    state = assume(start, plan)
-    for command in plan:
-        after = rules.apply(state, command)
-        assert after is not None
-        state = after
-    assert state.holding == unseen("apple")
-    bare = start
-    for command in plan[:2]:
-        after = rules.apply(bare, command)
-        assert after is not None
-        bare = after
-    assert rules.apply(bare, plan[2]) is None
+    assert follow(assume(start, plan), plan).holding == unseen("apple")
+    assert rules.apply(follow(start, plan[:2]), plan[2]) is None

@@ -10,15 +10,11 @@ from hypothesis import strategies as st
 from envs.alfworld import prompts
 from envs.alfworld.commands import read_command
 from envs.alfworld.domain import HouseholdDomain
-from envs.alfworld.predicates import inside, searched, shut
-from envs.alfworld.prompts.chat import ChatFormat
-from envs.alfworld.state import KEPT
 from experiments.training.household.plans import best_plan
 from tape.agents.tape import TapeAgent
 from tape.errors import InvalidOutputError, UnknownNameError
 from tape.lm.base import Choice, JsonSchema, Request
 from tape.lm.scripted import ScriptedLM, obeys
-from tape.protocols.prompt_format import option_values
 from tests.envs.alfworld.chat import COOK, KNOWN, READER, act, actions_of, format_of, prompt, result, steps
 from tests.envs.alfworld.households import KITCHEN, STUDY, domain_of, known, world_of
 from tests.envs.alfworld.played import PlayedHousehold
@@ -39,17 +35,9 @@ def test_the_prompt_tells_what_is_known_and_what_is_left() -> None:
     ):
         assert line in text.splitlines()
     assert "- countertop 1: nothing" in prompt(COOK.plan_request(replace(KNOWN, inside=frozenset()), {}))
-    full = world_of(
-        replace(
-            KITCHEN,
-            receptacles=(
-                *KITCHEN.receptacles[:1],
-                *(replace(r, place=2) for r in KITCHEN.receptacles[1:3]),
-                *KITCHEN.receptacles[3:],
-            ),
-        ),
-        full=True,
-    )
+    first, *rest = KITCHEN.receptacles
+    together = (first, *(replace(r, place=2) for r in rest[:2]), *rest[2:])
+    full = world_of(replace(KITCHEN, receptacles=together), full=True)
     text = prompt(format_of(full).plan_request(full.known, {}))
     assert "Reached from the same spot: cabinet 2, countertop 1" in text
     assert "- cabinet 1: closed; nothing" in text.splitlines()
@@ -149,15 +137,6 @@ def test_where_commands_are_shown_the_prompt_names_them_and_the_schema_admits_no
     assert "Possible commands" not in prompt(COOK.act_request(KNOWN, {}, None, ()))
 
 
-def test_steps_left_are_worth_less_the_more_there_are() -> None:
-    request, values = COOK.score_request(KNOWN)
-    found = option_values(request, values)
-    assert list(found) == sorted(found, reverse=True)
-    assert (found[0], found[1] < 0.5) == (1.0, True)
-    assert isinstance(request.constraint, Choice)
-    assert request.constraint.options[:3] == ("0", "1", "2")
-
-
 def test_walks_are_numbered() -> None:
     plans = offers([["go to cabinet 1", "open cabinet 1"], ["open fridge 1"]], {"steps": 2})
     request = COOK.select_request(KNOWN, plans, {"steps": 3})
@@ -167,36 +146,12 @@ def test_walks_are_numbered() -> None:
     assert COOK.read_intention("I open the fridge.") is None
 
 
-def test_places_are_weighed_among_those_not_looked_into() -> None:
-    [(request, says)] = COOK.weigh_requests(KNOWN, [inside("apple", "fridge 1"), inside("apple", "cabinet 1")])
-    assert request.constraint == Choice(("cabinet 1", "cabinet 2", "fridge 1", "microwave 1", "sinkbasin 1"))
-    assert says["fridge 1"] == inside("apple", "fridge 1")
-    assert COOK.weigh_requests(replace(KNOWN, status=(KEPT,) * 6), [inside("apple", "fridge 1")]) == []
-
-
-def test_one_answer_settles_all_places_of_a_kind() -> None:
-    about = [inside("apple", "fridge 1"), shut("cabinet 2"), searched("fridge 1"), inside("apple", "cabinet 1")]
-    [(_, places), (closed, doors)] = COOK.predict_request(KNOWN, about)
-    assert COOK.read_predict(KNOWN, places, "cabinet 1") == {about[0]: False, about[3]: True}
-    assert closed.constraint == Choice(("yes", "no"))
-    assert COOK.read_predict(KNOWN, doors, " no\n") == {shut("cabinet 2"): False}
-    for text in ("", "attic 1", "perhaps"):
-        with pytest.raises(InvalidOutputError):
-            COOK.read_predict(KNOWN, places, text)
+FIELDS = st.sampled_from(["actions", "thought", "action", "step_1", "step_2"])
 
 
 @pytest.mark.slow
 @given(
-    st.one_of(
-        st.text(),
-        st.recursive(
-            st.text() | st.none(),
-            lambda x: st.dictionaries(
-                st.sampled_from(["actions", "thought", "action", "step_1", "step_2"]),
-                x | st.lists(x),
-            ),
-        ).map(json.dumps),
-    )
+    st.text() | st.recursive(st.text() | st.none(), lambda x: st.dictionaries(FIELDS, x | st.lists(x))).map(json.dumps)
 )
 def test_readers_raise_invalid_output_and_nothing_else(text: str) -> None:
     for state in (KNOWN, replace(KNOWN, holding="apple 1")):
@@ -218,16 +173,11 @@ def test_tape_plays_a_household_through_the_chat_format() -> None:
     house = PlayedHousehold(world_of(KITCHEN, full=True), steps=12)
 
     def answer(request: Request, sample: int) -> str:
-        domain = house.domain
-        prompt_format = prompts.prompt_format(domain, "chat")
-        assert isinstance(prompt_format, ChatFormat)
         if request.role == "plan":
             return json.dumps({"thought": "", "actions": [c.text for c in best_plan(house.world.scene()) or ()]})
         if request.role == "rollout":
-            twin, commands = (
-                house.world.twin(),
-                [read_command(line.split(": ", 1)[1]) for line in prompt(request).splitlines() if line[:5] == "step_"],
-            )
+            lines = [line for line in prompt(request).splitlines() if line.startswith("step_")]
+            twin, commands = house.world.twin(), [read_command(line.split(": ", 1)[1]) for line in lines]
             return steps(*(result(twin, c) for c in commands if c))
         if request.role == "score":
             return str(len(best_plan(house.world.scene()) or ()))
