@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,16 +46,18 @@ class Loader:
         read: Reads them, and does with what it gets what a run does before its first episode.
         spoil: Changes the content of a file.
         share: How many of the tries are its, relative to the others: less where reading is slow.
+        pattern: The files to spoil.
     """
 
     make: Callable[[Path], object]
     read: Callable[[Path], object]
     spoil: Spoil = mutated
     share: float = 1.0
+    pattern: str = "**/*"
 
     def files(self, folder: Path) -> list[Path]:
         """The files to spoil."""
-        return sorted(path for path in folder.rglob("*") if path.is_file())
+        return sorted(path for path in folder.glob(self.pattern) if path.is_file())
 
 
 def _lines(*records: object) -> str:
@@ -88,22 +89,7 @@ _LEVELS = (
     "; second T*=2\n  ######\n###  . #\n# @$ $.#\n###   ##\n  ####\n\n"
     "####\n#@*#\n####\n"
 )
-_SYMBOLS = (
-    b"#",
-    b"@",
-    b"$",
-    b".",
-    b"*",
-    b"+",
-    b" ",
-    b"-",
-    b";",
-    b"\n",
-    b"\t",
-    b"\r",
-    b"; " + b"9" * 6000,
-    b"# " * 20_000,
-)
+_SYMBOLS = (*(bytes([symbol]) for symbol in b"#@$.*+ -;\n\t\r"), b"; " + b"9" * 6000, b"# " * 20_000)
 
 
 def _spoil_levels(rng: random.Random, content: bytes) -> bytes:
@@ -126,24 +112,7 @@ def _read_levels(folder: Path) -> None:
 
 _HOUSE = draw_house(random.Random("fuzz"), "pick_heat_then_place_in_recep", 0.1)
 _GAME = game_text(_HOUSE)
-_PIECES = (
-    "{",
-    "}",
-    "[",
-    "]",
-    "#",
-    "|",
-    '"',
-    "(",
-    ")",
-    ";",
-    "-",
-    "?a",
-    "{o.name}",
-    "{__import__('os')}",
-    "(:goal",
-    "#task#",
-)
+_PIECES = (*'{}[]#|"();-', "?a", "{o.name}", "{__import__('os')}", "(:goal", "#task#")
 """What parts of a game are made of."""
 
 
@@ -169,10 +138,7 @@ def _read_game(folder: Path) -> None:
 
 
 def _read_split(folder: Path) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about games that were passed over
-        games = load_games("train", folder)
-    assert games
+    assert load_games("train", folder)
 
 
 def _read_household(folder: Path) -> None:
@@ -186,42 +152,32 @@ _PROBLEMS = _lines(
     {"input": "Ada has 3 hats and buys 4. How many?", "code": "def solution():\n    return 3 + 4", "target": 7.0},
     {"input": "Half of 10?", "code": "a = 10\nb = a / 2 * 3\n", "target": 15},
 )
-_QUESTIONS = _lines(
-    *(
-        {
-            "id": f"2hop__{n}",
-            "question": "Who founded the town of Aldera?",
-            "answer": "Borin",
-            "answer_aliases": ["B."],
-            "answerable": True,
-            "paragraphs": [
-                {"idx": 0, "title": "Aldera", "paragraph_text": "Aldera was founded by Borin.", "is_supporting": True},
-                {"idx": 1, "title": "Cento", "paragraph_text": "Cento is a river.", "is_supporting": False},
-            ],
-            "question_decomposition": [{"id": 1}, {"id": 2}],
-        }
-        for n in range(2)
-    )
-)
+_QUESTION = {
+    "question": "Who founded the town of Aldera?",
+    "answer": "Borin",
+    "answer_aliases": ["B."],
+    "answerable": True,
+    "paragraphs": [
+        {"idx": 0, "title": "Aldera", "paragraph_text": "Aldera was founded by Borin.", "is_supporting": True},
+        {"idx": 1, "title": "Cento", "paragraph_text": "Cento is a river.", "is_supporting": False},
+    ],
+    "question_decomposition": [{"id": 1}, {"id": 2}],
+}
+_QUESTIONS = _lines(*({"id": f"2hop__{n}", **_QUESTION} for n in range(2)))
 _STEPS = [
     {"id": 1, "question": "Aldera >> kind", "answer": "town", "paragraph_support_idx": 0},
     {"id": 2, "question": "founder of the #1", "answer": "Borin", "paragraph_support_idx": 0},
 ]
-_SEARCHED = _lines(*({**json.loads(line), "question_decomposition": _STEPS} for line in _QUESTIONS.splitlines()))
-_HOTPOT = json.dumps(
-    [
-        {
-            "_id": f"q{n}",
-            "question": "Who founded Aldera?",
-            "answer": "Borin",
-            "type": "bridge",
-            "level": "hard",
-            "supporting_facts": [["Aldera", 0]],
-            "context": [["Aldera", ["Aldera was founded.", " By Borin."]], ["Cento", ["A river."]]],
-        }
-        for n in range(2)
-    ]
-)
+_SEARCHED = _lines(*({"id": f"2hop__{n}", **_QUESTION, "question_decomposition": _STEPS} for n in range(2)))
+_HOTPOT_QUESTION = {
+    "question": "Who founded Aldera?",
+    "answer": "Borin",
+    "type": "bridge",
+    "level": "hard",
+    "supporting_facts": [["Aldera", 0]],
+    "context": [["Aldera", ["Aldera was founded.", " By Borin."]], ["Cento", ["A river."]]],
+}
+_HOTPOT = json.dumps([{"_id": f"q{n}", **_HOTPOT_QUESTION} for n in range(2)])
 
 
 def _problems(folder: Path) -> None:
@@ -229,22 +185,16 @@ def _problems(folder: Path) -> None:
 
 
 def _questions(folder: Path) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about unanswerable questions
-        _listed(musique.PLUGIN.tasks({"data": str(folder / "q.jsonl"), "tightness": "none"}))
+    _listed(musique.PLUGIN.tasks({"data": str(folder / "q.jsonl"), "tightness": "none"}))
 
 
 def _searched(folder: Path) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for pooled in (False, True):
-            _listed(musique_search.PLUGIN.tasks({"data": str(folder / "q.jsonl"), "pooled": pooled}))
+    for pooled in (False, True):
+        _listed(musique_search.PLUGIN.tasks({"data": str(folder / "q.jsonl"), "pooled": pooled}))
 
 
 def _conversations(folder: Path) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about questions and evidence that are left out
-        found = locomo.PLUGIN.tasks({"data": str(folder / "l.json"), "categories": "1,2,3,4,5"})
+    found = locomo.PLUGIN.tasks({"data": str(folder / "l.json"), "categories": "1,2,3,4,5"})
     _listed(found)
     for task in found:
         locomo.PLUGIN.make(task).reset(0)
@@ -252,9 +202,7 @@ def _conversations(folder: Path) -> None:
 
 def _hotpot(benchmark: str, name: str) -> Callable[[Path], None]:
     def read(folder: Path) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            _listed(hotpotqa.PLUGIN.tasks({"benchmark": benchmark, "mode": "open", "data": str(folder / name)}))
+        _listed(hotpotqa.PLUGIN.tasks({"benchmark": benchmark, "mode": "open", "data": str(folder / name)}))
 
     return read
 
@@ -287,16 +235,12 @@ def g(h, d=2) -> int:
 
 
 def _code_questions(folder: Path) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about questions that were passed over
-        assert repo_questions.load(folder / "c.jsonl", repo_index.read_package("json"))
+    assert repo_questions.load(folder / "c.jsonl", repo_index.read_package("json"))
 
 
 def _code(folder: Path) -> None:
     repo_index._read.cache_clear()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        _listed(repo_qa.PLUGIN.tasks({"repo": str(folder), "part": "test"}))
+    _listed(repo_qa.PLUGIN.tasks({"repo": str(folder), "part": "test"}))
 
 
 # --- trips -------------------------------------------------------------------------------------
@@ -353,44 +297,22 @@ _LONG = {
     "visiting_city_number": 2,
     "date": ["2022-03-16"],
     "local_constraint": {"house rule": "pets", "cuisine": ["Indian"], "room type": None, "transportation": "no flight"},
-    "annotated_plan": [
-        {"current_city": "from Home to Aton"},
-        {"current_city": "from Aton(S) to Bton"},
-        {"current_city": "Bton"},
-    ],
+    "annotated_plan": [{"current_city": city} for city in ("from Home to Aton", "from Aton(S) to Bton", "Bton")],
 }
 _COLUMNS = ("org", "dest", "days", "date", "people_number", "local_constraint", "budget", "level")
 _CSV = ",".join(_COLUMNS) + "\n" + ",".join(f'"{_QUERY[column]}"' for column in _COLUMNS) + "\n"
 
 
-def _read_queries(name: str) -> Callable[[Path], None]:
-    def read(folder: Path) -> None:
-        _listed(
-            travelplanner.tasks(
-                {
-                    "data": str(folder / name),
-                    "database": str(folder / "tables"),
-                    "objective": "best",
-                    "tightness": "tight",
-                }
-            )
-        )
-
-    return read
-
-
-def _make_queries(name: str, text: str) -> Callable[[Path], object]:
+def _queries(name: str, text: str, spoil: Spoil = mutated) -> Loader:
     def make(folder: Path) -> None:
         _write(name, text)(folder)
         _make_tables(folder / "tables")
 
-    return make
+    def read(folder: Path) -> None:
+        places = {"data": str(folder / name), "database": str(folder / "tables")}
+        _listed(travelplanner.tasks({**places, "objective": "best", "tightness": "tight"}))
 
-
-class _Queries(Loader):
-    def files(self, folder: Path) -> list[Path]:
-        """The queries alone."""
-        return [path for path in folder.iterdir() if path.is_file()]
+    return Loader(make, read, spoil, 0.7, "*")
 
 
 # --- word lists and templates ------------------------------------------------------------------
@@ -435,10 +357,8 @@ LOADERS = {
     "repo_qa questions": Loader(_write("c.jsonl", _CODE_QUESTIONS), _code_questions),
     "repo_qa sources": Loader(_write("code.py", _CODE), _code, share=0.5),
     "locomo": Loader(_write("l.json", json.dumps([conversation()])), _conversations),
-    "travelplanner jsonl": _Queries(
-        _make_queries("t.jsonl", _lines(_QUERY, _LONG)), _read_queries("t.jsonl"), share=0.7
-    ),
-    "travelplanner csv": _Queries(_make_queries("t.csv", _CSV), _read_queries("t.csv"), _spoil_cells, 0.7),
+    "travelplanner jsonl": _queries("t.jsonl", _lines(_QUERY, _LONG)),
+    "travelplanner csv": _queries("t.csv", _CSV, _spoil_cells),
     "travelplanner tables": Loader(_make_tables, lambda folder: load_world(folder).digest, _spoil_cells),
     "toml templates": Loader(_make_templates, _read_templates),
 }

@@ -27,13 +27,8 @@ def run(environment: str, model: str, out: Path, *more: str, limit: int = 6) -> 
 def test_some_episodes_succeed_and_none_ends_by_a_fault(environment: str, agent: str, tmp_path: Path) -> None:
     results = run(environment, "bundled:tools", tmp_path, "--agent", agent, limit=6)
     assert sum(result["success"] for result in results) >= 1
-    assert {result["end_state"].partition(":")[0] for result in results} <= {
-        "success",
-        "failure",
-        "budget",
-        "infeasible",
-        "replan_limit",
-    }
+    fine = {"success", "failure", "budget", "infeasible", "replan_limit"}
+    assert {result["end_state"].partition(":")[0] for result in results} <= fine
 
 
 @pytest.mark.parametrize("environment", ["gsm_hard", "musique"])
@@ -45,14 +40,8 @@ def test_episodes_through_http_are_those_without_it(environment: str, tmp_path: 
         name = f"openai:bundled:tools@{endpoint.url}#format=tools,concurrency=1"
         # Dollars are capped, so what a hosted model costs must be known, even if it is nothing.
         prices = tmp_path / "prices.json"
-        free = {"prompt": "0", "completion": "0"}
-        table = {
-            "schema": 1,
-            "date": "2026-01-31",
-            "source": "own server",
-            "per_tokens": 1_000_000,
-            "models": {name: free},
-        }
+        table = {"schema": 1, "date": "2026-01-31", "source": "own server", "per_tokens": 1_000_000}
+        table["models"] = {name: {"prompt": "0", "completion": "0"}}
         prices.write_text(json.dumps(table))
         hosted = run(environment, name, tmp_path / "http", *more, "--prices", str(prices), limit=3)
     local = run(environment, "bundled:tools", tmp_path / "local", *more, limit=3)
@@ -68,9 +57,8 @@ def test_the_same_command_gives_the_same_episodes_on_two_workers(tmp_path: Path)
 
 def test_it_is_listed_as_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models"]) == 0
-    assert "GSM-Hard and MuSiQue" in next(
-        line for line in capsys.readouterr().out.splitlines() if "bundled:tools" in line
-    )
+    [line, *_] = [line for line in capsys.readouterr().out.splitlines() if "bundled:tools" in line]
+    assert "GSM-Hard and MuSiQue" in line
     assert sizes("tools") == ("tools",)
     assert "tools" not in sizes("compact")
     assert card("tools")["bytes"] <= 8_000_000

@@ -21,11 +21,8 @@ from envs.locomo.words import read_words
 from envs.travelplanner.words import read_names
 
 ENVS = Path(__file__).parents[2] / "envs"
-ENTRY = Entry(
-    "f.toml",
-    "e",
-    {"t": "some words", "l": ["a", "b"], "twice": "a b a", "n": 2, "b": True, "d": {"x": 1}, "empty": " "},
-)
+FIELDS = {"t": "some words", "l": ["a", "b"], "twice": "a b a", "n": 2, "b": True, "d": {"x": 1}, "empty": " "}
+ENTRY = Entry("f.toml", "e", FIELDS)
 
 
 def test_what_is_there_is_read() -> None:
@@ -57,7 +54,7 @@ def test_what_is_there_is_read() -> None:
         (lambda: ENTRY.only("t", "l"), "twice", "there is: t, l"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(read: Callable[[], object], field: str, message: str) -> None:
+def test_errors_name_the_place(read: Callable[[], object], field: str, message: str) -> None:
     with pytest.raises(DataFileError, match=message) as caught:
         read()
     error = caught.value
@@ -114,19 +111,9 @@ FILES: dict[str, tuple[str, str, Callable[[Path], object], str]] = {
     "kinds": ("alfworld", "kinds.toml", read_kinds, ""),
     "rooms": ("alfworld", "rooms.toml", read_rooms, ""),
     "trips": ("travelplanner", "names.toml", read_names, ""),
-    "templates": (
-        "gsm_hard",
-        "growth.toml",
-        lambda folder: gsm_hard.read_templates(folder, gsm_hard.WORD_LISTS),
-        GROWTH,
-    ),
+    "templates": ("gsm_hard", "growth.toml", lambda to: gsm_hard.read_templates(to, gsm_hard.WORD_LISTS), GROWTH),
     "words": ("gsm_hard", "words.toml", gsm_hard.read_words, ""),
-    "relations": (
-        "musique",
-        "people.toml",
-        lambda folder: musique.read_relations(folder, musique.ENTITY_TYPES),
-        PEOPLE,
-    ),
+    "relations": ("musique", "people.toml", lambda to: musique.read_relations(to, musique.ENTITY_TYPES), PEOPLE),
     "entities": ("musique", "entities.toml", musique.read_entity_types, ""),
     "frames": ("musique", "words.toml", musique.read_frames_and_syllables, ""),
     "talk relations": ("locomo", relations.FILES[0], relations.read_relations, PET),
@@ -218,9 +205,7 @@ CASES: dict[str, list[tuple[str, str, str, str]]] = {
         ('room = "kitchen|bedroom|hallway|bathroom|study|', 'room = "', "room", ""),
         ("[titles]\nfirsts", "[titles]\nothers", "others", ""),
     ],
-    "talk": [
-        ("farewells = [", "goodbyes = [", "goodbyes", ""),
-    ],
+    "talk": [("farewells = [", "goodbyes = [", "goodbyes", "")],
     "code": [
         ("{x} inherit?", "{y} inherit?", "", "each of these gaps"),
         ("parameter {p} of {x}", "parameter of {x}", "", r"\{p\}, \{x\}"),

@@ -14,11 +14,20 @@ import pytest
 from tape.errors import TapeError
 from tests.envs.loaders import LOADERS, Loader
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # about what was passed over
 SEED = 17
 SOAK = 20_000
-MOST_SAID = 3000
-"""Bytes of the longest message; a file must not be told in full."""
+LONGEST = 3000
+"""Bytes of the longest message, which must not show a whole file."""
 _SHARES = sum(loader.share for loader in LOADERS.values())
+
+
+NO_FILES: dict[str, Callable[[Path], object]] = {
+    "folder": Path.mkdir,
+    "pipe": os.mkfifo,
+    "empty": Path.touch,
+    "unreadable": lambda path: path.symlink_to(path),
+}
 
 
 def _tries(name: str, total: int) -> int:
@@ -36,17 +45,17 @@ def _spoiled(loader: Loader, folder: Path, count: int, seed: str) -> tuple[Count
         rng = random.Random(f"{seed} {number}")
         path = rng.choice(sorted(valid))
         path.write_bytes(loader.spoil(rng, valid[path]))
-        began, end, said = time.process_time(), "read", ""
+        began, end, message = time.process_time(), "read", ""
         try:
             loader.read(folder)
         except TapeError as error:
-            end, said = type(error).__name__, str(error)
+            end, message = type(error).__name__, str(error)
         except Exception as error:
             problem = f"{type(error).__name__}: {error}"
             raise AssertionError(f"input {number} of {seed!r} ({path.name}): {problem}") from error
         ends[end] += 1
-        fine = len(said.encode()) < MOST_SAID and said.replace("\n", " ").isprintable()
-        assert fine, f"input {number} of {seed!r} ({path.name}): {said[:300]}"
+        fine = len(message.encode()) < LONGEST and message.replace("\n", " ").isprintable()
+        assert fine, f"input {number} of {seed!r} ({path.name}): {message[:300]}"
         longest = max(longest, time.process_time() - began)
         path.write_bytes(valid[path])
     return ends, longest
@@ -61,20 +70,14 @@ def test_a_spoiled_file_is_read_or_refused(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", LOADERS)
-@pytest.mark.parametrize("what", ["folder", "pipe", "missing", "empty", "unreadable"])
+@pytest.mark.parametrize("what", [*NO_FILES, "missing"])
 def test_what_is_no_file_is_refused(name: str, what: str, tmp_path: Path) -> None:
     loader = LOADERS[name]
     loader.make(tmp_path)
     path = loader.files(tmp_path)[-1]
     path.unlink()
-    if what == "folder":
-        path.mkdir()
-    elif what == "pipe":
-        os.mkfifo(path)
-    elif what == "empty":
-        path.touch()
-    elif what == "unreadable":
-        path.symlink_to(path)
+    if what != "missing":
+        NO_FILES[what](path)
     if what == "empty" and name in ("travelplanner tables", "toml templates"):
         return  # a table of states or templates may be empty
     with pytest.raises(TapeError):
@@ -84,8 +87,7 @@ def test_what_is_no_file_is_refused(name: str, what: str, tmp_path: Path) -> Non
 @pytest.mark.soak
 def test_20_000_spoiled_files(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
     figures: dict[str, object] = {}
-    slowest = 0.0
-    total = 0
+    slowest, total = 0.0, 0
     for name, loader in LOADERS.items():
         folder = tmp_path / name.replace(" ", "_")
         folder.mkdir()
