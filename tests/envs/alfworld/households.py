@@ -14,9 +14,11 @@ from envs.alfworld.game.generator import draw_house
 from envs.alfworld.game.goal import SIMPLE, TASK_TYPES, Goal
 from envs.alfworld.game.house import House, Receptacle
 from envs.alfworld.game.kinds import kind_of
+from envs.alfworld.inference import RULES
 from envs.alfworld.state import Knowledge
 from experiments.training.household.plans import best_plan
 from experiments.training.household.world import World
+from tape.protocols.predicates import Assignment, Predicate
 
 KITCHEN = House(
     (
@@ -84,3 +86,13 @@ def follow(state: Knowledge, plan: Iterable[Command]) -> Knowledge:
         assert after is not None, command
         state = after
     return state
+
+
+def closure(known: Assignment) -> dict[Predicate, bool]:
+    """What is known and what follows from it."""
+    found = dict(known)
+    for _ in range(3):
+        for rule in RULES:
+            for predicate, value in rule(found).items():
+                assert found.setdefault(predicate, value) == value, (rule.name, predicate)
+    return found

@@ -1,6 +1,8 @@
 """Household games as an environment: what is known is so on the engine, actions by kind, success, both modes."""
 
+import argparse
 import random
+import re
 from collections import Counter
 
 import pytest
@@ -9,22 +11,14 @@ from envs.alfworld.environment import AlfworldEnvironment
 from envs.alfworld.game.games import load_games
 from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.game.oracle import shortest
-from envs.alfworld.game.textworld_game import installed
 from envs.alfworld.plugin import PLUGIN
 from envs.alfworld.rules import satisfied
-from envs.alfworld.state import Knowledge
 from tape.protocols.predicates import Predicate
-from tests.envs.alfworld.helpers import all_games
+from tests.envs.alfworld.helpers import all_games, needs_engine
+from tests.envs.alfworld.households import closure
+from tests.places import ROOT
 
-pytestmark = pytest.mark.skipif(not installed(), reason="needs the extra alfworld")
-
-
-def closure(env: AlfworldEnvironment, state: Knowledge) -> dict[Predicate, bool]:
-    known = dict(env.domain.ground(state))
-    for rule in env.domain.rules():
-        for predicate, value in rule(known).items():
-            assert known.setdefault(predicate, value) == value, f"{rule.name} contradicts {predicate}"
-    return known
+pytestmark = needs_engine
 
 
 def truth(env: AlfworldEnvironment, predicate: Predicate) -> bool | None:
@@ -62,7 +56,7 @@ def play(env: AlfworldEnvironment, steps: int, seed: str) -> Counter[str]:
     state = env.reset(0).data
     checked: Counter[str] = Counter()
     for _ in range(steps):
-        for predicate, value in closure(env, state).items():
+        for predicate, value in closure(env.domain.ground(state)).items():
             real = truth(env, predicate)
             assert real is None or real == value, f"{predicate} is said to be {value}"
             checked[predicate.name] += real is not None
@@ -136,3 +130,11 @@ def test_the_budget_is_the_fewest_commands_and_some():
         assert [t.budget["steps"] for t in tasks] == [len(shortest(g.house)) + slack for g in games]
     assert {t.budget["steps"] for t in PLUGIN.tasks({"games": "dev"})} == {50}
     assert Counter(t.facts["task"] for t in tasks) == dict.fromkeys({t.facts["task"] for t in tasks}, 10)
+
+
+def test_the_page_lists_the_options_that_there_are():
+    parser = argparse.ArgumentParser()
+    PLUGIN.add_arguments(parser)
+    declared = {option for action in parser._actions for option in action.option_strings} - {"-h", "--help"}
+    page = (ROOT / "docs" / "alfworld.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(--[a-z-]+)` \|", page, re.MULTILINE)) == declared

@@ -9,13 +9,29 @@ from hypothesis import given
 
 from envs.alfworld import rules
 from envs.alfworld.commands import Command, read_command
+from envs.alfworld.domain import HouseholdDomain
+from envs.alfworld.game.goal import TWO, Goal
+from envs.alfworld.game.house import House, Receptacle
 from envs.alfworld.game.kinds import kind_of
-from envs.alfworld.inference import RULES
 from envs.alfworld.predicates import EMPTY, NEVER, PLAIN, HouseholdPredicates, at, inside, made, openable, shut, two
+from envs.alfworld.projector import all_seen
 from envs.alfworld.state import BARE, NEW, Layout
 from experiments.training.household.world import World
-from tape.protocols.predicates import Assignment, Predicate
-from tests.envs.alfworld.households import KITCHEN, STUDY, domain_of, drawn, known, seeds, sensible, tasks, world_of
+from tape.aec.facts import Evidence, GroundedStore
+from tape.aec.verifier import Rulebook, Verifier
+from tape.protocols.predicates import Predicate
+from tests.envs.alfworld.households import (
+    KITCHEN,
+    STUDY,
+    closure,
+    domain_of,
+    drawn,
+    known,
+    seeds,
+    sensible,
+    tasks,
+    world_of,
+)
 
 
 def true(world: World, predicate: Predicate) -> bool:
@@ -53,16 +69,6 @@ def true(world: World, predicate: Predicate) -> bool:
 def do(world: World, actions: Iterable[str]) -> None:
     for text in actions:
         assert world.do(read_command(text) or Command("")), text
-
-
-def closure(known: Assignment) -> dict[Predicate, bool]:
-    """What is known and what follows from it."""
-    found = dict(known)
-    for _ in range(3):
-        for rule in RULES:
-            for predicate, value in rule(found).items():
-                assert found.setdefault(predicate, value) == value, (rule.name, predicate)
-    return found
 
 
 def reached(world: World) -> bool:
@@ -223,3 +229,24 @@ def test_what_the_kinds_of_things_rule_out_can_never_be_done(text: str) -> None:
     assert domain.preconditions(text) == {NEVER: True} == domain.preconditions("sing a song")
     assert domain.effects(text, {}) == {}
     assert domain.ground(known(STUDY))[NEVER] is False
+
+
+@pytest.mark.parametrize(
+    ("inside", "accepted"),
+    [
+        ((("apple 1", "countertop 1"), ("apple 2", "diningtable 1")), True),
+        # An object can be in two receptacles at once: then what is put beside it may be the object itself.
+        ((("apple 1", "countertop 1"), ("apple 1", "diningtable 1"), ("apple 2", "sinkbasin 1")), False),
+    ],
+)
+def test_an_object_beside_itself_makes_no_two(inside: tuple[tuple[str, str], ...], accepted: bool) -> None:
+    places = tuple(
+        Receptacle(name, False, i) for i, name in enumerate(("countertop 1", "diningtable 1", "sinkbasin 1"))
+    )
+    state = all_seen(House(places, inside, Goal(TWO, "apple", "diningtable")))
+    domain = HouseholdDomain(state.layout)
+    store = GroundedStore(domain, domain.key)
+    store.observe(state, Evidence("observation", 0, "all of it"))
+    plan = ["go to countertop 1", "take apple from countertop 1", "go to diningtable 1"]
+    verifier = Verifier(domain, Rulebook(domain.rules()))
+    assert verifier.verify([*plan, "put apple in/on diningtable 1"], [], store.snapshot(), {}).accepted is accepted

@@ -6,7 +6,7 @@ from dataclasses import replace
 from hypothesis import given
 
 from envs.alfworld import rules
-from envs.alfworld.commands import Command
+from envs.alfworld.commands import Command, read_command
 from envs.alfworld.resolve import resolved
 from envs.alfworld.state import BARE, KEPT, OPEN, SHUT
 from tests.envs.alfworld.households import KITCHEN, drawn, follow, known, seeds, sensible, tasks, world_of
@@ -75,3 +75,12 @@ def test_a_game_is_played_by_hand() -> None:
         verb, kind, number, *thing = text.split()
         assert world.do(Command(verb, f"{kind} {number}", *thing))
     assert rules.satisfied(world.known)
+
+
+def test_what_is_no_command_is_passed_on_as_it_is_and_names_too() -> None:
+    start = known(KITCHEN)
+    numbers = (f"go to cabinet {'9' * 6000}", "go to cabinet \u0663", "go to " * 50_000)
+    for text in (*numbers, "take {r} from fridge 1", "put {o.__class__} in/on {r}", "\x00", "\ud800"):
+        assert read_command(text) is None
+        assert resolved(start, text, "put {o} in/on {r}") == text
+    assert resolved(start, "put apple 1 in fridge 1", "move {o} to {r}") == "move apple 1 to fridge 1"

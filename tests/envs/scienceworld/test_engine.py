@@ -1,5 +1,6 @@
 """The real simulator; few tests, since each game takes a second or more to load."""
 
+import asyncio
 import json
 import os
 import select
@@ -31,14 +32,8 @@ print(engine.process_id(), flush=True)
 
 
 def child(then, folder=None, env=None):
-    started = subprocess.Popen(
-        [sys.executable, "-c", CHILD.format(then=then)],
-        cwd=folder,
-        env=env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    code, pipe = CHILD.format(then=then), subprocess.PIPE
+    started = subprocess.Popen([sys.executable, "-c", code], cwd=folder, env=env, stdout=pipe, stderr=pipe, text=True)
     assert started.stdout is not None
     return started, int(started.stdout.readline())
 
@@ -69,7 +64,6 @@ def test_the_recorded_games_are_the_simulators(task):
 
 def test_games_in_one_process_share_one_java_process_and_do_not_mix():
     games = [Game("find-living-thing", 150), Game("find-living-thing", 150)]
-    assert len({engine.process_id()}) == 1
     [(_, first), *rest] = views("find-living-thing")
     assert [game.reset() for game in games] == [first, first]
     for action, view in rest:
@@ -85,10 +79,10 @@ def test_another_process_gets_the_same_answers():
         "print(json.dumps([game.step(a) for a in json.loads(sys.argv[1])]))"
     )
     actions = ["go to workshop", "look around", "open door", "1", "flarb", "teleport to art studio", "look around"]
-    told = subprocess.run([sys.executable, "-c", code, json.dumps(actions)], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code, json.dumps(actions)], capture_output=True, text=True, check=True)
     game = Game("test-conductivity", 450)
     game.reset()
-    assert json.loads(told.stdout) == json.loads(json.dumps([game.step(action) for action in actions]))
+    assert json.loads(done.stdout) == json.loads(json.dumps([game.step(action) for action in actions]))
     game.close()
 
 
@@ -102,25 +96,23 @@ def test_splits_are_those_of_the_table():
 def test_gold_predicates_are_true_by_the_tree_of_objects():
     env = ScienceWorldEnvironment("find-living-thing", 150)
     env.reset(0)
-    told = []
+    truths = []
     for step in gold_path("find-living-thing", 150, "easy"):
         env.step(step.action)
-        told += [env.truth(step.target)] if step.target is not None else []
-    assert told.count(True) >= 3
+        truths += [env.truth(step.target)] if step.target is not None else []
+    assert truths.count(True) >= 3
     assert env.success()
     assert env.truth(Target("the score", "goal", goal=True)) is True
     env.close()
 
 
-def test_the_simulator_as_a_world_model_tells_what_will_be():
-    import asyncio
-
+def test_the_simulator_as_a_world_model_predicts_what_comes():
     env = ScienceWorldEnvironment("find-living-thing", 150)
     state = env.reset(0).data
     actions = [step.action for step in gold_path("find-living-thing", 150, "easy")]
     model = SimulatorWorldModel(env.task)
-    [told] = asyncio.run(model.rollout([(state, actions)]))
-    for action, prediction in zip(actions, told, strict=True):
+    [predictions] = asyncio.run(model.rollout([(state, actions)]))
+    for action, prediction in zip(actions, predictions, strict=True):
         env.step(action)
         assert env.domain.key(prediction.state) == env.domain.key(env.state)
     [refused] = asyncio.run(model.predict([(state, "flarb the unicorn")]))
@@ -129,7 +121,7 @@ def test_the_simulator_as_a_world_model_tells_what_will_be():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("boils", 0), "no task 'boils'; it has boil"),
         (("boil", 30), "variations 0 to 29, not 30"),
@@ -137,8 +129,8 @@ def test_the_simulator_as_a_world_model_tells_what_will_be():
         (("boil", 0, "easier"), "no simplification 'easier'; it has easy"),
     ],
 )
-def test_unknown_names_are_refused(arguments, said):
-    with pytest.raises(ScienceWorldError, match=said):
+def test_unknown_names_are_refused(arguments, message):
+    with pytest.raises(ScienceWorldError, match=message):
         Game(*arguments)
 
 
@@ -154,13 +146,6 @@ def test_where_the_java_process_dies_the_episode_fails_and_the_next_one_plays():
     assert engine.process_id() != pid
 
 
-@pytest.mark.parametrize("then", ["1/0", "import os; os._exit(1)"])
-def test_the_java_process_ends_with_this_one(then):
-    started, pid = child(then)
-    started.communicate()
-    wait_for_end(pid)
-
-
 def test_nothing_is_left_behind_by_a_process_that_ends_well(tmp_path):
     cwd, tmp = tmp_path / "cwd", tmp_path / "tmp"
     cwd.mkdir()
@@ -174,17 +159,24 @@ def test_nothing_is_left_behind_by_a_process_that_ends_well(tmp_path):
     assert not list(tmp.glob("scienceworld-*"))
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_the_java_process_ends_with_a_killed_one(number):
-    started, pid = child("sys.stdin.read()" if number == signal.SIGINT else "import signal; signal.pause()")
-    started.send_signal(number)
+@pytest.mark.parametrize(
+    ("then", "number"),
+    [
+        ("1/0", None),
+        ("import os; os._exit(1)", None),
+        ("import signal; signal.pause()", signal.SIGKILL),
+        ("sys.stdin.read()", signal.SIGINT),
+    ],
+)
+def test_the_java_process_ends_with_its_owner(then, number):
+    started, pid = child(then)
+    if number is not None:
+        started.send_signal(number)
     started.communicate()
     wait_for_end(pid)
 
 
 def test_the_descriptions_certify_nothing_that_the_tree_denies():
-    import asyncio
-
     from experiments.studies.sdp.cases.scienceworld import FAMILIES, cases, validators
 
     found = cases(3, 20)

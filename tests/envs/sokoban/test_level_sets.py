@@ -1,16 +1,27 @@
+"""Generated levels, and the sets that ship."""
+
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
+import envs
 from envs.sokoban.errors import SokobanError, XsbError
+from envs.sokoban.generator import generate
 from envs.sokoban.level_sets import load_set, names, optimal_length
 from envs.sokoban.make_levels import KINDS, main, make_sets
 from envs.sokoban.state import is_held_out
-from envs.sokoban.xsb import write
+from envs.sokoban.xsb import dumps, write
 from tests.envs.sokoban.helpers import PlainGame, level_of
+from tests.profiles import examples
 
 UNSOLVABLE = level_of("; hopeless\n######\n#$  .#\n# @  #\n######")
 
@@ -70,3 +81,78 @@ def test_an_unsolvable_level_is_named() -> None:
     assert (caught.value.file, caught.value.line) == UNSOLVABLE.origin
     with pytest.raises(XsbError, match="untitled"):
         optimal_length(replace(UNSOLVABLE, title="", origin=None))
+
+
+@pytest.mark.parametrize(
+    ("boxes", "rows", "cols", "length"),
+    [
+        *((1, 7, 9, length) for length in (1, 4, 6, 10, 16)),
+        (1, 5, 6, 4),
+        (1, 10, 10, (8, 14)),
+        (2, 7, 9, 9),
+        (2, 9, 8, (5, 9)),
+        (3, 6, 7, (6, 10)),
+        (3, 7, 7, 8),
+    ],
+)
+def test_sizes_and_boxes(boxes: int, rows: int, cols: int, length: int | tuple[int, int]) -> None:
+    low, high = (length, length) if isinstance(length, int) else length
+    made = [generate(seed, length, rows=rows, cols=cols, boxes=boxes) for seed in (5, 6, 7)]
+    assert len(set(made)) == 3
+    for seed, level in enumerate(made, 5):
+        assert (level.rows, level.cols, len(level.start.boxes), len(level.goals)) == (rows, cols, boxes, boxes)
+        shortest = PlainGame(level).shortest(level.start)
+        assert shortest is not None
+        assert low <= shortest <= high
+        assert level.title == f"seed {seed} T*={shortest}"
+        assert boxes == 1 or not set(level.start.boxes) & set(level.goals)
+
+
+def test_the_same_seed_gives_the_same_level_in_a_fresh_process() -> None:
+    code = "from envs.sokoban.generator import generate; from envs.sokoban.xsb import dumps; "
+    code += "print(dumps([generate(7, (5, 9), boxes=2)]), end='')"
+    seen = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=Path(envs.__file__).parents[1],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert seen == {dumps([generate(7, (5, 9), boxes=2)])}
+
+
+@examples(60)
+@given(st.integers(0, 10**9), st.integers(2, 12), st.integers(5, 9), st.integers(6, 9), st.booleans())
+def test_evaluation_and_training_boards_never_meet(
+    seed: int, length: int, rows: int, cols: int, held_out: bool
+) -> None:
+    try:
+        level = generate(seed, length, rows=rows, cols=cols, held_out=held_out)
+    except ValueError:
+        assume(False)  # a tiny board may have no such solution
+    assert is_held_out(level) is held_out
+
+
+def test_a_length_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no 5x5 board"):
+        generate(0, 50, rows=5, cols=5, attempts=5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"length": 0}, "length"),
+        ({"length": (5, 3)}, "length"),
+        ({"length": 5, "rows": 4}, "5x5"),
+        ({"length": 5, "boxes": 0}, "boxes"),
+        ({"length": 5, "boxes": 4}, "boxes"),
+        ({"length": 5, "walls": 0.9}, "walls"),
+    ],
+)
+def test_arguments_out_of_range_are_named(arguments: dict[str, Any], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        generate(0, **arguments)

@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,17 +14,17 @@ from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.generator import generate
 from envs.sokoban.prompts import compact_text as compact
 from envs.sokoban.prompts.chat import ChatFormat
-from envs.sokoban.prompts.chat_text import MOVES, WORDS, outcome
+from envs.sokoban.prompts.chat_text import WORDS, outcome
 from envs.sokoban.prompts.compact import CompactFormat
 from envs.sokoban.simulator import step
 from envs.sokoban.state import ACTIONS, State
 from envs.sokoban.xsb import parse
 from tape.agents.tape import TapeAgent
 from tape.errors import ConfigError, InvalidOutputError, UnknownNameError
-from tape.lm.base import Choice, Request
+from tape.lm.base import Choice, Request, Usage
 from tape.lm.scripted import ScriptedLM, obeys
-from tape.protocols import Observation, PromptFormat
-from tests.tape.chat_player import compact_state
+from tape.protocols import PromptFormat
+from tests.tape.chat_player import ChatPlayer
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, bundled_tokenizer
 
 TWO = generate(5, 8, boxes=2, rows=8, cols=8)
@@ -120,42 +120,23 @@ def test_the_projector_reads_the_observation_text_alone() -> None:
     assert domain.project(type(seen)(seen.text)) == TWO.start
 
 
-class ChatScript(SimulatedModel):
-    """The simulated model, answering chat prompts in JSON: a fake for unit tests."""
+class Player(ChatPlayer):
+    """A model that answers the chat prompts of a small room right."""
 
-    def __init__(self, *args, **options) -> None:  # type: ignore[no-untyped-def]
-        super().__init__(*args, **options)
-        self.prompt_format = "chat"
+    def __init__(self) -> None:
+        super().__init__(SimulatedModel(ROOM))
 
-    def _answer(self, request: Request, sample: int) -> str:
-        assert not isinstance(request.prompt, str)
-        text = request.prompt[-1].content
-        words = compact_state(text).split()
-        state = SokobanDomain(self.level).project(Observation("\n".join(_fields(words))))
-        if request.role == "plan":
-            return json.dumps({"thought": "so", "actions": [WORDS[a] for a in self.plans or self.shortest(state)]})
-        if request.role == "rollout":
-            outcomes, current = {}, state
-            for number, word in enumerate(text.split("led: ")[1].split(".")[0].split(", "), 1):
-                outcomes[str(number)] = outcome(self.level, current, MOVES[word])
-                current = step(self.level, current, MOVES[word]) or current
-            return json.dumps(outcomes)
-        if request.role == "score":
-            return "solved" if self.table[state] == 0 else "hopeless" if self.table[state] is None else "possible"
-        fixed = re.search(r"The next move is (\w+)\.", text)
-        word = fixed[1] if fixed else WORDS[self.shortest(state)[0]]
-        return json.dumps({"thought": f"I go {word}", "action": word})
+    def scoring_tokens(self, request: Request) -> int:
+        return 1
 
-
-def _fields(words: list[str]) -> list[str]:
-    """The words of a compact state, a field a line, as an observation has them."""
-    return [" ".join(line.split()) for line in re.findall(r"\w+: [^:]*(?= \w+:|$)", " ".join(words))]
+    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
+        answers = zip(requests, await self.generate(requests), strict=True)
+        return [(tuple(float(o == a.texts[0]) for o in r.constraint.options), a.usage) for r, a in answers]  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("execution", ["constrained", "forced", "free"])
 def test_tape_plays_through_the_chat_format(execution: str) -> None:
-    model = ChatScript(ROOM, obey=True)
-    result = TapeAgent(model, execution=execution).run(SokobanEnvironment(ROOM, 8))
+    result = TapeAgent(Player(), execution=execution).run(SokobanEnvironment(ROOM, 8))
     assert result.success
     assert result.malformed == 0
     assert result.lm_calls["rollout"] == 1, "equal plans are rolled out once, in one request"
@@ -202,11 +183,11 @@ def test_of_a_rollout_that_was_cut_off_the_beginning_is_kept(at: int, indent: in
 
 
 def test_a_chat_rollout_that_stops_too_early_is_counted() -> None:
-    class Short(ChatScript):
-        def _reply(self, request, sample):  # type: ignore[no-untyped-def]
-            return "{}" if request.role == "rollout" else super()._reply(request, sample)
+    class Short(Player):
+        async def _rollout(self, state: str, words: list[str]) -> dict[str, Any]:
+            return {}
 
-    result = TapeAgent(Short(ROOM), probe=False).run(SokobanEnvironment(ROOM, 8))
+    result = TapeAgent(Short(), probe=False).run(SokobanEnvironment(ROOM, 8))
     assert result.malformed > 0
     assert not result.success
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import pickle
 import random
 from pathlib import Path
@@ -10,12 +11,13 @@ from hypothesis import strategies as st
 
 from envs.sokoban import level_sets
 from envs.sokoban.errors import SokobanError, XsbError
-from envs.sokoban.oracle import MAX_STATES
+from envs.sokoban.oracle import MAX_STATES, solve
 from envs.sokoban.plugin import PLUGIN
+from envs.sokoban.simulator import is_solved, replay
 from envs.sokoban.state import Level, State
 from envs.sokoban.xsb import draw, dumps, load, parse, write
 from tests.envs.sokoban.helpers import levels, random_level
-from tests.profiles import examples
+from tests.profiles import examples, parts
 
 SIMPLE = "#####\n#@$.#\n#####\n"
 
@@ -204,3 +206,29 @@ def test_the_search_of_a_large_board_ends_earlier(monkeypatch: pytest.MonkeyPatc
     assert [level_sets.optimal_length(level) for level in (large, small)] == [1, 1]
     assert given[0] < 5000
     assert given[1] == MAX_STATES
+
+
+_FILES = sorted(Path(os.environ.get("TAPE_TEST_DATA", "nowhere"), "sokoban").glob("*.txt"))
+needs_boxoban = pytest.mark.skipif(not _FILES, reason="the public Boxoban levels are not in TAPE_TEST_DATA")
+
+
+@needs_boxoban
+@pytest.mark.parametrize("path", _FILES, ids=lambda path: path.stem)
+def test_all_levels_of_boxoban_parse_and_round_trip(path: Path) -> None:
+    found = load(path)
+    assert [level.title for level in found] == [str(n) for n in range(1000)]
+    assert {(level.rows, level.cols) for level in found} == {(10, 10)}
+    assert {(len(level.start.boxes), len(level.goals)) for level in found} == {(4, 4)}
+    text = dumps(found)
+    assert parse(text) == found
+    assert text.split() == path.read_text(encoding="utf-8").split()
+
+
+@needs_boxoban
+@parts(4)
+@pytest.mark.parametrize("path", _FILES, ids=lambda path: path.stem)
+def test_the_oracle_solves_the_first_of_boxoban(path: Path, part: slice) -> None:
+    for level in load(path)[:10][part]:
+        moves = solve(level, max_states=500_000)
+        assert moves is not None
+        assert is_solved(level, replay(level, moves)[-1])
