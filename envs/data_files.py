@@ -1,4 +1,4 @@
-"""Data files of environments: TOML tables whose entries are checked field by field, with errors that say where."""
+"""Data files of environments: TOML tables whose entries are checked field by field, with errors that name the place."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def read_toml(folder: Folder, name: str) -> Entry:
 
 
 def told(error: DataError, file: str) -> tuple[int | None, str]:
-    """Take apart what :mod:`tape.reading` says of a file, for errors that have fields of their own.
+    """Split an error of :mod:`tape.reading` into line and problem, for errors that have fields of their own.
 
     Args:
         error: What it raised.

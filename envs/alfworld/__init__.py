@@ -1,1 +1,1 @@
-"""Household tasks of ALFWorld on the real TextWorld engine."""
+"""The household tasks of ALFWorld on the real TextWorld engine."""

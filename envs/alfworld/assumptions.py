@@ -1,4 +1,4 @@
-"""What a plan assumes about receptacles that nobody has looked into."""
+"""What a plan assumes about receptacles that were not looked into."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def assume(state: Knowledge, commands: Sequence[Command]) -> Knowledge:
 
 
 def needed(state: Knowledge) -> list[list[tuple[str, str]]]:
-    """For each object that the goal needs and nobody has seen: its kind, and the places where it may be."""
+    """For each object that the goal needs and that was not seen: its kind, and the places where it may be."""
     goal = state.layout.goal
     seen = Counter(kind_of(thing) for thing in {thing for thing, _ in state.inside})
     seen[kind_of(state.holding)] += bool(state.holding)
@@ -46,7 +46,7 @@ def needed(state: Knowledge) -> list[list[tuple[str, str]]]:
     return [[(kind, place) for place in places] for kind in missing]
 
 
-def suppose(state: Knowledge, pairs: Sequence[tuple[str, str]]) -> Knowledge:
+def hypothesise(state: Knowledge, pairs: Sequence[tuple[str, str]]) -> Knowledge:
     """The state with an unseen object of each kind assumed in a place."""
     found: list[tuple[str, str]] = []
     for kind, place in pairs:

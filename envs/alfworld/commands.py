@@ -57,9 +57,9 @@ class Command:
 
 def read_command(text: str) -> Command | None:
     """The command that a text is, or None."""
-    said = " ".join(text.strip().lower().split())
+    written = " ".join(text.strip().lower().split())
     for verb, form in _FORMS:
-        if found := form.fullmatch(said):
+        if found := form.fullmatch(written):
             parts = found.groupdict()
             return Command(verb, parts.get("place") or "", parts.get("thing") or "")
     return None

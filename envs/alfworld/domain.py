@@ -1,4 +1,4 @@
-"""What a household game tells the engine: keys, pictures, actions, costs, prompts."""
+"""The domain of an ALFWorld game: keys, pictures, actions, costs, prompts."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from envs.alfworld import rules
 from envs.alfworld.assumptions import plain
 from envs.alfworld.commands import Command, commands_of
 from envs.alfworld.game.kinds import TREATMENTS, kind_of
-from envs.alfworld.hypotheses import HouseholdHypotheses
-from envs.alfworld.predicates import HouseholdPredicates
+from envs.alfworld.hypotheses import AlfworldHypotheses
+from envs.alfworld.predicates import AlfworldPredicates
 from envs.alfworld.state import NEW, Layout, as_state
 from tape.budget import Resources
 from tape.protocols import Action, Observation, State
@@ -21,8 +21,8 @@ STEP = Resources({"steps": 1})
 PROMPT_FORMATS = ("household", "chat")
 
 
-class HouseholdDomain(HouseholdPredicates, HouseholdHypotheses, Domain, GoalTest, Choices):
-    """What a household game declares.
+class HouseholdDomain(AlfworldPredicates, AlfworldHypotheses, Domain, GoalTest, Choices):
+    """What an ALFWorld game declares.
 
     Args:
         layout: What does not change during the game.
@@ -104,7 +104,7 @@ class HouseholdDomain(HouseholdPredicates, HouseholdHypotheses, Domain, GoalTest
         return as_state(observation.data)
 
     def admissible(self, state: State) -> Sequence[Action]:
-        """Every command that there is a way to say here, possible or not, objects by kind; and what is shown.
+        """Every command that can be written here, possible or not, objects by kind; and the commands that are shown.
 
         What is shown is no limit: a plan's next command may turn out not to be possible.
         """
@@ -147,5 +147,5 @@ class HouseholdDomain(HouseholdPredicates, HouseholdHypotheses, Domain, GoalTest
         return replace(as_state(state), tried=kinds)
 
     def satisfied(self, state: State) -> bool:
-        """Whether what is known says that the goal is reached."""
+        """Whether the goal is reached by what is known."""
         return rules.satisfied(as_state(state))

@@ -1,4 +1,4 @@
-"""A household game as an environment: the real engine behind a sound grounder."""
+"""An ALFWorld game as an environment: the real engine behind a sound grounder."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class AlfworldEnvironment(Environment):
 
     Args:
         game: The game.
-        observation: ``partial`` is the original game; in ``full`` mode the first observation also tells what is in
+        observation: ``partial`` is the original game; in ``full`` mode the first observation also lists what is in
             every receptacle and which of them share a spot, as in TAPE appendix E.1.
         shown: Whether agents are shown the commands that the engine admits.
     """
 
     domain: HouseholdDomain
-    """The furniture and the goal, as the first observation tells them."""
+    """The furniture and the goal, as the first observation lists them."""
 
     def __init__(self, game: Game, observation: Mode = "partial", *, shown: bool = False) -> None:
         self._game, self._full, self._shown = game, observation == "full", shown
@@ -117,7 +117,7 @@ class AlfworldEnvironment(Environment):
         return "\n".join(lines)
 
     def success(self) -> bool:
-        """Whether the engine says that the game is won."""
+        """Whether the game is won, by the engine."""
         return self._won
 
     def truth(self, target: Target) -> bool | None:

@@ -1,4 +1,4 @@
-"""Errors of the household environment."""
+"""Errors of the ALFWorld environment."""
 
 from tape.errors import TapeError
 
@@ -8,8 +8,8 @@ class AlfworldError(TapeError):
 
 
 class GameError(AlfworldError):
-    """A game that cannot be read, played or solved; the message says which and why."""
+    """A game that cannot be read, played or solved; the message names the game and the reason."""
 
 
 class UnsolvableGameError(GameError):
-    """A game that its own file says cannot be solved."""
+    """A game whose file declares that it cannot be solved."""

@@ -1,7 +1,7 @@
 """The grounder G (AEC eq. 9): from a command and the game's answer to facts that are certainly true.
 
 It abstains rather than guesses. An answer counts only if it is the whole sentence that the given command leads to, with
-the names of the command. Where nothing follows, nothing is said.
+the names of the command. Where nothing follows, there is no finding.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from envs.alfworld.game import sentences as say
+from envs.alfworld.game import sentences
 from tape.protocols.predicates import Predicate
 
 AT, OPEN, OPENABLE, IN, CONTENTS_KNOWN = "at", "open", "openable", "in", "contents_known"
@@ -29,12 +29,12 @@ ARITY = {
     COOL: 1,
     LIT: 1,
 }
-"""The predicates over names of objects and receptacles. ``contents_known(r)``: just now all that is in ``r`` was said.
+"""The predicates over names of objects and receptacles. ``contents_known(r)``: the answer lists all that is in ``r``.
 
 ``at`` holds of every receptacle that is reached from where the agent is, ``lit`` of a lamp that was switched on, ever.
 """
 
-NOTHING = say.NOTHING
+NOTHING = sentences.NOTHING
 _DONE = {"heat": (HOT, COOL), "cool": (COOL, HOT), "clean": (CLEAN, None)}
 
 
@@ -61,8 +61,8 @@ Found = Iterator[Finding]
 class Grounder:
     """Grounds the answers of one game, in order.
 
-    It remembers which receptacles share a place, as far as that was said, since places never change; all else follows
-    from the last answer alone.
+    It remembers which receptacles answers showed to share a place, since places never change; all else follows from
+    the last answer alone.
 
     Args:
         receptacles: Names of all receptacles of the game, as its first answer lists them.
@@ -71,7 +71,7 @@ class Grounder:
     def __init__(self, receptacles: Iterable[str]) -> None:
         self._receptacles = frozenset(receptacles)
         self._place: dict[str, str] = {}
-        self._company: dict[str, frozenset[str]] = {}
+        self._together: dict[str, frozenset[str]] = {}
 
     def observe(self, command: str | None, text: str) -> frozenset[Finding]:
         """What is certainly true after an answer.
@@ -80,21 +80,22 @@ class Grounder:
             command: As it was given, or None for the first answer.
             text: The answer.
         """
-        said = text.strip()
+        answer = text.strip()
         asked = "look" if command is None else command.strip()
         if command is None:
-            said = next((line for line in said.splitlines() if say.MIDDLE.fullmatch(line.strip())), "").strip()
-        found = set(self._failed(asked) if said == NOTHING else self._read(asked, said))
+            lines = map(str.strip, answer.splitlines())
+            answer = next((line for line in lines if sentences.MIDDLE.fullmatch(line)), "")
+        found = set(self._failed(asked) if answer == NOTHING else self._read(asked, answer))
         here = {f.predicate.args[0] for f in found if f.predicate.name == AT and f.value}
         found.update(self._elsewhere(here))
         return frozenset(found)
 
-    def _read(self, asked: str, said: str) -> Found:
+    def _read(self, asked: str, answer: str) -> Found:
         """Findings of an answer to a command that did something."""
         if asked == "look":
-            return self._look(said)
+            return self._look(answer)
         if asked == "inventory":
-            return _inventory(said)
+            return _inventory(answer)
         readers: tuple[tuple[str, Callable[[re.Match[str], str], Found]], ...] = (
             (r"go to (?P<r>.+)", self._go),
             (r"open (?P<r>.+)", self._open),
@@ -109,21 +110,21 @@ class Grounder:
         for pattern, reader in readers:
             found = re.fullmatch(pattern, asked)
             if found is not None:
-                return reader(found, said)
+                return reader(found, answer)
         return iter(())
 
     def _failed(self, asked: str) -> Found:
         """What follows from a command that did nothing.
 
         One can go to any receptacle but those where one is, and examine just those where one is. The other commands
-        need several things at once, and which was missing is not said.
+        need several things at once, and the answer does not show which was missing.
         """
         verb, _, name = asked.replace("go to", "go", 1).partition(" ")
         if verb in ("go", "examine") and name in self._receptacles and asked in (f"go to {name}", f"examine {name}"):
             yield finding(AT, name, value=verb == "go")
 
-    def _go(self, asked: re.Match[str], said: str) -> Found:
-        found = say.ARRIVED.fullmatch(said)
+    def _go(self, asked: re.Match[str], answer: str) -> Found:
+        found = sentences.ARRIVED.fullmatch(answer)
         name = asked["r"]
         if found is None or name not in self._receptacles:
             return
@@ -136,8 +137,8 @@ class Grounder:
         yield finding(AT, name)
         yield from inside
 
-    def _open(self, asked: re.Match[str], said: str) -> Found:
-        found = say.OPENED.fullmatch(said)
+    def _open(self, asked: re.Match[str], answer: str) -> Found:
+        found = sentences.OPENED.fullmatch(answer)
         if found is None or found["r"] != asked["r"]:
             return
         inside = list(self._contents(asked["r"], found["rest"]))
@@ -145,23 +146,23 @@ class Grounder:
             yield finding(AT, asked["r"])
             yield from inside
 
-    def _close(self, asked: re.Match[str], said: str) -> Found:
-        found = say.CLOSED.fullmatch(said)
+    def _close(self, asked: re.Match[str], answer: str) -> Found:
+        found = sentences.CLOSED.fullmatch(answer)
         if found is not None and found["r"] == asked["r"] in self._receptacles:
             yield finding(AT, asked["r"])
             yield finding(OPENABLE, asked["r"])
             yield finding(OPEN, asked["r"], value=False)
 
-    def _take(self, asked: re.Match[str], said: str) -> Found:
-        found = say.TAKEN.fullmatch(said)
+    def _take(self, asked: re.Match[str], answer: str) -> Found:
+        found = sentences.TAKEN.fullmatch(answer)
         if found is None or (found["o"], found["r"]) != (asked["o"], asked["r"]) or asked["r"] not in self._receptacles:
             return
         yield finding(AT, asked["r"])
         yield finding(IN, asked["o"], asked["r"], value=False)
         yield from _held(asked["o"])
 
-    def _put(self, asked: re.Match[str], said: str) -> Found:
-        found = say.PUT.fullmatch(said)
+    def _put(self, asked: re.Match[str], answer: str) -> Found:
+        found = sentences.PUT.fullmatch(answer)
         if found is None:
             return
         thing, where = found["o"] or found["o2"], found["r"] or found["r2"]
@@ -172,8 +173,8 @@ class Grounder:
         yield finding(HOLDING, thing, value=False)
         yield finding(HANDS_FREE)
 
-    def _treat(self, asked: re.Match[str], said: str) -> Found:
-        found = say.TREATED.fullmatch(said)
+    def _treat(self, asked: re.Match[str], answer: str) -> Found:
+        found = sentences.TREATED.fullmatch(answer)
         if found is None or found.groupdict() != asked.groupdict() or asked["r"] not in self._receptacles:
             return
         done, undone = _DONE[asked["verb"]]
@@ -183,27 +184,27 @@ class Grounder:
         if undone is not None:
             yield finding(undone, asked["o"], value=False)
 
-    def _examine(self, asked: re.Match[str], said: str) -> Found:
+    def _examine(self, asked: re.Match[str], answer: str) -> Found:
         name = asked["x"]
         if name in self._receptacles:
-            inside = list(self._contents(name, said))
+            inside = list(self._contents(name, answer))
             if inside:
                 yield finding(AT, name)
                 yield from inside
             return
-        for pattern, values in say.DESCRIBED:
-            found = pattern.fullmatch(said)
+        for pattern, values in sentences.DESCRIBED:
+            found = pattern.fullmatch(answer)
             if found is not None and found["o"] == name:
                 yield from (finding(predicate, name, value=value) for predicate, value in values.items())
                 return
 
-    def _contents(self, name: str, said: str) -> Found:
-        """What is said of what is in a receptacle; nothing if that is not the whole sentence."""
-        for state, pattern in say.CONTENTS:
-            found = pattern.fullmatch(said)
+    def _contents(self, name: str, answer: str) -> Found:
+        """What a sentence lists in a receptacle; nothing if the sentence is not complete."""
+        for state, pattern in sentences.CONTENTS:
+            found = pattern.fullmatch(answer)
             if found is None or found["r"] != name or name not in self._receptacles:
                 continue
-            inside = () if state == "closed" else say.items(found["seen"])
+            inside = () if state == "closed" else sentences.items(found["seen"])
             if inside is None:
                 return
             yield finding(OPENABLE, name, value=state != "surface")
@@ -214,17 +215,17 @@ class Grounder:
                 yield from (finding(IN, thing, name) for thing in inside)
             return
 
-    def _look(self, said: str) -> Found:
-        if say.MIDDLE.fullmatch(said):
+    def _look(self, answer: str) -> Found:
+        if sentences.MIDDLE.fullmatch(answer):
             yield from (finding(AT, name, value=False) for name in self._receptacles)
             return
-        found = say.FACING.fullmatch(said)
-        seen = say.faced(found["here"]) if found else None
+        found = sentences.FACING.fullmatch(answer)
+        seen = sentences.faced(found["here"]) if found else None
         if found is None or not seen or not self._receptacles.issuperset(each.name for each in seen):
             return
         here = frozenset(each.name for each in seen)
         for name in here:
-            self._company[name] = here
+            self._together[name] = here
             yield finding(AT, name)
         for each in seen:
             if each.state is not None:
@@ -234,11 +235,11 @@ class Grounder:
                 yield finding(OPENABLE, each.name, value=False)
 
     def _elsewhere(self, here: set[str]) -> Found:
-        """Which other receptacles are reached from where the agent is, as far as their places were said."""
+        """Which other receptacles are reached from where the agent is, as far as their places are known."""
         for name in here:
-            company, place = self._company.get(name), self._place.get(name)
-            if company is not None:
-                yield from (finding(AT, other, value=other in company) for other in self._receptacles)
+            together, place = self._together.get(name), self._place.get(name)
+            if together is not None:
+                yield from (finding(AT, other, value=other in together) for other in self._receptacles)
             if place is not None:
                 yield from (finding(AT, other, value=its == place) for other, its in self._place.items())
 
@@ -248,21 +249,21 @@ def _held(thing: str) -> Found:
     yield finding(HANDS_FREE, value=False)
 
 
-def _inventory(said: str) -> Found:
-    found = say.CARRYING.fullmatch(said)
+def _inventory(answer: str) -> Found:
+    found = sentences.CARRYING.fullmatch(answer)
     if found is not None:
         yield from _held(found["o"])
-    elif say.EMPTY_HANDED.fullmatch(said):
+    elif sentences.EMPTY_HANDED.fullmatch(answer):
         yield finding(HANDS_FREE)
 
 
-def _use(asked: re.Match[str], said: str) -> Found:
-    found = say.SWITCHED_ON.fullmatch(said)
+def _use(asked: re.Match[str], answer: str) -> Found:
+    found = sentences.SWITCHED_ON.fullmatch(answer)
     if found is not None and found["o"] == asked["o"]:
         yield finding(LIT, asked["o"])
 
 
-def _slice(asked: re.Match[str], said: str) -> Found:
-    found = say.SLICED.fullmatch(said)
+def _slice(asked: re.Match[str], answer: str) -> Found:
+    found = sentences.SLICED.fullmatch(answer)
     if found is not None and (found["o"], found["k"]) == (asked["o"], asked["k"]):
         yield from _held(asked["k"])

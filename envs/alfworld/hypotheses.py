@@ -1,4 +1,4 @@
-"""What plans assume of a household: where objects are that have not been seen, and how likely that is [ours]."""
+"""What plans assume of a house: where objects are that have not been seen, and how likely that is [ours]."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from envs.alfworld.assumptions import assume, assumed_by, needed, plain, suppose
+from envs.alfworld.assumptions import assume, assumed_by, hypothesise, needed, plain
 from envs.alfworld.commands import commands_of
 from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.predicates import inside
@@ -17,7 +17,7 @@ from tape.protocols.parts import Beliefs, Hypotheses, Unseen
 from tape.protocols.predicates import Predicate
 
 
-class HouseholdHypotheses(Unseen, Hypotheses):
+class AlfworldHypotheses(Unseen, Hypotheses):
     """Where objects may be."""
 
     def assume(self, state: State, actions: Sequence[Action]) -> State:
@@ -65,7 +65,7 @@ class HouseholdHypotheses(Unseen, Hypotheses):
             return None
         orders = {group: _order(rng, group, likely) for group in alike}
         drawn = [[p for group, n in alike.items() for p in _turn(orders[group], i, n)] for i in range(count)]
-        return [suppose(here, [(p.args[0], p.args[1]) for p in predicates]) for predicates in drawn]
+        return [hypothesise(here, [(p.args[0], p.args[1]) for p in predicates]) for predicates in drawn]
 
 
 def _order(rng: random.Random, group: Sequence[Predicate], likely: Mapping[Predicate, float]) -> list[Predicate]:

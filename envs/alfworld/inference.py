@@ -1,4 +1,4 @@
-"""Sound rules about households: what follows from what has been seen."""
+"""Sound rules about houses: what follows from what has been seen."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tape.protocols.predicates import Assignment, Predicate
 
 
 @dataclass(frozen=True)
-class HouseholdRule:
+class AlfworldRule:
     """Implements :class:`tape.protocols.predicates.Rule`.
 
     Attributes:
@@ -61,8 +61,8 @@ def _empty(known: Assignment) -> dict[Predicate, bool]:
 
 
 RULES = (
-    HouseholdRule("never_shut", _never_shut, "only cabinets, drawers, fridges, microwaves and safes can be closed"),
-    HouseholdRule("shut_at_first", _shut_at_first, "every game begins with all that can be closed closed"),
-    HouseholdRule("not_seen_there", _not_seen_there, "the game lists all that is in a receptacle"),
-    HouseholdRule("hands", _empty, "one hand, one object"),
+    AlfworldRule("never_shut", _never_shut, "only cabinets, drawers, fridges, microwaves and safes can be closed"),
+    AlfworldRule("shut_at_first", _shut_at_first, "every game begins with all that can be closed closed"),
+    AlfworldRule("not_seen_there", _not_seen_there, "the game lists all that is in a receptacle"),
+    AlfworldRule("hands", _empty, "one hand, one object"),
 )

@@ -1,4 +1,4 @@
-"""Household games for the command line and the runner."""
+"""ALFWorld games for the command line and the runner."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ class AlfworldPlugin(EnvironmentPlugin):
             "--observation",
             choices=MODES,
             default="partial",
-            help="full: what is in every receptacle is told at the start (default: partial, the original game)",
+            help="full: the first observation lists what is in every receptacle (default: partial, the original game)",
         )
         parser.add_argument(
             "--commands",
             choices=("hidden", "shown"),
             default="hidden",
-            help="shown: every agent is told which commands the engine admits (default: hidden)",
+            help="shown: every agent sees which commands the engine admits (default: hidden)",
         )
         parser.add_argument(
             "--tightness",
@@ -66,8 +66,8 @@ class AlfworldPlugin(EnvironmentPlugin):
             type=float,
             default=0.0,
             metavar="RATE",
-            help="simulated: how often what comes to light after the start is told wrongly, to test theorem 3.4 of AEC "
-            "(default: 0)",
+            help="simulated: how often what comes to light after the start is reported wrongly, to test theorem 3.4 of "
+            "AEC (default: 0)",
         )
 
     def require_installed(self) -> None:
@@ -108,7 +108,7 @@ class AlfworldPlugin(EnvironmentPlugin):
         return NoisyEnvironment(environment, rate, derive(0, task.id, rate))
 
     def simulator(self, environment: Environment) -> WorldModel:
-        """The rules of the game on what is known and assumed; it knows no more of the household than the agent."""
+        """The rules of the game on what is known and assumed; it knows no more of the house than the agent."""
         environment = getattr(environment, "inner", environment)  # behind simulated errors of its queries
         assert isinstance(environment, AlfworldEnvironment)
         return RulesWorldModel(environment.domain)

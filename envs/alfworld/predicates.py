@@ -1,4 +1,4 @@
-"""Typed predicates of a household: what is grounded, what commands need and change, what to query (AEC appendix A).
+"""Typed predicates of a house: what is grounded, what commands need and change, what to query (AEC appendix A).
 
 Objects are spoken of by kind: ``in(apple, fridge 1)`` says that some apple is there. Where a kind leaves open which
 object is meant, values become unknown rather than guessed.
@@ -80,7 +80,7 @@ def openable(place: str) -> Predicate:
     return Predicate("openable", (place,))
 
 
-class HouseholdPredicates(Predicates, ExclusiveGroups, Contexts):
+class AlfworldPredicates(Predicates, ExclusiveGroups, Contexts):
     """What the domain declares of predicates.
 
     Args:
@@ -91,7 +91,7 @@ class HouseholdPredicates(Predicates, ExclusiveGroups, Contexts):
         self.layout = layout
 
     def ground(self, state: State) -> Assignment:
-        """What has been seen; of receptacles not looked into nothing is said."""
+        """What has been seen; receptacles that were not looked into are left out."""
         assert isinstance(state, Knowledge)
         goal, values = self.layout.goal, dict[Predicate, bool]()
         values |= {NEVER: False, EMPTY: not state.holding}
@@ -140,7 +140,7 @@ class HouseholdPredicates(Predicates, ExclusiveGroups, Contexts):
         return {**needs, shut(place): False} if command.verb == "put" else needs
 
     def _can_ever(self, command: Command) -> bool:
-        """Whether the kinds of things admit a command; it has to say where a lamp to use stands."""
+        """Whether the kinds of things admit a command; a command to use a lamp has to name its place."""
         kind, where = kind_of(command.thing) if command.thing else "", kind_of(command.place)
         if command.place not in self.layout.number:
             return False
@@ -167,7 +167,7 @@ class HouseholdPredicates(Predicates, ExclusiveGroups, Contexts):
         if command.verb == "go":
             return self._arrive(place, known)
         if command.verb in ("open", "close"):
-            # What is seen on opening cannot be said beforehand, so neither can it be said that it has been seen.
+            # What is seen on opening is unknown beforehand, so whether it will have been seen is unknown too.
             return {shut(place): command.verb == "close", **({searched(place): None} if command.verb == "open" else {})}
         if command.verb == "use":
             return {lit(kind, place): True}
@@ -183,10 +183,10 @@ class HouseholdPredicates(Predicates, ExclusiveGroups, Contexts):
         if known.get(at(place), False):
             return {}
         with_it = self.layout.reached_with(place)
-        # Which receptacles share a spot is unknown unless the layout says so: what was in reach may still be.
+        # Which receptacles share a spot is unknown unless the layout shows it: what was in reach may still be.
         left: dict[Predicate, bool | None] = {p: None for p in known if p.name == "at" and p.args[0] not in with_it}
         reached: dict[Predicate, bool | None] = {at(name): True for name in with_it}
-        # What is not closed is looked into on arrival; what is seen there cannot be said beforehand.
+        # What is not closed is looked into on arrival; what is seen there is unknown beforehand.
         new = {searched(name): None for name in with_it if not known.get(searched(name), False)}
         return {**left, **reached, **new}
 
@@ -247,7 +247,7 @@ class HouseholdPredicates(Predicates, ExclusiveGroups, Contexts):
         status, shuts = state.of(place), kind_of(place) in ALWAYS_OPENABLE
         commands = [Command("go", place)]
         if place in state.at:
-            # What a receptacle is like is told on arrival only, so what was never looked at is left and come back to.
+            # The game describes a receptacle on arrival only, so the query leaves one never looked at and comes back.
             away = next((name for name in self.layout.receptacles if name not in state.at), "")
             commands = [Command("go", away), *commands] if status == NEW and away and not shuts else []
         closed = status == SHUT or (status == NEW and shuts)
@@ -322,7 +322,7 @@ def _about(predicate: Predicate, kind: str, place: str) -> bool:
 
 
 def _is_marked(predicate: Predicate, kind: str, place: str) -> bool:
-    """Whether a predicate says of an object of a kind in a receptacle what was done to it."""
+    """Whether a predicate is about what was done to an object of a kind in a receptacle."""
     name, args = predicate
     return name == "stored" and (args[0], args[2]) == (kind, place) and args[1] != PLAIN
 

@@ -48,16 +48,16 @@ def updated(state: Knowledge, command: str, findings: Iterable[Finding]) -> Know
 
 def _moved(state: Knowledge, command: str, values: dict[tuple[str, ...], bool]) -> Knowledge:
     """With what is within reach; the receptacle that was gone to comes first."""
-    said = {args[0]: value for (name, *args), value in values.items() if name == ground.AT}
-    if not said:
+    places = {args[0]: value for (name, *args), value in values.items() if name == ground.AT}
+    if not places:
         return state
     gone_to = command.removeprefix("go to ") if command.startswith("go to ") else ""
-    # An answer that tells of an arrival says whether the receptacle can be closed; a refusal does not.
+    # An arrival shows whether the receptacle can be closed; a refusal does not.
     arrived = (ground.OPENABLE, gone_to) in values
-    reached = sorted((name for name, value in said.items() if value), key=state.layout.number.__getitem__)
+    reached = sorted((name for name, value in places.items() if value), key=state.layout.number.__getitem__)
     first = [gone_to] if gone_to in reached else []
     names = dict.fromkeys([*first, *(() if arrived else state.at), *reached])
-    return replace(state, at=tuple(name for name in names if said.get(name, True)))
+    return replace(state, at=tuple(name for name in names if places.get(name, True)))
 
 
 def _with_status(state: Knowledge, name: str, args: list[str], value: bool) -> Knowledge:
@@ -71,7 +71,7 @@ def _with_status(state: Knowledge, name: str, args: list[str], value: bool) -> K
 
 
 def layout_of(house: House, *, full: bool) -> Layout:
-    """What an agent is told of a household before it begins: its furniture, and in ``full`` mode what shares a spot."""
+    """What an agent knows of a house at the start: its furniture, and in ``full`` mode what shares a spot."""
     spots: dict[int, list[str]] = {}
     for receptacle in house.receptacles:
         spots.setdefault(receptacle.place, []).append(receptacle.name)

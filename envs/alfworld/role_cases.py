@@ -1,6 +1,6 @@
 """Small cases with known answers for every role that a general model plays on ALFWorld tasks.
 
-The households are drawn by the project's own generator with seeds that no set of games has, and all is known of them
+The houses are drawn by the project's own generator with seeds that no set of games has, and all is known of them
 from the start, so that every answer can be held against the rules.
 """
 
@@ -70,7 +70,7 @@ class _Made:
     plan: list[Command]
 
 
-# --- households ---------------------------------------------------------------------------------
+# --- houses ---------------------------------------------------------------------------------
 
 
 def _moment(rng: random.Random, task: str, role: str) -> tuple[Knowledge, list[Command]]:
@@ -134,7 +134,7 @@ def _useful(state: Knowledge) -> list[Command]:
     return [*found, *(Command("go", place) for place in places)]
 
 
-def _said(before: Knowledge, command: Command) -> str:
+def _result(before: Knowledge, command: Command) -> str:
     """What comes of a command, as the chat format has it written."""
     after = rules.apply(before, command)
     if after is None:
@@ -188,16 +188,16 @@ def _rollout(made: _Made) -> RoleCase:
     request = made.written.rollout_request(made.state, actions)
     assert request is not None, "commands can be rolled out"
     here: Knowledge | None = made.state
-    said = {}
+    results = {}
     for i, command in enumerate(asked, 1):
-        said[f"step_{i}"] = f"{command.text} -> nothing" if here is None else _said(here, command)
+        results[f"step_{i}"] = f"{command.text} -> nothing" if here is None else _result(here, command)
         here = None if here is None else rules.apply(here, command)
     expected = [_name(made.domain, after) for after in truth]
     judge = judged_by(
         lambda text: [_name(made.domain, after) for after in made.written.read_rollout(made.state, actions, text)],
         lambda found: found == expected or f"{sum(a == b for a, b in zip(found, expected, strict=False))} steps right",
     )
-    return RoleCase("rollout", made.id, request, judge, json.dumps(said))
+    return RoleCase("rollout", made.id, request, judge, json.dumps(results))
 
 
 def _name(domain: HouseholdDomain, state: object) -> str | None:
@@ -211,7 +211,7 @@ def _next(made: _Made) -> RoleCase:
         about = [
             c for c in others if c is not None and (not c.thing or kind_of(c.thing) in made.state.layout.goal.kinds)
         ]
-        # As often what is impossible as what is possible: most of what can be said is not.
+        # As often what is impossible as what is possible: most commands that can be written are impossible.
         want = made.rng.random() < 0.3
         about = [c for c in about if (rules.apply(made.state, c) is not None) is want] or about
         command = made.rng.choice(about)
@@ -221,7 +221,7 @@ def _next(made: _Made) -> RoleCase:
         lambda text: _name(made.domain, made.written.read_next(made.state, text)),
         lambda found: found == truth or ("called possible" if truth is None else "called impossible or other"),
     )
-    return RoleCase("next", made.id, request, judge, _said(made.state, command), chance=_guessed(request))
+    return RoleCase("next", made.id, request, judge, _result(made.state, command), chance=_guessed(request))
 
 
 def _guessed(request: Request) -> float | None:

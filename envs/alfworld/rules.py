@@ -14,7 +14,7 @@ _UNDONE = {"hot": "cool", "cool": "hot"}
 
 
 def apply(state: Knowledge, command: Command) -> Knowledge | None:
-    """The state after a command, as far as what is known and assumed tells; None where it cannot be done.
+    """The state after a command, as far as it follows from what is known and assumed; None where it cannot be done.
 
     Of a receptacle never looked at, one of a kind that may be closed is taken to be.
     """
@@ -99,12 +99,12 @@ def treat(state: Knowledge, mark: str) -> Knowledge:
 
 
 def fits(goal: Goal, kind: str, where: str) -> bool:
-    """Whether a kind of receptacle can hold a kind of object: by the table of kinds, or because the goal says so."""
+    """Whether a kind of receptacle can hold a kind of object: by the table of kinds, or because the goal needs it."""
     return kind in CAN_CONTAIN.get(where, ()) or (kind, where) == (goal.thing, goal.target)
 
 
 def satisfied(state: Knowledge) -> bool:
-    """Whether what is known says that the goal is reached; assumptions that were not looked into do not count."""
+    """Whether the goal is reached by what is known; assumptions that were not looked into do not count."""
     goal = state.layout.goal
     if goal.treatment is None and goal.count == 1 and goal.target in LAMPS:
         lit = {t for t, mark in state.marks if mark == "lit" and kind_of(t) == goal.target}

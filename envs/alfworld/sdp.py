@@ -1,4 +1,4 @@
-"""SDP on households: a target is what a command should bring about, and the grounder checks it."""
+"""SDP on ALFWorld: a target is what a command should bring about, and the grounder checks it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.game.sentences import whole
 from envs.alfworld.game.textworld_game import Fact
 from envs.alfworld.predicates import PLAIN
-from envs.alfworld.prompts.chat_text import RULES, STATUS_TOLD, described
+from envs.alfworld.prompts.chat_text import RULES, STATUS_TEXT, described
 from envs.alfworld.state import BARE, Knowledge, Layout
 from tape.protocols import Action, State
 from tape.protocols.predicates import Predicate
@@ -21,7 +21,7 @@ from tape.sdp.predicate_adapter import PredicateAdapter
 from tape.sdp.target import Fields, Target
 
 CAPS = Caps(attempts=3, replans=50, steps=200)
-"""Ours: the paper has no household. A search is replanned at every receptacle that turns out empty."""
+"""Ours: the paper does not play ALFWorld. A search is replanned at every receptacle that turns out empty."""
 
 _FORMS = (
     "at(PLACE)",
@@ -53,7 +53,7 @@ def adapter(domain: HouseholdDomain) -> PredicateAdapter:
 
 
 def unread(outcome: Outcome) -> str | None:
-    """An answer that is cut off certifies nothing: what it told of changes is lost, and what was known is old."""
+    """An answer that is cut off certifies nothing: the changes that it reported are lost, older facts may be false."""
     return None if whole(outcome.observation.text) else "the answer cannot be read to its end"
 
 
@@ -66,20 +66,20 @@ def _fields(state: State) -> Fields:
 
 
 _MARKS = ("clean", "hot", "cool", "lit")
-_HOW = {told: status for status, told in STATUS_TOLD.items() if told}
+_HOW = {text: status for status, text in STATUS_TEXT.items() if text}
 
 
 def _restored(layout: Layout, fields: Mapping[str, Any]) -> Knowledge:
-    """The knowledge that :func:`_fields` has told of.
+    """The knowledge that :func:`_fields` has written down.
 
     Raises:
-        ValueError: It is told of another household, or cannot be read.
+        ValueError: It is about another house, or cannot be read.
     """
     state = Knowledge.start(layout)
     marks, inside, status = set[tuple[str, str]](), set[tuple[str, str]](), dict[str, str]()
     held = _thing(str(fields.get("in hand")), marks) if fields.get("in hand") != "nothing" else ""
-    for told in fields.get("places") or ():
-        name, _, rest = str(told).partition(": ")
+    for line in fields.get("places") or ():
+        name, _, rest = str(line).partition(": ")
         first, *others = rest.split("; ")
         status[name] = _HOW.get(first, BARE)
         listed = "; ".join(others if first in _HOW else [first])
@@ -99,9 +99,9 @@ def _restored(layout: Layout, fields: Mapping[str, Any]) -> Knowledge:
     )
 
 
-def _thing(told: str, marks: set[tuple[str, str]]) -> str:
-    """The name of a thing that is told of with its marks before it, which are added."""
-    words = told.split()
+def _thing(text: str, marks: set[tuple[str, str]]) -> str:
+    """The name of a thing from a text with its marks before the name; the marks are added to ``marks``."""
+    words = text.split()
     while words and words[0] in _MARKS:
         marks |= {(" ".join(words[-2:]), words.pop(0))}
     return " ".join(words)

@@ -22,7 +22,7 @@ class RulesWorldModel:
         self._domain = domain
 
     async def predict(self, pairs: Sequence[tuple[State, Action]]) -> list[Prediction]:
-        """The states after actions as far as what is known and assumed tells."""
+        """The states after actions, as far as they follow from what is known and assumed."""
         return [self._after(state, action) for state, action in pairs]
 
     @staticmethod

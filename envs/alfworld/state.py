@@ -1,4 +1,4 @@
-"""The abstract state: what the agent has seen of the household (the projector z of TAPE section 3.1)."""
+"""The abstract state: what the agent has seen of the house (the projector z of TAPE section 3.1)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SEARCHED = frozenset({KEPT, OPEN, BARE})
 
 
 def unseen(kind: str, count: int = 1) -> str:
-    """The name of an object that nobody has seen, the first, second, .. of its kind."""
+    """The name of an unseen object, the first, second, .. of its kind."""
     return f"{kind} {'?' * count}"
 
 
@@ -87,7 +87,7 @@ class Knowledge:
         return cls(layout, status=(NEW,) * len(layout.receptacles))
 
     def reordered(self, number: int) -> Knowledge:
-        """The same knowledge with the receptacles told in another order, always the same by number; 0 changes nothing.
+        """The same knowledge with the receptacles in another order, always the same by number; 0 changes nothing.
 
         For asking the same question in other words: the agent's own states keep the layout's order.
         """
@@ -112,7 +112,7 @@ class Knowledge:
         return replace(now, assumed=self.assumed - there, inside=now.inside | there)
 
     def unseen_name(self, kind: str, others: Iterable[str] = ()) -> str:
-        """A name for one more object of a kind that nobody has seen; two that are put together stay two."""
+        """A name for one more unseen object of a kind; two that are put together keep two names."""
         used = {*others, self.holding, *(thing for thing, _ in self.inside)}
         return next(name for name in (unseen(kind, n) for n in count(1)) if name not in used)
 
@@ -139,5 +139,5 @@ def as_state(state: State) -> Knowledge:
         TypeError: It is of another environment.
     """
     if not isinstance(state, Knowledge):
-        raise TypeError(f"expected what is known of a household, got {type(state).__name__}")
+        raise TypeError(f"expected what is known of a house, got {type(state).__name__}")
     return state

@@ -1,4 +1,4 @@
-"""What an action has brought about, as a predicate: one observable change, the most telling one."""
+"""What an action has brought about, as a predicate: one observable change, the most specific one."""
 
 from __future__ import annotations
 

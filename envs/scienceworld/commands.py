@@ -190,7 +190,7 @@ def _arrive(room: str, known: Assignment) -> Effects:
 
 
 def _short(name: str) -> str:
-    """A name without what is said of its state: an apple tree in the adult stage is an apple tree."""
+    """A name without its state: an apple tree in the adult stage is an apple tree."""
     return name.partition(" in the ")[0]
 
 

@@ -1,4 +1,4 @@
-"""What a task of ScienceWorld tells the engine: keys, pictures, costs, prompts."""
+"""The domain of a task of ScienceWorld: keys, pictures, costs, prompts."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from envs.scienceworld.commands import ScienceCommands
-from envs.scienceworld.grounded import Grounded, bridging, exploring
+from envs.scienceworld.grounded import Grounded, exploring, way_into
 from envs.scienceworld.mismatch import Experiment, PathNeeds
 from envs.scienceworld.predicates import Shown
-from envs.scienceworld.skipping import futile, optional
+from envs.scienceworld.skipping import changes_nothing, optional
 from envs.scienceworld.state import FULL_SCORE, ScienceState, ScienceTask
 from tape.budget import Resources
 from tape.protocols import Action, Observation, State
@@ -78,7 +78,7 @@ class ScienceWorldDomain(ScienceCommands, Domain, Experiment, GoalTest, Choices)
         return self
 
     def task_text(self) -> str:
-        """What the simulator says is to be done."""
+        """The task, in the simulator's words."""
         return self.task.description
 
     def key(self, state: State) -> str:
@@ -113,11 +113,11 @@ class ScienceWorldDomain(ScienceCommands, Domain, Experiment, GoalTest, Choices)
         return dict(Shown(as_state(state)))
 
     def goals(self) -> Sequence[Assignment]:
-        """No predicate says when an experiment is done: the score does, see :meth:`worth`."""
+        """No predicate shows when an experiment is done: the score does, see :meth:`worth`."""
         return ({},)
 
     def worth(self, state: State) -> float:
-        """The score, which the environment tells after every step."""
+        """The score, which the environment reports after every step."""
         return as_state(state).score / FULL_SCORE
 
     def rules(self) -> Sequence[Rule]:
@@ -130,11 +130,11 @@ class ScienceWorldDomain(ScienceCommands, Domain, Experiment, GoalTest, Choices)
 
     def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
         """The way into a room."""
-        return bridging(as_state(state), predicate, value)
+        return way_into(as_state(state), predicate, value)
 
     def is_no_op(self, state: State, action: Action) -> bool:
         """Whether a command was refused in this very state, or what it is to bring about is so already."""
-        return futile(as_state(state), action)
+        return changes_nothing(as_state(state), action)
 
     def optional(self, action: Action) -> bool:
         """Whether a command answers a question, which the world may not ask."""

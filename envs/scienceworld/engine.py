@@ -85,7 +85,7 @@ class Game:
 
     @contextmanager
     def _calls(self, what: str) -> Iterator[None]:
-        """Turn what can go wrong with the Java process into an error that says so."""
+        """Turn failures of the Java process into errors that name them."""
         try:
             yield
         except _java_errors() as error:
@@ -111,12 +111,12 @@ class Game:
             EngineError: The Java process has ended.
         """
         with self._calls(f"{text!r} in"):
-            said = str(self._server.step(text))
+            answer = str(self._server.step(text))
             score = round(100 * float(self._server.getScore()))
             # As the package has it: below zero the task cannot be completed any more.
             done = bool(self._server.getCompleted()) or score < 0
             look, held = str(self._server.freeActionLook()), str(self._server.freeActionInventory())
-        return View(said, look, held, score, done)
+        return View(answer, look, held, score, done)
 
     def valid_actions(self) -> list[str]:
         """All commands that the simulator would accept now, up to thousands; it takes up to a third of a second."""
@@ -325,7 +325,7 @@ def _java(find: Callable[[str], str | None] = shutil.which) -> str:
 
 
 def _java_version(java: str) -> str:
-    """What a Java runtime says of itself."""
+    """The version line of a Java runtime."""
     try:
         answer = subprocess.run([java, "-version"], capture_output=True, timeout=60, check=False, text=True)  # noqa: S603
     except (OSError, subprocess.TimeoutExpired) as error:

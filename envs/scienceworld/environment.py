@@ -99,8 +99,8 @@ class ScienceWorldEnvironment(Environment):
         be refused again, so there the simulator is not asked any more.
         """
         if self.state.done or action in self.state.rejected:
-            said = reading.REFUSALS[0] if not self.state.done else "The task is over."
-            self._state = replace(self.state, observation=said)
+            text = reading.REFUSALS[0] if not self.state.done else "The task is over."
+            self._state = replace(self.state, observation=text)
         else:
             self._state = after(self.state, action, self.game.step(action))
             self._learn_rooms()

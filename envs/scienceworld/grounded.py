@@ -51,9 +51,9 @@ class Grounded(Shown):
 
 
 def exploring(state: ScienceState, predicate: Predicate) -> QueryMacro | None:
-    """Go and look into the next room that the agent has not been in; None where there is none, or no way to be told.
+    """Go and look into the next room that the agent has not been in; None where there is none, or no way is known.
 
-    Where a thing is, no description tells, so one macro may show that another is needed.
+    No description shows where a thing is, so one macro may show that another is needed.
     """
     if predicate.name not in ("reach", "open", "stands", "way", "visited"):
         return None
@@ -64,7 +64,7 @@ def exploring(state: ScienceState, predicate: Predicate) -> QueryMacro | None:
     return QueryMacro(predicate, (f"go to {doors[0]}",)) if doors else None
 
 
-def bridging(state: ScienceState, predicate: Predicate, value: bool) -> Sequence[Action] | None:
+def way_into(state: ScienceState, predicate: Predicate, value: bool) -> Sequence[Action] | None:
     """The way into a room, where the task's simplifications allow to teleport; None for all else."""
     if predicate.name != "at" or not value or not _teleports(state):
         return None

@@ -24,7 +24,7 @@ def gold_length(task: str, variation: int) -> tuple[int, int]:
 
 
 def measure(task: str, topic: str, title: str, each: int) -> dict[str, Any]:
-    """What the file says of a task."""
+    """The file's entry for a task."""
     game = Game(task, 0, SIMPLIFICATION)
     splits = game.splits()
     game.close()

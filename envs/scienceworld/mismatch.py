@@ -51,9 +51,10 @@ class PathNeeds(MismatchTest):
     ) -> bool:
         """Whether the rest of a path does from an observed state what it was to do from the predicted one.
 
-        What a path is followed for is the goal where its predicted end has it, else the ``purpose`` of that end. What
-        nobody has seen holds for nothing, so a path that rests on it is only followed while all is as predicted. What
-        nothing is declared of is taken as predicted; what the last action is declared to do must not be seen undone.
+        What a path is followed for is the goal where its predicted end has it, else the ``purpose`` of that end. Facts
+        that were not seen do not count as holding, so a path that rests on them goes on only while all is as predicted.
+        Where nothing is declared, the prediction is taken. The declared effects of the last action must not be seen
+        undone.
         """
         domain = self._domain
         predicted, actions = _required(domain, predicted, observed, actions)

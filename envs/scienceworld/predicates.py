@@ -57,7 +57,7 @@ _EXPLORES = re.compile(
     r"|.+ ha(?:s|ve) been (?:found|located)(?: by the agent)?",
     re.IGNORECASE,
 )
-"""Sentences about exploring, as a whole: "found to be a conductor" and "located in the kitchen" say other things."""
+"""Sentences about exploring, as a whole: "found to be a conductor" and "located in the kitchen" mean other things."""
 
 _DENIES = re.compile(r"\b(?:no|not|none|nothing|never|neither|nobody|unknown)\b|n't\b", re.IGNORECASE)
 _CIRCUIT = re.compile(r"bulb|buzzer|motor|fan")
@@ -75,9 +75,9 @@ KINDS = {
 
 def meaning(text: str) -> Required:
     """The typed predicates that a sentence means; empty where it is none of the forms, or speaks of several things."""
-    said = _sentence(text)
+    words = _sentence(text)
     for name, form in _FORMS:
-        if (match := form.fullmatch(said)) is None:
+        if (match := form.fullmatch(words)) is None:
             continue
         parts = match.groupdict()
         args = tuple(plain(parts[key]) for key in ("a", "b") if parts.get(key))
@@ -91,9 +91,9 @@ def meaning(text: str) -> Required:
 
 
 def explores(text: str) -> bool:
-    """Whether a sentence says that a place has been found or looked over."""
-    said = _sentence(text)
-    return bool(_EXPLORES.fullmatch(said)) and not _DENIES.search(said)
+    """Whether a sentence is about a place that has been found or looked over."""
+    words = _sentence(text)
+    return bool(_EXPLORES.fullmatch(words)) and not _DENIES.search(words)
 
 
 def _sentence(text: str) -> str:
@@ -121,8 +121,8 @@ def sentence(predicate: Predicate, *, value: bool = True) -> str:
 class Shown(Mapping[Predicate, bool]):
     """What a state shows: sound, and silent about what is out of sight.
 
-    A sentence may hold any words where a name should be. That something is not so is therefore said only of names that
-    there are: of rooms that can be reached, and of things that were seen in this episode.
+    A sentence may hold any words where a name should be. So a denial is certified only of names that exist:
+    of rooms that can be reached, and of things that were seen in this episode.
 
     Args:
         state: The state.
@@ -239,10 +239,10 @@ def _true(predicate: Predicate, world: Mapping[str, Any], focused: tuple[str, ..
             held = [node for node in _nodes(agent) if node["name"] not in ("agent", "inventory")]
             return bool(_meant(thing, held))
         case ("focused", (thing,)):
-            # The tree does not tell; what was focused on is what the simulator has acknowledged.
+            # The tree does not show it; what was focused on is what the simulator has acknowledged.
             return any(same(thing, name) for name in focused)
         case ("active", (thing,)):
-            # Whether current makes a bulb shine or a motor turn the tree does not tell.
+            # The tree does not show whether current makes a bulb shine or a motor turn.
             nodes = [node for node in _meant(thing, near) if not _CIRCUIT.search(str(node["name"]))]
             return _all_agree([(node["propDevice"] or {}).get("isActivated") for node in nodes])
         case ("open", (thing,)):

@@ -1,4 +1,4 @@
-"""Reading what the simulator says: rooms, things, inventories, refusals, questions, measurements."""
+"""Reading the simulator's texts: rooms, things, inventories, refusals, questions, measurements."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ITEMS = re.compile(r", (?!which\b|currently\b|in the\b)")
 
 
 class Room(NamedTuple):
-    """A room, as its description tells it.
+    """A room, as its description shows it.
 
     Attributes:
         name: Its name.
@@ -89,18 +89,18 @@ def choices(text: str) -> tuple[str, ...]:
 
 
 def focus(text: str) -> str | None:
-    """What the agent has focused on, if that is what an answer tells."""
+    """What the agent has focused on, if an answer reports it."""
     found = _FOCUS.search(text)
     return found[1] if found else None
 
 
 def measured(text: str) -> str | None:
-    """An answer that tells what no description shows: a temperature, time, place on a plane, circuit or recipe."""
+    """An answer that reports what no description shows: a temperature, time, place on a plane, circuit or recipe."""
     return text.strip() if _MEASURED.match(text) else None
 
 
 def rooms_of(actions: Iterable[str]) -> tuple[str, ...]:
-    """The rooms that valid actions speak of: those that can be gone to, and those that doors lead to."""
+    """The rooms that valid actions name: those that can be gone to, and those that doors lead to."""
     found: set[str] = set()
     for action in actions:
         if move := _MOVE_TO.match(action):

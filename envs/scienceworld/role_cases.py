@@ -177,16 +177,16 @@ def _next(id: str, rng: random.Random, written: PromptFormat) -> RoleCase:
     def read(text: str) -> object:
         return written.read_next(state, text)
 
-    request, ideal = written.next_request(state, command), _told(state, command, truth)
+    request, ideal = written.next_request(state, command), _ideal(state, command, truth)
     return RoleCase("next", id, request, judged_by(read, right), ideal)
 
 
-def _told(state: ScienceState, command: str, after: ScienceState | None) -> str:
-    """The answer that says what is true."""
+def _ideal(state: ScienceState, command: str, after: ScienceState | None) -> str:
+    """The true answer."""
     if after is None:
         return json.dumps({"command": command, "valid": False})
     same = after.room.name == state.room.name
-    said = {
+    result = {
         "command": command,
         "valid": True,
         "room": after.room.name,
@@ -198,7 +198,7 @@ def _told(state: ScienceState, command: str, after: ScienceState | None) -> str:
         "score": after.score,
         "over": after.done,
     }
-    return json.dumps(said)
+    return json.dumps(result)
 
 
 def _score(id: str, rng: random.Random, written: PromptFormat) -> RoleCase:

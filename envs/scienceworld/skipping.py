@@ -10,7 +10,7 @@ from tape.protocols import Action
 from tape.protocols.predicates import Predicate
 
 
-def futile(state: ScienceState, action: Action) -> bool:
+def changes_nothing(state: ScienceState, action: Action) -> bool:
     """Whether the world has refused a command in this very state, or what it is to bring about is so already.
 
     A number is of use only as the answer to a question; one goes only where a door leads to, and a second focus on the

@@ -31,8 +31,8 @@ class Thing:
 
     Attributes:
         name: Its name, without an article.
-        open: Whether it is open; None where that is not said.
-        active: Whether it is turned on; None where that is not said.
+        open: Whether it is open; None where the description does not show it.
+        active: Whether it is turned on; None where the description does not show it.
         inside: What is listed in or on it.
         listed: Whether its contents are listed at all.
     """
@@ -75,17 +75,17 @@ def _thing(text: str) -> Thing:
         name, _, held = head.partition(" (")
         if held.startswith("containing "):
             inside, listed = _items(held.removeprefix("containing ").strip().removesuffix(")")), True
-    said: dict[str, bool | None] = {"open": None, "active": None}
+    states: dict[str, bool | None] = {"open": None, "active": None}
     for part in more:
         if state := _STATE.search(part):
             which, value = _MEANS[state[1]]
-            said[which] = value
+            states[which] = value
     for sentence in rest:
         if door := _DOOR.match(sentence.strip()):
-            said["open"] = door[1] == "open"
+            states["open"] = door[1] == "open"
         elif contents := _CONTENTS.match(sentence.strip()):
             inside, listed = (*inside, *_items(contents[1].strip(" ."))), True
-    return Thing(plain(name), said["open"], said["active"], inside, listed)
+    return Thing(plain(name), states["open"], states["active"], inside, listed)
 
 
 def _items(text: str) -> tuple[Thing, ...]:
@@ -113,7 +113,7 @@ def _split(text: str, mark: str) -> list[str]:
 
 
 def same(wanted: str, name: str) -> bool:
-    """Whether a name is the one that is wanted, or that one with more said about it.
+    """Whether a name is the one that is wanted, or that one with more words.
 
     A pot is met by a metal pot, and a picture by a picture of a cow.
     """

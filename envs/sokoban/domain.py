@@ -1,4 +1,4 @@
-"""What Sokoban tells the engine about a level."""
+"""The domain of a level of Sokoban."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class SokobanEnv(gymnasium.Env[npt.NDArray[np.uint8], int]):
 
     Args:
         levels: A level, or several; ``reset`` draws one of them at random unless
-            ``options={"level": INDEX}`` says which.
+            ``options={"level": INDEX}`` selects one.
         slack: Moves allowed beyond T*.
         render_mode: None, ``"ansi"`` (XSB text) or ``"rgb_array"`` (16x16 pixels a cell).
 

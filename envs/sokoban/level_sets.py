@@ -21,7 +21,7 @@ TEST_SETS = ("hard-test", "easy-fresh", "hard-fresh")
 
 
 def names() -> tuple[str, ...]:
-    """The names of the shipped sets; ``envs/sokoban/make_levels.py`` says what is in them."""
+    """The names of the shipped sets; ``envs/sokoban/make_levels.py`` describes what is in them."""
     return _NAMES
 
 

@@ -2,7 +2,7 @@
 
 Written from the rules of the game on coordinates, not with the simulator: whether the two agree is a test.
 
-A move is named by its direction alone, so what it needs is said relative to the player: ``clear(U)`` holds where the
+A move is named by its direction alone, so its precondition is relative to the player: ``clear(U)`` holds where the
 cell above the player is floor without a box, or floor with a box that has floor without a box behind it. Its value
 follows from the other predicates, by a rule and in the effects of the moves.
 """
@@ -149,7 +149,7 @@ class SokobanPredicates(Predicates):
         return {name: value for name, value in found.items() if value is not None}
 
     def _is_free(self, known: Assignment, point: Point) -> bool | None:
-        """Floor without a box; None where it cannot be told."""
+        """Floor without a box; None where that is unknown."""
         if point not in self._points:
             return False
         floor, box = known.get(cell("floor", point)), known.get(cell("box_at", point))
@@ -158,7 +158,7 @@ class SokobanPredicates(Predicates):
         return True if floor is True and box is False else None
 
     def _is_clear(self, known: Assignment, player: Point, action: Action) -> bool | None:
-        """Whether a move is possible; None where it cannot be told."""
+        """Whether a move is possible; None where that is unknown."""
         target = _next(player, action)
         if target not in self._points or known.get(cell("floor", target)) is False:
             return False

@@ -133,10 +133,10 @@ def _rollout(level: Level, form: PromptFormat, rng: random.Random, name: str) ->
     if rng.random() < 0.4:  # a plan that errs
         actions[-1] = rng.choice(ACTIONS)
     truth: list[State | None] = []
-    told: dict[str, object] = {}
+    outcomes: dict[str, object] = {}
     at = here
     for number, action in enumerate(actions, 1):
-        told[str(number)] = chat_text.outcome(level, at, action)
+        outcomes[str(number)] = chat_text.outcome(level, at, action)
         after = step(level, at, action)
         if truth[-1:] != [None]:
             truth.append(after)
@@ -152,7 +152,7 @@ def _rollout(level: Level, form: PromptFormat, rng: random.Random, name: str) ->
             else (Judged(False, False, verdict.why))
         )
 
-    return RoleCase("rollout", name, request, judge, _write(told))
+    return RoleCase("rollout", name, request, judge, _write(outcomes))
 
 
 def _is_whole(states: Sequence[object], count: int) -> bool:

@@ -36,7 +36,7 @@ def step(level: Level, state: State, action: str) -> State | None:
 
 
 def is_push(level: Level, state: State, action: str) -> bool:
-    """Say whether the action would move a box."""
+    """Whether the action would move a box."""
     after = step(level, state, action)
     return after is not None and after.boxes != state.boxes
 
@@ -47,7 +47,7 @@ def legal_actions(level: Level, state: State) -> tuple[str, ...]:
 
 
 def is_solved(level: Level, state: State) -> bool:
-    """Say whether every box is on a goal."""
+    """Whether every box is on a goal."""
     goals = level.goals
     return all(box in goals for box in state.boxes)
 

@@ -147,7 +147,7 @@ HELD_OUT_SHARE = 16
 
 
 def is_held_out(level: Level) -> bool:
-    """Say whether a board is reserved for evaluation: one in sixteen, by its hash.
+    """Whether a board is reserved for evaluation: one in sixteen, by its hash.
 
     The training data of the bundled LMs uses only boards that are not held out and the generator of
     evaluation levels only boards that are, so the two never meet, whatever the seeds.

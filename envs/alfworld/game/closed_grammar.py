@@ -84,7 +84,7 @@ def check_grammar(text: str, source: str) -> Mapping[str, str]:
 
 
 def _parts(text: str, where: str) -> Iterator[tuple[str, str, str]]:
-    """Blocks of rules and what actions say, in order: the kind of part, the action in lower case, and its content."""
+    """Blocks of rules and the texts of actions, in order: the kind of part, the action in lower case, the content."""
     at = 0
     while at < len(text):
         if found := _GRAMMAR.match(text, at):
@@ -141,7 +141,7 @@ def check_expression(expression: str, where: str) -> None:
     """Check one expression.
 
     Raises:
-        GameError: It is of another form than this module's description says.
+        GameError: It is of another form than this module describes.
     """
     if len(expression) > 1000 or _EXPRESSION.fullmatch(expression) is None:
         raise _refused(expression, where)
@@ -163,7 +163,7 @@ def _refused(expression: str, where: str) -> GameError:
 
 
 def _check_ends(rules: Mapping[str, Sequence[str]], written: Sequence[str], where: str) -> None:
-    """Refuse rules that lead back to themselves, unfold to more than can be told, or stand in lists within lists."""
+    """Refuse rules that lead back to themselves, unfold to too long a text, or stand in lists within lists."""
     sizes: dict[str, int] = {}
     lists: set[str] = set()
     stack = [(name, False) for name in rules]

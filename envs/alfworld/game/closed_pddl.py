@@ -97,7 +97,7 @@ class _Choice(NamedTuple):
 
 @dataclass
 class _Rules:
-    """What a domain says.
+    """What a domain declares.
 
     Attributes:
         where: File and part, for messages.
@@ -115,7 +115,7 @@ class _Rules:
 
 
 def check_pddl(domain: str, problem: str, source: str) -> None:
-    """Check the rules and the household of a game.
+    """Check the rules and the house of a game.
 
     Raises:
         GameError: Something is of another form, or larger, than described above; names the file.
@@ -148,7 +148,7 @@ def check_pddl(domain: str, problem: str, source: str) -> None:
 
 
 def _initial(parts: Tree, where: str) -> Iterator[tuple[str, ...]]:
-    """The facts at the start; what is said of costs is checked and left out."""
+    """The facts at the start; costs are checked and left out."""
     for fact in _lists(parts, where):
         if fact[0] != "=":
             yield _fact(fact, where)
@@ -332,7 +332,7 @@ class _Counter:
 
 
 def _typed(words_: Tree, where: str) -> dict[str, str]:
-    """A list such as ``?a ?b - agent ?l - location`` as types by name; ``object`` where none is said."""
+    """A list such as ``?a ?b - agent ?l - location`` as types by name; ``object`` where none is declared."""
     found: dict[str, str] = {}
     waiting: list[str] = []
     given = iter(words_)

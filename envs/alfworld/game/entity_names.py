@@ -32,8 +32,8 @@ def entity_names(identifiers: Iterable[str]) -> dict[str, str]:
             names[identifier] = f"{_plain(identifier)} "
             continue
         kinds[_plain(kind) + ("basin" if "basin" in identifier else "")].append(identifier)
-    for kind, members in kinds.items():
-        names.update((identifier, f"{kind} {number}") for number, identifier in enumerate(members, 1))
+    for kind, same in kinds.items():
+        names.update((identifier, f"{kind} {number}") for number, identifier in enumerate(same, 1))
     return names
 
 

@@ -50,7 +50,7 @@ class FastGrammar(textgen.ContextSensitiveGrammar):  # type: ignore[misc]
         super().__init__()
         self._rules = rules
 
-    def saying(self, name: str, text: str) -> FastGrammar:
+    def with_text(self, name: str, text: str) -> FastGrammar:
         """The same grammar with a plain text for one of its symbols."""
         rule = textgen.ProductionRule(name, [textgen.TerminalSymbol(text)])
         return FastGrammar({**self._rules, name: [rule]})

@@ -5,9 +5,9 @@ copies all facts for each of them, and sorts and copies its way through the gram
 subclass keeps the translation, the commands of the operators and the parsed grammar. Observations, admissible commands
 and the winning flag are those of the original; the tests play both side by side.
 
-It overrides and relies on parts of TextWorld that are not its public interface, so :data:`VERSIONS` says for which ones
-it was proven, and :mod:`envs.alfworld.game.textworld_game` plays with the original on any other. This module imports
-``textworld``; nothing else does, except :mod:`envs.alfworld.game.fast_grammar`.
+It overrides and relies on parts of TextWorld that are not its public interface, so :data:`VERSIONS` lists those for
+which it was proven, and :mod:`envs.alfworld.game.textworld_game` plays with the original on any other. This module
+imports ``textworld``; nothing else does, except :mod:`envs.alfworld.game.fast_grammar`.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _logic(domain: str, grammar: str) -> Any:
     [sentence] = found
     shared = _parsed(domain, f"{grammar[: sentence.start()]}{_ANY_TASK}{grammar[sentence.end() :]}")
     logic = copy.copy(shared)
-    logic.grammar = shared.grammar.saying("task", f"Your task is to: {sentence[0]}.")
+    logic.grammar = shared.grammar.with_text("task", f"Your task is to: {sentence[0]}.")
     return logic
 
 
@@ -275,7 +275,7 @@ class FastEnv(PddlEnv):  # type: ignore[misc]
         return self._view(self._written("#intro#", {}, {}))
 
     def step(self, command: str) -> tuple[Any, int, bool]:
-        """Do what a command says, where it is admissible."""
+        """Carry out a command where it is admissible."""
         number = self._commands.get(command.strip())
         if number is None:
             text = "Nothing happens."
@@ -287,7 +287,7 @@ class FastEnv(PddlEnv):  # type: ignore[misc]
         return state, int(state["won"]), state["won"]
 
     def _view(self, text: str) -> Any:
-        """What is said and possible now."""
+        """The current text and the admissible commands."""
         self._pddl_state.asked = 0
         self._commands = self._possible()
         state = GameState()

@@ -29,11 +29,11 @@ class GameData:
         source: Where it came from, for messages.
         domain: The PDDL of the rules.
         grammar: The templates of commands and sentences.
-        problem: The PDDL of the household and the goal.
+        problem: The PDDL of the house and the goal.
         put_template: The command that puts ``{o}`` into ``{r}``, which differs between versions of the data set.
 
     Raises:
-        GameError: The rules, the household or the grammar have something that no such game needs
+        GameError: The rules, the house or the grammar have something that no such game needs
             (:mod:`envs.alfworld.game.closed_grammar`, :mod:`envs.alfworld.game.closed_pddl`).
     """
 

@@ -1,8 +1,8 @@
-"""Households from game files and game files from households.
+"""Houses from game files and game files from houses.
 
 A game file (``game.tw-pddl``) is a JSON object with the rules in PDDL, the grammar of all sentences with the task in
-it, the household in PDDL, and whether it can be solved. The files that are written have rules and a grammar of our own
-(``data/household.pddl`` and ``.twl2``), which give the sentences of the official games.
+it, the house in PDDL, and whether it can be solved. The files that are written have rules and a grammar of our own
+(``data/alfworld.pddl`` and ``.twl2``), which give the sentences of the official games.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _BASINS = {"sinkbasin": "Sink", "bathtubbasin": "Bathtub"}
 
 
 def read_house(game: str | PathLike[str] | GameData) -> House:
-    """Read the household of a game file, with the names that the engine shows.
+    """Read the house of a game file, with the names that the engine shows.
 
     Properties that objects have before the game begins (a few official ones are cool) are not part of a household.
 
@@ -72,19 +72,19 @@ def read_house(game: str | PathLike[str] | GameData) -> House:
 
 
 def _check(source: str, house: House, problem: Problem) -> None:
-    """Refuse a goal that the household cannot satisfy, or that is not what the sentence says."""
+    """Refuse a goal that the house cannot satisfy, or that is not what the sentence says."""
     goal = house.goal
     missing = missing_for(house)
     if missing:
         raise GameError(f"{source}: the goal {goal.sentence()!r} cannot be satisfied: {missing}")
-    said = set(words(problem.goal))
+    named = set(words(problem.goal))
     for kind in (goal.thing, goal.target):
-        if f"{kind}type" not in said:
+        if f"{kind}type" not in named:
             raise GameError(f"{source}: the task says {goal.sentence()!r}, but the PDDL goal does not speak of {kind}")
 
 
 def missing_for(house: House) -> str | None:
-    """What a household lacks for its goal, in words, or None."""
+    """What a house lacks for its goal, in words, or None."""
     goal = house.goal
     kinds = {kind_of(r.name) for r in house.receptacles}
     objects = Counter(kind_of(o) for o in {o for o, _ in house.inside})
@@ -117,9 +117,9 @@ def game_text(house: House) -> str:
     if missing:
         raise GameError(f"no game can be made: the goal {house.goal.sentence()!r} cannot be satisfied: {missing}")
     data = files("envs.alfworld") / "data"
-    grammar = (data / "household.twl2").read_text(encoding="utf-8")
+    grammar = (data / "alfworld.twl2").read_text(encoding="utf-8")
     game = {
-        "pddl_domain": (data / "household.pddl").read_text(encoding="utf-8"),
+        "pddl_domain": (data / "alfworld.pddl").read_text(encoding="utf-8"),
         "grammar": grammar.replace("THE-TASK", house.goal.sentence()),
         "pddl_problem": _problem(house),
         "solvable": True,
@@ -128,7 +128,7 @@ def game_text(house: House) -> str:
 
 
 def _problem(house: House) -> str:
-    """The PDDL of a household and its goal."""
+    """The PDDL of a house and its goal."""
     receptacles = _identifiers(r.name for r in house.receptacles)
     objects = _identifiers(o for o, _ in house.inside)
     kinds = sorted({kind_of(name) for name in receptacles.values()})

@@ -29,7 +29,7 @@ VARIABLE = "ALFWORLD_DATA"
 GAME_FILE = "game.tw-pddl"
 
 _MOST_REASONS = 10
-"""Most reasons for passing games over that are told; every broken one has its own."""
+"""Most reasons for skipped games that a message lists; every broken game has its own."""
 _NOT_AMONG_THE_SIX = ("movable", "Sliced")
 """Marks in the names of official folders whose tasks are none of the six: those with a container, or slicing."""
 
@@ -41,7 +41,7 @@ class Game:
     Attributes:
         name: Unique within its set.
         split: Set that it is from.
-        house: Its household; no agent may see it.
+        house: Its house; no agent may see it.
         put_template: The command that puts ``{o}`` into ``{r}``.
         path: Where the file is, for an official game.
     """
@@ -101,7 +101,7 @@ def _packaged(split: str) -> tuple[Game, ...]:
 
 @cache
 def held_out() -> frozenset[str]:
-    """Digests of the households of all shipped games, which no training data may hold."""
+    """Digests of the houses of all shipped games, which no training data may hold."""
     return frozenset(game.house.digest() for split in PACKAGED for game in _packaged(split))
 
 

@@ -1,4 +1,4 @@
-"""A seeded generator of household games, solvable by construction."""
+"""A seeded generator of ALFWorld games, solvable by construction."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ROOMS = {
 
 
 def draw_house(rng: random.Random, task: str | None = None, size: float = 1.0) -> House:
-    """Draw a household and a task in it that is not done yet and can be done.
+    """Draw a house and a task in it that is not done yet and can be done.
 
     Args:
         rng: All randomness.

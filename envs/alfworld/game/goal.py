@@ -1,4 +1,4 @@
-"""The six kinds of household tasks and the sentences that pose them."""
+"""The six kinds of ALFWorld tasks and the sentences that pose them."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def read_goal(text: str) -> Goal:
     Raises:
         GameError: The sentence is not of the form of any of the six task types.
     """
-    said = text.partition("Your task is to:")[2] or text
-    sentence = " ".join(said.strip().lower().rstrip(".").split())
+    wording = text.partition("Your task is to:")[2] or text
+    sentence = " ".join(wording.strip().lower().rstrip(".").split())
     for task, pattern in _PATTERNS:
         found = pattern.fullmatch(sentence)
         if found is None:

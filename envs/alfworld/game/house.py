@@ -1,4 +1,4 @@
-"""A household as it really is: what the engine plays and the oracle sees, never the agent."""
+"""A house as it really is: what the engine plays and the oracle sees, never the agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Households as compact JSON, one a line."""
+"""Houses as compact JSON, one a line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def parse_house(line: str, source: str) -> tuple[str, House]:
     """A line of JSON as a name and a household.
 
     Raises:
-        GameError: It is no household; the message names the source.
+        GameError: It is no house; the message names the source.
     """
     found = shaped(parse_json(line, source, error=GameError), _Line, source, error=GameError)
     receptacles = tuple(Receptacle(name, openable == 1, place) for name, openable, place in found.receptacles)
@@ -38,7 +38,7 @@ def parse_house(line: str, source: str) -> tuple[str, House]:
 
 @dataclass(frozen=True)
 class _Line:
-    """A household as it stands in a line."""
+    """A house as it stands in a line."""
 
     name: str
     goal: tuple[str, str, str]

@@ -1,4 +1,4 @@
-"""What there is in a household: kinds of receptacles and objects, and the rules of the game about them.
+"""What there is in a house: kinds of receptacles and objects, and the rules of the game about them.
 
 The names are those of the game's text, in ``data/kinds.toml``. What a receptacle can hold and what can be done to an
 object is what the games of ALFWorld declare in their PDDL; which kinds can be closed is the same in all of them,
@@ -20,7 +20,7 @@ VERBS = ("clean", "heat", "cool")
 
 @dataclass(frozen=True)
 class Kinds:
-    """What ``kinds.toml`` says; the constants of this module have the same names and say more.
+    """The content of ``kinds.toml``; the constants of this module have the same names and are described there.
 
     Attributes:
         lamps: Kinds of objects that can be switched on.
@@ -43,7 +43,7 @@ def read_kinds(folder: Folder) -> Kinds:
     """Read ``kinds.toml`` in a folder of data files.
 
     Raises:
-        DataFileError: The file is not as it should be; says where.
+        DataFileError: The file is not as it should be; the message names the place.
     """
     file = read_toml(folder, "kinds.toml")
     file.only("lamps", "openable", "always_openable", "treatments", "can_contain")

@@ -1,8 +1,8 @@
-"""The fewest commands that solve a household, found by trying every way that can be the shortest.
+"""The fewest commands that solve a house, found by trying every way that can be the shortest.
 
-A plan is a sequence of errands. An errand takes one object of the goal's kind from a receptacle, carries it to the
+A plan is a sequence of deliveries. A delivery takes one object of the goal's kind from a receptacle, carries it to the
 appliance or lamp where the task has one, and puts it into a receptacle of the target's kind. All choices of objects,
-sources, appliances, lamps, targets and orders are tried; within an errand every command is forced.
+sources, appliances, lamps, targets and orders are tried; within a delivery every command is forced.
 
 Why no shorter plan is lost (exchange argument; the commands are those of the engine's rules):
 
@@ -16,7 +16,7 @@ Why no shorter plan is lost (exchange argument; the commands are those of the en
   from there the way to the appliance or target is at most one movement, as it would be from where the object was put
   down.
 * An object may be in several receptacles at once, and taking it from one leaves it in the others. The goal may
-  therefore hold before an errand ends, so it is checked after each command.
+  therefore hold before a delivery ends, so it is checked after each command.
 * Objects that lie in the same receptacles are alike; of each group only as many are tried as the goal counts.
 
 The tests compare the lengths with a breadth-first search over all commands, and play the plans on the engine.
@@ -36,18 +36,18 @@ from envs.alfworld.game.kinds import CAN_CONTAIN, LAMPS, TREATMENTS, kind_of
 PUT = "put {o} in/on {r}"
 """The official games' command for putting; some versions of them have another."""
 
-Errand = tuple[str, str]
+Delivery = tuple[str, str]
 """An object and the receptacle to take it from."""
 
 Command = tuple[str, ...]
-"""A command; to put is three words, since versions of the game say it differently."""
+"""A command; to put is three words, since versions of the game word it differently."""
 
 
 def shortest(house: House, put: str = PUT) -> tuple[str, ...]:
     """A shortest plan from the start of a game.
 
     Args:
-        house: The household; all that can be closed is closed, and the agent is at no receptacle.
+        house: The house; all that can be closed is closed, and the agent is at no receptacle.
         put: Template of the command that puts ``{o}`` into ``{r}``.
 
     Returns:
@@ -77,19 +77,19 @@ def optimal_length(house: House) -> int:
 @lru_cache(maxsize=1024)
 def _shortest(house: House) -> tuple[Command, ...]:
     best: tuple[Command, ...] | None = None
-    start = _Walk(house)
+    start = _Attempt(house)
     if start.won():
         return ()
-    for errands, target in _choices(house):
-        walk = _Walk(house, None if best is None else len(best))
-        if walk.run(errands, target) and (best is None or len(walk.commands) < len(best)):
-            best = tuple(walk.commands)
+    for deliveries, target in _choices(house):
+        attempt = _Attempt(house, None if best is None else len(best))
+        if attempt.run(deliveries, target) and (best is None or len(attempt.commands) < len(best)):
+            best = tuple(attempt.commands)
     if best is None:
         raise GameError(f"the goal {house.goal.sentence()!r} cannot be reached in this household")
     return best
 
 
-def _choices(house: House) -> Iterator[tuple[tuple[Errand, ...], tuple[str, ...]]]:
+def _choices(house: House) -> Iterator[tuple[tuple[Delivery, ...], tuple[str, ...]]]:
     """Errands in order with where they lead: appliance and target, lamp and its receptacle, or the target."""
     goal = house.goal
     names = [r.name for r in house.receptacles]
@@ -100,11 +100,13 @@ def _choices(house: House) -> Iterator[tuple[tuple[Errand, ...], tuple[str, ...]
         return
     targets = [r for r in names if kind_of(r) == goal.target and goal.thing in CAN_CONTAIN.get(goal.target, ())]
     if goal.task == TWO:
-        orders: list[tuple[tuple[Errand, ...], str]] = [((source,), target) for source in sources for target in targets]
+        orders: list[tuple[tuple[Delivery, ...], str]] = [
+            ((source,), target) for source in sources for target in targets
+        ]
         for pair in permutations(sources, 2):
             if pair[0][0] != pair[1][0]:
                 orders += [(pair, target) for target in targets]
-        yield from ((errands, (target,)) for errands, target in orders)
+        yield from ((deliveries, (target,)) for deliveries, target in orders)
     elif goal.treatment:
         appliance, treatable = TREATMENTS[goal.treatment]
         for where in (r for r in names if kind_of(r) == appliance and goal.thing in treatable):
@@ -113,14 +115,14 @@ def _choices(house: House) -> Iterator[tuple[tuple[Errand, ...], tuple[str, ...]
         yield from (((source,), (target,)) for source in sources for target in targets)
 
 
-def _sources(house: House) -> list[Errand]:
+def _sources(house: House) -> list[Delivery]:
     """The objects of the goal's kind with each of their receptacles, without those that are like others."""
     where: dict[str, list[str]] = {}
     for thing, receptacle in house.inside:
         if kind_of(thing) == house.goal.thing and house.goal.thing not in LAMPS:
             where.setdefault(thing, []).append(receptacle)
     groups: dict[tuple[str, ...], int] = {}
-    found: list[Errand] = []
+    found: list[Delivery] = []
     for thing in sorted(where, key=name_order):
         group = tuple(sorted(where[thing]))
         groups[group] = groups.get(group, 0) + 1
@@ -129,7 +131,7 @@ def _sources(house: House) -> list[Errand]:
     return found
 
 
-class _Walk:
+class _Attempt:
     """A plan in the making, by the rules of the engine for what it does.
 
     Args:
@@ -151,10 +153,10 @@ class _Walk:
         self._treated: set[str] = set()
         self._lit: set[str] = set()
 
-    def run(self, errands: tuple[Errand, ...], target: tuple[str, ...]) -> bool:
-        """Do the errands until the goal is reached; False if it is not, or not in time."""
-        for errand in errands:
-            for command in self._errand(errand, target):
+    def run(self, deliveries: tuple[Delivery, ...], target: tuple[str, ...]) -> bool:
+        """Do the deliveries until the goal is reached; False if it is not, or not in time."""
+        for delivery in deliveries:
+            for command in self._deliver(delivery, target):
                 self.commands.append(command)
                 if not self._in_time():
                     return False
@@ -162,9 +164,9 @@ class _Walk:
                     return True
         return False
 
-    def _errand(self, errand: Errand, target: tuple[str, ...]) -> Iterator[Command]:
-        """One errand, command by command."""
-        thing, source = errand
+    def _deliver(self, delivery: Delivery, target: tuple[str, ...]) -> Iterator[Command]:
+        """One delivery, command by command."""
+        thing, source = delivery
         if (thing, source) not in self._inside:
             return
         yield from self._reach(source)

@@ -1,4 +1,4 @@
-"""What our own households look like: furniture of four rooms and where things tend to be, from ``data/rooms.toml``.
+"""What our own houses look like: furniture of four rooms and where things tend to be, from ``data/rooms.toml``.
 
 The numbers are our own, chosen by common sense and never fitted to any of the official games.
 """
@@ -31,7 +31,7 @@ class Liking:
 
 @dataclass(frozen=True)
 class Rooms:
-    """What ``rooms.toml`` says.
+    """The content of ``rooms.toml``.
 
     Attributes:
         furniture: By room, the fewest and most of each kind of receptacle.
@@ -54,7 +54,7 @@ def read_rooms(folder: Folder) -> Rooms:
     """Read ``rooms.toml`` in a folder of data files.
 
     Raises:
-        DataFileError: The file is not as it should be; says where.
+        DataFileError: The file is not as it should be; the message names the place.
     """
     file = read_toml(folder, "rooms.toml")
     file.only("rooms", "places", "likings", "lamps", "sometimes_open")

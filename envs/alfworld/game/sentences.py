@@ -1,4 +1,4 @@
-"""The sentences that household games answer with, taken apart; whole sentences or nothing.
+"""The sentences that ALFWorld games answer with, taken apart; whole sentences or nothing.
 
 Two versions of the official grammar are known: with articles (``You pick up the apple 1 from the fridge 1.``) and
 without (``You take apple 1 from fridge 1.``). A text that is cut off or garbled matches no pattern to its end.
@@ -50,7 +50,7 @@ DESCRIBED = tuple(
         (r"There's nothing special about (?:the )?{o}\.", {"clean": False, "hot": False, "cool": False, "lit": False}),
     )
 )
-"""What the description of an object says; the first that applies is said, so the later ones also deny."""
+"""What the description of an object shows. The game writes the first that applies, so the later ones also deny."""
 
 
 NOTHING = "Nothing happens."
@@ -60,19 +60,19 @@ _WHOLE = (_NORMAL, CLOSED, TAKEN, PUT, TREATED, SWITCHED_ON, SLICED, CARRYING, E
 
 
 def whole(text: str) -> bool:
-    """Whether an answer is one of the sentences known here, to its end: nothing that it told is missing."""
-    said = text.strip()
+    """Whether an answer is one of the sentences known here, to its end, so that nothing is missing."""
+    answer = text.strip()
     for pattern in (ARRIVED, OPENED):
-        found = pattern.fullmatch(said)
+        found = pattern.fullmatch(answer)
         if found is not None:
-            return any(_told(contents, found["rest"]) for _, contents in CONTENTS)
+            return any(_matches(contents, found["rest"]) for _, contents in CONTENTS)
     patterns = (*_WHOLE, *(pattern for _, pattern in CONTENTS), *(pattern for pattern, _ in DESCRIBED))
-    return said == NOTHING or any(_told(pattern, said) for pattern in patterns)
+    return answer == NOTHING or any(_matches(pattern, answer) for pattern in patterns)
 
 
-def _told(pattern: re.Pattern[str], said: str) -> bool:
+def _matches(pattern: re.Pattern[str], answer: str) -> bool:
     """Whether a text is such a sentence, and what it lists is a list."""
-    found = pattern.fullmatch(said)
+    found = pattern.fullmatch(answer)
     return found is not None and ("seen" not in pattern.groupindex or items(found["seen"] or "nothing") is not None)
 
 
@@ -81,7 +81,7 @@ class Faced(NamedTuple):
 
     Attributes:
         name: Its name.
-        state: ``open``, ``closed`` or None where nothing is said.
+        state: ``open``, ``closed`` or None where the game does not mention it.
     """
 
     name: str
@@ -102,7 +102,7 @@ def items(listed: str) -> tuple[str, ...] | None:
 
 
 def faced(listed: str) -> tuple[Faced, ...] | None:
-    """The receptacles that a ``look`` lists, with what is said of each; None if malformed."""
+    """The receptacles that a ``look`` lists, and whether each is open; None if malformed."""
     found = [_FACED.fullmatch(part) for part in _parts(listed) or ("",)]
     whole = [match for match in found if match is not None]
     return tuple(Faced(match["name"], match["state"]) for match in whole) if len(whole) == len(found) else None

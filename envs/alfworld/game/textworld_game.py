@@ -1,4 +1,4 @@
-"""One household game on the real TextWorld engine."""
+"""One ALFWorld game on the real TextWorld engine."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class GameView(NamedTuple):
     """What a player gets.
 
     Attributes:
-        text: What the game says.
+        text: What the game writes.
         admissible: All commands that do something now, in alphabetical order.
         won: Whether the goal is met, as the engine judges it.
         lost: Whether the engine knows that the game is lost; in these games it never does.
@@ -97,19 +97,19 @@ class TextWorldGame:
 
     @contextmanager
     def _playing(self) -> Iterator[None]:
-        """Say which game it was that the engine failed at; a game that breaks its rules is found out at any step."""
+        """Name the game that the engine failed at; a game that breaks its rules may fail at any step."""
         try:
             yield
         except (Exception, SystemExit) as error:  # the translator exits where it does not understand a problem
             self.close()
-            said = str(error) if isinstance(error, GameError) else f"{type(error).__name__}: {error}"
-            raise GameError(f"{self.source}: the engine cannot play this game: {said}") from error
+            problem = str(error) if isinstance(error, GameError) else f"{type(error).__name__}: {error}"
+            raise GameError(f"{self.source}: the engine cannot play this game: {problem}") from error
 
     def facts(self) -> frozenset[Fact]:
         """What the engine holds to be true, for tests and oracles: no agent may see it.
 
-        ``at`` is said of every receptacle that is reached from where the agent is, ``lit`` of lamps that were switched
-        on.
+        ``at`` holds for every receptacle that is reached from where the agent is, ``lit`` for lamps that were
+        switched on.
         """
         engine = self._engine()
         facts = list(engine._pddl_state.facts)

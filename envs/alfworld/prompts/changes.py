@@ -1,4 +1,4 @@
-"""What models say that a command changes, put into what is known; and what the steps left are worth."""
+"""Applies the changes that a model predicts of a command to what is known, and scores the steps left."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FAR = 0.4
 """The score of a state one step from the goal; it falls to 0 with the steps that the model counts."""
 
 
-def worth(steps: int) -> float:
+def score_of_steps(steps: int) -> float:
     """What a state is worth from which the goal is some steps away."""
     return 1.0 if steps == 0 else _FAR * (1 - steps / (MOST_STEPS + 1))
 

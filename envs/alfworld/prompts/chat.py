@@ -1,4 +1,4 @@
-"""The ``chat`` prompt format: households for general instruction-tuned models, instructions plus a JSON schema."""
+"""The ``chat`` prompt format: ALFWorld for general instruction-tuned models, instructions plus a JSON schema."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from envs.alfworld.domain import HouseholdDomain
 from envs.alfworld.game.goal import Goal
 from envs.alfworld.game.kinds import AFTER, kind_of
 from envs.alfworld.prompts import chat_schema
-from envs.alfworld.prompts.changes import hopeless, switched_on, taken, worth
+from envs.alfworld.prompts.changes import hopeless, score_of_steps, switched_on, taken
 from envs.alfworld.prompts.chat_schema import MOST_PLANNED
 from envs.alfworld.prompts.chat_text import messages, near
 from envs.alfworld.prompts.placing import free_choices, placed, was_tried, with_place
@@ -30,7 +30,7 @@ from tape.protocols.prompt_format import Examples, OfferedPath, PromptFormat, as
 MOST_COUNTED = 12
 """Most commands left that a score tells apart."""
 
-_SCORES = {str(n): worth(n) for n in range(MOST_COUNTED + 1)}
+_SCORES = {str(n): score_of_steps(n) for n in range(MOST_COUNTED + 1)}
 _YES, _NO = "yes", "no"
 # Some decoders put every value of a list on a line of its own, indented, hence the room beside a command.
 _TOKENS_A_COMMAND, _TOKENS_A_RESULT, _REST = 26, 40, 40
@@ -92,7 +92,7 @@ class ChatFormat(PromptFormat):
         return Plan(tuple(c.text for c in placed(here, commands)), valid=whole and bool(commands))
 
     def _command(self, state: Knowledge, text: str) -> Command:
-        """The command that a text is, on things of this household, by kind.
+        """The command that a text is, on things of this house, by kind.
 
         Raises:
             InvalidOutputError: It is none.
@@ -104,7 +104,7 @@ class ChatFormat(PromptFormat):
         return command.of_kind
 
     def _require(self, state: Knowledge, place: str, thing: str) -> None:
-        """Refuse what is not in this household, as far as is known."""
+        """Refuse what is not in this house, as far as is known."""
         if place and place not in self._layout.number:
             raise InvalidOutputError(f"there is no place {place[:80]!r} in this household")
         kinds = {*self._layout.goal.kinds, kind_of(state.holding), *(kind_of(name) for name, _ in state.inside)}
@@ -132,15 +132,15 @@ class ChatFormat(PromptFormat):
     def read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[State | None]:
         """States up to the first command without effect, or whose result is not one that it can have."""
         fields, _ = fields_of(text)
-        said = [fields.get(chat_schema.step_name(i)) for i in range(1, len(actions) + 1)]
-        if not said or not isinstance(said[0], str):
+        results = [fields.get(chat_schema.step_name(i)) for i in range(1, len(actions) + 1)]
+        if not results or not isinstance(results[0], str):
             raise InvalidOutputError(f"no rollout: expected a JSON object with step_1, got {text[:80]!r}")
 
         def after(here: Knowledge, item: tuple[int, object]) -> Knowledge | None:
             i, result = item
             return self._after(_known(self._domain.assume(here, actions[i:])), result, actions[i])
 
-        return [*states_along(_known(state), enumerate(said), after)]
+        return [*states_along(_known(state), enumerate(results), after)]
 
     def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
         """Ask for one result, by a choice of those that the command may have."""
@@ -148,18 +148,18 @@ class ChatFormat(PromptFormat):
         sure = ", which is possible here," if valid else ""
         # No result could be read back into what is known where the hand or the furniture rules it out.
         none = command is None or hopeless(here, command)
-        told: tuple[str, ...] = (f"{action}{chat_schema.LEADS_TO}{chat_schema.NOTHING}",)
+        results: tuple[str, ...] = (f"{action}{chat_schema.LEADS_TO}{chat_schema.NOTHING}",)
         facts = ""
         if command is not None:
             seen = here.of(command.place) if command.place in self._layout.number else NEW
             status = "" if seen == NEW else seen
-            told = chat_schema.results(command, status=status, sure=valid and not none, none=none)
+            results = chat_schema.results(command, status=status, sure=valid and not none, none=none)
             facts = f"{near(here, command)}\n"
         ask = (
             f'{facts}What comes of the command "{action}"{sure} given now? Answer with one of these lines: '
-            f"{'; '.join(told)}"
+            f"{'; '.join(results)}"
         )
-        return Request(self._messages("next", here, ask), _TOKENS_A_RESULT, constraint=Choice(told), role="next")
+        return Request(self._messages("next", here, ask), _TOKENS_A_RESULT, constraint=Choice(results), role="next")
 
     def read_next(self, state: State, text: str) -> State | None:
         """The state with what changes; None where nothing does.
@@ -169,16 +169,16 @@ class ChatFormat(PromptFormat):
         """
         return self._after(_known(state), text.strip())
 
-    def _after(self, state: Knowledge, said: object, action: Action | None = None) -> Knowledge | None:
+    def _after(self, state: Knowledge, answer: object, action: Action | None = None) -> Knowledge | None:
         """The state with the result of a command, which has to be the one given, where one is.
 
         Raises:
             InvalidOutputError: It is no result, or none of this command's.
         """
-        written, arrow, result = said.partition(chat_schema.LEADS_TO) if isinstance(said, str) else ("", "", "")
+        written, arrow, result = answer.partition(chat_schema.LEADS_TO) if isinstance(answer, str) else ("", "", "")
         command = read_command(written)
         if command is None or not arrow:
-            raise InvalidOutputError(f"expected a command, an arrow and what comes of it, got {str(said)[:80]!r}")
+            raise InvalidOutputError(f"expected a command, an arrow and what comes of it, got {str(answer)[:80]!r}")
         if action is not None and (asked := read_command(action)) is not None and asked.of_kind != command.of_kind:
             raise InvalidOutputError(f"asked about {action!r}, got {written!r}")
         if result == chat_schema.NOTHING:
@@ -314,11 +314,11 @@ class ChatFormat(PromptFormat):
         Raises:
             InvalidOutputError: It is neither yes nor no nor a place.
         """
-        said = text.strip()
-        if said in (_YES, _NO):
-            return {p: said == _YES for p in predicates if p.name == "shut"}
-        self._require(_known(state), said or "''", "")
-        return {p: p.args[1] == said for p in predicates if p.name == "in"}
+        answer = text.strip()
+        if answer in (_YES, _NO):
+            return {p: answer == _YES for p in predicates if p.name == "shut"}
+        self._require(_known(state), answer or "''", "")
+        return {p: p.args[1] == answer for p in predicates if p.name == "in"}
 
 
 def _known(state: State) -> Knowledge:
@@ -335,7 +335,7 @@ def _read_act(text: str) -> chat_schema.ActAnswer:
 
 @cache
 def worked() -> Examples:
-    """A worked example of each role, in a household of things and places that no game has."""
+    """A worked example of each role, in a house of things and places that no game has."""
     layout = Layout(Goal("pick_cool_then_place_in_recep", "melon", "rack"), ("counter 1", "fridge 1", "rack 1"))
     shown = ChatFormat(HouseholdDomain(layout), examples={})
     start = Knowledge.start(layout)
@@ -349,7 +349,7 @@ def worked() -> Examples:
         "go to rack 1",
         "put melon in/on rack 1",
     ]
-    said = [f"{action}{chat_schema.LEADS_TO}{result}" for action, result in zip(rest, _RESULTS, strict=True)]
+    results = [f"{action}{chat_schema.LEADS_TO}{result}" for action, result in zip(rest, _RESULTS, strict=True)]
     rollout = shown.rollout_request(seen, rest)
     assert rollout is not None
     score, _ = shown.score_request(cool)
@@ -362,9 +362,9 @@ def worked() -> Examples:
             shown.act_request(held, {"steps": 8}, None, ()),
             {"thought": "The melon in my hand is not cool yet, and I am not at fridge 1.", "action": rest[1]},
         ),
-        "rollout": _pair(rollout, {chat_schema.step_name(i): line for i, line in enumerate(said, 1)}),
+        "rollout": _pair(rollout, {chat_schema.step_name(i): line for i, line in enumerate(results, 1)}),
         "next": (
-            *_pair(shown.next_request(held, rest[1]), said[1]),
+            *_pair(shown.next_request(held, rest[1]), results[1]),
             *_pair(shown.next_request(cool, "open rack 1"), f"open rack 1{chat_schema.LEADS_TO}nothing"),
         ),
         "score": (*_pair(score, "2"), *_pair(shown.score_request(done)[0], "0")),

@@ -1,4 +1,4 @@
-"""The JSON that general models write about a household, as pydantic models of one household's places and things."""
+"""The JSON that general models write about a house, as pydantic models of its places and things."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _COMMAND = "|".join(
     )
 )
 CommandText = Annotated[str, Field(pattern=f"^(?:{_COMMAND})$", max_length=100)]
-"""A command of any household, as far as its form goes: what is read where nothing was enforced."""
+"""A command of any house, as far as its form goes: what is read where nothing was enforced."""
 
 NOTHING = "nothing"
 """What comes of a command that is not possible."""
@@ -74,7 +74,7 @@ def _model(name: str, **fields: Any) -> type[BaseModel]:
 
 @lru_cache(maxsize=64)
 def command_text(places: tuple[str, ...], kinds: tuple[str, ...]) -> Any:
-    """A command on the places of a household and on things of some kinds, with or without their numbers."""
+    """A command on the places of a house and on things of some kinds, with or without their numbers."""
 
     def one(names: Sequence[str]) -> str:
         return f"(?:{'|'.join(names)})"
@@ -123,11 +123,13 @@ def results(command: Command, *, status: str = "", sure: bool = False, none: boo
         none: It certainly does not.
     """
     done, known = DONE[command.verb], SHUT if status == KEPT else status
-    told = [done]
+    results = [done]
     if command.verb == "go":
-        told = [f"{done}, {word}" for word, found in IS.items() if known in ("", found)]
-    told = [] if none else told
-    return tuple(f"{command.text}{LEADS_TO}{result}" for result in (told if sure and told else [*told, NOTHING]))
+        results = [f"{done}, {word}" for word, found in IS.items() if known in ("", found)]
+    results = [] if none else results
+    if not (sure and results):
+        results = [*results, NOTHING]
+    return tuple(f"{command.text}{LEADS_TO}{result}" for result in results)
 
 
 def step_name(number: int) -> str:

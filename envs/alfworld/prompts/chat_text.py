@@ -1,4 +1,4 @@
-"""What general models are told of a household game: the rules, what is known, the task."""
+"""The texts for general models: the rules of ALFWorld, what is known, the task."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ is not known. A command that is not possible changes nothing, and the step is sp
 To look at something under a lamp, be at the lamp with the object in your hand and the lamp on. To put two things
 somewhere, put both into the same place. A thing that has to be clean, hot or cool must be made so before it is put."""
 
-STATUS_TOLD = {NEW: "not looked at yet", SHUT: "closed, contents not seen", KEPT: "closed", OPEN: "open", BARE: ""}
+STATUS_TEXT = {NEW: "not looked at yet", SHUT: "closed, contents not seen", KEPT: "closed", OPEN: "open", BARE: ""}
 
 
 def described(state: Knowledge) -> str:
@@ -48,7 +48,7 @@ def described(state: Knowledge) -> str:
 def _place(state: Knowledge, name: str, status: str) -> str:
     things = [" ".join([*state.marks_of(thing), _named(thing)]) for thing in state.contents(name)]
     seen = ", ".join(things) if things else "nothing" if status in (KEPT, OPEN, BARE) else ""
-    return f"- {name}: {'; '.join(part for part in (STATUS_TOLD[status], seen) if part)}"
+    return f"- {name}: {'; '.join(part for part in (STATUS_TEXT[status], seen) if part)}"
 
 
 def _named(thing: str) -> str:

@@ -9,7 +9,7 @@ from envs.alfworld import rules
 from envs.alfworld.commands import Command, read_command
 from envs.alfworld.domain import HouseholdDomain
 from envs.alfworld.game.kinds import AFTER, OBJECTS, OPENABLE, TREATMENTS, kind_of
-from envs.alfworld.prompts.changes import hopeless, switched_on, taken, worth
+from envs.alfworld.prompts.changes import hopeless, score_of_steps, switched_on, taken
 from envs.alfworld.prompts.lexicon import (
     ACT,
     ARROW,
@@ -45,7 +45,7 @@ MOST_PLANNED = 24
 _SEEN = tuple(status for status in STATUSES if status != NEW)
 """What a receptacle can be found to be."""
 
-_SCORES = {f"{n} ": worth(n) for n in range(MOST_STEPS + 1)}
+_SCORES = {f"{n} ": score_of_steps(n) for n in range(MOST_STEPS + 1)}
 
 
 class HouseholdFormat(PromptFormat):

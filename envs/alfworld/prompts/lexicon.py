@@ -25,7 +25,7 @@ from envs.alfworld.state import BARE, KEPT, NEW, OPEN, SHUT, Knowledge
 from tape.errors import ModelError
 
 MANY = frozenset({"cabinet", "drawer", "shelf"})
-"""Kinds of receptacles of which there may be up to :data:`MOST_MANY` in a household; of others :data:`MOST`."""
+"""Kinds of receptacles of which there may be up to :data:`MOST_MANY` in a house; of others :data:`MOST`."""
 
 MOST_MANY, MOST = 30, 9
 MOST_STEPS = 40

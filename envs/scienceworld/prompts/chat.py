@@ -98,7 +98,7 @@ class ChatFormat(PromptFormat):
         return Request(prompt, _NEXT_TOKENS, constraint=JsonSchema(model), role="next")
 
     def read_next(self, state: State, text: str) -> State | None:
-        """The predicted state; None where the command is said not to be one, or the task is over before it.
+        """The predicted state; None where the command is predicted to be refused, or the task is over before it.
 
         Raises:
             InvalidOutputError: The text is no prediction.
@@ -128,8 +128,8 @@ class ChatFormat(PromptFormat):
         asked: list[tuple[Request, Sequence[Predicate]]] = []
         for predicate in predicates:
             if predicate.name in _GUESSED:
-                said = f"{predicate.args[0]} {_GUESSED[predicate.name]}"
-                ask = f"Will it be so when a plan comes to need it: {said}? Answer yes or no."
+                claim = f"{predicate.args[0]} {_GUESSED[predicate.name]}"
+                ask = f"Will it be so when a plan comes to need it: {claim}? Answer yes or no."
                 prompt = self._messages("predict", state, ask)
                 request = Request(prompt, 4, constraint=Choice((_YES, _NO)), role="predict")
                 asked.append((request, [predicate]))
@@ -185,7 +185,7 @@ class ChatFormat(PromptFormat):
 
 
 def predicted(state: ScienceState, answer: chat_schema.NextAnswer) -> ScienceState:
-    """A state with what a command is said to change."""
+    """A state with the changes that are predicted of a command."""
     here = state.room.name
     room = answer.room or here
     lines = [] if room != here else state.lines

@@ -1,4 +1,4 @@
-"""What general models are told of a game: the commands, what is known, the task."""
+"""The texts for general models: the commands of ScienceWorld, what is known, the task."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from urllib.parse import parse_qsl
 
-from envs.scienceworld.simulated.reading import Told
+from envs.scienceworld.simulated.reading import Prompt
 from envs.scienceworld.things import plain, read_things
 from tape.errors import ConfigError
 
@@ -75,34 +75,36 @@ class Rates:
         """Chance that depends on the seed and on names alone."""
         return random.Random("/".join(map(str, (self.seed, *names))))
 
-    def slip(self, told: Told, point: object, own: random.Random) -> random.Random | None:
+    def slip(self, prompt: Prompt, point: object, own: random.Random) -> random.Random | None:
         """Whether there is an error at a point of the task; if so, by what to draw it."""
-        always = self.chance("systematic", told.task, told.variation, point)
+        always = self.chance("systematic", prompt.task, prompt.variation, point)
         if always.random() < self.errors * SYSTEMATIC:
             return always
         return own if own.random() < self.errors * (1 - SYSTEMATIC) else None
 
 
-def wrong_action(action: str, told: Told, rng: random.Random) -> str:
+def wrong_action(action: str, prompt: Prompt, rng: random.Random) -> str:
     """An action with a wrong object: another room, or another thing that is in sight or carried."""
     if _ROUTINE.match(action):
         return "look around"
-    if (move := _ROOM.match(action)) and told.rooms:
-        return action.replace(move[1], rng.choice([room for room in told.rooms if room != move[1]] or ["hallway"]))
-    return _with_another(action, told, rng)
+    if (move := _ROOM.match(action)) and prompt.rooms:
+        return action.replace(move[1], rng.choice([room for room in prompt.rooms if room != move[1]] or ["hallway"]))
+    return _with_another(action, prompt, rng)
 
 
-def wrong_predicate(text: str, told: Told, rng: random.Random) -> str:
+def wrong_predicate(text: str, prompt: Prompt, rng: random.Random) -> str:
     """A predicate about a wrong object."""
-    for room in told.rooms:
+    for room in prompt.rooms:
         if text.endswith(f" {room}"):
-            return text.removesuffix(room) + rng.choice([other for other in told.rooms if other != room] or [room])
-    return _with_another(text, told, rng)
+            return text.removesuffix(room) + rng.choice([other for other in prompt.rooms if other != room] or [room])
+    return _with_another(text, prompt, rng)
 
 
-def _with_another(text: str, told: Told, rng: random.Random) -> str:
+def _with_another(text: str, prompt: Prompt, rng: random.Random) -> str:
     """A text in which the last thing that it names is another one; another thing at its end if it names none."""
-    seen = [inner.name for thing in read_things((*told.lines, *told.carried)) for inner in (thing, *thing.everything())]
+    seen = [
+        inner.name for thing in read_things((*prompt.lines, *prompt.carried)) for inner in (thing, *thing.everything())
+    ]
     names = sorted({name for name in seen if not name.startswith("door")})
     lower = text.lower()
     named = sorted((name for name in names if name in lower), key=lambda name: (lower.rfind(name), len(name)))
@@ -118,10 +120,10 @@ def _with_another(text: str, told: Told, rng: random.Random) -> str:
 
 def distorted(
     items: Sequence[tuple[int, str]],
-    told: Told,
+    prompt: Prompt,
     rates: Rates,
     own: random.Random,
-    wrong: Callable[[str, Told, random.Random], str],
+    wrong: Callable[[str, Prompt, random.Random], str],
 ) -> list[str]:
     """A list with errors: some items about wrong objects, some left out, some in the place of the next one.
 
@@ -129,19 +131,19 @@ def distorted(
 
     Args:
         items: The point of the task and the item.
-        told: The prompt.
+        prompt: What the model reads.
         rates: The rates.
         own: Chance of this one answer.
         wrong: An item about a wrong object.
     """
-    made = {*told.useless, *told.history[-_REMEMBERED:], *told.stuck_at}
+    made = {*prompt.useless, *prompt.history[-_REMEMBERED:], *prompt.stuck_at}
     found: list[str] = []
     late: list[str] = []
     for i, (point, item) in enumerate(items):
-        slip = rates.slip(told, point, own)
+        slip = rates.slip(prompt, point, own)
         kind = slip.choice(("wrong", "dropped", "late")) if slip is not None else "right"
         other = (
-            wrong(item, told, slip)
+            wrong(item, prompt, slip)
             if slip is not None and kind == "wrong"
             else "".join(x for _, x in items[i + 1 : i + 2])
         )

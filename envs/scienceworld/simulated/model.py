@@ -2,7 +2,7 @@
 
 It gets the same chat requests as a hosted model and answers them in the same form. What it knows beyond the prompt is
 the gold path of the task that the prompt names; agents get none of that but through its answers. Wherever its results
-are shown its name says ``simulated``: they tell how agents cope with errors of a known rate, not what a model can do.
+are shown its name says ``simulated``: they show how agents cope with errors of a known rate, not what a model can do.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from envs.scienceworld.simulated import verdicts
 from envs.scienceworld.simulated.errors import Rates, distorted, wrong_action, wrong_predicate
 from envs.scienceworld.simulated.moves import next_actions, toward
 from envs.scienceworld.simulated.predictions import predicted
-from envs.scienceworld.simulated.reading import Told, read_prompt
+from envs.scienceworld.simulated.reading import Prompt, read_prompt
 from tape.errors import UnknownNameError
 from tape.lm.base import FREE, Choice, Completion, JsonSchema, LanguageModel, Price, Request, Usage
 from tape.protocols.predicates import Predicate
@@ -64,8 +64,8 @@ class SimulatedLM:
         """Answer; words count as tokens, and an answer longer than max_tokens is cut."""
         completions = []
         for request in requests:
-            told = read_prompt(request)
-            replies = [self._reply(request, told, self._chance(request, sample)) for sample in range(request.n)]
+            prompt = read_prompt(request)
+            replies = [self._reply(request, prompt, self._chance(request, sample)) for sample in range(request.n)]
             words = [re.findall(r"\s*\S+", reply) for reply in replies]
             texts = tuple("".join(reply[: request.max_tokens]) for reply in words)
             finish = tuple("length" if len(reply) > request.max_tokens else "stop" for reply in words)
@@ -87,29 +87,29 @@ class SimulatedLM:
     def _chance(self, request: Request, sample: int) -> random.Random:
         return self.rates.chance(request.fingerprint("simulated"), sample if request.temperature > 0 else 0)
 
-    def _reply(self, request: Request, told: Told, rng: random.Random) -> str:
-        steps = gold_path(told.task, told.variation, told.simplification)
+    def _reply(self, request: Request, prompt: Prompt, rng: random.Random) -> str:
+        steps = gold_path(prompt.task, prompt.variation, prompt.simplification)
         if request.role == "next":
-            return self._next(told, steps, rng)
+            return self._next(prompt, steps, rng)
         if request.role == "validate":
-            k, reason = verdicts.verdict(told, steps, self.rates, rng)
+            k, reason = verdicts.verdict(prompt, steps, self.rates, rng)
             return json.dumps({"reason": reason, "k": k})
-        at = position(steps, told.history, told.dropped)
+        at = position(steps, prompt.history, prompt.dropped)
         match request.role:
             case "plan":
-                return json.dumps({"thought": "", "actions": self._plan(told, steps, at, rng)})
+                return json.dumps({"thought": "", "actions": self._plan(prompt, steps, at, rng)})
             case "act":
-                return self._act(told, steps, at, request, rng)
+                return self._act(prompt, steps, at, request, rng)
             case "score":
-                return self._score(told, steps, at, rng)
+                return self._score(prompt, steps, at, rng)
             case "predict":
-                return self._predict(told, steps, rng)
+                return self._predict(prompt, steps, rng)
             case "select":
-                return self._select(told, steps, request, rng)
+                return self._select(prompt, steps, request, rng)
             case "propose" | "replan":
-                return json.dumps({"predicates": self._chain(told, steps, at, rng)})
+                return json.dumps({"predicates": self._chain(prompt, steps, at, rng)})
             case "realize":
-                return self._realize(told, steps, at, rng)
+                return self._realize(prompt, steps, at, rng)
         raise UnknownNameError(
             "role of the simulated model",
             request.role,
@@ -118,56 +118,56 @@ class SimulatedLM:
 
     # --- TAPE's roles -----------------------------------------------------------------------
 
-    def _plan(self, told: Told, steps: tuple[GoldStep, ...], at: int, rng: random.Random) -> list[str]:
-        return distorted(next_actions(told, steps, at), told, self.rates, rng, wrong_action) or ["look around"]
+    def _plan(self, prompt: Prompt, steps: tuple[GoldStep, ...], at: int, rng: random.Random) -> list[str]:
+        return distorted(next_actions(prompt, steps, at), prompt, self.rates, rng, wrong_action) or ["look around"]
 
-    def _act(self, told: Told, steps: tuple[GoldStep, ...], at: int, request: Request, rng: random.Random) -> str:
+    def _act(self, prompt: Prompt, steps: tuple[GoldStep, ...], at: int, request: Request, rng: random.Random) -> str:
         fixed = _fixed_action(request)
         if fixed is not None:
             return _acted(fixed, "This is the planned step.")
-        hint = _HINT.search(told.text)
+        hint = _HINT.search(prompt.text)
         planned = hint[1].split("; ")[0] if hint else ""
-        if planned and not told.asked and planned not in told.useless:
+        if planned and not prompt.asked and planned not in prompt.useless:
             return _acted(planned, "The plan still fits.")
-        return _acted(self._one(next_actions(told, steps, at), told, rng))
+        return _acted(self._one(next_actions(prompt, steps, at), prompt, rng))
 
-    def _one(self, actions: Sequence[tuple[int, str]], told: Told, rng: random.Random) -> str:
+    def _one(self, actions: Sequence[tuple[int, str]], prompt: Prompt, rng: random.Random) -> str:
         """The next action, with errors; what has just failed by a systematic error is not done again."""
         right = actions[0][1]
-        [*written] = distorted(actions[:3], told, self.rates, rng, wrong_action)
+        [*written] = distorted(actions[:3], prompt, self.rates, rng, wrong_action)
         first = written[0] if written else right
-        return right if first in told.useless else first
+        return right if first in prompt.useless else first
 
-    def _next(self, told: Told, steps: tuple[GoldStep, ...], rng: random.Random) -> str:
-        asked = _ASKED.search(told.text)
+    def _next(self, prompt: Prompt, steps: tuple[GoldStep, ...], rng: random.Random) -> str:
+        asked = _ASKED.search(prompt.text)
         command = asked[1] if asked else "look around"
-        sure = "which the world understands" in told.text
+        sure = "which the world understands" in prompt.text
         wrong = rng.random() < self.rates.predictions
-        return json.dumps(predicted(told, steps, command, sure=sure, slip=rng if wrong else None))
+        return json.dumps(predicted(prompt, steps, command, sure=sure, slip=rng if wrong else None))
 
-    def _score(self, told: Told, steps: tuple[GoldStep, ...], at: int, rng: random.Random) -> str:
+    def _score(self, prompt: Prompt, steps: tuple[GoldStep, ...], at: int, rng: random.Random) -> str:
         words = [word for word, _ in _PROGRESS]
-        if told.score >= 100:
+        if prompt.score >= 100:
             right = "complete"
-        elif told.score < 0 or told.over:
+        elif prompt.score < 0 or prompt.over:
             right = "failed"
         else:
             right = next((word for word, most in _PROGRESS if at <= most * len(steps)), "most")
         return rng.choice(words) if rng.random() < self.rates.predictions else right
 
-    def _select(self, told: Told, steps: tuple[GoldStep, ...], request: Request, rng: random.Random) -> str:
+    def _select(self, prompt: Prompt, steps: tuple[GoldStep, ...], request: Request, rng: random.Random) -> str:
         assert isinstance(request.constraint, Choice)
         options = request.constraint.options
         if rng.random() < self.rates.predictions:
             return rng.choice(options)
-        paths = told.numbered()[-len(options) :]
+        paths = prompt.numbered()[-len(options) :]
         plans = [[one.split(" -> ")[0] for one in path.split(" | ")[0].split("; ")] for path in paths]
-        ends = [position(steps, (*told.history, *plan), told.dropped) for plan in plans]
+        ends = [position(steps, (*prompt.history, *plan), prompt.dropped) for plan in plans]
         return options[ends.index(max(ends))] if ends else options[0]
 
-    def _predict(self, told: Told, steps: tuple[GoldStep, ...], rng: random.Random) -> str:
+    def _predict(self, prompt: Prompt, steps: tuple[GoldStep, ...], rng: random.Random) -> str:
         """Whether a predicate holds anywhere on the gold path, with errors."""
-        asked = _GUESS.search(told.text)
+        asked = _GUESS.search(prompt.text)
         holds = False
         if asked:
             predicate = reach(asked[1]) if asked[2] == "within reach" else Predicate("open", (asked[1],))
@@ -176,18 +176,18 @@ class SimulatedLM:
 
     # --- SDP's operators --------------------------------------------------------------------
 
-    def _chain(self, told: Told, steps: tuple[GoldStep, ...], at: int, rng: random.Random) -> list[str]:
+    def _chain(self, prompt: Prompt, steps: tuple[GoldStep, ...], at: int, rng: random.Random) -> list[str]:
         items = [(index, target.text) for index, target in predicates(steps, at)][:MOST_PREDICATES]
-        chain = distorted(items, told, self.rates, rng, wrong_predicate) or [verdicts.anything(told)]
+        chain = distorted(items, prompt, self.rates, rng, wrong_predicate) or [verdicts.anything(prompt)]
         return [verdicts.freely(text) for text in chain] if self.rates.free else chain
 
-    def _realize(self, told: Told, steps: tuple[GoldStep, ...], at: int, rng: random.Random) -> str:
-        aim = _AIM.search(told.text)
+    def _realize(self, prompt: Prompt, steps: tuple[GoldStep, ...], at: int, rng: random.Random) -> str:
+        aim = _AIM.search(prompt.text)
         text = verdicts.plainly(aim[1]) if aim else ""
-        action = toward(text, told, steps, at)
+        action = toward(text, prompt, steps, at)
         if action is not None:
-            return _acted(action if action not in told.useless else "look around")
-        return _acted(self._one(next_actions(told, steps, at), told, rng))
+            return _acted(action if action not in prompt.useless else "look around")
+        return _acted(self._one(next_actions(prompt, steps, at), prompt, rng))
 
 
 def _acted(action: str, thought: str = "This comes next.") -> str:

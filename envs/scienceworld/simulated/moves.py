@@ -7,7 +7,7 @@ import re
 from envs.scienceworld.gold import GoldStep
 from envs.scienceworld.predicates import meaning
 from envs.scienceworld.prompts.chat_schema import MOST_PLANNED
-from envs.scienceworld.simulated.reading import Told
+from envs.scienceworld.simulated.reading import Prompt
 
 MOST_WAITS = 3
 """How often it waits where the next gold action is not understood, before it leaves that action out."""
@@ -16,43 +16,43 @@ _AGAIN = 4
 """How many of the last gold actions it repeats where the path has ended and the task has not."""
 
 
-def next_actions(told: Told, steps: tuple[GoldStep, ...], at: int) -> list[tuple[int, str]]:
+def next_actions(prompt: Prompt, steps: tuple[GoldStep, ...], at: int) -> list[tuple[int, str]]:
     """The actions from here on with the gold steps that they belong to; at least one."""
-    if told.asked:
-        return [(at, "0"), *next_actions_unasked(told, steps, at)]
-    return next_actions_unasked(told, steps, at)
+    if prompt.asked:
+        return [(at, "0"), *next_actions_unasked(prompt, steps, at)]
+    return next_actions_unasked(prompt, steps, at)
 
 
-def next_actions_unasked(told: Told, steps: tuple[GoldStep, ...], at: int) -> list[tuple[int, str]]:
+def next_actions_unasked(prompt: Prompt, steps: tuple[GoldStep, ...], at: int) -> list[tuple[int, str]]:
     """The same where the world has asked nothing."""
-    while at < len(steps) and steps[at].action in told.useless:
+    while at < len(steps) and steps[at].action in prompt.useless:
         # What is not possible yet may be later: water has to boil before there is steam.
-        if not _waited(told):
+        if not _waited(prompt):
             return [(at, "wait1"), *((i, step.action) for i, step in enumerate(steps[at:], at))][:MOST_PLANNED]
         at += 1
     if at >= len(steps):
-        waits = told.history[-1:] != ("wait1",)
+        waits = prompt.history[-1:] != ("wait1",)
         return [(len(steps), "wait1")] if waits else [(i, step.action) for i, step in enumerate(steps)][-_AGAIN:]
     found = [(i, step.action) for i, step in enumerate(steps[at:], at)]
     room = steps[at].before.room.name
-    if told.room and told.room != room:
-        found.insert(0, (at, way_to(room, told)))
+    if prompt.room and prompt.room != room:
+        found.insert(0, (at, way_to(room, prompt)))
     return found[:MOST_PLANNED]
 
 
-def _waited(told: Told) -> bool:
+def _waited(prompt: Prompt) -> bool:
     """Whether it has waited as long as it does."""
-    last = told.history[-MOST_WAITS:]
+    last = prompt.history[-MOST_WAITS:]
     return len(last) == MOST_WAITS and set(last) == {"wait1"}
 
 
-def way_to(room: str, told: Told) -> str:
+def way_to(room: str, prompt: Prompt) -> str:
     """How to get to a room; without teleporting only to the next one."""
-    teleports = any(word in told.simplification for word in ("easy", "teleportAction"))
+    teleports = any(word in prompt.simplification for word in ("easy", "teleportAction"))
     return f"teleport to {room}" if teleports else f"go to {room}"
 
 
-def toward(text: str, told: Told, steps: tuple[GoldStep, ...], at: int) -> str | None:
+def toward(text: str, prompt: Prompt, steps: tuple[GoldStep, ...], at: int) -> str | None:
     """An action toward a predicate that does not lie ahead on the gold path; None where one does.
 
     Where it lies behind, looking again lets VALIDATE see it; where it is on no gold path, for instance about a wrong
@@ -67,7 +67,7 @@ def toward(text: str, told: Told, steps: tuple[GoldStep, ...], at: int) -> str |
     first, *rest = predicate.args
     match predicate.name:
         case "at":
-            return way_to(re.sub("^the ", "", first), told)
+            return way_to(re.sub("^the ", "", first), prompt)
         case "carries":
             return f"pick up {first}" if value else f"put down {first}"
         case "focused":

@@ -8,7 +8,7 @@ from typing import Any
 
 from envs.scienceworld.gold import GoldStep, position
 from envs.scienceworld.reading import normal
-from envs.scienceworld.simulated.reading import Told
+from envs.scienceworld.simulated.reading import Prompt
 from envs.scienceworld.things import read_things
 
 _MOVE = re.compile(r"^(?:go|teleport) to (.+)$")
@@ -17,50 +17,50 @@ _TAKE = re.compile(r"^(?:pick up|take) (.+?)(?: in .*)?$")
 
 
 def predicted(
-    told: Told, steps: tuple[GoldStep, ...], command: str, *, sure: bool, slip: random.Random | None
+    prompt: Prompt, steps: tuple[GoldStep, ...], command: str, *, sure: bool, slip: random.Random | None
 ) -> dict[str, Any]:
     """A prediction in the form that is asked for.
 
     Args:
-        told: The prompt.
+        prompt: What the model reads.
         steps: The gold path.
         command: The command.
         sure: Whether it is understood for certain.
         slip: Draws an error, where there is one.
     """
-    same = _same(told, command)
+    same = _same(prompt, command)
     if slip is not None:
         return same if sure or slip.random() < 0.5 else {"command": command, "valid": False}
     # Looking around and waiting are always understood, although nothing may come of them.
-    if command in told.useless and not sure and not _ROUTINE.match(command):
+    if command in prompt.useless and not sure and not _ROUTINE.match(command):
         return {"command": command, "valid": False}
-    at = position(steps, told.history, told.dropped)
-    here = [step for step in steps[at:] if step.before.room.name == told.room or not told.room]
+    at = position(steps, prompt.history, prompt.dropped)
+    here = [step for step in steps[at:] if step.before.room.name == prompt.room or not prompt.room]
     step = next((step for step in here if step.action == command), None)
-    if step is not None and _fits(told, step):
-        return _as_on_path(told, step, same)
+    if step is not None and _fits(prompt, step):
+        return _as_on_path(prompt, step, same)
     if move := _MOVE.match(command):
-        return _moved(steps, at, move[1], same) if move[1] in told.rooms or sure else _invalid(command)
-    if not sure and not _ROUTINE.match(command) and not _in_sight(told, command):
+        return _moved(steps, at, move[1], same) if move[1] in prompt.rooms or sure else _invalid(command)
+    if not sure and not _ROUTINE.match(command) and not _in_sight(prompt, command):
         return _invalid(command)
-    if (take := _TAKE.match(command)) and any(take[1] in line for line in told.lines):
-        return same | {"carry": [*told.carried, take[1]]}
+    if (take := _TAKE.match(command)) and any(take[1] in line for line in prompt.lines):
+        return same | {"carry": [*prompt.carried, take[1]]}
     return same
 
 
-def _fits(told: Told, step: GoldStep) -> bool:
+def _fits(prompt: Prompt, step: GoldStep) -> bool:
     """Whether what a gold step changes is there: its action does nothing of the kind before that."""
-    lines = [normal(line) for line in told.lines]
+    lines = [normal(line) for line in prompt.lines]
     changed = [line for line in step.before.lines if line not in step.after.lines]
-    held = [normal(thing) for thing in told.carried]
+    held = [normal(thing) for thing in prompt.carried]
     lost = [thing for thing in step.before.inventory if thing not in step.after.inventory]
     moved = step.before.room.name != step.after.room.name
     return (moved or all(normal(line) in lines for line in changed)) and all(normal(thing) in held for thing in lost)
 
 
-def _in_sight(told: Told, command: str) -> bool:
+def _in_sight(prompt: Prompt, command: str) -> bool:
     """Whether a command names something that is listed."""
-    listed = read_things((*told.lines, *told.carried))
+    listed = read_things((*prompt.lines, *prompt.carried))
     return any(inner.name in command.lower() for thing in listed for inner in (thing, *thing.everything()))
 
 
@@ -68,23 +68,23 @@ def _invalid(command: str) -> dict[str, Any]:
     return {"command": command, "valid": False}
 
 
-def _same(told: Told, command: str) -> dict[str, Any]:
+def _same(prompt: Prompt, command: str) -> dict[str, Any]:
     """Nothing changes."""
     return {
         "command": command,
         "valid": True,
-        "room": told.room,
+        "room": prompt.room,
         "gone": [],
         "new": [],
-        "carry": list(told.carried),
+        "carry": list(prompt.carried),
         "focus": "",
         "reading": "",
-        "score": told.score,
-        "over": told.over,
+        "score": prompt.score,
+        "over": prompt.over,
     }
 
 
-def _as_on_path(told: Told, step: GoldStep, same: dict[str, Any]) -> dict[str, Any]:
+def _as_on_path(prompt: Prompt, step: GoldStep, same: dict[str, Any]) -> dict[str, Any]:
     """What the gold step changes, applied to what the prompt tells."""
     before, after = step.before, step.after
     moved = after.room.name != before.room.name
@@ -94,10 +94,10 @@ def _as_on_path(told: Told, step: GoldStep, same: dict[str, Any]) -> dict[str, A
         "room": after.room.name,
         "gone": [] if moved else [line for line in before.lines if line not in after.lines],
         "new": after.lines if moved else [line for line in after.lines if line not in before.lines],
-        "carry": [thing for thing in told.carried if thing not in lost] + won,
+        "carry": [thing for thing in prompt.carried if thing not in lost] + won,
         "focus": after.focused[-1] if len(after.focused) > len(before.focused) else "",
         "reading": after.reading if after.reading != before.reading else "",
-        "score": max(-100, min(100, told.score + after.score - before.score)),
+        "score": max(-100, min(100, prompt.score + after.score - before.score)),
         "over": after.done,
     }
 

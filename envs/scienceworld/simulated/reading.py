@@ -16,22 +16,22 @@ _NUMBERED = re.compile(r"^(\d+)\. ")
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a prompt tells.
+class Prompt:
+    """What a prompt shows.
 
     Attributes:
         text: The whole prompt.
         task: Name of the task.
         variation: Its variation.
         simplification: Simplifications, by commas.
-        room: Where the agent is; empty where that is not told.
+        room: Where the agent is; empty where the prompt does not show it.
         lines: The description of the room, line by line.
         carried: What the agent carries.
         rooms: Rooms that can be reached.
         history: What was done.
         dropped: How many earlier actions are not shown.
         useless: What is of no use just here, or was not understood.
-        stuck_at: The predicate that could not be brought about, where that is told.
+        stuck_at: The predicate that could not be brought about, where the prompt names one.
         asked: Whether the world asks to choose by number.
         score: The score.
         over: Whether the task is over.
@@ -72,15 +72,15 @@ def field_of(text: str, name: str) -> str:
     return found[1].strip() if found else ""
 
 
-def read_prompt(request: Request) -> Told:
+def read_prompt(request: Request) -> Prompt:
     """Read a prompt.
 
     Raises:
         ModelError: It is about no task of ScienceWorld.
     """
     # What is asked comes last; before it stand the rules, and worked examples of other games.
-    prompt = request.prompt
-    text = prompt if isinstance(prompt, str) else prompt[-1].content
+    whole = request.prompt
+    text = whole if isinstance(whole, str) else whole[-1].content
     task = _TASK.search(text)
     if task is None:
         raise ModelError(
@@ -93,7 +93,7 @@ def read_prompt(request: Request) -> Told:
     first = _NUMBERED.match(done[0]) if done else None
     score = re.match(r"-?\d+", field_of(text, "score"))
     carried = field_of(text, "you carry")
-    return Told(
+    return Prompt(
         text=text,
         task=task[1],
         variation=int(task[2]),

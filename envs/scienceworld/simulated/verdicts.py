@@ -9,7 +9,7 @@ from envs.scienceworld.changes import MEASURED
 from envs.scienceworld.gold import GoldStep
 from envs.scienceworld.predicates import meaning
 from envs.scienceworld.simulated.errors import Rates
-from envs.scienceworld.simulated.reading import Told
+from envs.scienceworld.simulated.reading import Prompt
 from envs.scienceworld.things import plain
 
 TOLERANCE = 5
@@ -45,16 +45,16 @@ def plainly(text: str) -> str:
     return text.strip()
 
 
-def anything(told: Told) -> str:
+def anything(prompt: Prompt) -> str:
     """A predicate for where the gold path has ended."""
-    return f"The agent is in the {plain(told.room or 'hallway')}"
+    return f"The agent is in the {plain(prompt.room or 'hallway')}"
 
 
-def verdict(told: Told, steps: tuple[GoldStep, ...], rates: Rates, rng: random.Random) -> tuple[int, str]:
+def verdict(prompt: Prompt, steps: tuple[GoldStep, ...], rates: Rates, rng: random.Random) -> tuple[int, str]:
     """Give k and a reason, with errors: each predicate's verdict is turned round at the rate of wrong verdicts."""
-    observed, action = told.field("observation"), told.field("action")
+    observed, action = prompt.field("observation"), prompt.field("action")
     k = 0
-    for condition in told.numbered():
+    for condition in prompt.numbered():
         believed = _shown(plainly(condition), action, observed, steps)
         if rng.random() < rates.verdicts:
             believed = not believed

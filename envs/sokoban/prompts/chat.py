@@ -11,7 +11,7 @@ import pydantic_core
 from pydantic import ValidationError
 
 from envs.sokoban.domain import SokobanDomain, as_state
-from envs.sokoban.prompts import chat_text as say
+from envs.sokoban.prompts import chat_text as texts
 from envs.sokoban.prompts.chat_schema import MAX_PLAN, act_model, outcome_model, plan_model, rollout_model
 from envs.sokoban.prompts.intention import announced_move
 from envs.sokoban.state import State
@@ -21,7 +21,7 @@ from tape.protocols import Action, Plan
 from tape.protocols import State as AbstractState
 from tape.protocols.prompt_format import OfferedPath, PromptFormat, offered_text, states_along
 
-RULES = say.RULES
+RULES = texts.RULES
 
 _ACTIONS = re.compile(r'"actions"\s*:\s*\[((?:\s*"\w*"\s*,?)*)')
 
@@ -46,13 +46,13 @@ class ChatFormat(PromptFormat):
     def _messages(
         self, state: AbstractState, task: str, role: str = "", remaining: Mapping[str, int] | None = None
     ) -> tuple[Message, ...]:
-        asked = say.question(say.board(self._level, as_state(state)), task, say.left_in_words(remaining))
-        return (Message("system", say.RULES), *say.examples(role), asked)
+        asked = texts.question(texts.board(self._level, as_state(state)), task, texts.left_in_words(remaining))
+        return (Message("system", texts.RULES), *texts.examples(role), asked)
 
     def plan_request(self, state: AbstractState, remaining: Mapping[str, int]) -> Request:
         """Ask for a thought and a list of moves, at least one."""
         steps = max(1, min(remaining.get("steps", MAX_PLAN), MAX_PLAN))
-        prompt = self._messages(state, say.PLAN_TASK.format(steps=steps), "plan", remaining)
+        prompt = self._messages(state, texts.PLAN_TASK.format(steps=steps), "plan", remaining)
         tokens = THOUGHT_TOKENS + MOVE_TOKENS * steps
         return Request(prompt, tokens, constraint=JsonSchema(plan_model(steps)), role="plan")
 
@@ -61,12 +61,12 @@ class ChatFormat(PromptFormat):
         del state
         try:
             answer: Any = plan_model(MAX_PLAN).model_validate_json(text)
-            return Plan(tuple(say.MOVES[word] for word in answer.actions))
+            return Plan(tuple(texts.MOVES[word] for word in answer.actions))
         except ValidationError:
             head = _ACTIONS.search(text)
             words = re.findall(r'"(\w*)"', head[1]) if head else []
-            known = next((i for i, word in enumerate(words) if word not in say.MOVES), len(words))
-            return Plan(tuple(say.MOVES[word] for word in words[:known]), valid=False)
+            known = next((i for i, word in enumerate(words) if word not in texts.MOVES), len(words))
+            return Plan(tuple(texts.MOVES[word] for word in words[:known]), valid=False)
 
     def _outcome_tokens(self, state: AbstractState) -> int:
         """For the outcome of a move, indented."""
@@ -76,7 +76,7 @@ class ChatFormat(PromptFormat):
         """Ask for the outcomes of all moves of a plan at once."""
         if not actions:
             return None
-        task = say.ROLLOUT_TASK.format(count=len(actions), moves=say.in_words(actions))
+        task = texts.ROLLOUT_TASK.format(count=len(actions), moves=texts.in_words(actions))
         schema = rollout_model(self._level, len(as_state(state).boxes), tuple(actions))
         tokens = 16 + self._outcome_tokens(state) * len(actions)
         return Request(self._messages(state, task, "rollout"), tokens, constraint=JsonSchema(schema), role="rollout")
@@ -89,19 +89,19 @@ class ChatFormat(PromptFormat):
             raise InvalidOutputError(f"no rollout: {error}") from None
         if not isinstance(outcomes, dict):
             raise InvalidOutputError("no rollout: the answer is no object")
-        told = [(action, outcomes.get(str(number))) for number, action in enumerate(actions, 1)]
-        return states_along(state, told, lambda here, item: self._after(here, item[0], item[1]))
+        steps = [(action, outcomes.get(str(number))) for number, action in enumerate(actions, 1)]
+        return states_along(state, steps, lambda here, item: self._after(here, item[0], item[1]))
 
-    def _after(self, before: AbstractState, action: Action, told: Any) -> State | None:
+    def _after(self, before: AbstractState, action: Action, outcome: Any) -> State | None:
         boxes = len(as_state(before).boxes)
         try:
-            answer: Any = outcome_model(self._level, boxes, action).model_validate(told)
+            answer: Any = outcome_model(self._level, boxes, action).model_validate(outcome)
         except ValidationError as error:
             raise InvalidOutputError(f"no outcome: {error.errors()[0]['msg']}") from None
         return self._state(before, answer)
 
     def _state(self, before: AbstractState, answer: Any) -> State | None:
-        if answer.meets in (say.WALL, say.BLOCKED_BOX):
+        if answer.meets in (texts.WALL, texts.BLOCKED_BOX):
             return None
         cells = self._domain.cells(f"{answer.player} {' '.join(answer.boxes)}")
         if len(cells) != len(as_state(before).boxes) + 1:
@@ -110,7 +110,7 @@ class ChatFormat(PromptFormat):
 
     def next_request(self, state: AbstractState, action: Action, *, valid: bool = False) -> Request:
         """Ask for one outcome."""
-        task = (say.VALID_TASK if valid else say.NEXT_TASK).format(move=say.WORDS[action])
+        task = (texts.VALID_TASK if valid else texts.NEXT_TASK).format(move=texts.WORDS[action])
         schema = outcome_model(self._level, len(as_state(state).boxes), action, valid)
         tokens = self._outcome_tokens(state)
         return Request(self._messages(state, task, "next"), tokens, constraint=JsonSchema(schema), role="next")
@@ -118,15 +118,15 @@ class ChatFormat(PromptFormat):
     def read_next(self, state: AbstractState, text: str) -> State | None:
         """Read one outcome, of whichever move it is."""
         try:
-            told = pydantic_core.from_json(text.encode("utf-8", "replace"))
-            action = say.MOVES[told["move"]]
+            outcome = pydantic_core.from_json(text.encode("utf-8", "replace"))
+            action = texts.MOVES[outcome["move"]]
         except (ValueError, TypeError, KeyError):
             raise InvalidOutputError(f"no outcome of a move: {text[:80]!r}") from None
-        return self._after(state, action, told)
+        return self._after(state, action, outcome)
 
     def score_request(self, state: AbstractState) -> tuple[Request, Mapping[str, float]]:
         """Ask for one word."""
-        prompt = self._messages(state, say.SCORE_TASK, "score")
+        prompt = self._messages(state, texts.SCORE_TASK, "score")
         return Request(prompt, 4, constraint=Choice(tuple(_SCORES)), role="score"), _SCORES
 
     def ask(self, state: AbstractState, question: str) -> tuple[Message, ...]:
@@ -137,12 +137,12 @@ class ChatFormat(PromptFormat):
         self, state: AbstractState, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
     ) -> Request:
         """Ask for a thought and a move; with ``action`` the move is fixed and only the thought is free."""
-        hint = f"Your plan goes on with {say.in_words(plan)}: keep to it while it fits the board.\n" if plan else ""
+        hint = f"Your plan goes on with {texts.in_words(plan)}: keep to it while it fits the board.\n" if plan else ""
         if action is None:
-            task, schema = say.ACT_TASK.format(hint=hint), act_model()
+            task, schema = texts.ACT_TASK.format(hint=hint), act_model()
         else:
-            word = say.WORDS[action]
-            task, schema = say.FIXED_TASK.format(hint=hint, move=word), act_model(word)
+            word = texts.WORDS[action]
+            task, schema = texts.FIXED_TASK.format(hint=hint, move=word), act_model(word)
         prompt = self._messages(state, task, "act" if action is None else "fixed", remaining)
         return Request(prompt, THOUGHT_TOKENS, constraint=JsonSchema(schema), role="act")
 
@@ -153,7 +153,7 @@ class ChatFormat(PromptFormat):
             answer: Any = act_model().model_validate_json(text)
         except ValidationError as error:
             raise InvalidOutputError(f"no action: {error.errors()[0]['msg']}") from None
-        return answer.thought, say.MOVES[answer.action]
+        return answer.thought, texts.MOVES[answer.action]
 
     def read_intention(self, thought: str) -> Action | None:
         """The next move that a sentence announces, by the rule of :func:`announced_move`."""
@@ -163,8 +163,8 @@ class ChatFormat(PromptFormat):
         self, state: AbstractState, paths: Sequence[OfferedPath], remaining: Mapping[str, int]
     ) -> Request:
         """Ask for the number of the best plan."""
-        worded = [replace(path, actions=tuple(say.WORDS.get(a, a) for a in path.actions)) for path in paths]
-        task = say.SELECT_TASK.format(listed=offered_text(worded, remaining))
+        worded = [replace(path, actions=tuple(texts.WORDS.get(a, a) for a in path.actions)) for path in paths]
+        task = texts.SELECT_TASK.format(listed=offered_text(worded, remaining))
         options = tuple(str(i) for i in range(1, len(paths) + 1))
         prompt = self._messages(state, task, "select", remaining)
         return Request(prompt, 3, constraint=Choice(options), role="select")

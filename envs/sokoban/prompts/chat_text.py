@@ -1,4 +1,4 @@
-"""What general models are told about Sokoban: the rules, a state in words, and one worked example of each role."""
+"""The texts for general models: the rules of Sokoban, a state in words, and one worked example of each role."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def question(text: str, task: str, left: str = "") -> Message:
 
 
 def left_in_words(remaining: Mapping[str, int] | None) -> str:
-    """What is left of the budget, one kind a line; nothing where that is not told."""
+    """What is left of the budget, one kind a line; nothing where that is unknown."""
     return "".join(f"{kind.capitalize()} left: {count}.\n" for kind, count in (remaining or {}).items())
 
 
@@ -184,11 +184,11 @@ def examples(role: str) -> tuple[Message, ...]:
             pushed = _turn(beside, NEXT_TASK.format(move="right"), outcome(level, beside, "R"))
             return (*_turn(start, NEXT_TASK.format(move="down"), outcome(level, start, "D")), *pushed)
         case "rollout":
-            moves, here, told = ("U", "R", "R"), start, {}
+            moves, here, outcomes = ("U", "R", "R"), start, {}
             for number, move in enumerate(moves, 1):
-                told[str(number)] = outcome(level, here, move)
+                outcomes[str(number)] = outcome(level, here, move)
                 here = step(level, here, move) or here
-            return _turn(start, ROLLOUT_TASK.format(count=len(moves), moves=in_words(moves)), told)
+            return _turn(start, ROLLOUT_TASK.format(count=len(moves), moves=in_words(moves)), outcomes)
         case "score":
             solved = State(start.player, level.goals)
             judged = ((start, "possible"), (solved, "solved"), (corner, "hopeless"))

@@ -13,7 +13,7 @@ from envs.alfworld.domain import HouseholdDomain
 from envs.alfworld.game.goal import TWO, Goal
 from envs.alfworld.game.house import House, Receptacle
 from envs.alfworld.game.kinds import kind_of
-from envs.alfworld.predicates import EMPTY, NEVER, PLAIN, HouseholdPredicates, at, inside, made, openable, shut, two
+from envs.alfworld.predicates import EMPTY, NEVER, PLAIN, AlfworldPredicates, at, inside, made, openable, shut, two
 from envs.alfworld.projector import all_seen
 from envs.alfworld.state import BARE, NEW, Layout
 from experiments.training.household.world import World
@@ -225,7 +225,7 @@ def test_bridges_establish_what_they_are_for(seed: int, task: str) -> None:
     ["take desklamp from desk 1", "open desk 1", "clean pen with desk 1", "put pen in/on attic 1", "go to attic 1"],
 )
 def test_what_the_kinds_of_things_rule_out_can_never_be_done(text: str) -> None:
-    domain = HouseholdPredicates(Layout(STUDY.goal, tuple(r.name for r in STUDY.receptacles)))
+    domain = AlfworldPredicates(Layout(STUDY.goal, tuple(r.name for r in STUDY.receptacles)))
     assert domain.preconditions(text) == {NEVER: True} == domain.preconditions("sing a song")
     assert domain.effects(text, {}) == {}
     assert domain.ground(known(STUDY))[NEVER] is False

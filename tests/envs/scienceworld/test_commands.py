@@ -149,7 +149,7 @@ FOCUSED = replace(HERE, focused=("metal pot",))
 
 
 @pytest.mark.parametrize(
-    ("state", "command", "futile"),
+    ("state", "command", "no_op"),
     [
         (HERE, "wait1", False),
         (replace(HERE, rejected=("eat stove",)), "eat stove", True),
@@ -170,8 +170,8 @@ FOCUSED = replace(HERE, focused=("metal pot",))
         (HERE, "focus on metal pot", False),
     ],
 )
-def test_futile_is_what_is_known_to_change_nothing(state: object, command: str, futile: bool) -> None:
-    assert DOMAIN.is_no_op(state, command) is futile
+def test_no_ops_are_what_is_known_to_change_nothing(state: object, command: str, no_op: bool) -> None:
+    assert DOMAIN.is_no_op(state, command) is no_op
 
 
 def test_what_seems_to_change_nothing_is_no_step_back_to_the_same_state() -> None:
