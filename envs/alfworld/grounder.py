@@ -231,7 +231,7 @@ class Grounder:
             if each.state is not None:
                 yield finding(OPENABLE, each.name)
                 yield finding(OPEN, each.name, value=each.state == "open")
-            elif not found["the"]:  # the newer grammar does not say whether they are open
+            elif not found["the"]:  # the newer grammar does not show whether they are open
                 yield finding(OPENABLE, each.name, value=False)
 
     def _elsewhere(self, here: set[str]) -> Found:

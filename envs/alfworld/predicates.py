@@ -1,6 +1,6 @@
 """Typed predicates of a house: what is grounded, what commands need and change, what to query (AEC appendix A).
 
-Objects are spoken of by kind: ``in(apple, fridge 1)`` says that some apple is there. Where a kind leaves open which
+Objects are named by kind: ``in(apple, fridge 1)`` means that some apple is there. Where a kind leaves open which
 object is meant, values become unknown rather than guessed.
 """
 

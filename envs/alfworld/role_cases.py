@@ -60,7 +60,7 @@ def _case(prompts: str, role: str, rng: random.Random, number: int) -> RoleCase:
 
 @dataclass(frozen=True)
 class _Made:
-    """A moment that a case is made of, and a shortest way from there."""
+    """A state that a case is made of, and a shortest plan from it."""
 
     id: str
     rng: random.Random
@@ -74,7 +74,7 @@ class _Made:
 
 
 def _moment(rng: random.Random, task: str, role: str) -> tuple[Knowledge, list[Command]]:
-    """A moment of a task, and a shortest way from there to its end."""
+    """A state of a task, and a shortest plan from it to the goal."""
     while True:
         house = draw_house(rng, task, 0.1)
         together: dict[int, list[str]] = {}

@@ -1,6 +1,6 @@
 """Small cases with known answers for every role that a general model plays in ScienceWorld.
 
-The moments are made up: a room with a few things, which no task of the simulator has, and what little of the world
+The states are made up: a room with a few things, which no task of the simulator has, and what little of the world
 decides the answers (doors, what is carried, what is focused on) is worked out here. No simulator is asked.
 """
 
@@ -68,7 +68,7 @@ class _Game:
         self.near, self.open = near, rng.random() < 0.5
 
     def start(self) -> ScienceState:
-        """The first moment."""
+        """The first state."""
         things = [f"a {self.other}", *([f"a {self.thing}"] if self.near else [])]
         state = ScienceState(self.task, "", self._look(self.here, things, is_open=self.open), ())
         return replace(state, rooms=tuple(sorted((self.here, self.there))), visited=(self.here,))

@@ -14,7 +14,7 @@ def changes_nothing(state: ScienceState, action: Action) -> bool:
     """Whether the world has refused a command in this very state, or what it is to bring about is so already.
 
     A number is of use only as the answer to a question; one goes only where a door leads to, and a second focus on the
-    same thing says nothing new (and may be counted as a wrong one).
+    same thing adds nothing new (and may be counted as a wrong one).
     """
     if action in state.rejected:
         return True

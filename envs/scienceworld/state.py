@@ -27,7 +27,7 @@ class ScienceTask:
         name: The task, for instance ``boil``.
         variation: Its variation.
         simplification: Simplifications of the simulator, by commas.
-        description: What is to be done, as the simulator says it.
+        description: The task, in the simulator's words.
     """
 
     name: str
@@ -59,7 +59,7 @@ class ScienceState:
         reading: The last thing that was measured or read: latent processes show nowhere else.
         excluded: What may not be written here, although the simulator was not asked (``no_repeat``).
         cut: Whether the list of what is carried breaks off: what is not in it may be carried all the same.
-        joined: The commands that have connected something, sorted: of what is connected only the last answer tells.
+        joined: The commands that have connected something, sorted: only the last answer shows what is connected.
         waited: Commands since anything has changed in sight that may bring something on, as waiting does.
         looks: What every room was like when the agent was last in it: the latest description of each.
         seen: Names of all things that were listed so far, in a room or among what is carried.
@@ -145,7 +145,7 @@ class ScienceState:
         Args:
             before: The state before.
             action: What was typed in it.
-            understood: Whether the world did what it says.
+            understood: Whether the world carried it out.
         """
         now = before.joined
         if understood and joins(action):

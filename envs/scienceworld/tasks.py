@@ -19,7 +19,7 @@ SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 
 SHORT, MEDIUM = 20, 50
 """A task is short if the measured gold paths take up to 20 steps on average, medium up to 50, else long [ours]: the
-paper's table 4 has the three groups and does not say where they end."""
+paper's table 4 has the three groups and does not give their bounds."""
 
 GROUPS = ("all", "short", "medium", "long")
 
@@ -73,7 +73,7 @@ def all_tasks() -> dict[str, TaskInfo]:
 
 @dataclass(frozen=True)
 class _Row:
-    """What the file says of a task; see :class:`TaskInfo`."""
+    """The file's entry for a task; see :class:`TaskInfo`."""
 
     topic: str
     title: str

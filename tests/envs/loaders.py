@@ -141,7 +141,7 @@ def _read_split(folder: Path) -> None:
     assert load_games("train", folder)
 
 
-def _read_household(folder: Path) -> None:
+def _read_house_line(folder: Path) -> None:
     name, house = parse_house(read_text(folder / "house.json", error=GameError), "house.json")
     assert parse_house(dump_house(name, house), "again") == (name, house)
 
@@ -348,7 +348,7 @@ LOADERS = {
     "sokoban levels": Loader(_write("levels.xsb", _LEVELS), _read_levels, _spoil_levels, 1.5),
     "alfworld game": Loader(_write("game.tw-pddl", _GAME), _read_game, _spoil_game, 0.5),
     "alfworld split": Loader(_write("train/pick-Mug/trial/game.tw-pddl", _GAME), _read_split, _spoil_game, 0.2),
-    "alfworld household": Loader(_write("house.json", dump_house("fuzz", _HOUSE)), _read_household),
+    "alfworld house": Loader(_write("house.json", dump_house("fuzz", _HOUSE)), _read_house_line),
     "gsm_hard": Loader(_write("p.jsonl", _PROBLEMS), _problems, share=1.5),
     "musique": Loader(_write("q.jsonl", _QUESTIONS), _questions, share=1.5),
     "musique search": Loader(_write("q.jsonl", _SEARCHED), _searched),

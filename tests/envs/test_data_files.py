@@ -1,4 +1,4 @@
-"""Data files are checked field by field, and errors say where."""
+"""Data files are checked field by field, and errors name the place."""
 
 from __future__ import annotations
 

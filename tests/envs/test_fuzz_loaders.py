@@ -1,4 +1,4 @@
-"""Whatever a data file holds, a loader reads it or says what is wrong with it."""
+"""Whatever a data file holds, a loader reads it or names the problem."""
 
 import json
 import math

@@ -43,7 +43,7 @@ def test_a_run_is_played_shown_and_checked(
     assert main(["show", str(out)]) == 0
     assert "#1 is the result of " in capsys.readouterr().out
     assert main(["diagnose", str(out), "--replay", "--out", str(tmp_path / "report")]) == 0
-    said = capsys.readouterr().out
-    assert "| 3 whole |" in said
-    assert "0 in 0" in said
+    out = capsys.readouterr().out
+    assert "| 3 whole |" in out
+    assert "0 in 0" in out
     assert json.loads((tmp_path / "report" / "diagnosis.json").read_text())

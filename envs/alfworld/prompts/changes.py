@@ -15,7 +15,7 @@ _FAR = 0.4
 
 
 def score_of_steps(steps: int) -> float:
-    """What a state is worth from which the goal is some steps away."""
+    """The score of a state from which the goal is some steps away."""
     return 1.0 if steps == 0 else _FAR * (1 - steps / (MOST_STEPS + 1))
 
 

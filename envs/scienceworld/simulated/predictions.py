@@ -85,7 +85,7 @@ def _same(prompt: Prompt, command: str) -> dict[str, Any]:
 
 
 def _as_on_path(prompt: Prompt, step: GoldStep, same: dict[str, Any]) -> dict[str, Any]:
-    """What the gold step changes, applied to what the prompt tells."""
+    """What the gold step changes, applied to what the prompt shows."""
     before, after = step.before, step.after
     moved = after.room.name != before.room.name
     lost = [thing for thing in before.inventory if thing not in after.inventory]

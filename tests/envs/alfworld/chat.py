@@ -51,7 +51,7 @@ FOUND = {SHUT: "closed", KEPT: "closed", OPEN: "open", BARE: "cannot be closed"}
 
 
 def result(world: World, command: Command) -> str:
-    """What really comes of a command, as a model that knows would say it."""
+    """The real result of a command, as a model that knows it writes it."""
     if not world.do(command):
         return f"{command.text}{LEADS_TO}{NOTHING}"
     found = f", {FOUND[world.known.of(command.place)]}" if command.verb == "go" else ""
@@ -60,4 +60,4 @@ def result(world: World, command: Command) -> str:
 
 def steps(*results: str) -> str:
     """A rollout."""
-    return json.dumps({f"step_{i}": said for i, said in enumerate(results, 1)})
+    return json.dumps({f"step_{i}": outcome for i, outcome in enumerate(results, 1)})

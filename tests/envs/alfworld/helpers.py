@@ -1,4 +1,4 @@
-"""What the tests of household games share."""
+"""What the tests of ALFWorld games share."""
 
 import os
 import random

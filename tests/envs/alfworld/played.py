@@ -1,4 +1,4 @@
-"""A household played by its rules in memory, as an environment: the engine's part is not what is tested with it."""
+"""A game of ALFWorld played by its rules in memory, for tests that need no engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class PlayedHousehold(Environment):
     """One episode.
 
     Args:
-        world: The household.
+        world: The game.
         steps: Cap on commands.
     """
 

@@ -17,7 +17,7 @@ pytestmark = [needs_engine, pytest.mark.slow]
 
 
 def committed(count: int, gate: str) -> Counter[str]:
-    """Totals of episodes on fresh households; the household LM plans, the rules of the game predict."""
+    """Totals of episodes in fresh houses; the bundled LM plans, the rules of the game predict."""
     agent = TapeAgent(
         "bundled:household", execution="forced", world_model="simulator", max_replans=50, aec={"gate": gate}
     )

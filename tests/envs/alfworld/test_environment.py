@@ -22,7 +22,7 @@ pytestmark = needs_engine
 
 
 def truth(env: AlfworldEnvironment, predicate: Predicate) -> bool | None:
-    """What the engine says of a predicate; None where it has no counterpart."""
+    """The value of a predicate in the engine; None where it has no counterpart."""
     facts = env.engine.facts()
     name, args = predicate
     inside = [fact[1:] for fact in facts if fact[0] == "in"]
@@ -51,14 +51,14 @@ def truth(env: AlfworldEnvironment, predicate: Predicate) -> bool | None:
 
 
 def play(env: AlfworldEnvironment, steps: int, seed: str) -> Counter[str]:
-    """Random play; everything that is said to be known is checked against the engine after every step."""
+    """Random play; all that is known is checked against the engine after every step."""
     rng = random.Random(seed)
     state = env.reset(0).data
     checked: Counter[str] = Counter()
     for _ in range(steps):
         for predicate, value in closure(env.domain.ground(state)).items():
             real = truth(env, predicate)
-            assert real is None or real == value, f"{predicate} is said to be {value}"
+            assert real is None or real == value, f"{predicate} is taken to be {value}"
             checked[predicate.name] += real is not None
         assert not satisfied(state) or env.success()
         action = rng.choice(env.domain.admissible(state)) if rng.random() < 0.3 else rng.choice(env.engine_commands)
@@ -97,13 +97,13 @@ def test_the_fewest_commands_win_by_kind():
         assert satisfied(state)
 
 
-def test_full_mode_tells_what_is_in_every_receptacle():
+def test_full_mode_lists_what_is_in_every_receptacle():
     game = load_games("packaged")[0]
-    said = AlfworldEnvironment(game, "full").reset(0)
+    first = AlfworldEnvironment(game, "full").reset(0)
     assert all(
-        any(thing in line and place in line for line in said.text.splitlines()) for thing, place in game.house.inside
+        any(thing in line and place in line for line in first.text.splitlines()) for thing, place in game.house.inside
     )
-    assert set(said.data.inside) == set(game.house.inside)
+    assert set(first.data.inside) == set(game.house.inside)
     assert not AlfworldEnvironment(game, "partial").reset(0).data.inside
 
 

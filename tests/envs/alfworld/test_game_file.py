@@ -30,7 +30,7 @@ def _drawn(seed: object, size: float = 0.3) -> House:
 
 
 def _holds(game: TextWorldGame, house: House) -> None:
-    """The engine has the things of a household where they are."""
+    """The engine has the things of a house where they are."""
     facts = game.facts()
     assert {f[1:] for f in facts if f[0] == "in"} == set(house.inside)
     assert {f[1] for f in facts if f[0] == "openable"} == {r.name for r in house.receptacles if r.openable}
@@ -49,7 +49,7 @@ def _is_what_the_engine_holds(text: str, house: House) -> None:
 
 @given(st.integers(0, 10_000))
 @examples(60)
-def test_a_written_household_reads_the_same(seed: int) -> None:
+def test_a_written_house_reads_the_same(seed: int) -> None:
     house = _drawn(seed, 0.7)
     assert read_house(game_text(house)) == house
 
@@ -80,7 +80,7 @@ def test_official_games_are_read_as_the_engine_shows_them() -> None:
 
 @needs_given
 @pytest.mark.parametrize("which", range(0, 36, 9))
-def test_official_households_can_be_written(which: int) -> None:
+def test_official_houses_can_be_written(which: int) -> None:
     house = all_games()[which].house
     assert read_house(game_text(house)) == house
 
@@ -88,7 +88,7 @@ def test_official_households_can_be_written(which: int) -> None:
 @needs_given
 @needs_engine
 @pytest.mark.slow
-def test_written_games_say_what_official_games_say() -> None:
+def test_written_games_answer_as_official_games() -> None:
     """Played side by side; but for slicing, the numbers of places, and what fell to the floor or is in a vessel."""
 
     def known(text: str) -> str:

@@ -104,7 +104,7 @@ def test_of_broken_games_ten_are_named(tmp_path: Path) -> None:
     assert str(caught.value).count("broken (") == 10
 
 
-def test_missing_data_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_data_names_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ALFWORLD_DATA", raising=False)
     for data in (None, tmp_path / "nowhere", tmp_path):
         with pytest.raises(AlfworldError, match=r"--data DIR .* ALFWORLD_DATA.* packaged .* no download"):
@@ -116,7 +116,7 @@ def test_missing_data_says_what_to_do(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("line", ["", "{}", "[1]", '{"name": "x", "goal": ["a"], "receptacles": [], "inside": []}'])
-def test_a_broken_household_is_refused(line: str) -> None:
+def test_a_broken_house_is_refused(line: str) -> None:
     with pytest.raises(GameError, match=r"mine\.json"):
         parse_house(line, "mine.json")
 

@@ -64,7 +64,7 @@ def test_any_task_may_be_drawn() -> None:
 
 
 @pytest.mark.parametrize("task", TASK_TYPES)
-def test_a_digest_tells_houses_apart(task: str) -> None:
+def test_houses_have_different_digests(task: str) -> None:
     houses = [draw_house(random.Random(f"apart:{i}"), task) for i in range(40)]
     assert len({house.digest() for house in houses}) == len(set(houses)) > 30
 
@@ -135,7 +135,7 @@ def fewest(world: World, most: int) -> int | None:
 
 
 def small(seed: int, task: str) -> World:
-    """A household of few receptacles, a little way into the game."""
+    """A house of few receptacles, a little way into the game."""
     world = drawn(seed, task, full=True)
     rng = random.Random(f"plans:{seed}")
     for _ in range(rng.randint(0, 5)):

@@ -1,4 +1,4 @@
-"""Nodes beyond an assumption are worth as much less as the assumption is likely."""
+"""The reward of nodes beyond an assumption falls with how unlikely the assumption is."""
 
 import asyncio
 import itertools
@@ -90,10 +90,10 @@ def asked(context: RoleContext) -> int:
     return len(model.requests)
 
 
-def test_a_goal_behind_an_unlikely_assumption_is_worth_less() -> None:
-    graph, [(_, doubtful), (_, likely)] = weighed(context_of(), [plan("shelf 1"), plan("shelf 2")])
+def test_a_goal_behind_an_unlikely_assumption_has_less_reward() -> None:
+    graph, [(_, unlikely), (_, likely)] = weighed(context_of(), [plan("shelf 1"), plan("shelf 2")])
     share = 0.05 / 3  # of what is spread evenly over the three places
-    assert chance(graph, doubtful[-1]) == pytest.approx(0.95 * 0.2 + share)
+    assert chance(graph, unlikely[-1]) == pytest.approx(0.95 * 0.2 + share)
     assert chance(graph, likely[-1]) == pytest.approx(0.95 * 0.7 + share)
 
 
@@ -130,7 +130,7 @@ def test_a_plan_from_a_state_that_rests_on_something_rests_on_it_too() -> None:
     assert chance(graph, path[1][-1]) == pytest.approx(0.95 * 0.2 + 0.05 / 3)
 
 
-def test_the_solver_prefers_the_likelier_of_equal_walks() -> None:
+def test_the_solver_prefers_the_likelier_of_equal_paths() -> None:
     for likely, best in ((LIKELY, "shelf 2"), ({"shelf 1": 0.6, "shelf 2": 0.1}, "shelf 1")):
         graph, paths = weighed(context_of(likely), [plan("shelf 1"), plan("shelf 2")])
         for _, nodes in paths:

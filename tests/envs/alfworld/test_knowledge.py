@@ -1,4 +1,4 @@
-"""What is known, and what plans assume of places that nobody has looked into."""
+"""What is known, and what plans assume of places that were not looked into."""
 
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ def test_what_shares_a_spot_is_reached_together_where_that_is_known() -> None:
 
 
 @given(seeds, tasks)
-def test_a_key_tells_what_matters_and_no_more(seed: int, task: str) -> None:
+def test_a_key_holds_what_matters_and_no_more(seed: int, task: str) -> None:
     world = drawn(seed, task, full=True)
     domain, state = domain_of(world), world.known
     assert domain.key(replace(state, shown=("look",), tried=frozenset({"look"}))) == domain.key(state)
@@ -60,7 +60,7 @@ def test_a_picture_shows_what_matters() -> None:
     assert domain_of(world).render(known(KITCHEN)).endswith("6 of 6 places not looked into")
 
 
-def test_all_that_can_be_said_is_admissible_and_what_is_shown_too() -> None:
+def test_all_that_can_be_written_is_admissible_and_what_is_shown_too() -> None:
     world = world_of(KITCHEN)
     domain = domain_of(world, shown=True)
     state = replace(known(KITCHEN), inside=frozenset({("mug 1", "countertop 1")}), holding="knife 1", shown=("look",))
@@ -83,7 +83,7 @@ def put(place: str) -> Command:
     return Command("put", place, "book")
 
 
-def test_an_object_taken_from_where_nobody_looked_is_assumed_there() -> None:
+def test_an_object_taken_from_an_unseen_place_is_assumed_there() -> None:
     assert assumed_by(START, [Command("go", "shelf 1"), take("shelf 1")]) == ((unseen("book"), "shelf 1"),)
     assert assumed_by(START, [Command("use", "shelf 2", "desklamp")]) == ((unseen("desklamp"), "shelf 2"),)
     assert assumed_by(START, [Command("use", "", "desklamp"), Command("go", "shelf 1")]) == ()
@@ -103,7 +103,7 @@ def test_each_object_is_assumed_once_and_what_the_plan_puts_there_never() -> Non
     assert list(domain.assumptions(START, [c.text for c in twice])) == [inside("book", "shelf 1")]
 
 
-def test_two_that_nobody_has_seen_stay_two_when_they_are_put_together() -> None:
+def test_two_unseen_objects_stay_two_when_they_are_put_together() -> None:
     plan = [take("shelf 1"), put("cabinet 1"), take("shelf 2"), put("cabinet 1")]
     names = [thing for thing, _ in assumed_by(START, plan)]
     assert names == [unseen("book", 1), unseen("book", 2)]

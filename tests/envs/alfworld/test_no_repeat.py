@@ -22,7 +22,7 @@ def chat(request: Request, sample: int) -> str:
     return json.dumps({"thought": "", "action": action})
 
 
-def household(request: Request, sample: int) -> str:
+def compact_words(request: Request, sample: int) -> str:
     """The same in the household prompt format."""
     if not isinstance(request.constraint, Choice):
         return FAVOURITE["household"]
@@ -35,7 +35,7 @@ FAVOURITE = {"chat": "take book from desk 2", "household": "take book desk2 "}
 
 def played(prompt_format: str, *, no_repeat: bool) -> tuple[EpisodeResult, list[tuple[str, str]]]:
     """An episode and the pairs of state and action in it."""
-    script = chat if prompt_format == "chat" else household
+    script = chat if prompt_format == "chat" else compact_words
     trace = TraceWriter("test")
     agent = ReactAgent(ScriptedLM(script, prompt_format=prompt_format, obey=True), no_repeat=no_repeat)
     result = agent.run(PlayedHousehold(world_of(STUDY), steps=12), trace=trace)

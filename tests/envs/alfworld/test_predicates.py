@@ -35,7 +35,7 @@ from tests.envs.alfworld.households import (
 
 
 def true(world: World, predicate: Predicate) -> bool:
-    """Whether a predicate is so, asked of the household and not of what is known."""
+    """Whether a predicate holds in the game, whatever is known."""
     name, args = predicate
     seen, there = world.known, [] if not args else [t for t, r in world.inside if r == args[-1]]
     match name:
@@ -78,7 +78,7 @@ def reached(world: World) -> bool:
 
 
 def played(seed: int, task: str, steps: int, name: str) -> Iterator[tuple[World, Command]]:
-    """A household after every command of a game, partial or full, and the command."""
+    """A game after every command, partial or full, and the command."""
     full = seed % 3 == 0
     world = drawn(seed, task, full=full, size=0.15)
     rng = random.Random(f"predicates:{name}:{seed}")
@@ -96,7 +96,7 @@ def test_nothing_grounded_or_inferred_is_false(seed: int, task: str) -> None:
             assert true(world, predicate) == value, predicate
 
 
-def test_holding_what_the_goal_is_not_about_says_nothing_false() -> None:
+def test_holding_what_the_goal_is_not_about_grounds_nothing_false() -> None:
     world = world_of(replace(KITCHEN, inside=(*KITCHEN.inside, ("mug 2", "countertop 1"))))
     do(world, ("go to countertop 1", "take mug from countertop 1"))
     values = closure(domain_of(world).ground(world.known))
@@ -205,7 +205,7 @@ def test_what_is_in_reach_but_was_never_looked_at_is_left_and_come_back_to() -> 
 
 @pytest.mark.slow
 @given(seeds, tasks)
-def test_bridges_establish_what_they_are_for(seed: int, task: str) -> None:
+def test_establishing_actions_do_what_they_are_for(seed: int, task: str) -> None:
     for world, command in played(seed, task, 12, "bridge"):
         world.do(command)
         domain = domain_of(world)

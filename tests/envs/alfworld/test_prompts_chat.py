@@ -27,7 +27,7 @@ from tests.envs.alfworld.played import PlayedHousehold
 from tests.tape.offers import offers
 
 
-def test_the_prompt_tells_what_is_known_and_what_is_left() -> None:
+def test_the_prompt_shows_what_is_known_and_what_is_left() -> None:
     state = replace(KNOWN, holding="apple 2", marks=frozenset({("apple 2", "clean")}))
     text = prompt(COOK.plan_request(state, {"steps": 7}))
     for line in (
@@ -51,8 +51,8 @@ def test_the_prompt_tells_what_is_known_and_what_is_left() -> None:
 
 def test_a_plan_is_read_by_kind_with_places_and_without_standing_moves() -> None:
     state = replace(known(STUDY), at=("bed 1",), inside=frozenset({("desklamp 1", "desk 2"), ("book 1", "bed 1")}))
-    said = ["go to bed 1", "take book 1 from bed 1", "go to desk 2", "use desklamp 1"]
-    text = json.dumps({"thought": "under the lamp", "actions": said})
+    commands = ["go to bed 1", "take book 1 from bed 1", "go to desk 2", "use desklamp 1"]
+    text = json.dumps({"thought": "under the lamp", "actions": commands})
     assert obeys(READER.plan_request(state, {"steps": 9}), text)
     plan = READER.read_plan(state, text)
     assert plan.actions == ("take book from bed 1", "go to desk 2", "use desklamp on desk 2")
@@ -93,18 +93,18 @@ def test_a_plan_has_at_least_one_command_and_speaks_of_what_there_is() -> None:
 def test_a_free_action_is_read_by_kind() -> None:
     request = COOK.act_request(KNOWN, {"steps": 5}, None, ["open fridge 1", "take apple from fridge 1"])
     assert "Your plan goes on with: open fridge 1; take apple from fridge 1." in prompt(request)
-    for said, read in (
+    for written, read in (
         ("open fridge 1", "open fridge 1"),
         ("take mug 1 from countertop 1", "take mug from countertop 1"),
         ("move apple 2 to fridge 1", "put apple in/on fridge 1"),
     ):
-        assert obeys(request, act(said)) is not said.startswith("move")  # which is read all the same
-        assert COOK.read_act(KNOWN, act(said)) == ("so be it", read)
+        assert obeys(request, act(written)) is not written.startswith("move")  # which is read all the same
+        assert COOK.read_act(KNOWN, act(written)) == ("so be it", read)
         assert read in domain_of(world_of(KITCHEN)).admissible(KNOWN)
-    for said in ("wait", "go to attic 1", "take teapot 1 from fridge 1"):
-        assert not obeys(request, act(said))
+    for written in ("wait", "go to attic 1", "take teapot 1 from fridge 1"):
+        assert not obeys(request, act(written))
         with pytest.raises(InvalidOutputError):
-            COOK.read_act(KNOWN, act(said))
+            COOK.read_act(KNOWN, act(written))
 
 
 def test_a_fixed_action_leaves_no_other_admissible() -> None:
@@ -143,7 +143,7 @@ def test_where_commands_are_shown_the_prompt_names_them_and_the_schema_admits_no
     assert "Possible commands" not in prompt(COOK.act_request(KNOWN, {}, None, ()))
 
 
-def test_walks_are_numbered() -> None:
+def test_paths_are_numbered() -> None:
     plans = offers([["go to cabinet 1", "open cabinet 1"], ["open fridge 1"]], {"steps": 2})
     request = COOK.select_request(KNOWN, plans, {"steps": 3})
     assert "1: go to cabinet 1 -> s11 (0.25); open cabinet 1 -> s12 (0.25) | certainty 0.75; needs 2" in prompt(request)
@@ -174,7 +174,7 @@ def test_an_unknown_format_is_refused_by_name() -> None:
         prompts.prompt_format(domain_of(world_of(KITCHEN)), "compact")
 
 
-def test_tape_plays_a_household_through_the_chat_format() -> None:
+def test_tape_plays_a_game_through_the_chat_format() -> None:
     """A script that plans by the rules wins; every prompt and answer takes the real way."""
     house = PlayedHousehold(world_of(KITCHEN, full=True), steps=12)
 
@@ -281,7 +281,7 @@ def test_what_is_no_result_here_is_invalid(text: str) -> None:
         COOK.read_next(known(KITCHEN), text)
 
 
-def test_what_hand_and_furniture_rule_out_can_only_be_said_to_come_to_nothing() -> None:
+def test_what_hand_and_furniture_rule_out_can_only_come_to_nothing() -> None:
     held = replace(KNOWN, holding="apple 1")
     for here, action in [(KNOWN, "put apple in/on fridge 1"), (held, "take apple from fridge 1"), (KNOWN, "dance")]:
         request = COOK.next_request(here, action, valid=True)

@@ -178,7 +178,7 @@ def test_where_commands_are_shown_those_about_the_goal_may_be_written_and_no_oth
     assert options(prompt_format.act_request(tried, {}, None, ())) == {"go bed1 "}
 
 
-def test_what_hand_and_furniture_rule_out_can_only_be_said_to_come_to_nothing() -> None:
+def test_what_hand_and_furniture_rule_out_can_only_come_to_nothing() -> None:
     state = known(KITCHEN)
     held = replace(state, holding="apple 1")
     empty = ("put apple in/on fridge 1", "heat apple with microwave 1")
@@ -219,7 +219,7 @@ def test_readers_raise_invalid_output_and_nothing_else(text: str) -> None:
 
 
 @pytest.mark.parametrize("prompt_format", [HOUSEHOLD, COOK])
-def test_steps_left_are_worth_less_the_more_there_are(prompt_format: PromptFormat) -> None:
+def test_the_score_falls_with_the_steps_left(prompt_format: PromptFormat) -> None:
     request, values = prompt_format.score_request(known(KITCHEN))
     found = option_values(request, values)
     assert list(found) == sorted(found, reverse=True)
@@ -255,7 +255,7 @@ def test_one_question_is_about_all_places_of_a_kind_that_were_not_searched(
 
 
 @given(moments(), st.integers(0, 5))
-def test_other_wordings_say_the_same_in_another_order(moment, number: int) -> None:  # type: ignore[no-untyped-def]
+def test_other_wordings_differ_in_order_alone(moment, number: int) -> None:  # type: ignore[no-untyped-def]
     world, _, _, _ = moment
     state = world.known
     about = [inside(world.layout.goal.thing, r) for r in state.layout.receptacles]
@@ -273,7 +273,7 @@ def test_other_wordings_say_the_same_in_another_order(moment, number: int) -> No
             assert set(one.constraint.options) == set(reworded.constraint.options)
 
 
-def test_walks_are_offered_as_plans() -> None:
+def test_paths_are_offered_as_plans() -> None:
     world = world_of(KITCHEN, full=True)
     plan = [command.text for command in best_plan(world.scene()) or ()]
     prompt_format: PromptFormat = prompts.prompt_format(domain_of(world), "household")

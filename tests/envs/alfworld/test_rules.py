@@ -1,4 +1,4 @@
-"""The rules on full knowledge are those of the household that they are told of."""
+"""The rules on full knowledge agree with the game; and commands as a model might write them."""
 
 import random
 from dataclasses import replace
@@ -13,7 +13,7 @@ from tests.envs.alfworld.households import KITCHEN, drawn, follow, known, seeds,
 
 
 @given(seeds, tasks)
-def test_rules_on_full_knowledge_agree_with_the_household(seed: int, task: str) -> None:
+def test_rules_on_full_knowledge_agree_with_the_game(seed: int, task: str) -> None:
     world = drawn(seed, task, full=True, size=0.2)
     rng = random.Random(f"rules:{seed}")
     for _ in range(30):

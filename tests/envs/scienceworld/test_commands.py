@@ -39,8 +39,8 @@ DOMAIN = ScienceWorldDomain(TASK)
 
 def then(state: ScienceState, command: str, **changes: object) -> ScienceState:
     """What a command is predicted to lead to."""
-    said = {"room": state.room.name, "carry": list(state.inventory), "score": state.score, **changes}
-    return predicted(state, NextAnswer.model_validate({"command": command, "valid": True, **said}))
+    fields = {"room": state.room.name, "carry": list(state.inventory), "score": state.score, **changes}
+    return predicted(state, NextAnswer.model_validate({"command": command, "valid": True, **fields}))
 
 
 def test_words_name_what_is_listed_and_nothing_else() -> None:
@@ -135,12 +135,12 @@ def test_what_the_last_action_was_to_do_must_not_be_seen_undone() -> None:
     assert still_good(predicted, replace(on, reading="measures 9 degrees"), actions, taken=taken)
 
 
-def test_what_a_model_guesses_of_what_nobody_has_seen() -> None:
+def test_what_a_model_guesses_of_the_unseen() -> None:
     prompts = ChatFormat()
     asked = prompts.predict_request(HERE, [reach("picture"), Predicate("carries", ("picture",))])
-    [(request, settled)] = asked
+    [(request, about)] = asked
     assert request.role == "predict"
-    assert prompts.read_predict(HERE, settled, " yes") == {reach("picture"): True}
+    assert prompts.read_predict(HERE, about, " yes") == {reach("picture"): True}
 
 
 LIT = replace(HERE, look=KITCHEN.replace("turned off", "turned on"))
@@ -200,12 +200,12 @@ def answer(command: str, *, valid: bool = True, room: str = "kitchen", **more: o
     return json.dumps({"command": command, "valid": valid, "room": room, "carry": ["a thermometer"], **more})
 
 
-def foretold(command: Action, first: str, second: str, doubt: float = 0.9) -> tuple[Prediction, Sequence[Request]]:
-    """What a model is taken to predict that says one thing first and another one when asked again."""
+def foretold(command: Action, first: str, second: str, threshold: float = 0.9) -> tuple[Prediction, Sequence[Request]]:
+    """The prediction taken from a model that writes one thing first and another one when asked again."""
     lm = ScriptedLM([first, second])
     trace = TraceWriter("test")
     roles = RoleContext(AccountedLM(lm, Ledger(), trace), ChatFormat(), DOMAIN, trace)
-    [found] = asyncio.run(LmWorldModel(roles, doubt).predict([(HERE, command)]))
+    [found] = asyncio.run(LmWorldModel(roles, threshold).predict([(HERE, command)]))
     return found, lm.requests
 
 
@@ -220,7 +220,7 @@ def test_a_prediction_that_denies_what_is_declared_is_asked_for_again(first: str
     assert len(requests) == 2
     assert found.state is not None
     assert DOMAIN.ground(found.state).get(next(iter(DOMAIN.effects(TAKE, {}))), None) is True
-    kept, once = foretold(TAKE, first, TAKEN, doubt=0.0)  # the paper's algorithm has no second thoughts
+    kept, once = foretold(TAKE, first, TAKEN, threshold=0.0)  # the paper's algorithm has no second thoughts
     assert len(once) == 1
     assert kept != found
 

@@ -1,4 +1,4 @@
-"""What a user is told where the simulator cannot be played; nothing here needs it."""
+"""The errors where the simulator cannot be played; nothing here needs it."""
 
 import importlib
 
@@ -26,7 +26,7 @@ def test_another_version_is_refused(monkeypatch):
         engine._packages()
 
 
-def test_without_java_it_says_so(monkeypatch, tmp_path):
+def test_without_java_the_error_names_it(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     with pytest.raises(NotPlayableError, match="needs a Java runtime") as raised:

@@ -90,7 +90,7 @@ def test_a_score_below_zero_ends_the_task_as_a_failure():
     assert not env.success()
 
 
-def test_before_reset_and_after_close_it_says_what_to_do():
+def test_before_reset_and_after_close_the_error_names_the_remedy():
     env = ScienceWorldEnvironment("boil", 0)
     with pytest.raises(ScienceWorldError, match="call reset"):
         env.step("look around")

@@ -124,7 +124,7 @@ def test_kinds_of_targets(text, kind):
         ("The sofa is turned on", None),  # there is none
         ("The metal pot is in the sink", None),  # out of sight
         ("The drawer is open", None),  # which of the two?
-        ("The agent has focused on the steam", None),  # nobody has seen any
+        ("The agent has focused on the steam", None),  # none was seen
     ],
 )
 def test_what_is_shown(text, value):
@@ -145,7 +145,7 @@ DENIALS = [
     "The food is not in the bowl",
     "The first aid kit is not in the cupboard",
 ]
-"""All are false, or about what nobody has seen."""
+"""All are false, or about what was not seen."""
 
 
 @pytest.mark.parametrize("text", DENIALS)

@@ -111,7 +111,7 @@ def test_a_named_room_is_credited_only_where_it_was_entered(path):
     assert rejected(outcome) is None
 
 
-def test_a_walk_has_a_target_per_edge_and_the_goal(path):
+def test_a_path_has_a_target_per_edge_and_the_goal(path):
     chain = ScienceAdapter(path[0].task).along(path, [state.path[-1] for state in path[1:]])
     assert len(chain) == len(path)
     assert [target.goal for target in chain] == [False] * (len(path) - 1) + [True]
@@ -124,7 +124,7 @@ def test_fields_are_plain_values_without_the_last_answer(path):
     assert {"score", "where you are", "you carry", "done so far"} <= set(fields)
 
 
-def test_propose_is_told_the_rooms_and_replan_what_was_refused_and_failed(path):
+def test_propose_reads_the_rooms_and_replan_what_was_refused_and_failed(path):
     asked = []
 
     def reply(request, sample):
@@ -159,7 +159,7 @@ def test_equal_typed_inputs_give_equal_outputs_whatever_the_prefix(path):
 
 @pytest.mark.usefixtures("no_java")
 @pytest.mark.parametrize("errors", ["0", "0.2"])
-def test_an_episode_keeps_its_caps_and_its_trace_tells_by_what_was_judged(errors):
+def test_an_episode_keeps_its_caps_and_its_trace_names_the_judges(errors):
     from envs.scienceworld.environment import ScienceWorldEnvironment
 
     env = ScienceWorldEnvironment("boil", 0)

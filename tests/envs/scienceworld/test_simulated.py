@@ -115,9 +115,9 @@ def test_predictions_on_the_gold_path_are_exact_without_errors():
     model, prompt_format, path = SimulatedLM(Rates(errors=0, predictions=0, verdicts=0)), ChatFormat(), states("boil")
     for before, after in pairwise(path):
         [text] = ask(model, prompt_format.next_request(before, after.path[-1]))
-        said = prompt_format.read_next(before, text)
-        assert said.place == after.place
-        assert said.score == after.score
+        prediction = prompt_format.read_next(before, text)
+        assert prediction.place == after.place
+        assert prediction.score == after.score
 
 
 @given(st.lists(st.sampled_from(["wait1", "look in fridge", "eat orange", "go to workshop"]), max_size=6), st.data())

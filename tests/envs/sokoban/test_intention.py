@@ -20,7 +20,7 @@ CHAT = ChatFormat(SokobanDomain(ROOM))
 COMPACT = CompactFormat(SokobanDomain(ROOM))
 WORDS = {"U": "up", "D": "down", "L": "left", "R": "right"}
 
-# None: no move is named, or several and it is not said which comes next.
+# None: no move is named, or several without an order.
 THOUGHTS = [
     ("I go R", "R"),
     ("R", "R"),

@@ -27,7 +27,7 @@ UNSOLVABLE = level_of("; hopeless\n######\n#$  .#\n# @  #\n######")
 
 
 @pytest.mark.parametrize("name", names())
-def test_every_shipped_level_is_what_its_title_says(name: str) -> None:
+def test_every_shipped_level_is_as_its_title_declares(name: str) -> None:
     levels = load_set(name)
     low, high = KINDS[name].lengths
     assert len(levels) == KINDS[name].size

@@ -69,7 +69,9 @@ def test_it_also_happens_in_many_random_states() -> None:
 
 @examples(150)
 @given(levels(max_side=5), st.randoms(use_true_random=False), st.sampled_from(ACTIONS), st.floats(0, 1))
-def test_with_little_known_nothing_false_is_said(level: Level, rng: random.Random, action: str, share: float) -> None:
+def test_with_little_known_nothing_inferred_is_false(
+    level: Level, rng: random.Random, action: str, share: float
+) -> None:
     domain, state = SokobanDomain(level), level.start
     after = step(level, state, action)
     whole = domain.ground(state)
@@ -78,14 +80,14 @@ def test_with_little_known_nothing_false_is_said(level: Level, rng: random.Rando
     for rule in domain.rules():
         assert rule(known).items() <= whole.items()
     if after is not None:
-        said = domain.effects(action, known)
+        changes = domain.effects(action, known)
         then = domain.ground(after)
-        assert all(value is None or then[predicate] == value for predicate, value in said.items())
+        assert all(value is None or then[predicate] == value for predicate, value in changes.items())
         # What it does not name stays as it was.
-        assert all(whole[predicate] == then[predicate] for predicate in whole if predicate not in said)
+        assert all(whole[predicate] == then[predicate] for predicate in whole if predicate not in changes)
 
 
-def test_effects_say_unknown_where_a_box_may_have_been_pushed() -> None:
+def test_effects_are_unknown_where_a_box_may_have_been_pushed() -> None:
     domain = SokobanDomain(ROOM)
     known = dict(domain.ground(ROOM.start))
     del known[cell("box_at", (1, 2))]
@@ -112,7 +114,7 @@ def test_the_domain_declares_predicates_and_all_are_seen() -> None:
 
 @examples(60)
 @given(levels(max_side=6))
-def test_a_bridge_leads_where_it_says_and_moves_no_box(level: Level) -> None:
+def test_establishing_actions_lead_there_and_move_no_box(level: Level) -> None:
     domain = SokobanDomain(level)
     for target in level.floor:
         bridge = domain.bridge(level.start, cell("player_at", divmod(target, level.cols)), True)

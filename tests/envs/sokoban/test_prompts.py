@@ -159,21 +159,21 @@ def test_a_plan_has_at_least_one_move_and_no_more_than_steps() -> None:
 def test_a_rollout_has_the_outcomes_of_exactly_the_moves_asked_for() -> None:
     request = CHAT.rollout_request(ROOM.start, ["U", "R"])
     assert request is not None
-    told = {str(i): outcome(ROOM, ROOM.start, a) for i, a in enumerate("URU", 1)}
-    kept = [n for n in range(4) if obeys(request, json.dumps({k: told[k] for k in list(told)[:n]}))]
+    outcomes = {str(i): outcome(ROOM, ROOM.start, a) for i, a in enumerate("URU", 1)}
+    kept = [n for n in range(4) if obeys(request, json.dumps({k: outcomes[k] for k in list(outcomes)[:n]}))]
     assert kept == [2]
-    swapped = {"1": told["2"], "2": told["1"]}
+    swapped = {"1": outcomes["2"], "2": outcomes["1"]}
     assert not obeys(request, json.dumps(swapped))
 
 
 @given(st.integers(0, 400), st.integers(1, 3))
 def test_of_a_rollout_that_was_cut_off_the_beginning_is_kept(at: int, indent: int) -> None:
-    states, told, here = [], {}, ROOM.start
+    states, outcomes, here = [], {}, ROOM.start
     for number, action in enumerate("UDR", 1):
-        told[str(number)] = outcome(ROOM, here, action)
+        outcomes[str(number)] = outcome(ROOM, here, action)
         here = step(ROOM, here, action) or here
         states.append(here)
-    text = json.dumps(told, indent=indent)
+    text = json.dumps(outcomes, indent=indent)
     try:
         read = CHAT.read_rollout(ROOM.start, "UDR", text[:at])
     except InvalidOutputError:
