@@ -13,7 +13,7 @@ from envs.alfworld.game.goal import LOOK, TWO
 from envs.alfworld.game.kinds import AFTER, ALWAYS_OPENABLE, LAMPS, OPENABLE, RECEPTACLES, TREATMENTS, kind_of
 from envs.alfworld.inference import RULES
 from envs.alfworld.rules import fits
-from envs.alfworld.state import BARE, CLOSED, NEW, SEARCHED, SHUT, VISIBLE, Knowledge, Layout
+from envs.alfworld.state import BARE, CLOSED, NEW, SEARCHED, SHUT, VISIBLE, Knowledge, Layout, as_state
 from tape.protocols import Action, State
 from tape.protocols.parts import Contexts, ExclusiveGroups, Predicates
 from tape.protocols.predicates import Assignment, Effects, Feature, Predicate, QueryMacro, Rule
@@ -218,13 +218,8 @@ class AlfworldPredicates(Predicates, ExclusiveGroups, Contexts):
         goal = self.layout.goal
         if goal.task == LOOK:
             return [
-                {
-                    lit(goal.target, place): True,
-                    holding(goal.thing): True,
-                    at(place): True,
-                    inside(goal.target, place): True,
-                }
-                for place in self.layout.receptacles
+                dict.fromkeys((lit(goal.target, r), holding(goal.thing), at(r), inside(goal.target, r)), True)
+                for r in self.layout.receptacles
             ]
         targets = [place for place in self.layout.receptacles if kind_of(place) == goal.target]
         if goal.task == TWO:
@@ -273,11 +268,10 @@ class AlfworldPredicates(Predicates, ExclusiveGroups, Contexts):
 
     def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
         """Go there, open or close it, switch it on, do it to the object in hand, or put down what is held."""
-        assert isinstance(state, Knowledge)
-        commands = self._bridge(state, predicate, value)
+        commands = self._establishing(as_state(state), predicate, value)
         return None if commands is None else [command.text for command in commands]
 
-    def _bridge(self, state: Knowledge, predicate: Predicate, value: bool) -> list[Command] | None:
+    def _establishing(self, state: Knowledge, predicate: Predicate, value: bool) -> list[Command] | None:
         name, args = predicate
         if name == "at" and value:
             return self._reach(state, args[0])

@@ -123,7 +123,7 @@ def _useful(state: Knowledge) -> list[Command]:
     appliance = TREATMENTS[goal.treatment][0] if goal.treatment else ""
     there = {where for thing, where in state.inside if kind_of(thing) in goal.kinds}
     places = [r for r in layout.receptacles if r in there or kind_of(r) in (goal.target, appliance)]
-    found = [Command(verb, place) for verb in ("open",) for place in state.at]
+    found = [Command("open", place) for place in state.at]
     if state.holding:
         kind = kind_of(state.holding)
         found += [Command("put", place, kind) for place in state.at]
@@ -142,19 +142,6 @@ def _result(before: Knowledge, command: Command) -> str:
     if command.verb == "go":
         return f"{command.text} -> arrived, {_FOUND.get(after.of(command.place), 'open')}"
     return f"{command.text} -> {_DONE[command.verb]}"
-
-
-def _along(state: Knowledge, commands: Sequence[Command]) -> list[Knowledge | None]:
-    """The states after commands, up to the first that is not possible."""
-    found: list[Knowledge | None] = []
-    here: Knowledge | None = state
-    for command in commands:
-        assert here is not None
-        here = rules.apply(here, command)
-        found.append(here)
-        if here is None:
-            break
-    return found
 
 
 # --- the roles ----------------------------------------------------------------------------------
@@ -184,15 +171,15 @@ def _rollout(made: _Made) -> RoleCase:
         del asked[made.rng.randrange(len(asked))]
     asked = asked or list(made.plan[:1])
     actions = [command.text for command in asked]
-    truth = _along(made.state, asked)
     request = made.written.rollout_request(made.state, actions)
     assert request is not None, "commands can be rolled out"
     here: Knowledge | None = made.state
-    results = {}
+    results, expected = dict[str, str](), list[str | None]()
     for i, command in enumerate(asked, 1):
         results[f"step_{i}"] = f"{command.text} -> nothing" if here is None else _result(here, command)
-        here = None if here is None else rules.apply(here, command)
-    expected = [_name(made.domain, after) for after in truth]
+        if here is not None:  # the states up to the first that is not possible
+            here = rules.apply(here, command)
+            expected.append(_name(made.domain, here))
     judge = judged_by(
         lambda text: [_name(made.domain, after) for after in made.written.read_rollout(made.state, actions, text)],
         lambda found: found == expected or f"{sum(a == b for a, b in zip(found, expected, strict=False))} steps right",
@@ -208,9 +195,8 @@ def _next(made: _Made) -> RoleCase:
     command = made.plan[0]
     if made.rng.random() < 0.5:
         others = [read_command(action) for action in made.domain.admissible(made.state)]
-        about = [
-            c for c in others if c is not None and (not c.thing or kind_of(c.thing) in made.state.layout.goal.kinds)
-        ]
+        kinds = ("", *made.state.layout.goal.kinds)
+        about = [c for c in others if c is not None and (c.thing and kind_of(c.thing)) in kinds]
         # As often what is impossible as what is possible: most commands that can be written are impossible.
         want = made.rng.random() < 0.3
         about = [c for c in about if (rules.apply(made.state, c) is not None) is want] or about

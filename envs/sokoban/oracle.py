@@ -65,12 +65,8 @@ class Oracle:
         """Moves to the nearest solved state, or None: proven that there is none. Raises like :meth:`solve`."""
         return self._cost(state, max_states, None)
 
-    def is_deadlock(self, state: State, max_states: int = MAX_STATES) -> bool:
-        """Say whether no solution exists from here, by proof. Raises like :meth:`solve`."""
-        return self.cost_to_go(state, max_states) is None
-
     def viable(self, state: State, remaining: int, max_states: int = MAX_STATES) -> bool:
-        """Say whether a solution of at most ``remaining`` moves exists (TAPE section 4).
+        """Whether a solution of at most ``remaining`` moves exists (TAPE section 4).
 
         Cheaper than :meth:`cost_to_go`, since longer solutions are never looked at. Raises like :meth:`solve`.
         """
@@ -161,13 +157,3 @@ def solve(level: Level, state: State | None = None, max_states: int = MAX_STATES
 def cost_to_go(level: Level, state: State, max_states: int = MAX_STATES) -> int | None:
     """The length of a shortest solution, see :meth:`Oracle.cost_to_go`."""
     return oracle_for(level).cost_to_go(state, max_states)
-
-
-def is_deadlock(level: Level, state: State, max_states: int = MAX_STATES) -> bool:
-    """Whether no solution exists, see :meth:`Oracle.is_deadlock`."""
-    return oracle_for(level).is_deadlock(state, max_states)
-
-
-def viable(level: Level, state: State, remaining: int, max_states: int = MAX_STATES) -> bool:
-    """Whether a solution of at most ``remaining`` moves exists, see :meth:`Oracle.viable`."""
-    return oracle_for(level).viable(state, remaining, max_states)

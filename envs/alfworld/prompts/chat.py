@@ -18,14 +18,14 @@ from envs.alfworld.prompts import chat_schema
 from envs.alfworld.prompts.changes import hopeless, score_of_steps, switched_on, taken
 from envs.alfworld.prompts.chat_schema import MOST_PLANNED
 from envs.alfworld.prompts.chat_text import messages, near
-from envs.alfworld.prompts.placing import free_choices, placed, was_tried, with_place
-from envs.alfworld.state import BARE, KEPT, NEW, OPEN, SEARCHED, SHUT, Knowledge, Layout
+from envs.alfworld.prompts.placing import PlaceBeliefs, free_choices, placed, was_tried, with_place
+from envs.alfworld.state import BARE, KEPT, NEW, OPEN, SEARCHED, SHUT, Knowledge, Layout, as_state
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import fields_of, items_of
 from tape.protocols.predicates import Predicate
-from tape.protocols.prompt_format import Examples, OfferedPath, PromptFormat, asked, offered_text, states_along
+from tape.protocols.prompt_format import Examples, OfferedPath, asked, offered_text, states_along
 
 MOST_COUNTED = 12
 """Most commands left that a score tells apart."""
@@ -37,7 +37,7 @@ _TOKENS_A_COMMAND, _TOKENS_A_RESULT, _REST = 26, 40, 40
 _ACT_TOKENS = chat_schema.LONGEST_THOUGHT + _TOKENS_A_COMMAND + _REST
 
 
-class ChatFormat(PromptFormat):
+class ChatFormat(PlaceBeliefs):
     """Chat messages: implements :class:`tape.protocols.prompt_format.PromptFormat` and the protocols of beliefs.
 
     Objects may be named or called by their kind; commands are read by kind, as predicates speak of them, and the
@@ -72,14 +72,14 @@ class ChatFormat(PromptFormat):
             "one sentence: where is the object, what has to be done to it, where does it go? "
             'Answer as JSON with the fields "thought" and "actions", a list of commands.'
         )
-        here, most = _known(state), max(1, min(remaining.get("steps", MOST_PLANNED), MOST_PLANNED))
+        here, most = as_state(state), max(1, min(remaining.get("steps", MOST_PLANNED), MOST_PLANNED))
         schema = chat_schema.plan_model(self._layout.receptacles, self._kinds(here))
         tokens = chat_schema.LONGEST_THOUGHT + _REST + _TOKENS_A_COMMAND * most
         return Request(self._messages("plan", here, ask, remaining), tokens, constraint=JsonSchema(schema), role="plan")
 
     def read_plan(self, state: State, text: str) -> Plan:
         """The commands up to the first that cannot be read; going to where one is already is left out."""
-        here = _known(state)
+        here = as_state(state)
         written, whole = items_of(text, "actions")
         whole = whole and set(fields_of(text)[0]) <= {"thought", "actions"} and len(written) <= MOST_PLANNED
         commands: list[Command] = []
@@ -126,7 +126,7 @@ class ChatFormat(PromptFormat):
             'Answer as JSON: one field a step, with the command, "->" and what comes of it.'
         )
         schema = chat_schema.rollout_model([command for command in commands if command])
-        prompt = self._messages("rollout", _known(self._domain.assume(state, actions)), ask)
+        prompt = self._messages("rollout", as_state(self._domain.assume(state, actions)), ask)
         return Request(prompt, _REST + _TOKENS_A_RESULT * len(actions), constraint=JsonSchema(schema), role="rollout")
 
     def read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[State | None]:
@@ -138,13 +138,13 @@ class ChatFormat(PromptFormat):
 
         def after(here: Knowledge, item: tuple[int, object]) -> Knowledge | None:
             i, result = item
-            return self._after(_known(self._domain.assume(here, actions[i:])), result, actions[i])
+            return self._after(as_state(self._domain.assume(here, actions[i:])), result, actions[i])
 
-        return [*states_along(_known(state), enumerate(results), after)]
+        return [*states_along(as_state(state), enumerate(results), after)]
 
     def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
         """Ask for one result, by a choice of those that the command may have."""
-        here, command = _known(state), read_command(action)
+        here, command = as_state(state), read_command(action)
         sure = ", which is possible here," if valid else ""
         # No result could be read back into what is known where the hand or the furniture rules it out.
         none = command is None or hopeless(here, command)
@@ -167,7 +167,7 @@ class ChatFormat(PromptFormat):
         Raises:
             InvalidOutputError: The text is no result of a command, or of nothing in this household.
         """
-        return self._after(_known(state), text.strip())
+        return self._after(as_state(state), text.strip())
 
     def _after(self, state: Knowledge, answer: object, action: Action | None = None) -> Knowledge | None:
         """The state with the result of a command, which has to be the one given, where one is.
@@ -216,12 +216,12 @@ class ChatFormat(PromptFormat):
             "it is closed, taking, treating, going on, putting. 0 if the task is done. "
             f"Answer with a number from 0 to {MOST_COUNTED} ({MOST_COUNTED} if it is more)."
         )
-        prompt = self._messages("score", _known(state), ask)
+        prompt = self._messages("score", as_state(state), ask)
         return Request(prompt, 4, constraint=Choice(tuple(_SCORES)), role="score"), _SCORES
 
     def ask(self, state: State, question: str) -> tuple[Message, ...]:
         """What is known of a state, then a question of the engine's own."""
-        return messages(_known(state), question)
+        return messages(as_state(state), question)
 
     # --- acting -----------------------------------------------------------------------------
 
@@ -229,7 +229,7 @@ class ChatFormat(PromptFormat):
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
     ) -> Request:
         """Ask for a thought and a command; with ``action`` the command is fixed and only the thought is free."""
-        here = _known(state)
+        here = as_state(state)
         hint = f" Your plan goes on with: {'; '.join(plan)}. Keep to it while it fits what is known." if plan else ""
         task = "Think in one sentence: what is missing still, and what does it take first? Then give the next command."
         schema = chat_schema.free_model(self._layout.receptacles, self._kinds(here))
@@ -252,7 +252,7 @@ class ChatFormat(PromptFormat):
         Raises:
             InvalidOutputError: There is none, or it was tried in this very state while others are left.
         """
-        here, answer = _known(state), _read_act(text)
+        here, answer = as_state(state), _read_act(text)
         command = with_place(here, self._command(here, answer.action), here.at)
         choices = [c for c in map(read_command, self._domain.offered(state) if here.tried else ()) if c is not None]
         if was_tried(here, command) and not all(was_tried(here, choice) for choice in choices):
@@ -264,7 +264,7 @@ class ChatFormat(PromptFormat):
         listed = offered_text(paths, remaining)
         ask = f"Which of these plans ends the task within the steps left?\n{listed}\nAnswer with its number."
         options = tuple(str(number) for number in range(1, len(paths) + 1))
-        prompt = self._messages("select", _known(state), ask, remaining)
+        prompt = self._messages("select", as_state(state), ask, remaining)
         return Request(prompt, 3, constraint=Choice(options), role="select")
 
     # --- beliefs ----------------------------------------------------------------------------
@@ -273,7 +273,7 @@ class ChatFormat(PromptFormat):
         self, state: State, predicates: Sequence[Predicate]
     ) -> list[tuple[Request, Mapping[str, Predicate]]]:
         """Ask for the likeliest place of a kind among those not looked into; what each option says is true."""
-        here = _known(state)
+        here = as_state(state)
         places = rules.unsearched(here)
         found: list[tuple[Request, Mapping[str, Predicate]]] = []
         for kind in dict.fromkeys(p.args[0] for p in predicates if p.name == "in"):
@@ -284,29 +284,10 @@ class ChatFormat(PromptFormat):
                 found.append((Request(prompt, 8, constraint=Choice(places), role="predict"), options))
         return found
 
-    def predict_request(
-        self, state: State, predicates: Sequence[Predicate]
-    ) -> list[tuple[Request, Sequence[Predicate]]]:
-        """A likely place settles all places of a kind at once; yes or no whether one receptacle is closed.
-
-        Of other predicates nothing is asked.
-        """
-        here = _known(state)
-        asked: list[tuple[Request, Sequence[Predicate]]] = []
-        for request, options in self.weigh_requests(state, predicates):
-            if about := [p for p in predicates if p in set(options.values())]:
-                asked.append((request, about))
-        for predicate in predicates:
-            if predicate.name == "shut":
-                ask = f"Is {predicate.args[0]} closed, as far as you can guess? Answer yes or no."
-                prompt = messages(here, ask)
-                request = Request(prompt, 4, constraint=Choice((_YES, _NO)), role="predict")
-                asked.append((request, [predicate]))
-        return asked
-
-    def reworded(self, state: State, number: int) -> State:
-        """The places in another order."""
-        return _known(state).reordered(number)
+    def shut_request(self, state: Knowledge, place: str) -> Request:
+        """Ask for yes or no."""
+        prompt = messages(state, f"Is {place} closed, as far as you can guess? Answer yes or no.")
+        return Request(prompt, 4, constraint=Choice((_YES, _NO)), role="predict")
 
     def read_predict(self, state: State, predicates: Sequence[Predicate], text: str) -> Mapping[Predicate, bool]:
         """What one sampled answer says of the predicates that were asked about.
@@ -317,13 +298,8 @@ class ChatFormat(PromptFormat):
         answer = text.strip()
         if answer in (_YES, _NO):
             return {p: answer == _YES for p in predicates if p.name == "shut"}
-        self._require(_known(state), answer or "''", "")
+        self._require(as_state(state), answer or "''", "")
         return {p: p.args[1] == answer for p in predicates if p.name == "in"}
-
-
-def _known(state: State) -> Knowledge:
-    assert isinstance(state, Knowledge)
-    return state
 
 
 def _read_act(text: str) -> chat_schema.ActAnswer:

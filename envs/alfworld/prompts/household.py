@@ -31,13 +31,13 @@ from envs.alfworld.prompts.lexicon import (
     receptacle_word,
     state_words,
 )
-from envs.alfworld.prompts.placing import free_choices, placed, with_place
-from envs.alfworld.state import NEW, Knowledge
+from envs.alfworld.prompts.placing import PlaceBeliefs, free_choices, placed, with_place
+from envs.alfworld.state import NEW, Knowledge, as_state
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Regex, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.predicates import Predicate
-from tape.protocols.prompt_format import OfferedPath, PromptFormat
+from tape.protocols.prompt_format import OfferedPath
 
 MOST_PLANNED = 24
 """Most commands of a plan."""
@@ -48,7 +48,7 @@ _SEEN = tuple(status for status in STATUSES if status != NEW)
 _SCORES = {f"{n} ": score_of_steps(n) for n in range(MOST_STEPS + 1)}
 
 
-class HouseholdFormat(PromptFormat):
+class HouseholdFormat(PlaceBeliefs):
     """The prompts of the bundled household models, beliefs about what is unseen among them.
 
     Args:
@@ -64,7 +64,7 @@ class HouseholdFormat(PromptFormat):
         return "".join(f"{word} " for word in words)
 
     def _prompt(self, state: State, query: Sequence[str]) -> str:
-        return self._text([*state_words(_known(state)), *query])
+        return self._text([*state_words(as_state(state)), *query])
 
     def _pattern(self) -> str:
         """A regular expression of one command."""
@@ -87,34 +87,26 @@ class HouseholdFormat(PromptFormat):
     def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
         """``<plan> ->``: the commands from here to the goal."""
         most = max(1, min(remaining.get("steps", MOST_PLANNED), MOST_PLANNED))
-        return Request(
-            self._prompt(state, [PLAN, ARROW]),
-            max_tokens=3 * most + 1,
-            constraint=Regex(f"(?:{self._pattern()})+"),
-            role="plan",
-        )
+        prompt, constraint = self._prompt(state, [PLAN, ARROW]), Regex(f"(?:{self._pattern()})+")
+        return Request(prompt, max_tokens=3 * most + 1, constraint=constraint, role="plan")
 
     def read_plan(self, state: State, text: str) -> Plan:
         """Commands up to the first that is none; going to where one is already is left out."""
         commands, whole = read_commands(text.split())
-        return Plan(tuple(c.text for c in placed(_known(state), commands)), valid=whole and bool(commands))
+        return Plan(tuple(c.text for c in placed(as_state(state), commands)), valid=whole and bool(commands))
 
     # --- the world model --------------------------------------------------------------------
 
     def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
         """``<next> take apple fridge1 ->``: what changes, or ``none``."""
         command = read_command(action)
-        if command is None or hopeless(_known(state), command):
+        if command is None or hopeless(as_state(state), command):
             # No change could be read back into what is known: all that is left to say is that nothing comes of it.
             prompt, constraint = self._prompt(state, [NEXT, ARROW]), Choice((f"{NONE} ",))
             return Request(prompt, max_tokens=2, constraint=constraint, role="next")
         change = _change(command)
-        return Request(
-            self._prompt(state, [NEXT, *self._words([action]), ARROW]),
-            max_tokens=4,
-            constraint=Regex(change if valid else f"{NONE} |{change}"),
-            role="next",
-        )
+        prompt = self._prompt(state, [NEXT, *self._words([action]), ARROW])
+        return Request(prompt, 4, constraint=Regex(change if valid else f"{NONE} |{change}"), role="next")
 
     def read_next(self, state: State, text: str) -> State | None:
         """The state with what changes.
@@ -122,7 +114,7 @@ class HouseholdFormat(PromptFormat):
         Raises:
             InvalidOutputError: The text is no change.
         """
-        here, words = _known(state), text.split()
+        here, words = as_state(state), text.split()
         match words:
             case ["none"]:
                 return None
@@ -152,10 +144,8 @@ class HouseholdFormat(PromptFormat):
 
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
         """``<steps> ->``: how many commands are left; fewer are better."""
-        request = Request(
-            self._prompt(state, [STEPS, ARROW]), max_tokens=2, constraint=Choice(tuple(_SCORES)), role="score"
-        )
-        return request, _SCORES
+        prompt = self._prompt(state, [STEPS, ARROW])
+        return Request(prompt, max_tokens=2, constraint=Choice(tuple(_SCORES)), role="score"), _SCORES
 
     # --- acting -----------------------------------------------------------------------------
 
@@ -164,7 +154,7 @@ class HouseholdFormat(PromptFormat):
     ) -> Request:
         """``<act> plan: .. ->``: the next command."""
         del remaining
-        here = _known(state)
+        here = as_state(state)
         hint = [HINT, *self._words(plan)] if plan else []
         query = [ACT, *hint, ARROW]
         if action is not None:
@@ -187,7 +177,7 @@ class HouseholdFormat(PromptFormat):
         Raises:
             InvalidOutputError: It is none, or more than one.
         """
-        here = _known(state)
+        here = as_state(state)
         commands, whole = read_commands(text.split())
         if not whole or len(commands) != 1:
             raise InvalidOutputError(f"expected one command, got {text[:80]!r}")
@@ -200,12 +190,8 @@ class HouseholdFormat(PromptFormat):
         """
         del remaining
         options = tuple(self._text(self._words(path.actions)) for path in paths)
-        return Request(
-            self._prompt(state, [PLAN, ARROW]),
-            max_tokens=max(len(option.split()) for option in options) + 1,
-            constraint=Choice(options),
-            role="select",
-        )
+        most = max(len(option.split()) for option in options) + 1
+        return Request(self._prompt(state, [PLAN, ARROW]), most, constraint=Choice(options), role="select")
 
     # --- beliefs ----------------------------------------------------------------------------
 
@@ -213,43 +199,21 @@ class HouseholdFormat(PromptFormat):
         self, state: State, predicates: Sequence[Predicate]
     ) -> list[tuple[Request, Mapping[str, Predicate]]]:
         """``<where> apple ->`` by kind, over the places not looked into; what each option says is true."""
-        here = _known(state)
+        here = as_state(state)
         open_places = {receptacle_word(place): place for place in rules.unsearched(here)}
         found: list[tuple[Request, Mapping[str, Predicate]]] = []
         for kind in dict.fromkeys(p.args[0] for p in predicates if p.name == "in"):
             options = {f"{word} ": Predicate("in", (kind, place)) for word, place in open_places.items()}
             if options:
-                request = Request(
-                    self._prompt(state, [WHERE, kind, ARROW]),
-                    max_tokens=2,
-                    constraint=Choice(tuple(options)),
-                    role="predict",
-                )
+                prompt = self._prompt(state, [WHERE, kind, ARROW])
+                request = Request(prompt, max_tokens=2, constraint=Choice(tuple(options)), role="predict")
                 found.append((request, options))
         return found
 
-    def predict_request(
-        self, state: State, predicates: Sequence[Predicate]
-    ) -> list[tuple[Request, Sequence[Predicate]]]:
-        """``<where> apple ->`` settles all places of a kind at once; ``<shut> cabinet3 ->`` one receptacle.
-
-        Of other predicates the model knows nothing.
-        """
-        asked: list[tuple[Request, Sequence[Predicate]]] = []
-        for request, options in self.weigh_requests(state, predicates):
-            about = [p for p in predicates if p in set(options.values())]
-            if about:
-                asked.append((request, about))
-        for predicate in predicates:
-            if predicate.name == "shut":
-                prompt = self._prompt(state, [IS_SHUT, receptacle_word(predicate.args[0]), ARROW])
-                choice = Choice((f"{YES} ", f"{NO} "))
-                asked.append((Request(prompt, max_tokens=2, constraint=choice, role="predict"), [predicate]))
-        return asked
-
-    def reworded(self, state: State, number: int) -> State:
-        """The places in another order."""
-        return _known(state).reordered(number)
+    def shut_request(self, state: Knowledge, place: str) -> Request:
+        """``<shut> cabinet3 ->``: yes or no."""
+        prompt = self._prompt(state, [IS_SHUT, receptacle_word(place), ARROW])
+        return Request(prompt, max_tokens=2, constraint=Choice((f"{YES} ", f"{NO} ")), role="predict")
 
     def read_predict(self, state: State, predicates: Sequence[Predicate], text: str) -> Mapping[Predicate, bool]:
         """What one sampled answer says of the predicates that were asked about.
@@ -263,11 +227,6 @@ class HouseholdFormat(PromptFormat):
             return {p: word == YES for p in predicates if p.name == "shut"}
         self._place(word)
         return {p: p.args[1] == receptacle_name(word) for p in predicates if p.name == "in"}
-
-
-def _known(state: State) -> Knowledge:
-    assert isinstance(state, Knowledge)
-    return state
 
 
 def _change(command: Command) -> str:

@@ -7,7 +7,34 @@ from dataclasses import replace
 
 from envs.alfworld.commands import Command, read_command
 from envs.alfworld.game.kinds import OPENABLE, kind_of
-from envs.alfworld.state import Knowledge
+from envs.alfworld.state import Knowledge, as_state
+from tape.lm.base import Request
+from tape.protocols import State
+from tape.protocols.predicates import Predicate
+from tape.protocols.prompt_format import PromptFormat
+
+
+class PlaceBeliefs(PromptFormat):
+    """Beliefs about what is unseen: one question for all places of a kind, and one for each door."""
+
+    def shut_request(self, state: Knowledge, place: str) -> Request:
+        """Ask whether a receptacle is closed."""
+        raise NotImplementedError
+
+    def predict_request(
+        self, state: State, predicates: Sequence[Predicate]
+    ) -> list[tuple[Request, Sequence[Predicate]]]:
+        """One question for all places of a kind, one for each receptacle that may be closed; no other predicates."""
+        asked: list[tuple[Request, Sequence[Predicate]]] = []
+        for request, options in self.weigh_requests(state, predicates):
+            if about := [p for p in predicates if p in set(options.values())]:
+                asked.append((request, about))
+        here = as_state(state)
+        return [*asked, *((self.shut_request(here, p.args[0]), [p]) for p in predicates if p.name == "shut")]
+
+    def reworded(self, state: State, number: int) -> State:
+        """The places in another order."""
+        return as_state(state).reordered(number)
 
 
 def placed(state: Knowledge, commands: Sequence[Command]) -> list[Command]:

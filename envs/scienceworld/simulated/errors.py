@@ -63,13 +63,8 @@ class Rates:
                     "free (0 or 1) and seed"
                 )
         common = values.get("errors", cls.errors)
-        return cls(
-            common,
-            values.get("verdicts", common),
-            values.get("predictions", common),
-            int(values.get("seed", 0)),
-            bool(values.get("free", 0)),
-        )
+        verdicts, predictions = values.get("verdicts", common), values.get("predictions", common)
+        return cls(common, verdicts, predictions, int(values.get("seed", 0)), bool(values.get("free", 0)))
 
     def chance(self, *names: object) -> random.Random:
         """Chance that depends on the seed and on names alone."""

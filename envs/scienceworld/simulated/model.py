@@ -97,7 +97,8 @@ class SimulatedLM:
         at = position(steps, prompt.history, prompt.dropped)
         match request.role:
             case "plan":
-                return json.dumps({"thought": "", "actions": self._plan(prompt, steps, at, rng)})
+                actions = distorted(next_actions(prompt, steps, at), prompt, self.rates, rng, wrong_action)
+                return json.dumps({"thought": "", "actions": actions or ["look around"]})
             case "act":
                 return self._act(prompt, steps, at, request, rng)
             case "score":
@@ -110,16 +111,10 @@ class SimulatedLM:
                 return json.dumps({"predicates": self._chain(prompt, steps, at, rng)})
             case "realize":
                 return self._realize(prompt, steps, at, rng)
-        raise UnknownNameError(
-            "role of the simulated model",
-            request.role,
-            ("plan", "act", "next", "score", "select", "propose"),
-        )
+        roles = ("plan", "act", "next", "score", "select", "propose")
+        raise UnknownNameError("role of the simulated model", request.role, roles)
 
     # --- TAPE's roles -----------------------------------------------------------------------
-
-    def _plan(self, prompt: Prompt, steps: tuple[GoldStep, ...], at: int, rng: random.Random) -> list[str]:
-        return distorted(next_actions(prompt, steps, at), prompt, self.rates, rng, wrong_action) or ["look around"]
 
     def _act(self, prompt: Prompt, steps: tuple[GoldStep, ...], at: int, request: Request, rng: random.Random) -> str:
         fixed = _fixed_action(request)

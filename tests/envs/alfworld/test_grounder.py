@@ -22,9 +22,7 @@ _RECEPTACLES = ("cabinet 1", "cabinet 11", "countertop 1", "drawer 1", "fridge 1
 def _is_true(found: Finding, facts: frozenset[Fact], listed: frozenset[Finding]) -> bool:
     name, args = found.predicate
     if name == "contents_known":
-        inside = {
-            f.predicate.args[0] for f in listed if f.predicate.name == "in" and f.predicate.args[1] == args[0]
-        }
+        inside = {f.predicate.args[0] for f in listed if f.predicate.name == "in" and f.predicate.args[1] == args[0]}
         return inside == {f[1] for f in facts if f[0] == "in" and f[2] == args[0]}
     if name == "hands_free":
         return found.value == (not any(f[0] == "holding" for f in facts))

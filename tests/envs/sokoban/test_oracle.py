@@ -12,7 +12,7 @@ from envs.sokoban import oracle
 from envs.sokoban.assignment import FORBIDDEN, min_assignment
 from envs.sokoban.errors import OracleLimitError, SokobanError
 from envs.sokoban.generator import generate
-from envs.sokoban.oracle import Oracle, cost_to_go, is_deadlock, oracle_for, solve, viable
+from envs.sokoban.oracle import Oracle, cost_to_go, oracle_for, solve
 from envs.sokoban.push_search import PushSearch
 from envs.sokoban.simulator import is_solved, replay, step
 from envs.sokoban.state import Level, State
@@ -46,7 +46,6 @@ def check_against_plain_search(level: Level, asked: Oracle) -> None:
         assert is_solved(level, states[-1])
         assert all(before != after for before, after in itertools.pairwise(states))
     assert asked.cost_to_go(level.start) == expected
-    assert asked.is_deadlock(level.start) is (expected is None)
     for remaining in (0, expected or 5, (expected or 5) - 1):
         assert asked.viable(level.start, remaining) is (expected is not None and expected <= remaining)
 
@@ -113,7 +112,7 @@ def test_the_assignment_is_the_cheapest_permutation(rows: int, spare: int, data:
 def test_deadlocks_by_hand(drawing: str, no_tables: None) -> None:
     level = level_of(drawing)
     assert PlainGame(level).shortest(level.start) is None
-    assert is_deadlock(level, level.start)
+    assert cost_to_go(level, level.start) is None
     assert PushSearch(level).bound(level.start) is None, "no search should be needed"
 
 
@@ -125,7 +124,7 @@ def test_frozen_boxes_on_their_goals_are_no_deadlock(no_tables: None) -> None:
     #     #
     #######
     """)
-    assert not is_deadlock(level, level.start)
+    assert cost_to_go(level, level.start) == 1
     assert solve(level) == ["R"]
 
 
@@ -133,8 +132,7 @@ def test_solved_levels_cost_nothing(no_tables: None) -> None:
     level = level_of("####\n#@*#\n####")
     assert solve(level) == []
     assert cost_to_go(level, level.start) == 0
-    assert viable(level, level.start, 0)
-    assert not viable(level, level.start, -1)
+    assert [Oracle(level).viable(level.start, remaining) for remaining in (0, -1)] == [True, False]
 
 
 @pytest.mark.parametrize("entries", [0, oracle.TABLE_ENTRIES])
@@ -145,7 +143,7 @@ def test_boxes_out_of_reach_count_only_if_off_their_goal(entries: int, monkeypat
     assert solve(level) == ["R"]
     stuck = State(level.start.player, (level.start.boxes[0], level.start.boxes[1] + 1))
     assert solve(level, stuck) is None
-    assert is_deadlock(level, stuck)
+    assert cost_to_go(level, stuck) is None
 
 
 def test_more_goals_than_boxes_is_fine_and_fewer_is_not(no_tables: None) -> None:
@@ -184,7 +182,7 @@ def test_four_boxes_agree_with_plain_search() -> None:
 
 def test_the_limit_is_an_error_and_never_an_answer(no_tables: None) -> None:
     fresh = Oracle(FOUR)
-    for ask in (fresh.solve, fresh.cost_to_go, fresh.is_deadlock):
+    for ask in (fresh.solve, fresh.cost_to_go):
         with pytest.raises(OracleLimitError, match="within 5 states") as caught:
             ask(FOUR.start, max_states=5)
     error = pickle.loads(pickle.dumps(caught.value))
