@@ -14,18 +14,15 @@ from envs.gsm_hard.templates import CONSTANTS, DISTRACTORS, RARE_KINDS, TEMPLATE
 from envs.gsm_hard.words import argument_token, argument_value, delexicalise, unknown_words
 
 
-def tellings(parts: list[Part]) -> list[list[str]]:
-    """The names of the numbers of each telling that differs in them."""
-    found: list[list[str]] = [[]]
+def texts_of(parts: list[Part]) -> set[tuple[str, ...]]:
+    """The names of the numbers of every text that a wording can give."""
+    found: set[tuple[str, ...]] = {()}
     for part in parts:
-        if isinstance(part, tuple):
-            more = [[part[0]]] if len(part[0]) == 1 else [[]]
-        elif isinstance(part, list):
-            more = [names for alternative in part for names in tellings(alternative)]
-            more = [list(names) for names in dict.fromkeys(map(tuple, more))]
+        if isinstance(part, list):
+            more = {names for alternative in part for names in texts_of(alternative)}
         else:
-            more = [[]]
-        found = [names + extra for names in found for extra in more]
+            more = {(part[0],) if isinstance(part, tuple) and len(part[0]) == 1 else ()}
+        found = {names + extra for names in found for extra in more}
     return found
 
 
@@ -45,7 +42,7 @@ def test_held_out_templates_need_no_constant_or_kind_that_is_not_trained_on() ->
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
-def test_every_telling_has_the_numbers_of_its_program_once(template: Template) -> None:
+def test_every_text_has_the_numbers_of_its_program_once(template: Template) -> None:
     assert len(set(template.wordings)) >= 6
     used = {arg for step in template.steps for arg in step.args if isinstance(arg, str) and arg[0] != "#"}
     assert used == set(template.ranges)
@@ -54,7 +51,7 @@ def test_every_telling_has_the_numbers_of_its_program_once(template: Template) -
         arg for step in template.steps for arg in step.args
     }
     for parts in template.parsed:
-        for names in tellings(parts):
+        for names in texts_of(parts):
             assert Counter(name for name in names if name in used) == Counter(used)
             assert set(names) - used <= set(DISTRACTORS)
 

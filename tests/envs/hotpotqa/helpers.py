@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 from envs.hotpotqa.environment import HotpotEnvironment
 from envs.hotpotqa.search import TitledCorpus
@@ -20,8 +20,6 @@ from tape.sdp.adapter import Tools
 from tape.seeds import derive
 from tape.trace import TraceWriter
 
-T = TypeVar("T")
-
 PASSAGES = (
     Passage("1", "Aldera", "Aldera is a ship with two masts. Belmar Yards built Aldera."),
     Passage("2", "Belmar Yards", "The firm Belmar Yards was founded by Ada Quill."),
@@ -33,8 +31,7 @@ QUESTION = Question("2hop__1", "Who founded the firm that built Aldera?", "Ada Q
 SUBS = ("Who built Aldera?", "Who founded #1?")
 
 
-def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    return asyncio.run(coroutine)
+run = asyncio.run
 
 
 def environment(mode: str = "distractor", **more: Any) -> HotpotEnvironment:
@@ -62,7 +59,7 @@ FACTS = {"built": ("Belmar Yards", "Aldera"), "founded": ("Ada Quill", "Belmar Y
 
 
 def knowing(change: Callable[[Request, str], str | None] = lambda *_: None, *, obey: bool = True) -> ScriptedLM:
-    """Answers every prompt of SDP rightly, unless ``change`` has something else to say."""
+    """Answers every prompt of SDP rightly, unless ``change`` returns another reply."""
 
     def reply(request: Request, sample: int) -> str:
         del sample

@@ -1,5 +1,7 @@
 """The filters that need no model."""
 
+from collections.abc import Callable
+
 import pytest
 
 from envs.hotpotqa.filters import (
@@ -19,60 +21,46 @@ NEGATIONS = [
     "cannot be determined",
     "The paragraph doesn't say",
 ]
+GARBAGE = ["unknown", "Unknown.", "N/A", "not available", "Cannot determine", " ?", "None"]
+NAMES = ["Ada Quill", "Not Fade Away", "Knot", "No Doubt", "The Unknown Soldier", "Notting Hill"]
 
 
-@pytest.mark.parametrize("text", ["", *NEGATIONS])
-def test_findings_without_a_finding_are_rejected(text: str) -> None:
-    assert negation(text)
+def test_negations_and_garbage_are_rejected_and_names_with_such_words_are_kept() -> None:
+    assert all(map(negation, ["", *NEGATIONS]))
+    assert all(map(garbage, ["", *GARBAGE]))
+    assert not any(negation(name) or garbage(name) for name in NAMES)
 
 
-@pytest.mark.parametrize("text", ["unknown", "Unknown.", "N/A", "not available", "Cannot determine", "", " ?", "None"])
-def test_garbage_is_no_answer(text: str) -> None:
-    assert garbage(text)
-
-
-@pytest.mark.parametrize(
-    "text", ["Ada Quill", "Not Fade Away", "Knot", "No Doubt", "The Unknown Soldier", "Notting Hill"]
-)
-def test_names_with_such_words_are_kept(text: str) -> None:
-    assert negation(text) is None
-    assert garbage(text) is None
+FOUNDER, WHEN = "Who founded the firm that built Aldera?", "When was Aldera built?"
 
 
 @pytest.mark.parametrize(
-    ("answer", "question", "rejected"),
+    ("check", "answer", "question", "rejected"),
     [
-        ("Aldera", "Who founded the firm that built Aldera?", True),
-        ("the Aldera", "Who founded the firm that built Aldera?", True),
-        ("Ada Quill", "Who founded the firm that built Aldera?", False),
-        ("Alder", "Who founded the firm that built Aldera?", False),  # whole words alone
-        ("yes", "Is Aldera older than Belmar, yes?", False),
-        ("Aldera", "Which is older, Aldera or Belmar?", False),
+        (self_referential, "Aldera", FOUNDER, True),
+        (self_referential, "the Aldera", FOUNDER, True),
+        (self_referential, "Ada Quill", FOUNDER, False),
+        (self_referential, "Alder", FOUNDER, False),  # whole words alone
+        (self_referential, "yes", "Is Aldera older than Belmar, yes?", False),
+        (self_referential, "Aldera", "Which is older, Aldera or Belmar?", False),
+        (wrong_type, "Ada Quill", WHEN, True),
+        (wrong_type, "1904", WHEN, False),
+        (wrong_type, "the nineteenth century", WHEN, False),
+        (wrong_type, "many", "How many masts has Aldera?", True),
+        (wrong_type, "two", "How many masts has Aldera?", False),
+        (wrong_type, "Ada Quill", "In what year did she die?", True),
+        (wrong_type, "Ada Quill", "Who was mayor when he died?", False),  # asks for a person
+        (wrong_type, "Ada Quill", FOUNDER, False),
     ],
 )
-def test_entities_of_the_question_are_no_answers(answer: str, question: str, rejected: bool) -> None:
-    assert bool(self_referential(answer, question)) is rejected
-
-
-@pytest.mark.parametrize(
-    ("answer", "question", "rejected"),
-    [
-        ("Ada Quill", "When was Aldera built?", True),
-        ("1904", "When was Aldera built?", False),
-        ("the nineteenth century", "When was Aldera built?", False),
-        ("many", "How many masts has Aldera?", True),
-        ("two", "How many masts has Aldera?", False),
-        ("Ada Quill", "In what year did she die?", True),
-        ("Ada Quill", "Who was mayor when he died?", False),  # asks for a person
-        ("Ada Quill", "Who founded Aldera?", False),
-    ],
-)
-def test_answers_have_the_type_that_is_asked_for(answer: str, question: str, rejected: bool) -> None:
-    assert bool(wrong_type(answer, question)) is rejected
+def test_answers_are_no_entity_of_the_question_and_have_the_type_that_is_asked_for(
+    check: Callable[[str, str], str | None], answer: str, question: str, rejected: bool
+) -> None:
+    assert bool(check(answer, question)) is rejected
 
 
 def test_musique_checks_more_than_hotpotqa() -> None:
-    question, findings = "Who founded the firm that built Aldera?", ["Belmar Yards", "Ada Quill"]
+    question, findings = FOUNDER, ["Belmar Yards", "Ada Quill"]
     assert answer_problem("unknown", question, findings, strict=False)
     for wrong in ("Aldera", "belmar yards", "word " * 16):  # of the question, of an earlier hop, too long
         assert answer_problem(wrong, question, findings, strict=False) is None

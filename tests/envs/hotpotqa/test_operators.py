@@ -164,8 +164,7 @@ def test_the_chain_is_hops_answer_and_goal() -> None:
     chain = DecompositionChain(Counting(), 3, ROLES)  # type: ignore[arg-type]
     start = QaState(QUESTION.text)
     made = run(chain.propose(CertifiedState((), fields_of(start), start)))
-    assert [target.kind for target in made] == ["hop", "hop", "hop", "answer", "goal"]
-    assert [target.goal for target in made] == [False, False, False, False, True]
+    assert [(target.kind, target.goal) for target in made] == [("hop", False)] * 3 + [("answer", False), ("goal", True)]
     assert [target.field("hop") for target in made[:3]] == ["1", "2", "3"]
 
 

@@ -1,6 +1,7 @@
 """Whole episodes of SDP: with a general model, with the scripted reader, with the bundled model."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,13 @@ from envs.hotpotqa.plugin import PLUGIN
 from envs.hotpotqa.sdp import HopAdapter
 from envs.hotpotqa.search import TitledCorpus
 from envs.musique.corpus import load_corpus, load_questions
-from envs.musique.question import Question
 from tape.engine.result import EpisodeResult
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.sdp.agent import SdpAgent
 from tests.envs.hotpotqa.helpers import QUESTION, answer, environment, found, knowing, setting, sub_questions
 from tests.envs.hotpotqa.test_environment import MOVES, player
+from tests.envs.tool_scripts import look_up_script
 from tests.profiles import parts
 
 
@@ -108,26 +109,10 @@ def test_no_prompt_reveals_that_a_rejected_answer_was_right() -> None:
     assert "answer: Fenn Garrow" in result.actions
 
 
-def test_without_cascade_the_goal_takes_a_step_of_its_own() -> None:
-    result = play(environment(), sdp={"cascade": False})
-    assert (result.success, result.method["certified"], result.method["cascades"], result.steps) == (True, 4, 0, 4)
-
-
 @pytest.mark.parametrize("mode", ["distractor", "open"])
 def test_without_validation_searches_still_certify_nothing(mode: str) -> None:
     result = play(environment(mode), sdp={"validation": "always"})
     assert (result.success, result.method["certified"], result.method["rejections"]) == (True, 4, 0)
-
-
-def test_answers_that_cannot_be_read_are_attempts() -> None:
-    broken = iter(["{", "no"])
-
-    def reply(request: Request, sample: int) -> str:
-        right = str(knowing()._reply(request, sample))
-        return next(broken, right) if request.role == "realize" else right
-
-    result = play(environment(), ScriptedLM(reply))
-    assert (result.success, result.malformed, result.method["rejections"]) == (True, 2, 2)
 
 
 def test_the_chain_of_a_path_has_a_target_per_action_and_the_goal() -> None:
@@ -155,22 +140,8 @@ def test_chains_from_paths_and_samples_are_played_with_a_general_model(chain: st
 # --- our own questions ------------------------------------------------------------------------
 
 
-def planner(question: Question) -> ScriptedLM:
-    """Decomposes as the bundled model would if it never erred; reads nothing."""
-    assert question.hops is not None
-
-    def reply(request: Request, sample: int) -> str:
-        del sample
-        assert isinstance(request.prompt, str)
-        assert question.hops is not None
-        done = request.prompt.split("got: ", 1)[1].split("failed:", 1)[0].count(" ;")
-        calls = [f"search v5 {relation} {s if s.startswith('#') else 'e1'} ; " for relation, s in question.hops[done:]]
-        return "".join(calls) + f"answer #{len(question.hops)} "
-
-    return ScriptedLM(reply, prompt_format="tools", obey=True)
-
-
 CORPUS = TitledCorpus(load_corpus())
+perfect = partial(look_up_script, read=lambda _: pytest.fail("the model reads nothing"))  # decomposes without errors
 
 
 @parts(40)
@@ -179,7 +150,7 @@ def test_the_scripted_reader_answers_all_questions_that_are_decomposed_rightly(m
     for question in load_questions("dev")[part]:
         where: dict[str, Any] = {"corpus": CORPUS} if mode == "open" else {"given": with_distractors(question, CORPUS)}
         env = HotpotEnvironment(question, benchmark="musique", reader="scripted", **where)
-        result = play(env, planner(question))
+        result = play(env, perfect(question))
         assert (result.success, result.method["goal_certified"]) == (True, True), (question.id, result.detail)
         assert result.method["certified"] == question.operations + 2
 
@@ -191,7 +162,7 @@ def test_validation_catches_simulated_errors_that_always_passing_lets_through(pa
         for question in questions:
             given = with_distractors(question, CORPUS)
             env = HotpotEnvironment(question, benchmark="musique", given=given, reader="scripted", errors=0.3)
-            count += play(env, planner(question), **switches).success
+            count += play(env, perfect(question), **switches).success
         return count
 
     questions = load_questions("dev")[part]
@@ -205,7 +176,7 @@ def test_certified_hops_are_true_by_the_decomposition(tmp_path: Path) -> None:
     given = with_distractors(question, CORPUS)
     env = HotpotEnvironment(question, given=given, reader="scripted", errors=0.3)
     trace = tmp_path / "trace.jsonl"
-    play(env, planner(question), trace)
+    play(env, perfect(question), trace)
     events = [json.loads(line) for line in trace.read_text().splitlines() if '"sdp_validated"' in line]
     checks = [check for event in events for check in event["checks"]]
     assert any(check["holds"] for check in checks)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.hotpotqa.actions import Answer, Find, Search, write
+from envs.hotpotqa.actions import Answer, Find, Finish, Parsed, Search, write
+from envs.hotpotqa.minds.base import Verifier
 from envs.hotpotqa.minds.scripted import ScriptedVerifier
 from envs.hotpotqa.operators import ending, hop_target
 from envs.hotpotqa.sdp import HopAdapter
@@ -39,14 +40,16 @@ class Judge:
         return self._consistent
 
 
-def validated(action: object, before: QaState, tail: Chain, judge: Judge, **more: bool) -> Verdict:
-    after = before
+def validated(
+    action: Parsed, before: QaState, tail: Chain, judge: Verifier, strict: bool = False, after: QaState | None = None
+) -> Verdict:
     if isinstance(action, Find):
         after = before.with_claim(action.hop, action.finding, action.title, action.bridge)
-    if isinstance(action, Answer):
+    if isinstance(action, Answer) and after is None:
         after = replace(before, answer=action.text)
-    outcome = Outcome(before, write(action), Observation("", after), after)  # type: ignore[arg-type]
-    return run(TwoStageValidator(judge, 2, more.get("strict", False)).validate(tail, outcome))  # type: ignore[arg-type]
+    after = after or before
+    outcome = Outcome(before, write(action), Observation("", after), after)
+    return run(TwoStageValidator(judge, 2, strict).validate(tail, outcome))
 
 
 START = QaState(QUESTION.text, PASSAGES).with_claim(1, "Belmar Yards", "Aldera", "Belmar Yards")
@@ -111,9 +114,7 @@ def test_an_answer_certifies_the_goal_with_it() -> None:
 
 
 def test_musique_also_asks_whether_the_answer_follows() -> None:
-    after = replace(FOUND, answer="Ada Quill")
-    outcome = Outcome(FOUND, "answer: Ada Quill", Observation("", after), after)
-    verdict = run(TwoStageValidator(ScriptedVerifier(), 2, True).validate(TAIL[1:], outcome))
+    verdict = validated(Answer("Ada Quill"), FOUND, TAIL[1:], ScriptedVerifier(), strict=True)
     assert [check.how for check in verdict.checks] == ["filter"] * 2  # never "deterministic": it is no observation
     assert validated(Answer("Ada Quill"), FOUND, TAIL[1:], Judge(), strict=True).k == 2
     refused = validated(Answer("Ada Quill"), FOUND, TAIL[1:], Judge(consistent=False), strict=True)
@@ -126,10 +127,9 @@ def test_musique_also_asks_whether_the_answer_follows() -> None:
 
 def test_what_was_refused_or_cannot_be_read_certifies_nothing() -> None:
     noted = replace(FOUND, answer="Ada Quill", note="refused")
-    outcome = Outcome(FOUND, "answer: Ada Quill", Observation("", noted), noted)
-    validator = TwoStageValidator(Judge(), 2, strict=False)  # type: ignore[arg-type]
-    assert run(validator.validate(TAIL[1:], outcome)).k == 0
-    assert run(validator.validate(TAIL[1:], replace(outcome, action="nonsense"))).k == 0
+    assert validated(Answer("Ada Quill"), FOUND, TAIL[1:], Judge(), after=noted).k == 0
+    outcome = Outcome(FOUND, "nonsense", Observation("", FOUND), FOUND)
+    assert run(TwoStageValidator(Judge(), 2, strict=False).validate(TAIL[1:], outcome)).k == 0
 
 
 END = replace(FOUND, answer="Fenn Garrow", over=True)
@@ -147,8 +147,7 @@ PATH_TAIL = HopAdapter(setting()).along([None] * 2, ["finish"])
     ],
 )
 def test_a_path_may_end_with_finish(after: QaState, tail: Chain, hows: list[str], k: int) -> None:
-    outcome = Outcome(FOUND, "finish", Observation("", after), after)
-    verdict = run(TwoStageValidator(Judge(), 2, strict=False).validate(tail, outcome))  # type: ignore[arg-type]
+    verdict = validated(Finish(), FOUND, tail, Judge(), after=after)
     assert ([check.how for check in verdict.checks], verdict.k) == (hows, k)
 
 
@@ -157,9 +156,9 @@ def test_no_other_action_certifies_the_end_of_a_path() -> None:
     assert validated(Answer("Ada Quill"), FOUND, HopAdapter(setting()).along([None] * 2, ["dance"]), Judge()).k == 0
 
 
-def test_a_task_that_is_done_certifies_all_that_is_left_and_says_how() -> None:
+def test_a_completed_task_certifies_all_that_is_left_by_its_completion() -> None:
     outcome = Outcome(FOUND, "finish", Observation("", FOUND), FOUND, completed=True)
-    verdict = run(TwoStageValidator(Judge(), 2, strict=False).validate(TAIL, outcome))  # type: ignore[arg-type]
+    verdict = run(TwoStageValidator(Judge(), 2, strict=False).validate(TAIL, outcome))
     assert [check.how for check in verdict.checks] == ["completion"] * 3
 
 

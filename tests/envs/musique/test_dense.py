@@ -26,15 +26,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]").save_pretrained(path)
     torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=32,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        pad_token_id=0,
-    )
-    BertModel(config).save_pretrained(path)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    BertModel(BertConfig(vocab_size=len(vocabulary), pad_token_id=0, **sizes)).save_pretrained(path)
     return path
 
 
@@ -78,7 +71,7 @@ def test_models_that_are_not_there(tmp_path: Path) -> None:
         [],
     ],
 )
-def test_a_folder_of_somebody_elses_runs_no_code(config: object, folder: Path, tmp_path: Path) -> None:
+def test_the_code_of_a_downloaded_folder_is_not_run(config: object, folder: Path, tmp_path: Path) -> None:
     mine = shutil.copytree(folder, tmp_path / "model")
     mark = tmp_path / "mark"
     (mine / "evil.py").write_text(f"open({str(mark)!r}, 'w')\n", encoding="utf-8")

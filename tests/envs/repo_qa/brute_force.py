@@ -1,4 +1,4 @@
-"""What sources say, found by looking through all of them by name: slow, and written apart from what it checks."""
+"""The facts of sources by a search through all of them by name: slow, and written apart from what it checks."""
 
 from __future__ import annotations
 
@@ -84,11 +84,11 @@ class Sources:
                     assert "." in hop.subject
                     return set()
                 [(_, node)] = found
-                return {plain(value) for name, value in defaults(node) if name == argument}
+                return {ast.unparse(value) for name, value in defaults(node) if name == argument}
             case "returns":
                 returns = self.one(hop.subject)[1].returns
                 assert returns is not None
-                return {plain(returns)}
+                return {ast.unparse(returns)}
         raise AssertionError(hop.relation)
 
     def check(self, hop: Hop, argument: str) -> None:
@@ -112,10 +112,6 @@ def normal(answer: str) -> str:
         return ast.unparse(ast.parse(answer, mode="eval")).strip("'\"")
     except SyntaxError:
         return answer
-
-
-def plain(value: ast.expr) -> str:
-    return ast.unparse(value)
 
 
 def last(node: ast.AST) -> str:

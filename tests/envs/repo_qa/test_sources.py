@@ -119,9 +119,8 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
 
 
 def test_hidden_folders_and_environments_are_not_entered(tmp_path: Path) -> None:
-    write_shop(tmp_path)
     for folder in (".git", "__pycache__", "myenv"):
-        (tmp_path / folder).mkdir()
+        (write_shop(tmp_path) / folder).mkdir()
         (tmp_path / folder / "x.py").write_text("def x(): pass\n")
     (tmp_path / "myenv" / "pyvenv.cfg").touch()
     assert set(read_repo(tmp_path).sources) == set(FILES)

@@ -24,8 +24,7 @@ from envs.musique.search_plugin import PLUGIN as MUSIQUE
 from envs.repo_qa import RepoQaError
 from envs.repo_qa.errors import SkippedFilesWarning
 from envs.repo_qa.plugin import PLUGIN as REPO_QA
-from envs.search import SearchEnvironment, SearchError
-from tape.errors import ConfigError
+from envs.search import SearchEnvironment
 from tape.plugins import load
 from tape.protocols import EnvironmentPlugin, Task
 from tests.envs.locomo.helpers import conversation
@@ -50,14 +49,10 @@ MUSIQUE_RECORD: dict[str, Any] = {
 }
 HOTPOT_RECORD: dict[str, Any] = {
     "_id": "q1",
-    "question": "Who is the mayor of the town where Ada was born?",
+    "question": MUSIQUE_RECORD["question"],
     "answer": "Otto Lind",
     "supporting_facts": [["Ada", 0], ["Tarn", 0], ["Ada", 1]],
-    "context": [
-        ["Tarn", ["The mayor of Tarn", " is Otto Lind."]],
-        ["Holm", ["Holm lies by the sea."]],
-        ["Ada", ["Ada was born in Tarn.", "She left."]],
-    ],
+    "context": [[p["title"], [p["paragraph_text"], " More."]] for p in MUSIQUE_RECORD["paragraphs"]],
 }
 
 
@@ -107,14 +102,14 @@ def _public_code(folder: Path) -> list[str]:
     return ["--package", "json", "--questions", public(folder, record)]
 
 
-_OWN_BESIDE_DATA = (["--questions", "dev", "--data", "FILE"], "leave it out beside --data")
+_PUBLIC = ((["--pooled"], "add --data FILE"), (["--questions", "dev", "--data", "FILE"], "leave it out beside --data"))
 KINDS = {
     "musique_search": Kind(
         MUSIQUE,
         "musique-dev-own-corpus-bm25",
         MusiqueError,
         lambda folder: ["--data", public(folder, MUSIQUE_RECORD)],
-        ((["--pooled"], "add --data FILE"), _OWN_BESIDE_DATA),
+        _PUBLIC,
     ),
     "hotpot_search": Kind(
         HOTPOT,
@@ -122,8 +117,7 @@ KINDS = {
         MusiqueError,
         lambda folder: ["--data", public(folder, HOTPOT_RECORD, array=True)],
         (
-            (["--pooled"], "add --data FILE"),
-            _OWN_BESIDE_DATA,
+            *_PUBLIC,
             (["--data", "FILE", "--sub-questions", "gold"], "has no gold sub-questions; leave --sub-questions at none"),
         ),
     ),
@@ -222,15 +216,6 @@ def test_options_that_contradict_each_other(name: str, arguments: list[str], pro
     assert problem in str(caught.value)
 
 
-@every
-def test_options_of_the_search_are_checked(name: str) -> None:
-    kind = KINDS[name]
-    with pytest.raises(SearchError, match="from 0 to 1"):
-        kind.tasks("--retriever", "hybrid", "--alpha", "1.2")
-    with pytest.raises(ConfigError, match=f"{name} has no simulator"):
-        kind.plugin.simulator(kind.made(kind.tasks(*kind.own)[0]))
-
-
 # --- MuSiQue and HotpotQA -------------------------------------------------------------------------
 
 
@@ -270,28 +255,23 @@ def test_paragraphs_of_a_public_file_may_be_pooled(tmp_path: Path) -> None:
         kind.tasks("--data", public(tmp_path, {**HOTPOT_RECORD, "context": []}, array=True))
 
 
+STEP = {"question": "a", "answer": "b", "paragraph_support_idx": 0}
+
+
 @pytest.mark.parametrize(
     ("steps", "field", "message"),
     [
-        ([], "question_decomposition", "is missing or empty"),
-        (["text"], "question_decomposition[0]", "is no object with the texts question and answer"),
-        (
-            [{"question": "a", "answer": "b"}],
-            "question_decomposition[0].paragraph_support_idx",
-            "is None; give the idx of a paragraph",
-        ),
-        (
-            [{"question": "a of #1", "answer": "b", "paragraph_support_idx": 0}],
-            "question_decomposition[0].question",
-            "refers to a step that is not before it",
-        ),
+        ([], "", "is missing or empty"),
+        (["text"], "[0]", "is no object with the texts question and answer"),
+        ([STEP | {"paragraph_support_idx": None}], "[0].paragraph_support_idx", "is None; give the idx of a paragraph"),
+        ([STEP | {"question": "a of #1"}], "[0].question", "refers to a step that is not before it"),
     ],
 )
 def test_files_with_no_gold_answer_of_a_step(steps: list[Any], field: str, message: str, tmp_path: Path) -> None:
     data = public(tmp_path, MUSIQUE_RECORD, {**MUSIQUE_RECORD, "id": "2hop__5_6", "question_decomposition": steps})
     with pytest.raises(QuestionFileError, match=message) as caught:
         KINDS["musique_search"].tasks("--data", data)
-    assert (caught.value.place, caught.value.field) == (2, field)
+    assert (caught.value.place, caught.value.field) == (2, f"question_decomposition{field}")
     unanswerable = {**MUSIQUE_RECORD, "id": "x", "answerable": False}
     assert set(public_gold(Path(public(tmp_path, MUSIQUE_RECORD, unanswerable)))) == {"2hop__1_2"}
 

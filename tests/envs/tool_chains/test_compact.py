@@ -12,7 +12,6 @@ from envs.tool_chains.generator import Settings, generate
 from envs.tool_chains.words import all_specs, said, type_name
 from experiments.training.chains.data import WORDS, draw, is_held_out
 from tape.agents.tape import TapeAgent
-from tape.budget import Budget
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Choice
 from tape.lm.registry import open_model
@@ -89,10 +88,3 @@ def test_the_bundled_model_reads_and_the_cheapest_chain_is_taken(change: str) ->
         assert not result.budget_violations
         right += env.measures()["cheapest"] == 1.0
     assert right >= 9
-
-
-@pytest.mark.slow
-def test_a_model_that_only_reads_refuses_to_plan() -> None:
-    problem = generate("dev", 0, Settings())
-    with pytest.raises(ConfigError, match="--proposer declared"):
-        TapeAgent(open_model("bundled:chains")).run(ToolChainsEnvironment(problem, "lm"), budget=Budget.of(steps=20))

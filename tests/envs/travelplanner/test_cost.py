@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.travelplanner.cost import MONEY, cents, charge, cost, dollars
+from envs.travelplanner.cost import cents, cost
 from envs.travelplanner.errors import TravelError
 from envs.travelplanner.evaluate import evaluate
 from envs.travelplanner.offers import Attraction, Flight, Ground, Restaurant, Stay
@@ -50,9 +50,3 @@ def test_dollars_become_cents_exactly() -> None:
 def test_what_is_no_amount_is_refused(wrong: str) -> None:
     with pytest.raises(TravelError, match=r"cents|dollars"):
         cents(wrong)
-
-
-def test_a_charge_is_a_step_and_money() -> None:
-    assert dict(charge(250)) == {"steps": 1, MONEY: 250}
-    assert dollars(250) == "$2.50"
-    assert dollars(300) == "$3"

@@ -21,7 +21,7 @@ from envs.travelplanner.proposal import first_complete
 from envs.travelplanner.query import Level
 from envs.travelplanner.slots import Slot
 from envs.travelplanner.state import TripState
-from envs.travelplanner.trip import Trip
+from envs.travelplanner.trip import Option, Trip
 from tape.agents.tape import TapeAgent
 from tests.envs.travelplanner.trips import FIXED, rng_of, trip
 from tests.profiles import examples
@@ -230,21 +230,18 @@ def test_the_best_rated_itinerary_is_no_worse_than_the_cheapest() -> None:
 def test_a_node_carries_only_what_constrains_the_future() -> None:
     made = small(1)
     domain = TripDomain(made, "cheapest")
-    meals = made.options(made.slots[made.meal_slots[0]])
     base = TripState(booked=("x",) * made.meal_slots[0], mode="public")
-    first, second, third = meals[0], meals[1], meals[2]
+    first, second, third, *_ = made.options(made.slots[made.meal_slots[0]])
 
-    def through(*options: object) -> TripState:
+    def through(*options: Option) -> TripState:
         state = base
         for option in options:
             state = made.after(state, made.slots[len(state.booked)], option, option.name)
         return state
 
     one, other = through(first, third), through(second, third)
-    if one.cuisines == other.cuisines:
-        assert domain.key(one) == domain.key(other)
-    car = replace(one, mode="car")
-    assert domain.key(car) == domain.key(one), "after the last way the mode constrains nothing"
+    assert (domain.key(one) == domain.key(other)) is (one.cuisines == other.cuisines)
+    assert domain.key(replace(one, mode="car")) == domain.key(one), "after the last way the mode constrains nothing"
     unordered = through(third, first)
     assert domain.key(unordered) != domain.key(through(second, first))
     assert third.name in domain.key(unordered)

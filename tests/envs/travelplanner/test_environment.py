@@ -156,25 +156,22 @@ def test_five_filters_in_order_and_which_emptied_the_set() -> None:
     assert "'affordability'" in broke.diagnosis(slot)
 
 
-@pytest.mark.parametrize(("stage", "kind"), [("sandbox", 1), ("local constraints", 1), ("transport mode", 0)])
-def test_every_stage_can_be_the_one(stage: str, kind: int) -> None:
+@pytest.mark.parametrize(
+    ("stage", "number"), [("sandbox", 1), ("local constraints", 1), ("transport mode", 0), ("uniqueness", 4)]
+)
+def test_every_stage_can_empty_the_list(stage: str, number: int) -> None:
     made = trip("stages", 3, "easy")
-    slot, state = made.slots[kind], TripState(spent=0)
-    world = made.world
+    slot, state, world = made.slots[number], TripState(spent=0), made.world
     if stage == "sandbox":
         world = replace(world, stays=())
     elif stage == "local constraints":
         world = replace(world, stays=tuple(replace(stay, minimum_nights=9) for stay in world.stays))
-    else:
+    elif stage == "transport mode":
         state, world = TripState(mode="car", spent=0), replace(world, grounds=())
-    found = filtered(Trip(made.query, world), state, slot)
-    assert (found.emptied_by == stage) or not made.options(slot)
-
-
-def test_options_that_are_used_up_are_reported() -> None:
-    made = trip("used", 3, "easy")
-    slot = made.slots[made.meal_slots[1]]
-    [place, *_] = made.world.restaurants_in(slot.city).values()
-    few = Trip(made.query, replace(made.world, restaurants=(place,)))
-    booked = (*complete(made).booked[: made.meal_slots[0]], few.options(slot)[0].name)
-    assert filtered(few, TripState(booked, spent=0), slot).emptied_by == "uniqueness"
+    else:
+        [place, *_] = world.restaurants_in(slot.city).values()
+        world = replace(world, restaurants=(place,))
+        state = TripState((*complete(made).booked[: made.meal_slots[0]], place.name), spent=0)
+    few = Trip(made.query, world)
+    found = filtered(few, state, slot)
+    assert found.emptied_by == stage

@@ -59,9 +59,8 @@ def within_current_city(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
     return plan, asking(made, cuisines=()), made.world
 
 
-def reasonable_city_route(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
+def reasonable_city_route(made: Trip, plan: list[DayPlan], _: int) -> Broken:
     # The same plan for somebody who wanted to go elsewhere.
-    del pick
     return plan, asking(made, destination="Elsewhere"), made.world
 
 
@@ -72,15 +71,13 @@ def diverse_restaurants(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
     return plan, asking(made, cuisines=()), made.world
 
 
-def diverse_attractions(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
-    del pick
+def diverse_attractions(made: Trip, plan: list[DayPlan], _: int) -> Broken:
     plan[0]["attraction"] = plan[1]["attraction"]
     return plan, made.query, made.world
 
 
-def non_conflicting_transport(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
+def non_conflicting_transport(made: Trip, plan: list[DayPlan], _: int) -> Broken:
     # The first and the last way by different modes, on a world that has both.
-    del pick
     first, last = made.query.legs()[0], made.query.legs()[-1]
     plan[0]["transportation"] = f"Self-driving, from {first[0]} to {first[1]}, cost: 1"
     plan[-1]["transportation"] = f"Taxi, from {last[0]} to {last[1]}, cost: 1"
@@ -97,8 +94,7 @@ def non_conflicting_transport(made: Trip, plan: list[DayPlan], pick: int) -> Bro
     return plan, asking(made, transportation=None), replace(made.world, grounds=tuple(grounds))
 
 
-def minimum_nights(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
-    del pick
+def minimum_nights(made: Trip, plan: list[DayPlan], _: int) -> Broken:
     return plan, made.query, with_stays(made, plan, minimum_nights=made.query.nights + 1)
 
 
@@ -117,8 +113,7 @@ def budget(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
     return plan, asking(made, budget=total - 1 - pick % total), made.world
 
 
-def room_rule(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
-    del pick
+def room_rule(made: Trip, plan: list[DayPlan], _: int) -> Broken:
     return plan, asking(made, house_rule="pets"), with_stays(made, plan, house_rules="No smoking & No pets")
 
 
@@ -132,13 +127,11 @@ def room_type(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
     return plan, asking(made, room_type=wanted), with_stays(made, plan, room_type=other)
 
 
-def cuisine(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
-    del pick
+def cuisine(made: Trip, plan: list[DayPlan], _: int) -> Broken:
     return plan, asking(made, cuisines=("Martian",)), made.world
 
 
-def transportation(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
-    del pick
+def transportation(made: Trip, plan: list[DayPlan], _: int) -> Broken:
     banned, world = "no self-driving", made.world
     if not any("Self-driving" in entry["transportation"] for entry in plan):
         banned = "no flight"

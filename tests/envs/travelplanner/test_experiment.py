@@ -30,8 +30,3 @@ def test_a_tiny_run_is_reported_published_and_resumed(tmp_path: Path, capsys: py
     assert travelplanner.run(given) == 0
     assert RunDirectory(out).episodes() == episodes, "nothing is played twice"
     capsys.readouterr()
-
-
-def test_the_matrix_pairs_methods_on_the_same_trips(capsys: pytest.CaptureFixture[str]) -> None:
-    assert travelplanner.run(["--dry-run", "--quick", "--limit", "2"]) == 0
-    assert f"{7 * 5} configurations, {7 * 5 * 2} episodes" in capsys.readouterr().out

@@ -13,7 +13,7 @@ from envs.travelplanner.cheapest import cheapest
 from envs.travelplanner.cost import MONEY
 from envs.travelplanner.environment import TripEnvironment
 from envs.travelplanner.offers import Flight, Ground
-from envs.travelplanner.sdp import CAPS, TripAdapter, TripValidate, chain_of
+from envs.travelplanner.sdp import CAPS, TripValidate, chain_of
 from envs.travelplanner.slots import KINDS
 from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Trip
@@ -166,11 +166,3 @@ def test_k_never_skips_a_false_predicate(data: st.DataObject) -> None:
     assert all(validate.check(target, after).holds for target in chain[: verdict.k])
     if verdict.k < len(chain):
         assert not validate.check(chain[verdict.k], after).holds
-
-
-def test_fields_are_plain_values() -> None:
-    made = trip("fields")
-    env = TripEnvironment(made.query, made.world)
-    fields = dict(TripAdapter(env.domain).fields(complete(made)))
-    assert fields["cost"] == made.total(complete(made))
-    assert set(fields["cuisines"]) == set(made.query.constraints.cuisines)
