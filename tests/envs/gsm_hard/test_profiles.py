@@ -26,10 +26,6 @@ def test_the_formula_by_example() -> None:
     assert budget(PROFILES["priced"], 4, "loose") == Budget.of(steps=11, seconds="3.4", usd="0.065")
     assert budget(PROFILES["paper"], 5, "tight") == Budget.of(steps=13, seconds="2.6")
     assert budget(PROFILES["paper"], 5, "loose") == Budget.of(steps=13, seconds="4.2")
-
-
-def test_nonsense_is_refused() -> None:
-    with pytest.raises(GsmHardError, match="at least one operation"):
-        budget(PROFILES["paper"], 0, "tight")
-    with pytest.raises(GsmHardError, match="tight, loose"):
-        budget(PROFILES["paper"], 3, "snug")
+    for operations, tightness, message in ((0, "tight", "at least one operation"), (3, "snug", "tight, loose")):
+        with pytest.raises(GsmHardError, match=message):
+            budget(PROFILES["paper"], operations, tightness)

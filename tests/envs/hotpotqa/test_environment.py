@@ -1,4 +1,4 @@
-"""The environment: what can be done, what it costs, when it is judged."""
+"""The environment: actions, costs and judgement."""
 
 import json
 from collections.abc import Sequence
@@ -50,21 +50,16 @@ def test_the_answer_that_stands_at_the_end_is_judged_once() -> None:
     assert env.success()
 
 
-@pytest.mark.parametrize(
-    ("mode", "action", "message"),
-    [
-        ("distractor", "search: Aldera", "nothing to search"),
-        ("open", "dance", "an action is search"),
-    ],
-)
-def test_what_cannot_be_done_is_refused_for_a_step(mode: str, action: str, message: str) -> None:
-    env = environment(mode)
-    before = env.state
-    _, cost = env.step(action)
-    assert dict(cost) == {"steps": 1}
-    assert message in env.state.note
-    assert env.state.key() == before.key()
-    assert env.domain.outcome(before, action).state is None
+def test_what_cannot_be_done_is_refused_for_a_step() -> None:
+    searching, dancing = ("distractor", "search: Aldera", "nothing to search"), ("open", "dance", "an action is search")
+    for mode, action, message in (searching, dancing):
+        env = environment(mode)
+        before = env.state
+        _, cost = env.step(action)
+        assert dict(cost) == {"steps": 1}
+        assert message in env.state.note
+        assert env.state.key() == before.key()
+        assert env.domain.outcome(before, action).state is None
 
 
 def test_the_search_cache_is_kept_and_a_query_is_paid_once() -> None:
@@ -76,16 +71,12 @@ def test_the_search_cache_is_kept_and_a_query_is_paid_once() -> None:
     assert [made.query for made in env.state.searches] == ["Belmar Yards", "who built Aldera"]
 
 
-def test_a_claim_takes_the_place_of_an_earlier_one_of_its_hop() -> None:
+def test_a_claim_replaces_an_earlier_one_of_its_hop_and_its_bridge_is_part_of_the_key() -> None:
     env = environment()
-    env.step(find(2, "Fenn Garrow", "Elmo Works"))
-    env.step(find(1, "Belmar Yards", "Aldera"))
-    env.step(find(2, "Ada Quill", "Belmar Yards"))
+    start = env.state
+    for claim in ((2, "Fenn Garrow", "Elmo Works"), (1, "Belmar Yards", "Aldera"), (2, "Ada Quill", "Belmar Yards")):
+        env.step(find(*claim))
     assert [(c.hop, c.finding) for c in env.state.claims] == [(1, "Belmar Yards"), (2, "Ada Quill")]
-
-
-def test_claims_that_the_next_hop_goes_on_from_differently_are_different_to_a_plan() -> None:
-    start = environment().state
     keys = [start.with_claim(1, "Belmar Yards", "Aldera", bridge).key() for bridge in ("", "Belmar Yards", "Aldera")]
     assert keys[0] == keys[1] != keys[2]
 
@@ -149,7 +140,7 @@ def test_the_truth_of_a_sub_question_in_other_words_is_that_of_its_number_or_unk
     assert truth(3, first) is None  # the decomposition has no such hop
 
 
-def test_the_truth_of_what_a_walk_alone_has() -> None:
+def test_the_truth_of_targets_along_a_path() -> None:
     searched, over, nonsense, _ = HopAdapter(setting()).along([None] * 4, ["search: Aldera", "finish", "dance"])
     env = environment("open")
     assert [env.truth(target) for target in (searched, over, nonsense)] == [False, False, None]
@@ -174,8 +165,6 @@ def test_arguments_that_contradict_each_other_are_refused(more: dict[str, Any], 
     with pytest.raises(HotpotError, match=message):
         HotpotEnvironment(QUESTION, **more)
 
-
-# --- other agents -----------------------------------------------------------------------------
 
 FOUND = Find(1, "Belmar Yards", "Aldera", "Belmar Yards", "Who built Aldera?")
 MOVES = [Search("Aldera"), FOUND, Answer("Ada Quill"), Finish()]
@@ -232,14 +221,10 @@ def test_of_a_plan_that_was_cut_off_the_beginning_is_kept() -> None:
 
 
 def test_findings_are_those_of_the_hops_in_turn() -> None:
-    env = environment()
-    steps = [as_step(FOUND), as_step(replace(FOUND, finding="Ada Quill", title="Belmar Yards"))]
-    plan = env.prompt_format("chat").read_plan(env.state, json.dumps({"thought": "", "steps": steps}))
-    found = [read(action) for action in plan.actions]
-    assert [(f.hop, f.finding, f.bridge) for f in found if isinstance(f, Find)] == [
-        (1, "Belmar Yards", "Belmar Yards"),
-        (2, "Ada Quill", "Ada Quill"),
-    ]
+    env, second = environment(), replace(FOUND, finding="Ada Quill", title="Belmar Yards")
+    text = json.dumps({"thought": "", "steps": [as_step(FOUND), as_step(second)]})
+    found = [read(action) for action in env.prompt_format("chat").read_plan(env.state, text).actions]
+    assert found == [replace(FOUND, hop=1), replace(second, hop=2, bridge="Ada Quill")]
 
 
 def test_an_answer_that_stands_when_the_steps_are_used_up_counts() -> None:
@@ -262,6 +247,6 @@ def test_no_request_for_an_answer_is_longer_than_the_longest_one() -> None:
     assert size(env.answer_request(env.state, "chat")) <= size(env.longest_answer_request("chat"))
 
 
-def test_the_bundled_model_says_what_it_cannot_play() -> None:
+def test_the_bundled_model_refuses_to_plan() -> None:
     with pytest.raises(ConfigError, match=r"ask for no plans.*--agent sdp --chain adapter.*musique"):
         ReactAgent(ScriptedLM(["x"], prompt_format="tools")).run(environment())

@@ -137,9 +137,6 @@ def test_chains_from_paths_and_samples_are_played_with_a_general_model(chain: st
     assert result.actions == [write(move) for move in MOVES[:3]]
 
 
-# --- our own questions ------------------------------------------------------------------------
-
-
 CORPUS = TitledCorpus(load_corpus())
 perfect = partial(look_up_script, read=lambda _: pytest.fail("the model reads nothing"))  # decomposes without errors
 

@@ -146,14 +146,11 @@ PATH_TAIL = HopAdapter(setting()).along([None] * 2, ["finish"])
         (END, ending(QUESTION.text), ["deterministic"], 0),  # finish gives no answer
     ],
 )
-def test_a_path_may_end_with_finish(after: QaState, tail: Chain, hows: list[str], k: int) -> None:
+def test_only_finish_certifies_the_end_of_a_path(after: QaState, tail: Chain, hows: list[str], k: int) -> None:
     verdict = validated(Finish(), FOUND, tail, Judge(), after=after)
     assert ([check.how for check in verdict.checks], verdict.k) == (hows, k)
-
-
-def test_no_other_action_certifies_the_end_of_a_path() -> None:
-    assert validated(Answer("Ada Quill"), FOUND, PATH_TAIL, Judge()).k == 0
-    assert validated(Answer("Ada Quill"), FOUND, HopAdapter(setting()).along([None] * 2, ["dance"]), Judge()).k == 0
+    for other in (PATH_TAIL, HopAdapter(setting()).along([None] * 2, ["dance"])):
+        assert validated(Answer("Ada Quill"), FOUND, other, Judge()).k == 0
 
 
 def test_a_completed_task_certifies_all_that_is_left_by_its_completion() -> None:
@@ -167,9 +164,6 @@ def test_nothing_is_certified_that_the_verifier_does_not_support(finding: str, t
     verdict = validated(Find(2, finding, title), START, TAIL, Judge())
     supported = any(finding.strip() and finding.strip() in p.text and "founded" in p.text for p in PASSAGES)
     assert verdict.k <= int(supported)
-
-
-# --- the adversarial cases --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(2))

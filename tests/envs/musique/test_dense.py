@@ -42,11 +42,6 @@ def test_passages_are_nearest_to_their_own_text(folder: Path) -> None:
         # The batch that a text is padded in must not change its embedding.
         assert scores[number] == pytest.approx(1.0, abs=1e-4)
         assert scores.argmax() == number
-
-
-@pytest.mark.slow
-def test_it_retrieves_like_any_corpus(folder: Path) -> None:
-    corpus = DenseCorpus(load_corpus()[:20], f"hf:{folder}")
     found = corpus.retrieve("founder of Ulimar Partners", "v4", 1)
     assert len(found) == 3
     assert found == corpus.retrieve("founder of Ulimar Partners", "v4", 1)

@@ -13,17 +13,17 @@ from tape.protocols.search import Passage
 
 
 def record(**changes: Any) -> dict[str, Any]:
+    """A question of a public file with fields changed; ``...`` takes a field out."""
+    texts = {"Tarn": "The mayor of Tarn is Otto Lind.", "Holm": "Holm lies by the sea.", "Ada": "Ada was born in Tarn."}
+    steps = [("Ada >> place of birth", "Tarn", 2), ("mayor of #1", "Otto Lind", 0)]
     whole = {
         "id": "2hop__1_2",
-        "question": "Who founded the builder of Aldera?",
-        "answer": "Oris",
-        "answer_aliases": ["Oris Tal"],
+        "question": "Who is the mayor of the town where Ada was born?",
+        "answer": "Otto Lind",
+        "answer_aliases": ["Lind"],
         "answerable": True,
-        "paragraphs": [
-            {"idx": 0, "title": "Aldera", "paragraph_text": "Belmar built Aldera.", "is_supporting": True},
-            {"idx": 1, "title": "Belmar", "paragraph_text": "Oris founded Belmar.", "is_supporting": True},
-        ],
-        "question_decomposition": [{"id": 1}, {"id": 2}, {"id": 3}],
+        "paragraphs": [{"idx": i, "title": t, "paragraph_text": texts[t]} for i, t in enumerate(texts)],
+        "question_decomposition": [{"question": q, "answer": a, "paragraph_support_idx": i} for q, a, i in steps],
     }
     return {name: value for name, value in (whole | changes).items() if value is not ...}
 
@@ -35,21 +35,21 @@ def write(path: Path, *records: Any) -> Path:
 
 
 def test_a_question_brings_its_own_passages(tmp_path: Path) -> None:
-    [question] = load(write(tmp_path, record(), ""))
+    paragraphs = [PARAGRAPH, {"idx": 1, "title": "Belmar", "paragraph_text": "More."}]
+    longer = record(paragraphs=paragraphs, question_decomposition=[{}, {}, {}])
+    [question] = load(write(tmp_path, longer, ""))
     assert question == Question(
         id="2hop__1_2",
-        text="Who founded the builder of Aldera?",
-        answer="Oris",
-        aliases=("Oris Tal",),
-        passages=(Passage("0", "Aldera", "Belmar built Aldera."), Passage("1", "Belmar", "Oris founded Belmar.")),
+        text="Who is the mayor of the town where Ada was born?",
+        answer="Otto Lind",
+        aliases=("Lind",),
+        passages=(Passage("0", "Aldera", "Text."), Passage("1", "Belmar", "More.")),
         operations=3,
     )
-    assert question.hops is None
-    assert question.answers == ("Oris", "Oris Tal")
+    assert question.answers == ("Otto Lind", "Lind")
     [shorter] = load(write(tmp_path, record(question_decomposition=..., answer_aliases=..., answerable=...)))
-    assert shorter.operations == 2
-    assert shorter.digest != question.digest
-    assert question.digest == load(write(tmp_path, record()))[0].digest
+    assert (shorter.operations, shorter.hops) == (2, None)
+    assert shorter.digest != question.digest == load(write(tmp_path, longer))[0].digest
 
 
 def test_unanswerable_questions_are_left_out_and_counted(tmp_path: Path) -> None:

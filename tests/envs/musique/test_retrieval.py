@@ -66,14 +66,11 @@ def test_the_same_call_gives_the_same_passages() -> None:
     assert len({tuple(passages) for passages in once}) > len(calls) // 2
 
 
-def test_queries_without_known_words_score_nothing() -> None:
+def test_unknown_words_and_small_and_broken_corpora() -> None:
     corpus = Corpus(load_corpus())
     for query in ("", "?!", "zzzz"):
         assert not corpus.scores(query).any()
         assert len(corpus.retrieve(query, "v5", 0, k=5)) == 5
-
-
-def test_small_and_broken_corpora() -> None:
     one = Corpus([Passage("1", "Aldera", "Tal built Aldera.")])
     assert one.retrieve("builder of Aldera", "v5", 0) in ([], list(one.passages))
     with pytest.raises(MusiqueError, match="at least one passage"):

@@ -42,49 +42,39 @@ def test_nothing_is_executed_or_imported(tmp_path: Path) -> None:
     assert not marker.exists()
 
 
+DEEP, SYNTAX = "nested too deep", "a syntax error"
+BAD = {
+    "broken.py": (b"def f(:\n", SYNTAX),
+    "zero.py": (b"x = 1\x00\n", "zero bytes"),
+    "wrong.py": (b"x = '\xff\xfe'\n", "no text in its declared encoding"),
+    "unknown.py": (b"# coding: klingon\nx = 1\n", "no text in its declared encoding"),
+    "hex.py": (b"# coding: hex\nx = 1\n", "an encoding that is not read"),
+    "punycode.py": (b"# coding: punycode\n" + b"a" * 1000 + b"-" + b"9" * 1000, "an encoding that is not read"),
+    "deep.py": (b"x = " + b"(" * 5000 + b")" * 5000, DEEP),
+    "chain.py": (b"x = " + b"-" * 200_000 + b"1", DEEP),
+    "sum.py": (b"x = " + b"1 + " * 100_000 + b"1", DEEP),
+    "blocks.py": (b"".join(b" " * n + b"if 1:\n" for n in range(150)) + b" " * 150 + b"x = 1\n", DEEP),
+    "digits.py": (b"x = " + b"9" * 10_000, SYNTAX),
+    "large.py": (b"# " + b"x" * MOST_BYTES, f"larger than {MOST_BYTES} bytes"),
+    "tests": (b"def test_a(): pass\n", "tests"),
+    "test_b.py": (b"def test_b(): pass\n", "tests"),
+}
+
+
 def test_what_cannot_be_parsed_is_left_out_and_counted(tmp_path: Path) -> None:
     write_shop(tmp_path)
-    bad = {
-        "broken.py": b"def f(:\n",
-        "zero.py": b"x = 1\x00\n",
-        "latin.py": b"# -*- coding: latin-1 -*-\ndef caf\xe9(x=1): pass\n",  # readable
-        "wrong.py": b"x = '\xff\xfe'\n",
-        "unknown.py": b"# coding: klingon\nx = 1\n",
-        "hex.py": b"# coding: hex\nx = 1\n",
-        "punycode.py": b"# coding: punycode\n" + b"a" * 1000 + b"-" + b"9" * 1000,
-        "deep.py": b"x = " + b"(" * 5000 + b")" * 5000,
-        "chain.py": b"x = " + b"-" * 200_000 + b"1",
-        "sum.py": b"x = " + b"1 + " * 100_000 + b"1",
-        "blocks.py": b"".join(b" " * n + b"if 1:\n" for n in range(150)) + b" " * 150 + b"x = 1\n",
-        "digits.py": b"x = " + b"9" * 10_000,
-        "large.py": b"# " + b"x" * MOST_BYTES,
-        "tests/test_a.py": b"def test_a(): pass\n",
-        "test_b.py": b"def test_b(): pass\n",
-    }
-    for name, data in bad.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(data)
+    (tmp_path / "tests").mkdir()
+    for name, (data, _) in BAD.items():
+        (tmp_path / ("tests/test_a.py" if name == "tests" else name)).write_bytes(data)
+    (tmp_path / "latin.py").write_bytes(b"# -*- coding: latin-1 -*-\ndef caf\xe9(x=1): pass\n")  # can be read
     os.mkfifo(tmp_path / "pipe.py")
     found = skipped(tmp_path)
-    deep = "nested too deep"
-    assert found == {
-        "broken.py": "a syntax error",
-        "zero.py": "zero bytes",
-        "wrong.py": "no text in its declared encoding",
-        "unknown.py": "no text in its declared encoding",
-        "hex.py": "an encoding that is not read",
-        "punycode.py": "an encoding that is not read",
-        "deep.py": deep,
-        "chain.py": deep,
-        "sum.py": deep,
-        "blocks.py": found["blocks.py"],
-        "digits.py": "a syntax error",
-        "large.py": f"larger than {MOST_BYTES} bytes",
-        "tests": "tests",
-        "test_b.py": "tests",
+    blocks = found["blocks.py"]
+    assert found == {name: reason for name, (_, reason) in BAD.items()} | {
         "pipe.py": "no regular file",
+        "blocks.py": blocks,
     }
-    assert found["blocks.py"] in (deep, "a syntax error")  # the tokenizer allows for 100 indentations
+    assert blocks in (DEEP, SYNTAX)  # the tokenizer allows for 100 indentations
     repository = read_repo(tmp_path)
     assert set(repository.sources) == {*FILES, "latin.py"}
     assert repository.unusable.total() == len(found) - 2

@@ -27,33 +27,14 @@ from envs.repo_qa.plugin import PLUGIN as REPO_QA
 from envs.search import SearchEnvironment
 from tape.plugins import load
 from tape.protocols import EnvironmentPlugin, Task
+from tests.envs.hotpotqa.test_loader import record as hotpot_record
 from tests.envs.locomo.helpers import conversation
 from tests.envs.locomo.helpers import write as write_talks
+from tests.envs.musique.test_loader import record as musique_record
 from tests.envs.repo_qa.helpers import write_shop
 
-MUSIQUE_RECORD: dict[str, Any] = {
-    "id": "2hop__1_2",
-    "question": "Who is the mayor of the town where Ada was born?",
-    "answer": "Otto Lind",
-    "answer_aliases": ["Lind"],
-    "answerable": True,
-    "paragraphs": [
-        {"idx": 0, "title": "Tarn", "paragraph_text": "The mayor of Tarn is Otto Lind.", "is_supporting": True},
-        {"idx": 1, "title": "Holm", "paragraph_text": "Holm lies by the sea.", "is_supporting": False},
-        {"idx": 2, "title": "Ada", "paragraph_text": "Ada was born in Tarn.", "is_supporting": True},
-    ],
-    "question_decomposition": [
-        {"id": 1, "question": "Ada >> place of birth", "answer": "Tarn", "paragraph_support_idx": 2},
-        {"id": 2, "question": "mayor of #1", "answer": "Otto Lind", "paragraph_support_idx": 0},
-    ],
-}
-HOTPOT_RECORD: dict[str, Any] = {
-    "_id": "q1",
-    "question": MUSIQUE_RECORD["question"],
-    "answer": "Otto Lind",
-    "supporting_facts": [["Ada", 0], ["Tarn", 0], ["Ada", 1]],
-    "context": [[p["title"], [p["paragraph_text"], " More."]] for p in MUSIQUE_RECORD["paragraphs"]],
-}
+MUSIQUE_RECORD = musique_record()
+HOTPOT_RECORD = hotpot_record(supporting_facts=[["Aldera", 0], ["Belmar Yards", 0], ["Aldera", 1]])
 
 
 def public(folder: Path, *records: object, array: bool = False) -> str:
@@ -216,9 +197,6 @@ def test_options_that_contradict_each_other(name: str, arguments: list[str], pro
     assert problem in str(caught.value)
 
 
-# --- MuSiQue and HotpotQA -------------------------------------------------------------------------
-
-
 def test_the_evidence_of_our_own_questions_answers_them() -> None:
     found = KINDS["musique_search"].tasks()
     assert [task.id for task in found] == [question.id for question in load_questions("dev")]
@@ -247,11 +225,11 @@ def test_paragraphs_of_a_public_file_may_be_pooled(tmp_path: Path) -> None:
     seen, _ = kind.made(pooled[1]).step("search bm25-5: Ada Tarn Holm")
     assert {passage.id for passage in seen.data} == {"p1", "p2", "p3"}
 
-    other = {**HOTPOT_RECORD, "_id": "q2", "context": [["Lin", ["Lin is Ada's sister."]], *HOTPOT_RECORD["context"]]}
+    other = {**HOTPOT_RECORD, "_id": "q2", "context": [["Lin", ["Lin is a town."]], *HOTPOT_RECORD["context"]]}
     kind, data = KINDS["hotpot_search"], public(tmp_path, HOTPOT_RECORD, other, array=True)
-    assert [kind.made(task).gold()[1] for task in kind.tasks("--data", data)] == [("0", "2"), ("1", "3")]
-    assert [kind.made(task).gold()[1] for task in kind.tasks("--data", data, "--pooled")] == [("p1", "p3")] * 2
-    with pytest.raises(QuestionFileError, match="field 'context': is empty: there is nothing to search for 'q1'"):
+    assert [kind.made(task).gold()[1] for task in kind.tasks("--data", data)] == [("0", "1"), ("1", "2")]
+    assert [kind.made(task).gold()[1] for task in kind.tasks("--data", data, "--pooled")] == [("p1", "p2")] * 2
+    with pytest.raises(QuestionFileError, match="field 'context': is empty: there is nothing to search for '5a8b'"):
         kind.tasks("--data", public(tmp_path, {**HOTPOT_RECORD, "context": []}, array=True))
 
 
@@ -274,9 +252,6 @@ def test_files_with_no_gold_answer_of_a_step(steps: list[Any], field: str, messa
     assert (caught.value.place, caught.value.field) == (2, f"question_decomposition{field}")
     unanswerable = {**MUSIQUE_RECORD, "id": "x", "answerable": False}
     assert set(public_gold(Path(public(tmp_path, MUSIQUE_RECORD, unanswerable)))) == {"2hop__1_2"}
-
-
-# --- conversations --------------------------------------------------------------------------------
 
 
 def test_conversations_take_turns_and_their_questions_share_one_index() -> None:
@@ -307,9 +282,6 @@ def test_categories_of_public_conversations(tmp_path: Path) -> None:
     assert [task.digest for task in more if task.id == "conv-1-q1"] == [found[0].digest]
     seen, _ = kind.made(found[0]).step("search bm25-5: Tarn aunt")
     assert [passage.title for passage in seen.data] == ["Otto"]
-
-
-# --- source code ----------------------------------------------------------------------------------
 
 
 def test_parts_of_a_folder_are_disjoint_and_skipped_files_are_reported(tmp_path: Path) -> None:

@@ -121,20 +121,15 @@ def test_weights_and_depths_out_of_range() -> None:
         bm25(PASSAGES).search("mayor", 0)
 
 
-@pytest.mark.parametrize(
-    ("passages", "message"),
-    [
+def test_corpora_and_models_that_cannot_be_used() -> None:
+    twice = [Passage("1", "a", "b"), Passage("1", "c", "d")]
+    for passages, message in (
         ([], "at least one passage"),
         ([Passage("1", "!", "?")], "have no words"),
-        ([Passage("1", "a", "b"), Passage("1", "c", "d")], "two passages '1'; give each an id of its own"),
-    ],
-)
-def test_corpora_that_cannot_be_indexed(passages: list[Passage], message: str) -> None:
-    with pytest.raises(SearchError, match=message):
-        bm25(passages)
-
-
-def test_models_that_are_not_there() -> None:
+        (twice, "two passages '1'; give each an id of its own"),
+    ):
+        with pytest.raises(SearchError, match=message):
+            bm25(passages)
     with pytest.raises(SearchError, match="'bert' is no local model; give hf:PATH"):
         dense(PASSAGES, "bert")
     assert isinstance(Hybrid(Bm25(PASSAGES), None, 1.0), Index)

@@ -23,7 +23,7 @@ from envs.travelplanner.slots import Slot
 from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Option, Trip
 from tape.agents.tape import TapeAgent
-from tests.envs.travelplanner.trips import FIXED, rng_of, trip
+from tests.envs.travelplanner.trips import FIXED, rng_of, trip, with_query
 from tests.profiles import examples
 
 
@@ -37,9 +37,8 @@ def small(seed: int, restaurants: int = 11, cuisines: int = 2) -> Trip:
         for place in list(made.world.restaurants_in(city).values())[:restaurants]
     ]
     wanted = sorted({kind for place in places for kind in place.cuisines})[:cuisines]
-    query = replace(made.query, constraints=replace(made.query.constraints, cuisines=tuple(wanted)))
     world = replace(made.world, restaurants=tuple(places), attractions=made.world.attractions[:40])
-    return Trip(query, world)
+    return with_query(Trip(made.query, world), cuisines=tuple(wanted))
 
 
 def sets_of_meals(made: Trip) -> list[tuple[Restaurant, ...]]:
