@@ -9,7 +9,7 @@ from functools import cache
 from envs.gsm_hard.arithmetic import results
 from envs.gsm_hard.errors import ArithmeticToolError, GsmHardError
 from envs.gsm_hard.problem import Problem, Step
-from envs.gsm_hard.telling import Telling, draw_number, in_order_of_text
+from envs.gsm_hard.rendering import Rendering, draw_number, in_order_of_text
 from envs.gsm_hard.templates import TEMPLATES, Template
 from envs.gsm_hard.words import delexicalise
 
@@ -102,7 +102,7 @@ def _problem(rng: random.Random, split: str, name: str) -> Problem:
     else:
         number = rng.choice(template.choices(held_out=split == "wordings"))
     numbers, target = _numbers(rng, template)
-    telling = Telling(rng, numbers, template.parsed[number])
+    telling = Rendering(rng, numbers, template.parsed[number])
     program = tuple(
         Step(step.kind, tuple(numbers[arg] if isinstance(arg, str) and arg in numbers else arg for arg in step.args))
         for step in in_order_of_text(template.steps, telling.order)

@@ -27,7 +27,7 @@ class Problem:
         id: Unique within its set or file.
         text: What an agent reads.
         target: The answer.
-        program: Steps of which the last gives the answer; None where nobody knows them. For training, tests and
+        program: Steps of which the last gives the answer; None where they are unknown. For training, tests and
             budgets only: no agent is ever shown it.
         operations: How many calls it takes, which budgets are made from.
         template: What it was generated from, else empty.

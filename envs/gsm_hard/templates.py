@@ -1,4 +1,4 @@
-"""Templates of word problems: a structure of calls in a scenario, told in several ways.
+"""Templates of word problems: a structure of calls in a scenario, with several wordings.
 
 They are data files, ``data/*.toml``, with one table per template:
 
@@ -184,7 +184,7 @@ def read_words(folder: Folder) -> WordLists:
     """Read the word lists of a folder of data files.
 
     Raises:
-        DataFileError: The file is not as it should be; says where.
+        DataFileError: The file is malformed; names the place.
     """
     file = read_toml(folder, WORDS_FILE)
     file.only("asides", "names", "lists")
@@ -207,7 +207,7 @@ def read_templates(folder: Folder, words: WordLists) -> tuple[Template, ...]:
     """Read the templates of a folder of data files, in the order of :data:`FILES`.
 
     Raises:
-        DataFileError: A file is not as it should be; says where.
+        DataFileError: A file is malformed; names the place.
     """
     found: dict[str, Template] = {}
     for name in FILES:
@@ -280,7 +280,7 @@ def _check_wording(entry: Entry, field: str, wording: str, numbers: frozenset[st
             raise entry.error(field, f"nothing is known to put for {{{name}}} in {wording!r}; there is: {known}")
     missing = numbers - placeholders
     if missing:
-        raise entry.error(field, f"{', '.join(sorted(missing))} of the program is not told in {wording!r}")
+        raise entry.error(field, f"{', '.join(sorted(missing))} of the program is missing from {wording!r}")
 
 
 _DATA = resources.files("envs.gsm_hard") / "data"

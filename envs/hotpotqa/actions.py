@@ -12,8 +12,8 @@ from tape.reading import parse_json, short
 FINISH: Action = "finish"
 _TEXTS = ("finding", "title", "bridge", "sub")
 LONGEST = 2000
-MOST_HOPS = 100
 """Characters of an action; longer ones are refused."""
+MOST_HOPS = 100
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def read(text: Action) -> Parsed:
     """Read an action.
 
     Raises:
-        HotpotError: It is none; says what is missing.
+        HotpotError: It is no action; names the problem.
     """
     if len(text) > LONGEST:
         raise HotpotError(f"an action has at most {LONGEST} characters, this one {len(text)}")

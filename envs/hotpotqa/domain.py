@@ -1,4 +1,4 @@
-"""What a multi-hop question tells the engine."""
+"""The domain of a multi-hop question."""
 
 from __future__ import annotations
 

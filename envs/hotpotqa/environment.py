@@ -42,8 +42,8 @@ READERS = ("lm", "scripted")
 class HotpotEnvironment(Environment, AnswersAtLimit):
     """One question.
 
-    An answer stands until another takes its place; it is judged once, when the agent stops or says ``finish``. So a
-    validator may reject an answer, and nothing tells the agent whether it was right.
+    An answer stands until another takes its place; it is judged once, when the agent stops or takes ``finish``. So a
+    validator may reject an answer, and the agent never learns whether it was right.
 
     Args:
         question: The question.
@@ -121,11 +121,11 @@ class HotpotEnvironment(Environment, AnswersAtLimit):
         return self._observation(), cost
 
     def success(self) -> bool:
-        """Whether the answer that stands at the end is an exact match; before the end nobody is told."""
+        """Whether the answer that stands at the end is an exact match; False before the end."""
         return (self.state.over or self._concluded) and exact_match(self.state.answer, self.question.answers)
 
     def ended(self) -> bool:
-        """Whether the agent has said ``finish``."""
+        """Whether the agent has taken ``finish``."""
         return self.state.over
 
     def conclude(self) -> bool:
@@ -176,7 +176,7 @@ class HotpotEnvironment(Environment, AnswersAtLimit):
         return {"exact_match": float(bool(given) and exact_match(given, answers)), "f1": f1(given, answers)}
 
     def truth(self, target: Target) -> bool | None:
-        """Whether a predicate is really true; None where nobody knows. Hops: by the question's own decomposition."""
+        """Whether a predicate is true, hops by the question's own decomposition; None where that is unknown."""
         if target.kind in (ANSWER, GOAL):
             return bool(self.measures()["exact_match"])
         if target.kind == SEARCHED:

@@ -38,7 +38,7 @@ _YES_NO = re.compile(r"\s*(?:is|are|was|were|do|does|did|has|have|had|can|could|
 
 
 def negation(finding: str) -> str | None:
-    """Why a finding says that there is none, or None."""
+    """Why a finding denies that there is one, or None."""
     if not finding.strip():
         return "nothing was found"
     match = _NEGATION.search(finding)

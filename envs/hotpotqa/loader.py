@@ -27,7 +27,7 @@ _HOPS = re.compile(r"([2-4])hop")
 def load(path: str | PathLike[str]) -> list[Question]:
     """Load a file; each question brings its paragraphs.
 
-    ``supporting_facts`` are checked and then not used: they say which paragraphs are the right ones. In full-wiki files
+    ``supporting_facts`` are checked and then not used: they name the right paragraphs. In full-wiki files
     the context is what a search has found, so it may lack those, or be empty.
 
     Raises:

@@ -20,7 +20,7 @@ def with_distractors(question: Question, corpus: TitledCorpus) -> tuple[Passage,
     """The given paragraphs of one of our own questions, in a seeded order.
 
     Distractors are hard by design: they share words or names with the hops (BM25), so many of them state the asked
-    relation of somebody else.
+    relation of another entity.
     """
     passages = corpus.corpus.passages
     chain = gold_chain(question, passages) or []

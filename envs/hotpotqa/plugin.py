@@ -45,7 +45,7 @@ class HotpotPlugin(EnvironmentPlugin):
             "--benchmark",
             choices=BENCHMARKS,
             default="hotpotqa",
-            help="hotpotqa: two hops; musique: as many as the id says, stricter answers (default: hotpotqa)",
+            help="hotpotqa: two hops; musique: as many as the id names, stricter answers (default: hotpotqa)",
         )
         parser.add_argument(
             "--mode",

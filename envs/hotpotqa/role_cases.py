@@ -15,7 +15,7 @@ from envs.hotpotqa.prompts.chat import ChatQaFormat
 from envs.hotpotqa.prompts.chat_schema import as_step
 from envs.hotpotqa.setting import Setting
 from envs.hotpotqa.state import Certified, QaState
-from envs.musique.made_questions import MadeQuestion, make_question, question_of, says
+from envs.musique.made_questions import MadeQuestion, make_question, mentions, question_of
 from envs.search.metrics import exact_match
 from tape.protocols import Plan
 from tape.protocols.prompt_format import OfferedPath
@@ -174,7 +174,7 @@ def _propose(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
     def right(subs: tuple[str, ...]) -> bool | str:
         subjects = [subject if hop == 0 else f"#{hop}" for hop, (_, subject, _) in enumerate(chain)]
         asks = zip(subs, chain, subjects, strict=True)
-        return all(says(sub, relation, subject) for sub, (relation, _, _), subject in asks) or "; ".join(subs)
+        return all(mentions(sub, relation, subject) for sub, (relation, _, _), subject in asks) or "; ".join(subs)
 
     subs = [
         question_of(relation, subject if i == 1 else f"#{i - 1}") for i, (relation, subject, _) in enumerate(chain, 1)
@@ -201,7 +201,7 @@ def _query(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
     task = _task(made, hop)
 
     def right(query: str) -> bool | str:
-        return says(query, relation, subject) or query
+        return mentions(query, relation, subject) or query
 
     ideal = _written(query=f"{subject} {relation}")
     judge = judged_by(lambda text: chat_prompts.parsed(chat_prompts.Query, text).query, right)
@@ -233,9 +233,9 @@ def _validate(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
     hop = rng.randint(1, len(made.gold))
     find = _finds(made)[hop - 1]
     truth = rng.choice((chat_prompts.YES, chat_prompts.NO))
-    passage, said = made.gold[hop - 1], find.finding
+    passage, claim = made.gold[hop - 1], find.finding
     if truth == chat_prompts.NO:
         other = made.others[0]
-        passage, said = rng.choice([(other, find.finding), (passage, other.title)])
-    request = chat_prompts.supports_request(find.sub, said, passage)
+        passage, claim = rng.choice([(other, find.finding), (passage, other.title)])
+    request = chat_prompts.supports_request(find.sub, claim, passage)
     return choice_case("validate", name, request, truth)

@@ -41,7 +41,7 @@ class HotpotSearchPlugin(MusiqueSearchPlugin):
 
 
 def _gold(record: Mapping[str, Any], question: Question, file: str, number: int) -> Gold:
-    """The paragraphs that the supporting facts name by their titles; the file says no sub-questions."""
+    """The paragraphs that the supporting facts name by their titles; the file has no sub-questions."""
     if not question.passages:
         raise QuestionFileError(
             file, number, "context", f"is empty: there is nothing to search for {short(question.id)}"

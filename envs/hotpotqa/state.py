@@ -23,7 +23,7 @@ _REFERENCE = re.compile(r"#([1-9])")
 
 @dataclass(frozen=True)
 class Claim:
-    """What a hop is said to have found; certified or not.
+    """The claimed finding of a hop, certified or not.
 
     Attributes:
         hop: The hop, from 1.
@@ -62,7 +62,7 @@ class Searched:
 
 @dataclass(frozen=True)
 class QaState:
-    """What an episode has come to.
+    """The state of an episode.
 
     Attributes:
         question: As asked.

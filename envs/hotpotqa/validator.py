@@ -105,7 +105,7 @@ class TwoStageValidator:
         """The end of a path; the goal after it is judged by the answer that stands."""
         if not state.over:
             return _no("the episode goes on")
-        over = Check(True, "deterministic", "the agent has said finish")
+        over = Check(True, "deterministic", "the agent has taken finish")
         rest = await self._answer(tail[1:], state, Finish()) if len(tail) > 1 and tail[1].goal else Verdict(())
         return Verdict((over, *rest.checks), rest.reason)
 

@@ -1,4 +1,4 @@
-"""Asks about what was said: questions for one turn or two, and questions that nothing answers."""
+"""Questions about a conversation: for one turn, for two, and without an answer."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def ask(rng: random.Random, world: World, turns: Mapping[Fact, str]) -> tuple[Qu
 
     Args:
         rng: Source of randomness.
-        world: What is said.
-        turns: The id of the turn that says a fact.
+        world: The facts.
+        turns: The id of the turn that states each fact.
     """
     return _Asking(rng, world, turns).questions()
 
@@ -37,7 +37,9 @@ class _Asking:
     def questions(self) -> tuple[Question, ...]:
         world = self.world
         linked = [*world.chains, *world.crossings]
-        swapped = [pair for pair in world.chains if not world.says(1 - pair[0].speaker, pair[0].relation, pair[0].key)]
+        swapped = [
+            pair for pair in world.chains if not world.states(1 - pair[0].speaker, pair[0].relation, pair[0].key)
+        ]
         made: dict[str, list[Question]] = {
             "single": [self._single(fact) for fact in self._varied(list(world.facts.values()), COUNTS["single"])],
             "two": [self._two(*pair) for pair in self.rng.sample(linked, min(len(linked), COUNTS["two"]))],

@@ -10,7 +10,7 @@ from typing import Literal
 from tape.protocols.search import Passage
 
 Kind = Literal["single", "two", "swapped", "multi-hop", "temporal", "open-domain"]
-"""One turn answers it; two turns do; nobody said so (LoCoMo's category 5). The rest are of public files alone."""
+"""One turn answers it; two turns do; none does (LoCoMo's category 5). The rest are of public files alone."""
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class Hop:
 
     Attributes:
         turn: The id of the turn that answers it.
-        quote: The sentence of that turn that does, word for word.
+        quote: The sentence of that turn that answers it, verbatim.
         sub_question: What it answers; a second one names what the first one found.
-        value: Its answer, word for word as in the quote.
+        value: Its answer, verbatim from the quote.
     """
 
     turn: str
@@ -39,8 +39,8 @@ class Question:
         text: As asked.
         kind: What it takes.
         answers: Every spelling of the answer that counts; empty where the conversation holds none.
-        evidence: Ids of the turns that answer it. Where nothing does, those that it was made from: turns of the other
-            speaker, who did say so.
+        evidence: Ids of the turns that answer it. Where none does, those that it was made from: turns of the other
+            speaker, who did state it.
         hops: The steps to the answer, of our own questions alone; one for each turn of evidence. Where nothing answers
             the question they are those of the question that it was made from, and answer that one.
         split: ``heldout`` where a wording of it, or of its evidence, is in no training text.
@@ -83,5 +83,5 @@ class Dialogue:
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of all that is said."""
+        """A fingerprint of all turns."""
         return hashlib.sha256(repr(self.passages).encode()).hexdigest()

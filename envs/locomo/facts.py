@@ -1,4 +1,4 @@
-"""Draws what two people have to say: facts, each told once, in groups that are easily mistaken for each other.
+"""Draws the facts of a conversation, each stated once, in groups that are easily mistaken for each other.
 
 Of every relation there are several facts: of the same speaker about another key, of the other speaker about the same
 key, and of the other speaker about another key. So neither the words of a question nor its relation point to one turn.
@@ -23,14 +23,14 @@ _PATIENCE = 200
 
 @dataclass(frozen=True)
 class Fact:
-    """Something that a speaker says.
+    """A fact that a speaker states.
 
     Attributes:
         speaker: 0 or 1.
         relation: What kind of thing it is.
-        key: What it is said about; empty where the relation has no key.
-        value: What is said.
-        sentence: How.
+        key: The thing it is about; empty where the relation has no key.
+        value: The stated value.
+        sentence: The sentence.
         held_out: Whether no training text has the wording.
     """
 
@@ -44,7 +44,7 @@ class Fact:
 
 @dataclass
 class World:
-    """What two people have to say.
+    """The facts that two people state.
 
     Attributes:
         part: Where the conversation belongs.
@@ -60,8 +60,8 @@ class World:
     chains: list[tuple[Fact, Fact]] = field(default_factory=list)
     crossings: list[tuple[Fact, Fact]] = field(default_factory=list)
 
-    def says(self, speaker: int, relation: Relation, key: str) -> bool:
-        """Whether a speaker says something of the kind about a key."""
+    def states(self, speaker: int, relation: Relation, key: str) -> bool:
+        """Whether a speaker states such a fact about a key."""
         return (speaker, relation.name, key) in self.facts
 
 
@@ -94,55 +94,55 @@ class _Drawing:
         if self.rng.random() < 0.7:
             self._row(speaker, first, second)
         else:
-            self._tell(speaker, first)
+            self._state(speaker, first)
         if not second.of_key and self.rng.random() < 0.4:
-            self._tell(1 - speaker, second, main[0].value)
-        if not self.world.says(1 - speaker, first, main[0].key) and self.rng.random() < 0.7:
-            self._tell(1 - speaker, first, but=main[0].key)
+            self._state(1 - speaker, second, main[0].value)
+        if not self.world.states(1 - speaker, first, main[0].key) and self.rng.random() < 0.7:
+            self._state(1 - speaker, first, but=main[0].key)
 
     def _row(self, speaker: int, first: Relation, second: Relation) -> tuple[Fact, Fact] | None:
-        one = self._tell(speaker, first)
-        two = self._tell(speaker, second, one.value) if one else None
+        one = self._state(speaker, first)
+        two = self._state(speaker, second, one.value) if one else None
         return (one, two) if one and two else None
 
     def _crossing(self) -> None:
-        """The name of the other in one fact, what the other says in the next, and the same of oneself beside it."""
+        """A fact that names the other speaker, a fact of that speaker, and the same relation of the first one."""
         first = self.rng.choice([relation for relation in relations() if relation.crosses])
         fit = [each for each in relations() if not each.crosses and not each.after and any(map(can_cross, each.asked))]
         second = self.rng.choice(fit)
         speaker = self.rng.randrange(2)
-        one = self._tell(speaker, first)
-        two = self._tell(1 - speaker, second) if one else None
+        one = self._state(speaker, first)
+        two = self._state(1 - speaker, second) if one else None
         if one and two:
             self.world.crossings.append((one, two))
             if not second.of_key and self.rng.random() < 0.7:
-                self._tell(speaker, second, two.key)
-            self._tell(speaker, first)
+                self._state(speaker, second, two.key)
+            self._state(speaker, first)
 
     def _group(self, speaker: int, relation: Relation) -> None:
         """Facts of one relation that lead nowhere."""
-        fact = self._tell(speaker, relation)
+        fact = self._state(speaker, relation)
         if fact is None or not relation.key:
             return
-        self._tell(speaker, relation, but=fact.key)
-        self._tell(1 - speaker, relation, but=fact.key)
+        self._state(speaker, relation, but=fact.key)
+        self._state(1 - speaker, relation, but=fact.key)
         if not relation.of_key and self.rng.random() < 0.4:
-            self._tell(1 - speaker, relation, fact.key)
+            self._state(1 - speaker, relation, fact.key)
 
-    def _tell(self, speaker: int, relation: Relation, key: str | None = None, but: str = "") -> Fact | None:
-        """Add a fact; None where there is one already, or nothing can be said that belongs to the part.
+    def _state(self, speaker: int, relation: Relation, key: str | None = None, but: str = "") -> Fact | None:
+        """Add a fact; None where it exists already, or no sentence belongs to the part.
 
         Args:
-            speaker: Who says it.
+            speaker: The speaker.
             relation: What kind of thing.
-            key: About what; drawn where None.
-            but: What is not drawn.
+            key: Its key; drawn where None.
+            but: A key that is not drawn.
         """
         world, rng = self.world, self.rng
-        told = {fact.value for fact in world.facts.values() if fact.relation == relation}
+        stated = {fact.value for fact in world.facts.values() if fact.relation == relation}
         for _ in range(_PATIENCE):
             about = self._key(relation) if key is None else key
-            if (but and about == but) or world.says(speaker, relation, about):
+            if (but and about == but) or world.states(speaker, relation, about):
                 if key is not None or not relation.key:
                     return None
                 continue
@@ -150,7 +150,7 @@ class _Drawing:
             wording = rng.choice(choices(relation.said, held_out=held_out))
             value = self._value(relation, speaker)
             sentence = wording.filled(key=about, value=value)
-            fresh = relation.crosses or (value not in told and value != about)
+            fresh = relation.crosses or (value not in stated and value != about)
             if fresh and part_of(sentence) == world.part:
                 fact = Fact(speaker, relation, about, value, sentence, held_out)
                 world.facts[speaker, relation.name, about] = fact
@@ -173,7 +173,7 @@ def can_cross(wording: Wording) -> bool:
 
 
 def swappable(world: World) -> Iterator[Fact]:
-    """Facts of which the other speaker says nothing of the kind: what is asked of them is not answered."""
+    """Facts that the other speaker states nothing like: a question to that speaker has no answer."""
     for fact in world.facts.values():
-        if not world.says(1 - fact.speaker, fact.relation, fact.key):
+        if not world.states(1 - fact.speaker, fact.relation, fact.key):
             yield fact

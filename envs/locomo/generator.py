@@ -1,7 +1,7 @@
 """Invents conversations of two people over many sessions, with questions about them.
 
 Of each conversation all is invented: people, facts and wordings. The questions take one turn or two, or have no answer:
-then a true question has one speaker in place of the other, who never said so (LoCoMo's adversarial questions).
+then a true question has one speaker in place of the other, who never stated it (LoCoMo's adversarial questions).
 
 Conversations of different parts share no names of people, towns, things and the like, and no turn; wordings that are
 held out are in no conversation for training.

@@ -1,4 +1,4 @@
-"""What speakers say, and how it is asked for.
+"""The relations that speakers state, and the questions for them.
 
 The relations are data files, with one table for each:
 
@@ -12,8 +12,8 @@ The relations are data files, with one table for each:
     linked = ["What did {who} call the pet from {key}?"]
     described = ["the pet that {he} got in {key}"]
 
-``said`` is what a speaker says. In ``asked`` and ``described`` ``{who}`` is the speaker, ``{he}``, ``{his}`` and
-``{him}`` the pronouns. ``linked`` asks with ``{key}`` being a description instead of a name; where it is left out
+``said`` holds sentences of a speaker. In ``asked`` and ``described`` ``{who}`` is the speaker; ``{he}``, ``{his}``,
+``{him}`` are pronouns. ``linked`` asks with ``{key}`` being a description instead of a name; where it is left out
 ``asked`` does both. The last of each list is held out of training.
 """
 
@@ -36,7 +36,7 @@ _SLOT = re.compile(r"\{([^{}]*)\}")
 
 @dataclass(frozen=True)
 class Wording:
-    """One way to say something.
+    """One wording.
 
     Attributes:
         text: With slots in braces.
@@ -59,18 +59,18 @@ class Wording:
 
 @dataclass(frozen=True)
 class Relation:
-    """Something that a speaker may say once about each key.
+    """A relation that a speaker states at most once of each key.
 
     Attributes:
         name: Unique.
-        key: The kind of what it is said about; empty where it is said of the speaker alone.
-        value: The kind of what is said; ``speaker`` is the one spoken to.
-        said: What the speaker says.
+        key: The kind of its key; empty where it is about the speaker alone.
+        value: The kind of its value; ``speaker`` is the other speaker.
+        said: Sentences that state it.
         asked: Questions for the value.
         linked: Questions for the value that may have a description for the key.
-        described: Phrases for the value; empty where questions cannot speak of it so.
+        described: Phrases for the value; empty where questions cannot describe it.
         after: What the key must be the value of, by name of the relation; empty where that does not matter.
-        of_key: It is said of the key and not of the speaker, so two speakers cannot differ on it.
+        of_key: It is about the key and not about the speaker, so two speakers cannot differ on it.
     """
 
     name: str
@@ -99,7 +99,7 @@ def read_relations(folder: Folder) -> tuple[Relation, ...]:
     """Read the relations of a folder.
 
     Raises:
-        DataFileError: A file cannot be used; says which entry and field.
+        DataFileError: A file cannot be used; names entry and field.
     """
     found: dict[str, Relation] = {}
     for file in FILES:

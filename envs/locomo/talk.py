@@ -19,9 +19,9 @@ TURNS = (100, 240)
 WORDS = (6, 30)
 """Of a turn."""
 _EDGE = 2
-"""Turns at the begin and the end of a session that say nothing."""
+"""Turns at the beginning and the end of a session without a fact."""
 _FULL = 0.75
-"""The largest share of the turns between that say something."""
+"""The largest share of the turns between that state a fact."""
 _PARTS = (
     *("greetings", "answers", "reactions", "remarks"),
     *("openers", "tails", "partings", "farewells"),
@@ -34,7 +34,7 @@ def lay_out(rng: random.Random, world: World) -> tuple[tuple[Passage, ...], dict
     """Write the turns of a conversation.
 
     Returns:
-        The turns, and the id of the turn that says a fact.
+        The turns, and the id of the turn that states each fact.
     """
     lengths = _lengths(rng, len(world.facts))
     first = [rng.randrange(2) for _ in lengths]
@@ -42,16 +42,16 @@ def lay_out(rng: random.Random, world: World) -> tuple[tuple[Passage, ...], dict
     for session, length in enumerate(lengths):
         for turn in range(_EDGE, length - _EDGE):
             places[(first[session] + turn) % 2].append((session, turn))
-    told: dict[tuple[int, int], Fact] = {}
+    placed: dict[tuple[int, int], Fact] = {}
     for speaker, own in places.items():
         facts = [fact for fact in world.facts.values() if fact.speaker == speaker]
-        told.update(zip(rng.sample(own, len(facts)), facts, strict=True))
+        placed.update(zip(rng.sample(own, len(facts)), facts, strict=True))
     passages: list[Passage] = []
     turns: dict[Fact, str] = {}
     for session, length in enumerate(lengths):
         for turn in range(length):
             speaker = (first[session] + turn) % 2
-            fact = told.get((session, turn))
+            fact = placed.get((session, turn))
             name = f"D{session + 1}:{turn + 1}"
             text = _text(rng, world, 1 - speaker, turn, length, fact)
             passages.append(Passage(name, world.speakers[speaker][0], text))
@@ -61,7 +61,7 @@ def lay_out(rng: random.Random, world: World) -> tuple[tuple[Passage, ...], dict
 
 
 def _lengths(rng: random.Random, facts: int) -> list[int]:
-    """How many turns each session has. Even, so that both speakers have as many; enough for either to say all."""
+    """How many turns each session has. Even, so that both speakers have as many; enough for the facts of either."""
     sessions = rng.randint(*SESSIONS)
     wanted = rng.randint(*TURNS)
     lengths = [2 * _EDGE + 2] * sessions
@@ -72,23 +72,23 @@ def _lengths(rng: random.Random, facts: int) -> list[int]:
 
 
 def _text(rng: random.Random, world: World, to: int, turn: int, length: int, fact: Fact | None) -> str:
-    """What is said in a turn; it belongs to the part of the conversation."""
+    """The text of a turn; it belongs to the part of the conversation."""
     you, data = world.speakers[to][0], talk()
 
-    def say(part: str) -> str:
+    def phrase(part: str) -> str:
         return rng.choice(data[part]).replace("{you}", you)
 
     while True:
         if fact is not None:
             before, after = rng.random() < 0.6, rng.random() < 0.6
-            pieces = [*([say("openers")] if before else []), fact.sentence, *([say("tails")] if after else [])]
+            pieces = [*([phrase("openers")] if before else []), fact.sentence, *([phrase("tails")] if after else [])]
         elif turn < _EDGE or turn >= length - _EDGE:
             edge = turn if turn < _EDGE else turn - length
-            pieces = [say({0: "greetings", 1: "answers", -2: "partings", -1: "farewells"}[edge])]
+            pieces = [phrase({0: "greetings", 1: "answers", -2: "partings", -1: "farewells"}[edge])]
             if rng.random() < 0.5:
-                pieces.append(say("remarks"))
+                pieces.append(phrase("remarks"))
         else:
-            pieces = [say("reactions"), say("remarks")]
+            pieces = [phrase("reactions"), phrase("remarks")]
         text = " ".join(pieces)
         if WORDS[0] <= len(text.split()) <= WORDS[1] and (fact is not None or part_of(text) == world.part):
             return text

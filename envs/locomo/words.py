@@ -20,7 +20,7 @@ PARTS: tuple[Part, ...] = get_args(Part)
 
 FILE = "words.toml"
 _OPEN = ("town", "person", "firm", "pet", "thing", "title")
-"""Kinds whose members are made up: each member belongs to one part, and comes once in a conversation."""
+"""Kinds whose names are invented: each name belongs to one part, and comes once in a conversation."""
 _SPECIAL = ("speaker", "date")
 """Kinds that are made in a way of their own: the one spoken to, and a day of a month."""
 _DAYS = 28
@@ -54,7 +54,7 @@ def part_of(text: str) -> Part:
 
 
 def is_open(kind: str) -> bool:
-    """Whether members of a kind are made up, and differ from part to part."""
+    """Whether names of a kind are invented, and differ from part to part."""
     return kind in _OPEN
 
 
@@ -64,14 +64,14 @@ def known_kinds(words: Words) -> tuple[str, ...]:
 
 
 def draw(rng: random.Random, words: Words, part: Part, kind: str, used: set[str]) -> str:
-    """Draw a member of a kind.
+    """Draw a name of a kind.
 
     Args:
         rng: Source of randomness.
         words: The word lists.
-        part: Made-up members are of this part.
+        part: The part of invented names.
         kind: One of :func:`known_kinds` but ``speaker``.
-        used: Members that are not to come again.
+        used: Names that are not drawn again.
     """
     make = _makers(words).get(kind)
     while make is not None:  # there are far more than a conversation uses up

@@ -1,4 +1,4 @@
-"""The corpus and the questions that ship with the package; ``make_corpus.py`` says what is in them."""
+"""The corpus and the questions that ship with the package; ``make_corpus.py`` describes their content."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HELD_OUT_SHARE = 4
 
 
 def is_held_out(question: str) -> bool:
-    """Say whether a question is reserved for evaluation: one in four, by the hash of its words without names.
+    """Whether a question is reserved for evaluation: one in four, by the hash of its words without names.
 
     Training text has only questions that are not held out and the shipped ones all are, so the two never meet,
     whatever the seeds and the names.

@@ -20,13 +20,13 @@ SIZES = {
 
 _WORD = re.compile(r"[a-z]{3,}")
 _STEM = 5
-"""Letters by which words are compared: founder and founded say the same."""
+"""Letters by which words are compared: founder and founded are equal."""
 
 _PLAIN = frozenset(
     {"the", "that", "which", "what", "who", "whom", "where", "when", "was", "were", "with", "for", "from", "are"}
     | {"name", "give", "find", "person", "town"}
 )
-"""Words that say nothing of a relation."""
+"""Words that name no relation."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def question_of(relation: str, subject: str, number: int = 0) -> str:
     return text[0].upper() + text[1:]
 
 
-def says(text: str, relation: str, subject: str) -> bool:
+def mentions(text: str, relation: str, subject: str) -> bool:
     """Whether a text in free words asks for a relation of a subject: it names the subject, and has a word of a wording.
 
     Args:

@@ -42,7 +42,7 @@ DEV = {(2, "trained"): 7, (2, "heldout"): 7, (3, "trained"): 7, (3, "heldout"): 
 
 
 def make_passages(world: World, seed: int | str) -> tuple[list[Passage], set[tuple[str, str]]]:
-    """Write a passage for each entity, in an order that tells nothing.
+    """Write a passage for each entity, in random order.
 
     Returns:
         The passages, and the facts that they word in a held-out way, by relation and subject.

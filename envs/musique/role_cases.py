@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from envs.musique.chat_examples import chat_format
 from envs.musique.environment import KIND, tools
-from envs.musique.made_questions import MadeQuestion, make_question, says
+from envs.musique.made_questions import MadeQuestion, make_question, mentions
 from envs.musique.retrieval import RETRIEVERS, Searchable
 from envs.musique.words import query_text
 from envs.search.metrics import exact_match
@@ -39,13 +39,13 @@ _READ = 3
 """Paragraphs that are read at once, as many as a search brings."""
 
 _NOWHERE = 0.2
-"""Of look-ups whose paragraphs do not say."""
+"""Share of look-ups whose paragraphs do not state the answer."""
 
 _LEFT = {"steps": 9}
 
 
 class _Unsearched(Searchable):
-    """Searched by nobody: cases make no calls."""
+    """Never searched: cases make no calls."""
 
     def scores(self, query: str) -> npt.NDArray[np.float64]:
         del query
@@ -96,7 +96,7 @@ def _asks(action: str, made: MadeQuestion, hop: int) -> bool:
     if found.kind != KIND:
         return False
     query = str(json.loads(dict(found.args)["query"]))
-    return any(says(query, relation, name) for name in (subject, *([f"#{hop}"] if hop else [])))
+    return any(mentions(query, relation, name) for name in (subject, *([f"#{hop}"] if hop else [])))
 
 
 def _plan(made: MadeQuestion, form: ChatToolFormat, rng: random.Random, name: str) -> RoleCase:
@@ -140,9 +140,9 @@ def _project(made: MadeQuestion, form: ChatToolFormat, rng: random.Random, name:
         return (not nowhere and exact_match(str(found[0]), [answer])) or str(found[0])
 
     quote = next((f"{part}." for part in made.gold[hop].text.rstrip(".").split(". ") if answer in part), "")
-    told = {"quote": "", "answer": ""} if nowhere else {"quote": quote, "answer": answer}
+    reading = {"quote": "", "answer": ""} if nowhere else {"quote": quote, "answer": answer}
     judge = judged_by(lambda text: form.read_project(state, text), right)
-    return RoleCase("project", name, request, judge, json.dumps(told))
+    return RoleCase("project", name, request, judge, json.dumps(reading))
 
 
 def _erring(made: MadeQuestion, rng: random.Random) -> list[str]:

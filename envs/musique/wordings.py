@@ -11,7 +11,7 @@ They are data files, ``data/*.toml``, with one table per relation in :data:`FILE
     phrases = ["the founder of {x}", "the person who founded {x}"]
     questions = ["who founded {x}?", "by whom was {x} founded?"]
 
-and one per type of entities in ``entities.toml``; :class:`Relation` and :class:`EntityType` say what the fields mean.
+and one per type of entities in ``entities.toml``; :class:`Relation` and :class:`EntityType` document the fields.
 ``words.toml`` has the frames of questions and the syllables of names.
 """
 
@@ -43,7 +43,7 @@ class Relation:
         sentences: Passages state it so; ``{s}`` is the subject, ``{o}`` the answer.
         phrases: Questions speak of the answer so; ``{x}`` is the subject or the phrase for it.
         questions: Questions ask for the answer so.
-        symmetric: What is said of one side holds for the other.
+        symmetric: It holds in both directions.
     """
 
     name: str
@@ -98,7 +98,7 @@ def read_entity_types(folder: Folder) -> dict[str, EntityType]:
     """Read the types of entities of a folder of data files.
 
     Raises:
-        DataFileError: The file is not as it should be; says where.
+        DataFileError: The file is malformed; names the place.
     """
     file = read_toml(folder, ENTITIES_FILE)
     found: dict[str, EntityType] = {}
@@ -117,7 +117,7 @@ def read_relations(folder: Folder, types: Mapping[str, EntityType]) -> dict[str,
     """Read the relations of a folder of data files, in the order of :data:`FILES`.
 
     Raises:
-        DataFileError: A file is not as it should be; says where.
+        DataFileError: A file is malformed; names the place.
     """
     found: dict[str, Relation] = {}
     for name in FILES:
@@ -150,7 +150,7 @@ def read_frames_and_syllables(folder: Folder) -> tuple[Frames, Syllables]:
     """Read the frames of questions and the syllables of names of a folder of data files.
 
     Raises:
-        DataFileError: The file is not as it should be; says where.
+        DataFileError: The file is malformed; names the place.
     """
     file = read_toml(folder, WORDS_FILE)
     file.only("frames", "names")

@@ -103,7 +103,7 @@ def _truth(rng: random.Random, names: Mapping[str, list[str]]) -> dict[tuple[str
                 truth |= {(relation.name, a): b for a, b in _pairs(rng, names[kind]).items()}
                 continue
             for number, subject in enumerate(names[kind]):
-                # Nobody is taught by a pupil of a pupil: teachers come earlier in the list.
+                # Teaching has no cycle: teachers come earlier in the list.
                 choices = others[:number] if relation.name == "teacher" else others
                 if choices:
                     truth[relation.name, subject] = rng.choice(choices)

@@ -1,4 +1,4 @@
-"""What a parsed file defines: classes, functions and methods, and what their code says of them."""
+"""The definitions of a parsed file: classes, functions and methods, with facts of their code."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ MOST_NESTED = 20
 
 
 @dataclass(frozen=True)
-class Said:
-    """Something that the code says.
+class Snippet:
+    """A piece of code as text.
 
     Attributes:
-        text: In the words of the source, in one line.
+        text: As the source has it, in one line.
         line: The line where it begins.
     """
 
@@ -41,7 +41,7 @@ class Parameter:
     """
 
     name: str
-    default: Said | None
+    default: Snippet | None
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,8 @@ def dotted(node: ast.AST) -> str:
     return ".".join([node.id, *reversed(parts)])
 
 
-def said(source: Source, node: ast.expr) -> Said:
-    """What an expression says, in the words of the source, in one line."""
+def snippet(source: Source, node: ast.expr) -> Snippet:
+    """An expression as the source has it, in one line."""
     first, last = node.lineno, node.end_lineno or node.lineno
     text = ast.get_source_segment("\n".join(source.lines[first - 1 : last]), _shifted(node, first - 1)) or ""
     if first != last or not text:
@@ -161,7 +161,7 @@ def said(source: Source, node: ast.expr) -> Said:
             text = ast.unparse(node)  # without the comments between its lines
         except RecursionError:
             text = " ".join(text.split())
-    return Said(text, first)
+    return Snippet(text, first)
 
 
 def _shifted(node: ast.expr, lines: int) -> ast.expr:
@@ -178,7 +178,7 @@ def parameters(source: Source, node: FunctionNode) -> tuple[Parameter, ...]:
     positional = [*given.posonlyargs, *given.args]
     defaults: list[ast.expr | None] = [None] * (len(positional) - len(given.defaults)) + list(given.defaults)
     pairs = [*zip(positional, defaults, strict=True), *zip(given.kwonlyargs, given.kw_defaults, strict=True)]
-    return tuple(Parameter(arg.arg, said(source, value) if value is not None else None) for arg, value in pairs)
+    return tuple(Parameter(arg.arg, snippet(source, value) if value is not None else None) for arg, value in pairs)
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ class Body:
         bound: The names that are bound anywhere inside: parameters, variables, imports, functions.
     """
 
-    raised: tuple[Said, ...] | None
+    raised: tuple[Snippet, ...] | None
     calls: tuple[Call, ...]
     bound: frozenset[str]
 
@@ -200,7 +200,7 @@ def read_body(node: FunctionNode) -> Body:
     """Read the code of a function."""
     bound: set[str] = set()
     made: list[Call] = []
-    raises: list[Said] = []
+    raises: list[Snippet] = []
     clear = True
     todo: list[tuple[ast.AST, bool]] = [(node.args, True), *((part, True) for part in node.body)]
     while todo:
@@ -212,7 +212,7 @@ def read_body(node: FunctionNode) -> Body:
             what = part.exc.func if isinstance(part.exc, ast.Call) else part.exc
             name = dotted(what) if what is not None else ""
             clear = clear and name.rpartition(".")[2].lstrip("_")[:1].isupper()
-            raises.append(Said(name, part.lineno))
+            raises.append(Snippet(name, part.lineno))
         elif own and isinstance(part, ast.Call):
             words = tuple(word.arg for word in part.keywords if word.arg is not None)
             spread = len(words) < len(part.keywords)

@@ -55,7 +55,7 @@ class PublicQuestion:
 def load(path: Path, repository: Repository) -> list[PublicQuestion]:
     """Load the questions of a file that are about a repository.
 
-    How many were left out is said by a :class:`LeftOutWarning`.
+    A :class:`LeftOutWarning` reports how many were left out.
 
     Raises:
         RepoQuestionFileError: The file, a line or a field of it is not as it should be, or no question is about the

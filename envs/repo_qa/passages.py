@@ -11,7 +11,7 @@ import ast
 import re
 from dataclasses import dataclass
 
-from envs.repo_qa.definitions import Definition, FunctionNode, said
+from envs.repo_qa.definitions import Definition, FunctionNode, snippet
 from envs.repo_qa.sources import Source
 from tape.protocols.search import Passage
 
@@ -59,34 +59,34 @@ def show(source: Source, definition: Definition) -> Shown:
     where = f"{definition.kind} of {definition.owner}" if definition.owner else f"in {definition.module}"
     comment = f"  # {where}"
     header = _class_header(source, node) if isinstance(node, ast.ClassDef) else _signature(source, node)
-    room = WORDS - word_count(comment)
-    shortened = _shortened(header, room)
+    budget = WORDS - word_count(comment)
+    shortened = _shortened(header, budget)
     header_line = shortened + comment
     lines = [header_line]
     shown: dict[int, str] = {node.lineno: header_line}
-    room -= word_count(shortened)
-    if doc := _doc(node, min(room, DOC_WORDS)):
+    budget -= word_count(shortened)
+    if doc := _doc(node, min(budget, DOC_WORDS)):
         lines.append(f'    """{doc}"""')
-        room -= word_count(doc)
+        budget -= word_count(doc)
     if isinstance(node, ast.ClassDef):
-        whole = _add_names(lines, class_names(node), room)
+        whole = _add_names(lines, class_names(node), budget)
     else:
-        whole = _add_body(lines, shown, source, node, room)
+        whole = _add_body(lines, shown, source, node, budget)
     passage = Passage(definition.id, definition.title, "\n".join(lines))
     return Shown(passage, shown, header_line, shortened == header, whole)
 
 
-def _shortened(text: str, room: int) -> str:
+def _shortened(text: str, budget: int) -> str:
     """A text up to so many words and :data:`CHARACTERS`, with a mark where it is cut."""
-    if word_count(text) <= room and len(text) <= CHARACTERS:
+    if word_count(text) <= budget and len(text) <= CHARACTERS:
         return text
-    ends = [found.end() for found in _WORD.finditer(text) if found.end() <= CHARACTERS][: max(room, 0)]
+    ends = [found.end() for found in _WORD.finditer(text) if found.end() <= CHARACTERS][: max(budget, 0)]
     return f"{text[: ends[-1]]}{CUT}" if ends else CUT
 
 
 def _class_header(source: Source, node: ast.ClassDef) -> str:
-    inside = [said(source, base).text for base in node.bases]
-    inside += [f"{word.arg}={said(source, word.value).text}" for word in node.keywords if word.arg]
+    inside = [snippet(source, base).text for base in node.bases]
+    inside += [f"{word.arg}={snippet(source, word.value).text}" for word in node.keywords if word.arg]
     return f"class {node.name}({', '.join(inside)}):" if inside else f"class {node.name}:"
 
 
@@ -97,9 +97,9 @@ def _signature(source: Source, node: FunctionNode) -> str:
     def one(arg: ast.arg, default: ast.expr | None = None, star: str = "") -> str:
         text = star + arg.arg
         if arg.annotation is not None:
-            text += f": {said(source, arg.annotation).text}"
+            text += f": {snippet(source, arg.annotation).text}"
         if default is not None:
-            text += (" = " if arg.annotation is not None else "=") + said(source, default).text
+            text += (" = " if arg.annotation is not None else "=") + snippet(source, default).text
         return text
 
     positional = [*given.posonlyargs, *given.args]
@@ -115,16 +115,16 @@ def _signature(source: Source, node: FunctionNode) -> str:
     parts += [one(arg, default) for arg, default in zip(given.kwonlyargs, given.kw_defaults, strict=True)]
     if given.kwarg is not None:
         parts.append(one(given.kwarg, star="**"))
-    returns = f" -> {said(source, node.returns).text}" if node.returns is not None else ""
+    returns = f" -> {snippet(source, node.returns).text}" if node.returns is not None else ""
     word = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
     return f"{word} {node.name}({', '.join(parts)}){returns}:"
 
 
-def _doc(node: FunctionNode | ast.ClassDef, room: int) -> str:
+def _doc(node: FunctionNode | ast.ClassDef, budget: int) -> str:
     """The first paragraph of a docstring in one line, cut; empty where there is none."""
     text = ast.get_docstring(node) or ""
     first = " ".join(re.split(r"\n\s*\n", text.strip(), maxsplit=1)[0].split())
-    return _shortened(first, room) if first and room > 0 else ""
+    return _shortened(first, budget) if first and budget > 0 else ""
 
 
 def class_names(node: ast.ClassDef) -> tuple[list[str], list[str]]:
@@ -150,22 +150,22 @@ def class_names(node: ast.ClassDef) -> tuple[list[str], list[str]]:
     return list(attributes), list(methods)
 
 
-def _add_names(lines: list[str], names: tuple[list[str], list[str]], room: int) -> bool:
-    """Add the lines of attributes and methods; whether all found room."""
+def _add_names(lines: list[str], names: tuple[list[str], list[str]], budget: int) -> bool:
+    """Add the lines of attributes and methods; whether all of it fits."""
     whole = True
     for what, own in zip(("attributes", "methods"), names, strict=True):
         if not own:
             continue
-        text = _shortened(f"{what}: {', '.join(own)}", room)
+        text = _shortened(f"{what}: {', '.join(own)}", budget)
         whole = whole and not text.endswith(CUT)
         if text != CUT:
             lines.append(f"    # {text}")
-            room -= word_count(text)
+            budget -= word_count(text)
     return whole
 
 
-def _add_body(lines: list[str], shown: dict[int, str], source: Source, node: FunctionNode, room: int) -> bool:
-    """Add the beginning of a body, without empty lines; whether all found room."""
+def _add_body(lines: list[str], shown: dict[int, str], source: Source, node: FunctionNode, budget: int) -> bool:
+    """Add the beginning of a body, without empty lines; whether all of it fits."""
     body = node.body
     first = body[0]
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
@@ -183,11 +183,11 @@ def _add_body(lines: list[str], shown: dict[int, str], source: Source, node: Fun
     for position, (number, line) in enumerate(text):
         words = word_count(line)
         last = position == len(text) - 1
-        if words > room or len(line) > CHARACTERS or len(lines) >= (LINES if last else LINES - 1):
+        if words > budget or len(line) > CHARACTERS or len(lines) >= (LINES if last else LINES - 1):
             lines.append(f"    {CUT}")
             return False
         shown_line = "    " + line[indent:].replace("\t", "    ")
         lines.append(shown_line)
         shown.setdefault(number, shown_line)
-        room -= words
+        budget -= words
     return True

@@ -28,7 +28,7 @@ from tape.seeds import derive
 Part = Literal["dev", "test"]
 PARTS: tuple[Part, ...] = get_args(Part)
 PER_KIND = 20
-"""Questions of a kind unless it is said otherwise."""
+"""Questions of a kind, by default."""
 SHARE = 8
 """At most one in so many questions of a kind has the same answer, so that guessing a common one gets nowhere."""
 
@@ -61,7 +61,7 @@ SHAPES: tuple[tuple[str, ...], ...] = (
     ("calls", "calls", "default"),
 )
 """The relations of a question, from what it names to its answer. ``module`` after ``class_of`` or ``subclass`` would be
-no second hop: the passage that says the class says its module."""
+no second hop: the passage that states the class states its module."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Hop:
         subject: Of what, by its name.
         question: The step as a question of its own, with what the steps before led to filled in.
         answer: What it leads to; ``UNANSWERABLE`` where nothing is there.
-        evidence: Where that is said, or where it would be.
+        evidence: Where the answer is stated, or where it would be.
     """
 
     relation: str

@@ -1,4 +1,4 @@
-"""What a repository says for certain: relations of its definitions, each with one answer and the line that says it.
+"""The certain facts of a repository: relations of its definitions, each with one answer and the line that states it.
 
 An answer is given only where it is the one answer in the whole repository and its passage shows it. What cannot be
 decided from the sources alone (a name that is bound in several ways, a ``raise`` of a variable) has no answer here.
@@ -16,11 +16,11 @@ from envs.repo_qa.definitions import (
     Body,
     Definition,
     Parameter,
-    Said,
+    Snippet,
     dotted,
     parameters,
     read_body,
-    said,
+    snippet,
 )
 from envs.repo_qa.index import Repository
 from envs.repo_qa.passages import class_names
@@ -37,12 +37,12 @@ _ACCESSORS = ("property", "cached_property", "setter", "getter", "deleter", "ove
 
 @dataclass(frozen=True)
 class Evidence:
-    """Where something is said.
+    """Where a fact is stated.
 
     Attributes:
         passage: Id of the passage.
         path: The file, relative to the root.
-        line: The line of the file that says it.
+        line: The line of the file that states it.
         says: The line of the passage that shows it.
     """
 
@@ -62,7 +62,7 @@ class Fact:
         argument: A parameter, a keyword or a module; empty where the relation needs none.
         target: The definition that is the answer; None where it is not in the repository.
         answers: Spellings of the answer, the first as the passage has it.
-        evidence: Where it is said.
+        evidence: Where it is stated.
     """
 
     relation: str
@@ -88,7 +88,7 @@ class Facts:
             if not isinstance(one.node, ast.ClassDef):
                 self.parameters[one.id] = parameters(repository.source(one), one.node)
                 self.bodies[one.id] = read_body(one.node)
-        self.bases: dict[str, tuple[Said, Definition | None]] = {}
+        self.bases: dict[str, tuple[Snippet, Definition | None]] = {}
         self._children: dict[str, list[Definition]] = defaultdict(list)
         self._child_names: Counter[str] = Counter()
         for one in repository.definitions:
@@ -144,7 +144,7 @@ class Facts:
         return frozenset(word.arg for call in calls for word in call.keywords if word.arg is not None)
 
     def is_closed(self, one: Definition) -> bool:
-        """Whether all members of a class are known, and its own are shown by its passage."""
+        """Whether all names of a class are known, and its passage shows its own."""
         if one.kind != "class" or self.name(one) is None or not self._repository.shown(one).whole:
             return False
         return all(
@@ -184,7 +184,7 @@ class Facts:
         if len(node.bases) == 1 and (name := dotted(node.bases[0])) not in ("", "object"):
             target = self._means(one, name)
             if target is not None or not self._repository.names[name.rpartition(".")[2]]:
-                self.bases[one.id] = (said(self._repository.source(one), node.bases[0]), target)
+                self.bases[one.id] = (snippet(self._repository.source(one), node.bases[0]), target)
 
     def _means(self, one: Definition, name: str) -> Definition | None:
         """The class that a name in the header of a class means."""
@@ -205,9 +205,9 @@ class Facts:
             child = children[0]
             yield from self._fact("subclass", one, "", child, (child.name,), child, child.line, header=True)
 
-    def _read_raisers(self) -> dict[tuple[str, str], list[tuple[Definition, Said]]]:
+    def _read_raisers(self) -> dict[tuple[str, str], list[tuple[Definition, Snippet]]]:
         """Class and module -> the functions that raise it; a module with what cannot be decided is left out."""
-        found: dict[tuple[str, str], list[tuple[Definition, Said]]] = defaultdict(list)
+        found: dict[tuple[str, str], list[tuple[Definition, Snippet]]] = defaultdict(list)
         unclear: set[str] = set()
         for one in self._repository.definitions:
             if isinstance(one.node, ast.ClassDef):
@@ -296,7 +296,7 @@ class Facts:
     def _returns(self, one: Definition) -> Iterator[Fact]:
         returns = getattr(one.node, "returns", None)
         if returns is not None:
-            what = said(self._repository.source(one), returns)
+            what = snippet(self._repository.source(one), returns)
             if spellings := _spellings(what.text):
                 yield from self._fact("returns", one, "", None, spellings, one, what.line, header=True)
 
@@ -312,7 +312,7 @@ class Facts:
         *,
         header: bool = False,
     ) -> Iterator[Fact]:
-        """A fact, where its passage shows it and its answer can be told from others."""
+        """A fact, where its passage shows it and its answer is unambiguous."""
         shown = self._repository.shown(where)
         says = shown.header if header else shown.lines.get(line, "")
         if target is not None and self.name(target) != answers[0]:

@@ -35,7 +35,7 @@ TEST_FOLDERS = frozenset({"tests", "test"})
 
 _ENCODINGS = ("utf-8", "ascii", "iso8859", "cp125", "cp932", "cp949", "koi8", "gb", "big5", "shift_jis", "euc")
 """What declared encodings begin with that are read. Others (punycode, unicode-escape) take time that grows with the
-square, or say something else than what the file shows."""
+square, or decode to another text than the file shows."""
 
 
 @dataclass(frozen=True)
@@ -264,7 +264,7 @@ def _parsed(file: Path, path: str, place: Place) -> Source:
     text = _text(file)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about escapes and comparisons in somebody else's file
+            warnings.simplefilter("ignore")  # about escapes and comparisons in a foreign file
             tree = ast.parse(text)
     except RecursionError:
         raise _UnusableError("nested too deep") from None

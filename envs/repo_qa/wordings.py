@@ -73,7 +73,7 @@ def read_wordings(folder: Folder) -> Wording:
     """Read the wordings of a folder.
 
     Raises:
-        DataFileError: The file is not as it should be; says where.
+        DataFileError: The file is malformed; names the place.
     """
     file = read_toml(folder, FILE)
     file.only(*RELATIONS, "names")

@@ -1,4 +1,4 @@
-"""What a search environment tells agents: its question, the ways to search, what they cost."""
+"""The domain of a search environment: its question, the ways to search and their costs."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ LAYOUT = 1
 """Of what is kept; a change makes all embeddings anew."""
 
 LONG = 1000
-"""From so many passages on it is said on standard error how far it is."""
+"""From so many passages on, the progress is printed on standard error."""
 
 _OTHERS = (FileExistsError, FileNotFoundError)
 """What writing a file comes to where another process writes the same one at this moment."""
@@ -58,8 +58,8 @@ class Dense(Index):
 
 def _kept(texts: Sequence[str], encoder: Encoder) -> npt.NDArray[np.float32]:
     """The vectors of texts, from the cache if they are there."""
-    told = json.dumps([LAYOUT, encoder.digest, list(texts)])
-    file = cache_folder("embeddings") / f"{hashlib.sha256(told.encode()).hexdigest()[:32]}.npy"
+    described = json.dumps([LAYOUT, encoder.digest, list(texts)])
+    file = cache_folder("embeddings") / f"{hashlib.sha256(described.encode()).hexdigest()[:32]}.npy"
     found = _read(file, len(texts))
     if found is not None:
         return found
@@ -92,7 +92,7 @@ def _read(file: Path, count: int) -> npt.NDArray[np.float32] | None:
 
 
 class _Progress:
-    """Says on standard error how many passages are embedded, after each tenth."""
+    """Prints on standard error how many passages are embedded, after each tenth."""
 
     def __init__(self, total: int) -> None:
         self._total, self._said = total, 0

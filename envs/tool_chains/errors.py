@@ -6,4 +6,4 @@ from tape.errors import ConfigError
 
 
 class ToolChainsError(ConfigError):
-    """A problem that cannot be made or read; says what to ask for instead."""
+    """A problem that cannot be made or read; names what to ask for instead."""

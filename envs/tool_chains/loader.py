@@ -21,7 +21,7 @@ from tape.tools.tool import Tool
 from tape.tools.typed.loader import ToolFileError, tools_of
 
 SPARE_STEPS = 60
-"""Steps of a task whose budget says nothing of them: an episode has to end."""
+"""Steps of a task whose budget has none: an episode has to end."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def load(path: Path) -> list[OwnTask]:
     """The tasks of a file.
 
     Raises:
-        ToolFileError: Says which file, record and field, what is wrong, and what to write instead.
+        ToolFileError: Names file, record and field, the problem and the remedy.
     """
     file = str(path)
     data = _read(file)

@@ -1,4 +1,4 @@
-"""The oracle: Dijkstra's algorithm on the offers of a problem. It says what is cheapest and plays as a labelled bound.
+"""The oracle: Dijkstra's algorithm on the offers of a problem, which plays as a labelled bound.
 
 It shares no code with the exact planner of :mod:`tape.tools.typed`, which it is the judge of. It reads the type that is
 wanted from the problem, not from the words of the request, and it learns of a change when the change comes.
@@ -60,7 +60,7 @@ def within(offers: Sequence[Offer], start: str, want: str, millis: int) -> Cheap
     """The chain of least cost that takes no longer than so many thousandths of a second: labels that none dominates."""
     leaving = _leaving(offers)
     queue: list[tuple[int, int, str, tuple[str, ...]]] = [(0, 0, start, ())]
-    settled: dict[str, list[tuple[int, int]]] = {}
+    closed: dict[str, list[tuple[int, int]]] = {}
     found: Cheapest | None = None
     while queue:
         cents, time, here, tools = heapq.heappop(queue)
@@ -69,9 +69,9 @@ def within(offers: Sequence[Offer], start: str, want: str, millis: int) -> Cheap
         if here == want:
             found = Cheapest(tools, cents, 1 if found is None else found.ways + 1)
             continue
-        if any(c < cents and t <= time for c, t in settled.get(here, ())):
+        if any(c < cents and t <= time for c, t in closed.get(here, ())):
             continue
-        settled.setdefault(here, []).append((cents, time))
+        closed.setdefault(here, []).append((cents, time))
         for offer in leaving.get(here, ()):
             if time + offer.millis <= millis:
                 heapq.heappush(queue, (cents + offer.cents, time + offer.millis, offer.gives, (*tools, offer.name)))

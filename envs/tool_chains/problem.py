@@ -1,4 +1,4 @@
-"""A problem as data: offers instead of functions, so that it can be hashed, pickled and told apart."""
+"""A problem as data: offers instead of functions, so that it can be hashed, pickled and compared."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Turn:
     Attributes:
         after: Successful calls before it.
         offers: The list of offers from then on; None: as before.
-        refusing: Tools that refuse from then on, which nobody is told.
-        request: What the user says; empty where the wish stays.
+        refusing: Tools that refuse from then on, unannounced.
+        request: The user's words; empty where the wish stays.
         want: What is wanted from then on; empty likewise.
     """
 

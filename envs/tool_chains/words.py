@@ -1,4 +1,4 @@
-"""The words of tool chains: names of types and tools, and what users say."""
+"""The words of tool chains: names of types and tools, and users' requests."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tape.reading import read_json
 _FILE = Path(__file__).parent / "data" / "words.json"
 
 PARTS = ("things", "finishes", "tongues")
-"""What a request tells apart."""
+"""The parts of a request."""
 
 
 @dataclass(frozen=True)
 class Spec:
-    """What somebody wants: the thing, and two preferences.
+    """A wish: the thing, and two preferences.
 
     Attributes:
         thing: Its number in the list of words.
@@ -38,7 +38,7 @@ def words() -> dict[str, Any]:
 
 
 def all_specs() -> list[Spec]:
-    """Everything that somebody may want."""
+    """All wishes."""
     sizes = [range(len(words()[part])) for part in PARTS]
     return [Spec(a, b, c) for a in sizes[0] for b in sizes[1] for c in sizes[2]]
 
@@ -46,7 +46,7 @@ def all_specs() -> list[Spec]:
 def type_name(spec: Spec, stage: int, level: int, lane: bool = False) -> str:
     """The type of a stage on the way to what is wanted; stage 0 is the start, ``level`` the thing itself.
 
-    Early stages are the same for all things; the binding is settled later, the lettering last.
+    Early stages are the same for all things; the binding is chosen later, the lettering last.
     """
     lists = words()
     if stage == 0:
@@ -54,8 +54,8 @@ def type_name(spec: Spec, stage: int, level: int, lane: bool = False) -> str:
     thing, finish = lists["things"][spec.thing]["name"], lists["finishes"][spec.finish]["name"]
     if stage == level:
         return f"{thing}, {finish}, {lists['tongues'][spec.tongue]['name']}"
-    told = str(lists["lanes" if lane else "stages"][stage - 1])
-    parts = [told, *([thing] if stage >= thing_from(level) else []), *([finish] if stage >= finish_from(level) else [])]
+    work = str(lists["lanes" if lane else "stages"][stage - 1])
+    parts = [work, *([thing] if stage >= thing_from(level) else []), *([finish] if stage >= finish_from(level) else [])]
     return " / ".join(parts)
 
 

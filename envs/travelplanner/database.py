@@ -10,7 +10,7 @@ occupancy, review rate number, city``),
 ``googleDistanceMatrix/distance.csv`` (``origin, destination, duration, distance``) and
 ``background/citySet_with_states.txt`` (city, tab, state). Further columns are ignored. As in the public tools a road
 that takes days is none, a self-driven car costs 5 cents and a taxi 1 dollar a kilometre, rounded down to dollars, and
-rows with an empty cell are left out. A file may also lie in the folder itself.
+rows with an empty field are left out. A file may also lie in the folder itself.
 """
 
 from __future__ import annotations
@@ -121,13 +121,13 @@ def load_world(folder: Path, ways: Collection[tuple[str, str, str]] | None = Non
 
 
 class _Row:
-    """A row whose cells are read with the place in a message."""
+    """A row; errors of its fields name the place."""
 
-    def __init__(self, file: Path, line: int, cells: Mapping[str, str]) -> None:
-        self._file, self._line, self._cells = file, line, cells
+    def __init__(self, file: Path, line: int, values: Mapping[str, str]) -> None:
+        self._file, self._line, self._values = file, line, values
 
     def __getitem__(self, column: str) -> str:
-        return self._cells[column]
+        return self._values[column]
 
     def number(self, column: str) -> Decimal:
         try:
@@ -157,8 +157,8 @@ def _find(folder: Path, name: str) -> Path:
 
 def _rows(folder: Path, name: str) -> Iterator[_Row]:
     path, wanted = _find(folder, name), FILES[name]
-    for line, cells in rows(path, wanted):
-        filled = {column: cell for column in wanted if (cell := (cells[column] or "").strip())}
+    for line, values in rows(path, wanted):
+        filled = {column: value for column in wanted if (value := (values[column] or "").strip())}
         if len(filled) == len(wanted):
             yield _Row(path, line, filled)
 

@@ -1,9 +1,9 @@
-"""What a trip tells the engine: the whole itinerary is one path on the plan graph.
+"""The domain of a trip: the whole itinerary is one path on the plan graph.
 
 *What a node carries.* The number of booked slots; how the trip travels, as long as ways are still to be booked (a car
 of one's own excludes flights and taxis on the whole trip); the required cuisines that are covered, as bits; and the
 index of the last option. Nothing else of the past constrains the future: what is left of the money is a resource of the
-path, and what has been used already is told by the index alone, as follows.
+path, and the index alone determines what has been used, as follows.
 
 *Uniqueness is exact.* The k slots of a group (all meals, or all sights, in one city) follow each other, take distinct
 options of one list, and neither cost nor quality nor any rule depends on which slot takes which option. So every set of
@@ -16,7 +16,7 @@ by none. Groups of different slots have no option in common (a restaurant is in 
 too little that can be paid or serves what is asked for. So where the trip really is (an observed state), any unused
 option begins a new sequence; so does a predicted state with fewer options after the last one than open slots, where a
 plan got there. What is used further on is named by the node, and only that: of the options before the last one none
-can be taken again. The graph is no larger for it, since which of the used options are further on is told by the index.
+can be taken again. The graph is no larger for it, since the index determines which of the used options are further on.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class TripDomain(Domain, Outcomes, Progress):
 
     Args:
         trip: The query and its offers.
-        objective: What is worth more among feasible itineraries: a lower ``cheapest`` cost, or the ``best`` ratings of
-            stays and restaurants.
+        objective: The preference among feasible itineraries: the ``cheapest`` one, or the ``best`` ratings of stays and
+            restaurants.
     """
 
     deterministic = True
@@ -69,7 +69,7 @@ class TripDomain(Domain, Outcomes, Progress):
 
     @property
     def progress(self) -> Progress:
-        """What bookings are worth."""
+        """The value of bookings."""
         return self
 
     def task_text(self) -> str:

@@ -26,7 +26,7 @@ class Evaluation:
         delivered: Whether there is one.
         commonsense: By constraint.
         hard: By constraint, of those that the query has.
-        cost: Cents; None where it cannot be told.
+        cost: Cents; None where it is unknown.
     """
 
     delivered: bool

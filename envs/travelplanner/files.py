@@ -1,4 +1,4 @@
-"""Reading files that somebody else wrote: whatever is wrong with one is a :class:`DataError` with file and line."""
+"""Reading foreign files: every problem is a :class:`DataError` with file and line."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 
 from envs.travelplanner.errors import DataError
 
-MOST_CELL = 2**26
-"""Characters of a cell; the public files of queries hold all that was found about a trip in a single one."""
+MOST_FIELD = 2**26
+"""Characters of a field; the public files of queries hold all that was found about a trip in a single one."""
 
 
 @contextmanager
 def named(path: Path) -> Iterator[None]:
-    """Say which file cannot be read, and where it is not text."""
+    """Raise an error that names the file, and the line that is not text."""
     try:
         if path.exists() and not path.is_file():  # a pipe would be waited for
             raise DataError(str(path), "cannot be read: it is a folder, a pipe or a device; name a file")
@@ -38,7 +38,7 @@ def _undecodable(path: Path) -> str:
 
 
 def rows(path: Path, wanted: Sequence[str]) -> Iterator[tuple[int, dict[str, str | None]]]:
-    """The rows of a CSV file, each with its last line; cells that a short row lacks are None.
+    """The rows of a CSV file, each with its last line; fields that a short row lacks are None.
 
     Raises:
         DataError: It cannot be read, is not UTF-8 or no CSV, or a wanted column is missing.
@@ -56,8 +56,8 @@ def rows(path: Path, wanted: Sequence[str]) -> Iterator[tuple[int, dict[str, str
 
 @contextmanager
 def wide_cells() -> Iterator[None]:
-    """Allow cells of up to :data:`MOST_CELL` characters; the csv module keeps one limit for the whole process."""
-    before = csv.field_size_limit(MOST_CELL)
+    """Allow fields of up to :data:`MOST_FIELD` characters; the csv module keeps one limit for the whole process."""
+    before = csv.field_size_limit(MOST_FIELD)
     try:
         yield
     finally:

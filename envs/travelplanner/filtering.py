@@ -1,4 +1,4 @@
-"""Options that satisfy every constraint before anybody chooses among them (SDP appendix A.2)."""
+"""Options that satisfy every constraint before one is chosen (SDP appendix A.2)."""
 
 from __future__ import annotations
 

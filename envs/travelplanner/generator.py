@@ -134,9 +134,9 @@ def _world(rng: random.Random, origin: str, visited: Sequence[str], state: str, 
         kilometres = rng.randint(90, 900) if origin not in (a, b) else rng.randint(300, 2200)
         if rng.random() < 0.85:
             hours, minutes = divmod(int(kilometres / 1.4), 60)
-            told = {"duration": f"{hours} hours {minutes} mins", "distance": f"{kilometres} km"}
-            grounds.append(Ground(SELF_DRIVING, a, b, int(kilometres * 0.05) * 100, **told))
-            grounds.append(Ground(TAXI, a, b, kilometres * 100, **told))
+            rest = {"duration": f"{hours} hours {minutes} mins", "distance": f"{kilometres} km"}
+            grounds.append(Ground(SELF_DRIVING, a, b, int(kilometres * 0.05) * 100, **rest))
+            grounds.append(Ground(TAXI, a, b, kilometres * 100, **rest))
         for date in dates:
             if rng.random() < 0.8:
                 flights += [_flight(rng, a, b, date, kilometres) for _ in range(rng.randint(2, 6))]
@@ -191,8 +191,8 @@ def _text(query: Query) -> str:
     asked = [wanted.transportation, wanted.room_type, wanted.house_rule and f"{wanted.house_rule} allowed"]
     asked += [", ".join(wanted.cuisines) + " food"] if wanted.cuisines else []
     wishes = "; ".join(one for one in asked if one)
-    told = f" Wishes: {wishes}." if wishes else ""
+    rest = f" Wishes: {wishes}." if wishes else ""
     return (
         f"A trip of {query.days} days from {query.origin} to {place} for {people}, starting on {query.start}, for at "
-        f"most ${query.budget // 100}.{told}"
+        f"most ${query.budget // 100}.{rest}"
     )

@@ -1,7 +1,7 @@
 """Which options of a slot the plan graph offers: what a best path may need, and no more.
 
 *Pruning that loses nothing.* The r slots of a group (the meals, or the sights, of one city) take r distinct options,
-and which of them takes which makes no difference. Say that a dominates b if a is not dearer, not worse rated and serves
+and which of them takes which makes no difference. Option a dominates b if a is not dearer, not worse rated and serves
 every required cuisine that b serves, ties broken by the order of the list. If b is dominated by r or more options, at
 most r - 1 of them are in a path that uses b, so one is free and can take b's place: the path still is feasible and not
 worse. So only options that fewer than r others dominate are offered (their r-skyband). Where cost alone counts, ratings

@@ -47,7 +47,7 @@ class TravelPlannerPlugin(EnvironmentPlugin):
             "--objective",
             choices=("cheapest", "best"),
             default="cheapest",
-            help="which feasible itinerary is worth most: the cheapest, or the best rated (default: cheapest)",
+            help="the preferred feasible itinerary: the cheapest, or the best rated (default: cheapest)",
         )
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:

@@ -126,13 +126,11 @@ def _cities(record: Mapping[str, Any], days: int) -> tuple[str, ...]:
             found = _route(texts, _text(record, "org"), count)
             if len(found) == count:
                 return found
-    raise TravelError(
-        f"which {count} cities are visited is said neither by annotated_plan nor by reference_information"
-    )
+    raise TravelError(f"neither annotated_plan nor reference_information names which {count} cities are visited")
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Where a plan or a description says where one is."""
+    """Where a plan or a description names a city."""
     if isinstance(value, Mapping):
         for name in ("current_city", "Description"):
             if isinstance(value.get(name), str):

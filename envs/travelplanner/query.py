@@ -58,7 +58,7 @@ class Constraints:
 
 @dataclass(frozen=True)
 class Query:
-    """A trip to be planned.
+    """The request for a trip.
 
     Attributes:
         id: Unique within its set.
@@ -73,10 +73,10 @@ class Query:
         level: As its source calls it.
         text: The query in words.
         ratio: The budget over the least that any trip costs; None where that is unknown or there is no trip.
-        feasible: Whether some trip keeps everything; None where nobody has checked.
+        feasible: Whether some trip keeps everything; None where that is unknown.
 
     Raises:
-        TravelError: Says what does not fit together.
+        TravelError: Names what does not fit together.
     """
 
     id: str
@@ -128,7 +128,7 @@ class Query:
         return (*out, (self.cities[-1], self.origin, self.days))
 
     def leg_on(self, day: int) -> tuple[str, str] | None:
-        """Where a day's way leads from and to; None where nobody travels."""
+        """Origin and destination of a day's travel; None on a day without travel."""
         return next(((a, b) for a, b, on in self.legs() if on == day), None)
 
     def date_of(self, day: int) -> str:

@@ -8,7 +8,7 @@ REALIZE fills the next slot of a predicate from the options that the five filter
 one of at most 30, or the first is taken where there is no model. The predicate of a day's meals takes three bookings;
 the first two only prepare it (``Verdict.counts`` is false), so every booking is an action of its own in ledger and
 trace, and the next one is filtered with what it left. Where a filter empties the set, REALIZE has nothing to try and
-says which stage it was. REPLAN is a retry: bookings cannot be undone.
+names the stage. REPLAN is a retry: bookings cannot be undone.
 """
 
 from __future__ import annotations
@@ -215,13 +215,13 @@ class TripAdapter:
         )
 
     def restored(self, fields: Mapping[str, Any]) -> State:
-        """The state after the bookings that are told.
+        """The state after the bookings of the fields.
 
         Raises:
             ValueError: They are not those of this trip's slots, in their order.
         """
-        state, told = TripState(spent=0), fields.get("booked")
-        for action in told if isinstance(told, (list, tuple)) else ():
+        state, booked = TripState(spent=0), fields.get("booked")
+        for action in booked if isinstance(booked, (list, tuple)) else ():
             slot, name = self._trip.slot_of(str(action))
             if slot is None or slot is not self._trip.slot(state):
                 raise ValueError(f"{action!r} is no booking for the next slot of this trip")
@@ -238,7 +238,7 @@ class TripAdapter:
         return None
 
     def retold(self, target: Target) -> Target | None:
-        """As the slots that it names are told.
+        """The same target with the slots that it names in their standard words.
 
         Raises:
             ValueError: It names no slots of this trip.

@@ -135,7 +135,7 @@ class Trip:
     def refusal(self, state: TripState, action: str) -> str | None:
         """Why an action cannot be taken, in words; None where it can.
 
-        Whether it can be afforded is told in observed states alone.
+        Whether it can be afforded is known in observed states alone.
         """
         slot, name = self.slot_of(action)
         due = self.slot(state)

@@ -14,7 +14,7 @@ KINDS = ("cities", "stays", "restaurants", "attractions")
 
 @dataclass(frozen=True)
 class Names:
-    """What ``names.toml`` says.
+    """The content of ``names.toml``.
 
     Attributes:
         states: Names of states.
@@ -29,7 +29,7 @@ def read_names(folder: Folder) -> Names:
     """Read ``names.toml`` in a folder of data files.
 
     Raises:
-        DataFileError: The file is not as it should be; says where.
+        DataFileError: The file is malformed; names the place.
     """
     file = read_toml(folder, "names.toml")
     file.only("states", *KINDS)

@@ -155,7 +155,7 @@ CASES: dict[str, list[tuple[str, str, str, str]]] = {
         ("multiply(a, #1)", "multiply(2, #1)", "program", "does not use a"),
         ('["power(2, b)", "multiply(a, #1)"]', "[]", "program", "list of calls"),
         ("wordings = [", "wordings = []\nrest = [", "rest", "is unknown"),
-        ("There are {a} cells", "There are cells", "wordings", "a of the program is not told"),
+        ("There are {a} cells", "There are cells", "wordings", "a of the program is missing"),
         ("{item2}", "{thing}", "wordings", r"nothing is known to put for \{thing\}"),
         ("{x}", "{c}", "wordings", r"nothing is known to put for \{c\}"),
         ("[Their", "Their", "wordings", "outside of brackets"),

@@ -1,1 +1,1 @@
-"""Who decomposes, reads and verifies: a general model, the bundled one, or a script where it says so."""
+"""Decomposers, readers and verifiers: a general model, the bundled one, or a labelled script."""

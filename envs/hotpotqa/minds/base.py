@@ -1,4 +1,4 @@
-"""What the operators ask of whoever decomposes, reads and verifies: a model, or a script where it says so."""
+"""The interfaces of decomposers, readers and verifiers: a model, or a labelled script."""
 
 from __future__ import annotations
 
@@ -63,16 +63,16 @@ class Reader(Protocol):
     """REALIZE."""
 
     async def query(self, task: HopTask) -> str | None:
-        """A query for a hop; None where it has none that was not tried."""
+        """A query for a hop that was not tried; None where there is none."""
 
     async def guess(self, task: HopTask) -> str | None:
-        """A guess at the answer of a hop, to be searched for; None where it has none."""
+        """A guess at the answer of a hop, to be searched for; None where there is none."""
 
     async def find(self, task: HopTask) -> Find:
-        """What the paragraphs say about the sub-question."""
+        """The finding of the paragraphs for the sub-question."""
 
     async def answer(self, question: str, findings: Sequence[Certified], rejected: Sequence[str]) -> str | None:
-        """The answer that follows from the certified findings; None where all it has was rejected."""
+        """The answer that follows from the certified findings; None where every one was rejected."""
 
 
 class Verifier(Protocol):
@@ -80,15 +80,15 @@ class Verifier(Protocol):
 
     @property
     def how(self) -> How:
-        """By what findings are judged."""
+        """How findings are judged."""
 
     @property
     def answers_by(self) -> How:
-        """By what answers are judged; a rule about names is a filter, as it knows nothing of the question."""
+        """How answers are judged; a rule about names is a filter, since it ignores the question."""
 
     @property
     def label(self) -> str:
-        """Who judges, for the evidence."""
+        """The verifier's name, for the evidence."""
 
     async def supports(self, sub_question: str, finding: str, passage: Passage) -> bool:
         """Whether a paragraph states the finding, and the finding answers the sub-question."""

@@ -25,7 +25,7 @@ from tape.protocols.search import Passage
 from tape.sdp.operators import How
 
 MISREADINGS = ("wrong_paragraph", "wrong_entity", "wrong_title")
-"""Right relation of somebody else; another name of the right paragraph; the right finding under another title."""
+"""The relation of another entity; another name of the right paragraph; the right finding under another title."""
 
 _NAME = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)*")
 
@@ -64,7 +64,7 @@ class ScriptedReader:
         return Find(task.hop, NOT_FOUND, "")
 
     def _perhaps_wrong(self, task: HopTask, right: Find, passage: Passage) -> Find:
-        # Equal typed inputs give equal findings: what was tried is a part of them, the calls before are not.
+        # Equal typed inputs give equal findings: earlier attempts are part of the input, earlier calls are not.
         where = f"{task.question}:{task.sub_question}:{len(task.failures)}:{len(task.queries)}"
         rng = random.Random(f"hotpotqa:errors:{self._seed}:{where}")
         if rng.random() >= self._errors:

@@ -11,7 +11,7 @@ from envs.hotpotqa.actions import read, write
 from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.evidence import reading_order
 from envs.hotpotqa.prompts import chat_schema as schema
-from envs.hotpotqa.prompts import chat_text as say
+from envs.hotpotqa.prompts import chat_text as texts
 from envs.hotpotqa.setting import Setting
 from envs.hotpotqa.state import Claim, QaState, Searched, as_state
 from tape.errors import InvalidOutputError
@@ -48,14 +48,14 @@ class ChatQaFormat(PromptFormat):
         self, state: QaState, ask: str, role: str = "", remaining: Mapping[str, int] | None = None
     ) -> tuple[Message, ...]:
         searches = self._setting.searches
-        text = say.told(state, self._shown(state), remaining, searches)
-        return turns(say.rules(searches), say.examples(role, searches), f"{text}\n\n{ask}")
+        text = texts.described(state, self._shown(state), remaining, searches)
+        return turns(texts.rules(searches), texts.examples(role, searches), f"{text}\n\n{ask}")
 
     def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
         """Ask for a thought and the steps that are left, at least one."""
         here = as_state(state)
         model = schema.plan_model(self._titles(here), self._setting.searches)
-        prompt = self._messages(here, say.ASK_PLAN, "plan", remaining)
+        prompt = self._messages(here, texts.ASK_PLAN, "plan", remaining)
         return Request(prompt, PLAN_TOKENS, constraint=JsonSchema(model), role="plan")
 
     def read_plan(self, state: State, text: str) -> Plan:
@@ -86,7 +86,7 @@ class ChatQaFormat(PromptFormat):
 
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
         """Ask how good the end of a plan is."""
-        prompt = self._messages(as_state(state), say.ASK_SCORE, "score")
+        prompt = self._messages(as_state(state), texts.ASK_SCORE, "score")
         return Request(prompt, 3, constraint=Choice(tuple(_SCORES)), role="score"), _SCORES
 
     def ask(self, state: State, question: str) -> tuple[Message, ...]:
@@ -101,7 +101,7 @@ class ChatQaFormat(PromptFormat):
         hint = "A plan for what is left:\n" + "\n".join(plan) + "\n\n" if plan else ""
         if action is None:
             model = schema.act_model(self._titles(here), self._setting.searches)
-            ask = f"{hint}{say.ASK_ACT}"
+            ask = f"{hint}{texts.ASK_ACT}"
         else:
             model = schema.fixed_model(action)
             ask = f"{hint}The next action is: {action}\nSay in one sentence what it is for, then repeat it."
@@ -127,13 +127,13 @@ class ChatQaFormat(PromptFormat):
 
     def answer_request(self, state: QaState) -> Request:
         """Ask for the answer at a limit."""
-        prompt = self._messages(state, say.ASK_ANSWER, "answer")
+        prompt = self._messages(state, texts.ASK_ANSWER, "answer")
         return Request(prompt, ANSWER_TOKENS, constraint=JsonSchema(schema.FinalAnswer), role="answer")
 
     def longest_answer_request(self) -> Request:
         """With as much of everything as is shown."""
-        words, line = filler(say.LONGEST_LIST), filler(say.LONGEST_LINE)
-        searched = (Searched(words, (Passage("0", "x", filler(say.LONGEST_PARAGRAPHS)),)),)
+        words, line = filler(texts.LONGEST_LIST), filler(texts.LONGEST_LINE)
+        searched = (Searched(words, (Passage("0", "x", filler(texts.LONGEST_PARAGRAPHS)),)),)
         state = QaState(self._setting.question, (), searched, (Claim(1, words, "x", "x", 1),), line, note=line)
         return self.answer_request(state)
 

@@ -1,4 +1,4 @@
-"""What general models are told about a multi-hop question: rules, a state in words, and worked examples."""
+"""Texts for general models about a multi-hop question: rules, a state in words, and worked examples."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def rules(searches: bool) -> str:
     return _RULES.format(search=_SEARCH) if searches else f"{_RULES.format(search='')}\n{_NOTHING}"
 
 
-def told(
+def described(
     state: QaState, passages: Sequence[Passage], remaining: Mapping[str, int] | None = None, searches: bool = False
 ) -> str:
     """A state in words; the paragraphs come first, as they change least."""
@@ -93,7 +93,7 @@ def examples(role: str, searches: bool) -> tuple[tuple[str, str], ...]:
     """Worked examples of a role: questions and their answers."""
     state, passages = _state(searches)
     first, second = (as_step(found, _QUOTES[found]) for found in (_FIRST, _SECOND))
-    text = told(state, passages, {"steps": 9}, searches)
+    text = described(state, passages, {"steps": 9}, searches)
     if role == "plan":
         steps = [first, as_step(Search("Ingrid Lund born"))] if searches else [first, second]
         ends = [] if searches else [as_step(Answer("Norway")), as_step(Finish())]
@@ -107,8 +107,8 @@ def examples(role: str, searches: bool) -> tuple[tuple[str, str], ...]:
     )
     if role == "answer":
         reason = {"reason": "Ingrid Lund designed the bridge, and she was born in Norway.", "answer": "Norway"}
-        return ((f"{told(known, (_BRIDGE, _PERSON))}\n\n{ASK_ANSWER}", json.dumps(reason)),)
+        return ((f"{described(known, (_BRIDGE, _PERSON))}\n\n{ASK_ANSWER}", json.dumps(reason)),)
     if role == "score":
         judged = ((replace(known, answer="Norway"), "good"), (replace(claimed, answer="Ingrid Lund"), "poor"))
-        return tuple((f"{told(end, (_BRIDGE, _PERSON))}\n\n{ASK_SCORE}", word) for end, word in judged)
+        return tuple((f"{described(end, (_BRIDGE, _PERSON))}\n\n{ASK_SCORE}", word) for end, word in judged)
     return ()

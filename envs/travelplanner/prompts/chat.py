@@ -87,12 +87,12 @@ class ChatTripFormat(TripFormat):
         wanted = query.constraints
         asked = [wanted.transportation, wanted.room_type, wanted.house_rule and f"{wanted.house_rule} allowed"]
         asked.append(f"cuisines: {', '.join(wanted.cuisines)}" if wanted.cuisines else None)
-        told = "; ".join(one for one in asked if one) or "none"
+        wishes = "; ".join(one for one in asked if one) or "none"
         route = " - ".join((query.origin, *query.cities, query.origin))
         people = f"{query.people} people" if query.people > 1 else "1 person"
         return (
             f"Trip: {route}, {query.days} days from {query.start}, {people}, budget {dollars(query.budget)}.\n"
-            f"Wishes: {told}."
+            f"Wishes: {wishes}."
         )
 
     def _so_far(self, state: TripState) -> str:
@@ -106,10 +106,10 @@ class ChatTripFormat(TripFormat):
         return turns(RULES, self._examples.get(role, ()), "\n\n".join(parts))
 
     def _listed(self, options: Sequence[Option]) -> str:
-        return "\n".join(f"- {option.name} ({self._told(option)})" for option in options)
+        return "\n".join(f"- {option.name} ({self._facts(option)})" for option in options)
 
     @staticmethod
-    def _told(option: Option) -> str:
+    def _facts(option: Option) -> str:
         facts = [dollars(option.cost)]
         if isinstance(option.offer, Flight):
             facts += ["flight"]
@@ -172,7 +172,7 @@ class ChatTripFormat(TripFormat):
         return [option for option in left if option.index in kept]
 
     def read_plan(self, state: State, text: str) -> Plan:
-        """The actions, up to the first slot that has no option; one that is named again is taken as the plan says."""
+        """The actions, up to the first slot that has no option; one that is named twice is replaced."""
         here, (fields, whole) = as_state(state), fields_of(text)
         named = {group: set(self._trip.in_group(here, slots[0])) for group, slots in self._open_groups(here).items()}
         actions: list[Action] = []
@@ -180,10 +180,10 @@ class ChatTripFormat(TripFormat):
             if slot.kind in ("budget", "render"):
                 actions.append(f"{slot.name}: {CHECK if slot.kind == 'budget' else RENDER}")
                 continue
-            said = fields.get(field_name(slot))
-            if not isinstance(said, str) or not said.strip():
+            named_option = fields.get(field_name(slot))
+            if not isinstance(named_option, str) or not named_option.strip():
                 return Plan(tuple(actions), valid=False)
-            option = said.strip()
+            option = named_option.strip()
             if option in named[slot.group]:
                 others = [each.name for each in self._domain.menu(slot) if each.name not in named[slot.group]]
                 option = (others or [option])[0]
@@ -217,9 +217,9 @@ class ChatTripFormat(TripFormat):
             # What no filter leaves is refused, which is how the agent learns of it.
             offered = tuple(self.choices(here) or self._anything(slot))
             names = {choice.partition(": ")[2] for choice in offered}
-            told = {option.name: self._told(option) for option in (self._trip.options(slot) if slot else ())}
-            known = [f"- {name} ({facts})" for name, facts in told.items() if name in names]
-            listed = "\n".join([*known, *(f"- {name}" for name in sorted(names - told.keys()))])
+            known = {option.name: self._facts(option) for option in (self._trip.options(slot) if slot else ())}
+            listed_options = [f"- {name} ({facts})" for name, facts in known.items() if name in names]
+            listed = "\n".join([*listed_options, *(f"- {name}" for name in sorted(names - known.keys()))])
             ask = (
                 f"The next slot is {slot.name if slot else 'none'}. Its options:\n{listed}{hint}\nWhich one leaves a "
                 f"way on, money and meals for what is wanted? The action is the slot, a colon and the name. {form}"

@@ -1,6 +1,6 @@
-"""The ``declared`` prompt format: all that is left to a model is to pick one of the options that are listed.
+"""The ``declared`` prompt format: a model only picks one of the listed options.
 
-Plans are not asked of anybody: the request's constraint admits the one text that :mod:`envs.travelplanner.proposal`
+Plans need no model: the request's constraint admits the one text that :mod:`envs.travelplanner.proposal`
 writes. So agents that plan need no language model here, and the solver's choice is all that counts.
 """
 
@@ -42,7 +42,7 @@ class DeclaredTripFormat(TripFormat):
     def act_request(
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
     ) -> Request:
-        """The planned action, or a choice among what the five filters leave."""
+        """The action of the plan, or a choice among what the five filters leave."""
         del remaining
         if action is not None:
             return Request(f"act: {action}", 100, constraint=Forced(action), role="act")

@@ -9,7 +9,7 @@ from envs.gsm_hard.arithmetic import run
 from envs.gsm_hard.errors import GsmHardError
 from envs.gsm_hard.generator import SPLITS, TARGETS, generate, is_held_out, problem_set
 from envs.gsm_hard.problem import Step
-from envs.gsm_hard.telling import in_order_of_text
+from envs.gsm_hard.rendering import in_order_of_text
 from envs.gsm_hard.templates import CONSTANTS, DISTRACTORS, RARE_KINDS, TEMPLATES, Part, Template
 from envs.gsm_hard.words import argument_token, argument_value, delexicalise, unknown_words
 

@@ -1,4 +1,4 @@
-"""Telling a problem: a wording with its alternatives chosen and its places filled, and its calls in reading order."""
+"""Rendering a problem: a wording with its alternatives chosen and its places filled, and its calls in reading order."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def draw_number(rng: random.Random, kind: Range, taken: Collection[float]) -> fl
             return value
 
 
-class Telling:
-    """One telling of a wording.
+class Rendering:
+    """One text of a wording.
 
     Args:
         rng: Source of randomness.
         numbers: The numbers of the program by name.
-        wording: What to tell.
+        wording: The wording.
 
     Attributes:
-        text: What came out.
+        text: The text.
         order: The names of all numbers, distractors included, in the order of the text.
     """
 
@@ -46,13 +46,13 @@ class Telling:
         self._filled: dict[str, str] = {}
         self.order: list[str] = []
         pieces: list[str] = []
-        self._tell(wording, pieces)
+        self._render(wording, pieces)
         text = " ".join("".join(pieces).split())
         if rng.random() < ASIDE_SHARE:
             text = self._with_aside(text)
         self.text = _START.sub(lambda match: match.group().upper(), text)
 
-    def _tell(self, parts: Sequence[Part], pieces: list[str]) -> None:
+    def _render(self, parts: Sequence[Part], pieces: list[str]) -> None:
         for part in parts:
             if isinstance(part, str):
                 pieces.append(part)
@@ -60,7 +60,7 @@ class Telling:
                 money = bool(pieces) and pieces[-1].endswith("$")
                 pieces.append(self._fill(part[0], money))
             else:
-                self._tell(self._rng.choice(part), pieces)
+                self._render(self._rng.choice(part), pieces)
 
     def _fill(self, name: str, money: bool) -> str:
         if len(name) == 1:
@@ -89,7 +89,7 @@ class Telling:
     def _with_aside(self, text: str) -> str:
         aside: list[str] = []
         order, self.order = self.order, []
-        self._tell(self._rng.choice(_ASIDES), aside)
+        self._render(self._rng.choice(_ASIDES), aside)
         before, stop, last = text.rpartition(". ")
         if not stop or self._rng.random() < 0.5:
             self.order += order
