@@ -6,13 +6,10 @@ import ast
 import warnings
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
-from envs.data_files import told
 from envs.gsm_hard.errors import DataError
 from envs.gsm_hard.problem import Problem
-from tape.errors import DataError as ReadingError
-from tape.reading import json_lines, short
+from envs.records import Record, records_of_lines
 
 DEFAULT_OPERATIONS = 4
 """Assumed where the code of a problem cannot be parsed: about the mean of the public data."""
@@ -25,42 +22,23 @@ def load(path: str | PathLike[str]) -> list[Problem]:
     """Read a file of problems; blank lines are skipped, and a problem's id is the file's stem and the line number.
 
     Raises:
-        DataError: The file cannot be read or has no problems, or a line is not as described; says where.
+        DataError: The file cannot be read or has no problems, or a line is malformed; names the place.
     """
-    file = str(path)
-    try:
-        problems = [_problem(file, number, fields) for number, fields in json_lines(Path(path))]
-    except ReadingError as error:
-        line, problem = told(error, file)
-        raise DataError(file, line, "", f"{problem}; give one JSON object a line, in UTF-8") from None
+    problems = [_problem(record) for record in records_of_lines(Path(path), DataError)]
     if not problems:
-        raise DataError(file, None, "", "has no problems; give one JSON object a line with input, code and target")
+        raise DataError(str(path), None, "", "has no problems; give one JSON object a line with input, code and target")
     return problems
 
 
-def _problem(file: str, number: int, fields: Any) -> Problem:
-    if not isinstance(fields, dict):
-        raise DataError(file, number, "", "is not a JSON object; give {'input': ..., 'code': ..., 'target': ...}")
-    text, code = _string(file, number, fields, "input"), _string(file, number, fields, "code")
-    if not text.strip():
-        raise DataError(file, number, "input", "is empty; give the problem's text")
-    return Problem(f"{Path(file).stem}-{number}", text, _target(file, number, fields), None, operations_of(code))
-
-
-def _string(file: str, number: int, fields: dict[str, Any], field: str) -> str:
-    value = fields.get(field)
-    if not isinstance(value, str):
-        found = f"is {short(value)}" if field in fields else "is missing"
-        raise DataError(file, number, field, f"{found}; give a string")
-    return value
-
-
-def _target(file: str, number: int, fields: dict[str, Any]) -> float:
-    value = fields.get("target")
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        found = f"is {short(value)}" if "target" in fields else "is missing"
-        raise DataError(file, number, "target", f"{found}; give a number")
-    return float(value)  # which a number that was read is never too large for
+def _problem(record: Record) -> Problem:
+    text, target, code = record.text("input"), record.fields.get("target"), record.fields.get("code")
+    if not isinstance(code, str):
+        raise record.wrong("code", f"{record.got('code')}; give a text")
+    if isinstance(target, bool) or not isinstance(target, int | float):
+        raise record.wrong("target", f"{record.got('target')}; give a number")
+    # A number that was read is never too large for a float.
+    id_ = f"{Path(record.file).stem}-{record.place}"
+    return Problem(id_, text, float(target), None, operations_of(code))
 
 
 def operations_of(code: str) -> int:

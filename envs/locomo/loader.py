@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
-from envs.data_files import told
 from envs.locomo.dialogue import Dialogue, Kind, Question
 from envs.locomo.errors import DialogueFileError
-from tape.errors import DataError
-from tape.protocols.search import LONGEST_TEXT, Passage
-from tape.reading import read_json, short
+from envs.records import Record, array_of
+from tape.protocols.search import Passage
+from tape.reading import short
 
 CATEGORIES: Mapping[int, Kind] = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single", 5: "swapped"}
 """LoCoMo's categories of questions, by their numbers."""
@@ -31,16 +29,11 @@ class LeftOutWarning(UserWarning):
 
 
 @dataclass
-class _File:
-    """Where the reader is, and what it left out."""
+class _LeftOut:
+    """What was left out of a file: how many repeated questions, and evidence that names no turn."""
 
-    name: str
-    record: str = ""
     repeated: int = 0
     no_turn: list[str] = field(default_factory=list)
-
-    def error(self, at: str, problem: str) -> DialogueFileError:
-        return DialogueFileError(self.name, self.record, at, problem)
 
 
 def load(path: str | PathLike[str], categories: Sequence[int] = PAPER) -> list[Dialogue]:
@@ -48,123 +41,120 @@ def load(path: str | PathLike[str], categories: Sequence[int] = PAPER) -> list[D
 
     The text of a turn begins with the time of its session and ends with the caption of the picture that goes with it.
     A question that came before in its conversation is left out, and so is evidence that names no turn: the public file
-    has both, and a :class:`LeftOutWarning` says how many.
+    has both, and a :class:`LeftOutWarning` reports how many.
 
     Args:
         path: The file.
         categories: Keys of :data:`CATEGORIES`.
 
     Raises:
-        DialogueFileError: The file, a record or a field is not as it should be; names all three.
+        DialogueFileError: The file, a record or a field is malformed; names all three.
     """
-    file = _File(str(path))
-    try:
-        records = read_json(Path(path))
-    except DataError as error:
-        line, problem = told(error, file.name)
-        file.record = f"line {line}" if line else ""
-        raise file.error("", f"{problem}; give one JSON array of conversations") from None
-    if not isinstance(records, list) or not records:
-        raise file.error("", "holds no array of conversations; give [{...}, ...] with at least one")
+    left_out = _LeftOut()
     found: dict[str, Dialogue] = {}
-    for number, record in enumerate(records, 1):
-        dialogue = _dialogue(file, number, record, categories)
+    for number, value in enumerate(array_of(Path(path), DialogueFileError, "conversations"), 1):
+        record = _record(value, str(path), f"conversation {number}", "conversation and qa")
+        dialogue = _dialogue(record, number, categories, left_out)
         if dialogue.name in found:
-            raise file.error("sample_id", f"{short(dialogue.name)} came before; give each conversation its own")
+            raise record.wrong("sample_id", f"{short(dialogue.name)} came before; give each conversation its own")
         found[dialogue.name] = dialogue
     if not any(dialogue.questions for dialogue in found.values()):
-        raise DialogueFileError(file.name, "", "qa", f"holds no question of category {_listed(categories)}")
-    if file.repeated or file.no_turn:
-        examples = ", ".join(file.no_turn[:3])
+        raise DialogueFileError(str(path), "", "qa", f"holds no question of category {_listed(categories)}")
+    if left_out.repeated or left_out.no_turn:
+        examples = ", ".join(left_out.no_turn[:3])
         warnings.warn(
-            f"{file.name}: left out: {file.repeated} questions that came before in their conversation, "
-            f"{len(file.no_turn)} entries of evidence that name no turn{f' ({examples})' if examples else ''}",
+            f"{path}: left out: {left_out.repeated} questions that came before in their conversation, "
+            f"{len(left_out.no_turn)} entries of evidence that name no turn{f' ({examples})' if examples else ''}",
             LeftOutWarning,
             2,
         )
     return list(found.values())
 
 
-def _dialogue(file: _File, number: int, record: object, categories: Sequence[int]) -> Dialogue:
-    file.record = f"conversation {number}"
-    record = _object(file, "", record, "give an object with conversation and qa")
-    name = _text(file, record, "sample_id") if "sample_id" in record else f"conversation-{number}"
-    talk = _object(file, "conversation", record.get("conversation"), "give an object with speakers and sessions")
-    speakers = (_text(file, talk, "speaker_a"), _text(file, talk, "speaker_b"))
-    sessions = sorted(
-        (int(match[1]), each) for each in talk if (match := _SESSION.fullmatch(each)) and len(match[1]) < 10
+def _record(value: object, file: str, place: str, fields: str) -> Record:
+    return Record.of(value, file, place, DialogueFileError, f"give an object with {fields}")
+
+
+def _text(record: Record, name: str) -> str:
+    """A text without breaks of lines."""
+    return " ".join(record.text(name).split())
+
+
+def _dialogue(record: Record, number: int, categories: Sequence[int], left_out: _LeftOut) -> Dialogue:
+    name = _text(record, "sample_id") if "sample_id" in record.fields else f"conversation-{number}"
+    sessions = record.fields.get("conversation")
+    if not isinstance(sessions, dict):
+        problem = f"{record.got('conversation')}; give an object with speakers and sessions"
+        raise record.wrong("conversation", problem)
+    talk = Record(record.file, record.place, sessions, record.error)
+    speakers = (_text(talk, "speaker_a"), _text(talk, "speaker_b"))
+    names = sorted(
+        (int(match[1]), each) for each in sessions if (match := _SESSION.fullmatch(each)) and len(match[1]) < 10
     )
     passages: dict[str, Passage] = {}
-    for _, session in sessions:
-        for passage in _session(file, number, session, talk):
+    for _, session in names:
+        for turn, passage in _session(replace(talk, place=f"{record.place}, {session}"), session):
             if passage.id in passages:
-                raise file.error("dia_id", f"{short(passage.id)} came before; give each turn its own")
+                raise turn.wrong("dia_id", f"{short(passage.id)} came before; give each turn its own")
             passages[passage.id] = passage
-    file.record = f"conversation {number}"
     if not passages:
-        raise file.error("conversation", "has no turns; give session_1: [{speaker, dia_id, text}, ...]")
+        raise record.wrong("conversation", "has no turns; give session_1: [{speaker, dia_id, text}, ...]")
     if not any(re.search(r"\w", f"{one.title} {one.text}") for one in passages.values()):
-        raise file.error("conversation", "has no word in it; give turns that can be searched")
+        raise record.wrong("conversation", "has no word in it; give turns that can be searched")
     questions: dict[str, Question] = {}
-    for place, asked in enumerate(_list(file, record, "qa"), 1):
-        file.record = f"conversation {number}, question {place}"
-        question = _question(file, place, asked, categories, passages.keys())
+    for place, value in enumerate(record.items("qa", needed=True), 1):
+        where = f"{record.place}, question {place}"
+        asked = _record(value, record.file, where, "question, answer, evidence and category")
+        question = _question(asked, place, categories, passages.keys(), left_out)
         if question is not None and question.text in questions:
-            file.repeated += 1
+            left_out.repeated += 1
         elif question is not None:
             questions[question.text] = question
-    file.record = f"conversation {number}"
     return Dialogue(name, speakers, tuple(passages.values()), tuple(questions.values()))
 
 
-def _session(file: _File, number: int, session: str, talk: Mapping[str, Any]) -> list[Passage]:
-    file.record = f"conversation {number}, {session}"
-    time = _text(file, talk, f"{session}_date_time") if f"{session}_date_time" in talk else ""
-    found: list[Passage] = []
-    for place, entry in enumerate(_list(file, talk, session), 1):
-        file.record = f"conversation {number}, {session}, turn {place}"
-        turn = _object(file, "", entry, "give an object with speaker, dia_id and text")
-        picture = _text(file, turn, "blip_caption") if turn.get("blip_caption") is not None else ""
-        text = turn.get("text")
+def _session(talk: Record, session: str) -> Iterator[tuple[Record, Passage]]:
+    """The turns of a session, each with its record."""
+    time = _text(talk, f"{session}_date_time") if f"{session}_date_time" in talk.fields else ""
+    for place, value in enumerate(talk.items(session, needed=True), 1):
+        turn = _record(value, talk.file, f"{talk.place}, turn {place}", "speaker, dia_id and text")
+        picture = _text(turn, "blip_caption") if turn.fields.get("blip_caption") is not None else ""
+        text = turn.fields.get("text")
         if not isinstance(text, str) or not (text.strip() or picture):
-            raise file.error("text", f"{_got(turn, 'text')}; give what was said")
-        said = [*([f"({time})"] if time else []), *text.split(), *([f"[picture: {picture}]"] if picture else [])]
-        found.append(Passage(_text(file, turn, "dia_id"), _text(file, turn, "speaker"), " ".join(said)))
-    return found
+            raise turn.wrong("text", f"{turn.got('text')}; give the words of the turn")
+        words = [*([f"({time})"] if time else []), *text.split(), *([f"[picture: {picture}]"] if picture else [])]
+        yield turn, Passage(_text(turn, "dia_id"), _text(turn, "speaker"), " ".join(words))
 
 
 def _question(
-    file: _File, place: int, asked: object, categories: Sequence[int], turns: Container[str]
+    asked: Record, place: int, categories: Sequence[int], turns: Container[str], left_out: _LeftOut
 ) -> Question | None:
     """A question; None where it is of another category."""
-    asked = _object(file, "", asked, "give an object with question, answer, evidence and category")
-    category = asked.get("category")
+    category = asked.fields.get("category")
     if isinstance(category, bool) or not isinstance(category, int) or category not in CATEGORIES:
-        raise file.error("category", f"{_got(asked, 'category')}; give a number: {_listed(tuple(CATEGORIES))}")
-    text = _text(file, asked, "question")
-    if len(text) > LONGEST_TEXT:
-        raise file.error("question", f"has {len(text)} characters; give at most {LONGEST_TEXT}")
+        raise asked.wrong("category", f"{asked.got('category')}; give a number: {_listed(tuple(CATEGORIES))}")
+    text = " ".join(asked.question().split())
     evidence: list[str] = []
-    for entry in _list(file, asked, "evidence"):
+    for entry in asked.items("evidence", needed=True):
         if not isinstance(entry, str):
-            raise file.error("evidence", f"holds {short(entry)}; give ids of turns such as D3:7")
+            raise asked.wrong("evidence", f"holds {short(entry)}; give ids of turns such as D3:7")
         if category in categories:
-            evidence += _turns(file, entry, turns)
+            evidence += _turns(entry, turns, left_out)
     kind = CATEGORIES[category]
-    answer = asked.get("answer", asked.get("adversarial_answer") if kind == "swapped" else None)
+    answer = asked.fields.get("answer", asked.fields.get("adversarial_answer") if kind == "swapped" else None)
     if answer is None and kind != "swapped":
-        raise file.error("answer", f"{_got(asked, 'answer')}; give the answer, a text or a number")
+        raise asked.wrong("answer", f"{asked.got('answer')}; give the answer, a text or a number")
     if answer is not None and (isinstance(answer, bool) or not isinstance(answer, str | int | float)):
-        raise file.error("answer", f"is {short(answer)}; give a text or a number")
+        raise asked.wrong("answer", f"is {short(answer)}; give a text or a number")
     answers = () if kind == "swapped" else (str(answer),)
     if answers and not answers[0].strip():
-        raise file.error("answer", "is empty; give the answer, a text or a number")
+        raise asked.wrong("answer", "is empty; give the answer, a text or a number")
     if category not in categories:
         return None
     return Question(f"q{place}", text, kind, answers, tuple(dict.fromkeys(evidence)))
 
 
-def _turns(file: _File, entry: str, turns: Container[str]) -> list[str]:
+def _turns(entry: str, turns: Container[str], left_out: _LeftOut) -> list[str]:
     """The turns that an entry of evidence names; in the public file some name several, or none."""
     found = []
     for piece in re.split(r"[;,\s]+", entry.strip()):
@@ -174,32 +164,8 @@ def _turns(file: _File, entry: str, turns: Container[str]) -> list[str]:
         if name in turns:
             found.append(name)
         else:
-            file.no_turn.append(short(piece))
+            left_out.no_turn.append(short(piece))
     return found
-
-
-def _object(file: _File, at: str, value: object, remedy: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise file.error(at, f"is {'missing' if value is None else short(value)}; {remedy}")
-    return value
-
-
-def _list(file: _File, record: Mapping[str, Any], at: str) -> list[Any]:
-    value = record.get(at)
-    if not isinstance(value, list):
-        raise file.error(at, f"{_got(record, at)}; give a list")
-    return value
-
-
-def _text(file: _File, record: Mapping[str, Any], at: str) -> str:
-    value = record.get(at)
-    if not isinstance(value, str) or not value.strip():
-        raise file.error(at, f"{_got(record, at)}; give a text that is not empty")
-    return " ".join(value.split())
-
-
-def _got(record: Mapping[str, Any], at: str) -> str:
-    return f"is {short(record[at])}" if at in record else "is missing"
 
 
 def _listed(numbers: Sequence[int]) -> str:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from envs.musique.errors import QuestionFileError
-from envs.musique.loader import records
 from envs.musique.question import Question
 from envs.musique.scripted_reader import read
 from envs.musique.wordings import RELATIONS
 from envs.musique.words import query_text
+from envs.records import Record, records_of_lines
 from tape.protocols.search import Passage
 from tape.reading import short
 
@@ -71,19 +70,18 @@ def public_gold(path: str | PathLike[str]) -> dict[str, Gold]:
         QuestionFileError: A question has no decomposition, or one that refers to what is not there.
     """
     found = {}
-    for line, record in records(Path(path)):
-        if record.get("answerable", True):
-            found[record["id"]] = _gold(record, str(path), line)
+    for record in records_of_lines(Path(path), QuestionFileError):
+        if record.flag("answerable"):
+            found[record.text("id")] = _gold(record)
     return found
 
 
-def _gold(record: Mapping[str, Any], file: str, line: int) -> Gold:
-    ids = [str(paragraph.get("idx", number)) for number, paragraph in enumerate(record["paragraphs"])]
-    steps = record.get("question_decomposition", [])
+def _gold(record: Record) -> Gold:
+    ids = [str(paragraph.get("idx", number)) for number, paragraph in enumerate(record.items("paragraphs"))]
+    steps = record.items("question_decomposition")
     if not steps:
-        raise QuestionFileError(
-            file, line, "question_decomposition", "is missing or empty; it says which paragraphs answer the question"
-        )
+        problem = "is missing or empty; it names the paragraphs that answer the question"
+        raise record.wrong("question_decomposition", problem)
     evidence: list[str] = []
     answers: list[str] = []
     asked: list[str] = []
@@ -93,13 +91,11 @@ def _gold(record: Mapping[str, Any], file: str, line: int) -> Gold:
         question, answer = fields.get("question"), fields.get("answer")
         support = fields.get("paragraph_support_idx")
         if not (isinstance(question, str) and question.strip() and isinstance(answer, str) and answer.strip()):
-            raise QuestionFileError(file, line, where, "is no object with the texts question and answer")
+            raise record.wrong(where, "is no object with the texts question and answer")
         if str(support) not in ids:
-            raise QuestionFileError(
-                file, line, f"{where}.paragraph_support_idx", f"is {short(support)}; give the idx of a paragraph"
-            )
+            raise record.wrong(f"{where}.paragraph_support_idx", f"is {short(support)}; give the idx of a paragraph")
         if any(not 1 <= int(k) <= number for k in _REFERENCE.findall(question)):
-            raise QuestionFileError(file, line, f"{where}.question", "refers to a step that is not before it")
+            raise record.wrong(f"{where}.question", "refers to a step that is not before it")
         asked.append(_REFERENCE.sub(lambda match: answers[int(match[1]) - 1], question))
         evidence.append(str(support))
         answers.append(answer)

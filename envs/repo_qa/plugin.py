@@ -6,15 +6,16 @@ import hashlib
 import json
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from envs.repo_qa.asked import Asked
 from envs.repo_qa.errors import RepoQaError, SkippedFilesWarning
 from envs.repo_qa.index import Repository, read_package, read_repo
 from envs.repo_qa.loader import load
-from envs.repo_qa.questions import PARTS, Part, questions
+from envs.repo_qa.questions import PARTS, Part, RepoQuestion, questions
 from envs.search import SearchEnvironment
 from envs.search.options import Retrieval, add_arguments, gives_gold, level_set, read_options, usual_hops
 from tape.budget import Budget
@@ -27,33 +28,6 @@ STEPS = 30
 NOUN = "piece of code"
 CORPUS = "repo_qa"
 """As :meth:`envs.search.options.Retrieval.calibration` knows it; measured on one package, and taken for all."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A question as it is played, generated or public.
-
-    Attributes:
-        id: Unique within its set.
-        text: As asked.
-        answers: The spellings that count; none where there is no answer.
-        evidence: Ids of the passages that hold the answer, as far as they are known.
-        answerable: False where there is no answer.
-        kind: Of generated questions; ``public`` of others.
-        hops: Of generated questions; 0 where it is not known.
-        sub_questions: Of generated questions.
-        heldout: Whether a wording is held out from training.
-    """
-
-    id: str
-    text: str
-    answers: tuple[str, ...]
-    evidence: tuple[str, ...]
-    answerable: bool
-    kind: str = "public"
-    hops: int = 0
-    sub_questions: tuple[str, ...] = ()
-    heldout: bool = False
 
 
 class RepoQaPlugin(EnvironmentPlugin):
@@ -138,29 +112,19 @@ def _asked(options: Mapping[str, Any], repository: Repository, given: bool) -> t
             raise RepoQaError("--part chooses among generated questions; leave it out beside --questions")
         if given:
             raise RepoQaError("--sub-questions gold is for generated questions; leave it out beside --questions")
-        public = load(Path(file), repository)
-        asked = [Asked(each.id, each.text, each.answers, each.evidence, each.answerable) for each in public]
-        return asked, f"{Path(file).stem}-{repository.name}"
+        return load(Path(file), repository), f"{Path(file).stem}-{repository.name}"
     part: Part = options.get("part") or "dev"
     made = questions(repository, 0, part)
     if not made:
         raise RepoQaError(
             f"{repository.name}: nothing can be asked of it without ambiguity; name a larger package or folder"
         )
-    return [
-        Asked(
-            each.id,
-            each.text,
-            each.answers,
-            each.evidence,
-            each.answerable,
-            each.kind,
-            len(each.hops),
-            each.sub_questions,
-            each.heldout,
-        )
-        for each in made
-    ], f"{repository.name}-generated-{part}"
+    return [_as_asked(each) for each in made], f"{repository.name}-generated-{part}"
+
+
+def _as_asked(made: RepoQuestion) -> Asked:
+    common = (made.id, made.text, made.answers, made.evidence, made.answerable)
+    return Asked(*common, made.kind, len(made.hops), made.sub_questions, made.heldout)
 
 
 def _where(options: Mapping[str, Any]) -> tuple[str, str]:

@@ -44,7 +44,7 @@ def test_questions_bring_their_paragraphs(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ({"data": []}, "no array of questions"),
-        ([3], ":1: is a JSON int"),
+        ([3], ":1: is 3; give an object"),
         ([record(answer=...)], "'answer': is missing"),
         ([record(question=" ")], "'question'"),
         ([record(), record()], ":2: field '_id'.*came before"),

@@ -95,7 +95,7 @@ TURN = "conversation 1, session_1, turn 1"
         ),
         (talking(session_1_date_time=5), "conversation 1, session_1", "session_1_date_time", "is 5"),
         (talking(session_1=[turn(1, "", "x")]), TURN, "speaker", "not empty"),
-        (talking(session_1=[turn(1, "Runa", "")]), TURN, "text", "give what was said"),
+        (talking(session_1=[turn(1, "Runa", "")]), TURN, "text", "give the words of the turn"),
         (talking(session_1=[turn(1, "Runa", "x", dia_id=7)]), TURN, "dia_id", "is 7"),
         (talking(session_1=[turn(1, "Runa", "x", 2)]), "conversation 1, session_2, turn 1", "dia_id", "came before"),
         (asking(category="4"), ASKED, "category", "is '4'; give a number: 1, 2, 3, 4, 5"),

@@ -66,7 +66,6 @@ PARAGRAPH = {"idx": 0, "title": "Aldera", "paragraph_text": "Text."}
 @pytest.mark.parametrize(
     ("bad", "field", "problem"),
     [
-        ("[1]", None, "is a JSON list"),
         (record(id=...), "id", "is missing"),
         (record(id="first"), "id", "came before"),
         (record(question=""), "question", "not empty"),
@@ -78,13 +77,13 @@ PARAGRAPH = {"idx": 0, "title": "Aldera", "paragraph_text": "Text."}
         (record(paragraphs=[PARAGRAPH | {"idx": ""}]), "paragraphs[0].idx", "give a number"),
         (record(paragraphs=[PARAGRAPH | {"title": "-", "paragraph_text": "..."}]), "paragraphs", "no word"),
         (record(paragraphs=[]), "paragraphs", "missing or empty"),
-        (record(paragraphs=["Text."]), "paragraphs[0]", "is no object"),
+        (record(paragraphs=["Text."]), "paragraphs[0]", "give idx, title and paragraph_text"),
         (record(paragraphs=[PARAGRAPH, PARAGRAPH]), "paragraphs", "idx twice"),
         (record(paragraphs=[PARAGRAPH, {"title": "T"}]), "paragraphs[1].paragraph_text", "is missing"),
         (record(question_decomposition=3), "question_decomposition", "give a list"),
     ],
 )
-def test_errors_name_the_place(tmp_path: Path, bad: Any, field: str | None, problem: str) -> None:
+def test_errors_name_the_place(tmp_path: Path, bad: Any, field: str, problem: str) -> None:
     file = write(tmp_path, record(id="first"), bad)
     with pytest.raises(QuestionFileError) as caught:
         load(file)

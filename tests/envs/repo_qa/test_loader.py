@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from envs.repo_qa import Repository, read_repo
+from envs.repo_qa.asked import Asked
 from envs.repo_qa.errors import RepoQuestionFileError
-from envs.repo_qa.loader import LeftOutWarning, PublicQuestion, load
+from envs.repo_qa.loader import LeftOutWarning, load
 from tests.envs.repo_qa.helpers import write_shop
 
 PLAIN = {"question": "Who raises PriceError?", "answer": "discount"}
@@ -21,7 +22,7 @@ def repository(tmp_path: Path) -> Repository:
     return read_repo(write_shop(tmp_path / "store"))
 
 
-def read(repository: Repository, *records: object) -> list[PublicQuestion]:
+def read(repository: Repository, *records: object) -> list[Asked]:
     path = repository.root.parent / "q.jsonl"
     path.write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
     return load(path, repository)
@@ -32,8 +33,8 @@ def test_the_fields_of_public_files_are_read(repository: Repository) -> None:
     where = {"file": "shop/prices.py", "evidence": ["shop/prices.py:13", "shop/errors.py:L4-L9"]}
     evidence = ("shop/prices.py:7", "shop/errors.py:4", "shop/errors.py:8")
     assert read(repository, {**PLAIN, **public, **where}, PLAIN) == [
-        PublicQuestion("a1", "Who raises PriceError?", ("discount",), evidence, True),
-        PublicQuestion("line-2", "Who raises PriceError?", ("discount",), (), True),
+        Asked("a1", "Who raises PriceError?", ("discount",), evidence, True),
+        Asked("line-2", "Who raises PriceError?", ("discount",), (), True),
     ]
 
 
@@ -68,8 +69,6 @@ def test_evidence_outside_of_definitions_is_reported(repository: Repository) -> 
         ({"question": None}, "question", "not empty"),
         ({"answer": 3}, "answer", "give a text"),
         ({"answer": ["a", 1]}, "answer", "list of texts"),
-        ({"answerable": "yes"}, "answerable", "true or false"),
-        ({"id": ""}, "id", "not empty"),
         ({"file": "shop/none.py"}, "file", "no Python file of 'store', where paths are such as"),
         ({"evidence": "shop/prices.py:7"}, "evidence", "list of texts"),
         ({"evidence": ["shop/prices.py"]}, "evidence", "path:line"),
@@ -90,7 +89,7 @@ def test_a_wrong_field_is_named(change: dict[str, Any], field: str, message: str
 def test_what_is_no_record_is_named(repository: Repository) -> None:
     twice = {**PLAIN, "id": "same"}
     for records, message in (
-        ([PLAIN, [1]], "is a JSON list"),
+        ([PLAIN, [1]], "is a list"),
         ([], "has no question"),
         ([twice, twice], "came before in line 1"),
     ):
