@@ -88,6 +88,14 @@ def read(text: Action) -> Parsed:
     return Answer(_line(rest)) if kind == "answer" else _find(rest)
 
 
+def read_or_none(text: Action) -> Parsed | None:
+    """Read an action; None where it is none."""
+    try:
+        return read(text)
+    except HotpotError:
+        return None
+
+
 def _find(text: str) -> Find:
     fields = parse_json(text, "find", error=HotpotError)
     if not isinstance(fields, dict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from envs.hotpotqa.actions import FINISH, Answer, Find, Search, read
+from envs.hotpotqa.actions import FINISH, Answer, Find, Search, read, read_or_none
 from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.search import EXACT, cost_of
 from envs.hotpotqa.setting import Setting
@@ -64,7 +64,7 @@ class QaDomain(Domain, Outcomes):
 
     def cost(self, state: State, action: Action) -> Resources:
         """A step; a search also what its retriever declares, unless the search cache has it."""
-        parsed = _parsed(action)
+        parsed = read_or_none(action)
         if isinstance(parsed, Search) and parsed.query not in as_state(state).queries and self.setting.searches:
             return self._search_cost
         return STEP
@@ -124,10 +124,3 @@ def lines_of(state: QaState) -> list[str]:
     lines += [f"answer: {state.answer}"] if state.answer else []
     lines += [f"note: {state.note}"] if state.note else []
     return [*lines, *(["over"] if state.over else [])] or ["start"]
-
-
-def _parsed(action: Action) -> object:
-    try:
-        return read(action)
-    except HotpotError:
-        return None

@@ -12,7 +12,7 @@ from envs.hotpotqa.prompts import prompt_format
 from envs.hotpotqa.prompts.chat import ChatQaFormat
 from envs.hotpotqa.sdp import CAPS, HopAdapter
 from envs.hotpotqa.search import EXACT, TitledCorpus
-from envs.hotpotqa.setting import BENCHMARKS, Setting
+from envs.hotpotqa.setting import BENCHMARKS, Setting, require_reader
 from envs.hotpotqa.state import (
     ANSWER,
     FINISHED,
@@ -35,8 +35,6 @@ from tape.lm.base import Request
 from tape.protocols import Action, AnswersAtLimit, Environment, Observation, State
 from tape.protocols.search import Passage
 from tape.sdp.target import Target
-
-READERS = ("lm", "scripted")
 
 
 class HotpotEnvironment(Environment, AnswersAtLimit):
@@ -75,14 +73,7 @@ class HotpotEnvironment(Environment, AnswersAtLimit):
             raise HotpotError(f"there is no benchmark {benchmark!r}; there is: {', '.join(BENCHMARKS)}")
         if bool(given) == (corpus is not None):
             raise HotpotError("a question comes with paragraphs or with a corpus to search: give one of the two")
-        if reader not in READERS:
-            raise HotpotError(f"there is no reader {reader!r}; there is: {', '.join(READERS)}")
-        if errors and reader != "scripted":
-            raise HotpotError("simulated reading errors are the scripted reader's: give reader='scripted' too")
-        if reader == "scripted" and question.hops is None:
-            raise HotpotError("the scripted reader knows the wordings of our own passages alone; leave reader at 'lm'")
-        if not 0 <= errors < 1:
-            raise HotpotError(f"the share of simulated reading errors is in [0, 1), got {errors}")
+        require_reader(reader, errors, own=question.hops is not None)
         self.question, self._given, self._corpus, self._retriever = question, tuple(given), corpus, retriever
         setting = Setting(
             question.text, benchmark, question.operations, corpus is not None, reader == "scripted", errors

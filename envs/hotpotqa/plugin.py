@@ -10,13 +10,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from envs.hotpotqa.environment import READERS, HotpotEnvironment
+from envs.hotpotqa.environment import HotpotEnvironment
 from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.loader import HOPS, load, pooled, with_hops
 from envs.hotpotqa.paragraphs import with_distractors
 from envs.hotpotqa.sdp import CAPS
 from envs.hotpotqa.search import EXACT, RETRIEVER_NAMES, TitledCorpus
-from envs.hotpotqa.setting import BENCHMARKS
+from envs.hotpotqa.setting import BENCHMARKS, READERS, require_reader
 from envs.musique import loader as musique_loader
 from envs.musique.corpus import PARTS, load_corpus, load_questions
 from envs.musique.question import Question
@@ -77,12 +77,7 @@ class HotpotPlugin(EnvironmentPlugin):
         retriever = options.get("retriever", EXACT)
         if retriever != EXACT and mode != "open":
             raise HotpotError("a retriever needs something to search: choose --mode open")
-        if data and reader != "lm":
-            raise HotpotError("the scripted reader knows the wordings of our own passages alone; leave --reader at lm")
-        if errors and reader != "scripted":
-            raise HotpotError("--errors are the scripted reader's: choose --reader scripted too")
-        if not 0 <= errors < 1:
-            raise HotpotError(f"--errors is a share in [0, 1), got {errors}")
+        require_reader(reader, errors, own=not data)
         questions = _from_file(Path(data), benchmark) if data else _own(options["questions"], benchmark)
         if data and (without := [question.id for question in questions if not question.passages]):
             _need_paragraphs(Path(data), mode, without, len(questions))

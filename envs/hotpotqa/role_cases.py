@@ -6,8 +6,7 @@ import json
 import random
 from collections.abc import Callable
 
-from envs.hotpotqa.actions import Answer, Find, Finish, Parsed, read, write
-from envs.hotpotqa.errors import HotpotError
+from envs.hotpotqa.actions import Answer, Find, Finish, Parsed, read_or_none, write
 from envs.hotpotqa.minds import chat_prompts
 from envs.hotpotqa.minds.base import NOT_FOUND, HopTask
 from envs.hotpotqa.prompts import prompt_format
@@ -93,15 +92,8 @@ def _written(**fields: object) -> str:
 
 def _final(made: MadeQuestion, plan: Plan) -> bool:
     """Whether the last answer of a plan is right."""
-    answers = [action.text for action in map(_parsed, plan.actions) if isinstance(action, Answer)]
+    answers = [action.text for action in map(read_or_none, plan.actions) if isinstance(action, Answer)]
     return bool(answers) and exact_match(answers[-1], [made.answer])
-
-
-def _parsed(action: str) -> Parsed | None:
-    try:
-        return read(action)
-    except HotpotError:
-        return None
 
 
 def _plan(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
@@ -118,7 +110,7 @@ def _act(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
     state, form = _found(made, _start(made, rng), done), _form(made)
 
     def right(action: str) -> bool:
-        taken = _parsed(action)
+        taken = read_or_none(action)
         if isinstance(taken, Answer):
             return exact_match(taken.text, [made.answer])
         answers = [answer for _, _, answer in made.asked.chain[done:]]

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from envs.hotpotqa.actions import Answer, Find, Search, read
-from envs.hotpotqa.errors import HotpotError
+from envs.hotpotqa.actions import Answer, Find, Search, read_or_none
 from envs.hotpotqa.minds.bundled import BundledMind
 from envs.hotpotqa.minds.chat import ChatMind
 from envs.hotpotqa.minds.scripted import ScriptedReader, ScriptedVerifier
@@ -76,9 +75,8 @@ class HopAdapter:
 
 
 def _target(action: Action, question: str) -> Target:
-    try:
-        parsed = read(action)
-    except HotpotError:
+    parsed = read_or_none(action)
+    if parsed is None:
         return Target(f"{action[:80]} has been done", REFUSED)
     if isinstance(parsed, Search):
         return Target(f"{parsed.query!r} has been searched", SEARCHED, fields=(("query", parsed.query),))

@@ -4,7 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from envs.hotpotqa.errors import HotpotError
+
 BENCHMARKS = ("hotpotqa", "musique")
+READERS = ("lm", "scripted")
+
+
+def require_reader(reader: str, errors: float, *, own: bool) -> None:
+    """Check who reads.
+
+    Args:
+        reader: One of :data:`READERS`.
+        errors: Share of simulated reading errors.
+        own: Whether the questions are our own.
+
+    Raises:
+        HotpotError: There is no such reader, or the arguments contradict each other.
+    """
+    if reader not in READERS:
+        raise HotpotError(f"there is no reader {reader!r}; there is: {', '.join(READERS)}")
+    if errors and reader != "scripted":
+        raise HotpotError("simulated reading errors are the scripted reader's: choose it too (--reader scripted)")
+    if reader == "scripted" and not own:
+        raise HotpotError("the scripted reader knows the wordings of our own passages alone; leave --reader at lm")
+    if not 0 <= errors < 1:
+        raise HotpotError(f"the share of simulated reading errors (--errors) is in [0, 1), got {errors}")
 
 
 @dataclass(frozen=True)

@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from itertools import zip_longest
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from envs.locomo.dialogue import Dialogue, Question
 from envs.locomo.errors import LocomoError
 from envs.locomo.generator import SIZES, dialogues
 from envs.locomo.loader import CATEGORIES, PAPER, load
-from envs.search import Index, SearchEnvironment
-from envs.search.options import Retrieval, add_arguments, gives_gold, level_set, read_options, usual_hops
-from tape.budget import Budget
-from tape.protocols import Environment, EnvironmentPlugin, Task
+from envs.search import Index
+from envs.search.options import Retrieval, add_arguments, gives_gold, read_options
+from envs.search.plugin import SearchPlugin
+from tape.protocols import Environment, Task
 from tape.reading import short
 
-STEPS = 30
-"""Searches and the answer: an episode has to end. The same for all questions, so that it says nothing of their hops."""
 NOUN = "turn of a conversation"
 OWN, PUBLIC = "locomo-own-corpus", "locomo"
 """What is searched, as :meth:`envs.search.options.Retrieval.calibration` knows it."""
 
 
-class LocomoPlugin(EnvironmentPlugin):
+class LocomoPlugin(SearchPlugin):
     """Questions about long conversations."""
 
     name = "locomo"
-    prompt_version: Mapping[str, str] = MappingProxyType({"chat": "1", "search": "1"})
-    model = "bundled:search"
-    agent = "cgdp"
-    reads = False
-    replayable = True
 
     def add_arguments(self, parser: Any) -> None:
         """``--data``, ``--categories`` and ``--part``, and those of every search."""
@@ -73,22 +64,19 @@ class LocomoPlugin(EnvironmentPlugin):
             talks, name = dialogues(part), f"locomo-{part}-own-corpus"
         rounds = zip_longest(*([(talk, question) for question in talk.questions] for talk in talks))
         return [
-            Task(
-                id=f"{talk.name}-{question.id}",
-                level_set=level_set(name, retrieval, given=given),
-                budget=Budget({"steps": STEPS}),
-                digest=_digest(talk, question, retrieval, given),
-                facts={
-                    "dialogue": talk,
-                    "question": question,
-                    "retrieval": retrieval,
-                    "corpus": PUBLIC if data else OWN,
-                    "given": given,
-                    "text": question.text,
-                    "kind": question.kind,
-                    "hops": len(question.evidence) if question.answerable else 0,
-                    "split": question.split,
-                },
+            self.task(
+                f"{talk.name}-{question.id}",
+                name,
+                retrieval,
+                f"{talk.digest} {question} {asdict(retrieval)} {given}",
+                given=given,
+                dialogue=talk,
+                question=question,
+                corpus=PUBLIC if data else OWN,
+                text=question.text,
+                kind=question.kind,
+                hops=len(question.evidence) if question.answerable else 0,
+                split=question.split,
             )
             for talk, question in (pair for turn in rounds for pair in turn if pair is not None)
         ]
@@ -96,19 +84,15 @@ class LocomoPlugin(EnvironmentPlugin):
     def make(self, task: Task) -> Environment:
         """A fresh environment; the runner passes the task's budget."""
         question: Question = task.facts["question"]
-        retrieval: Retrieval = task.facts["retrieval"]
-        return SearchEnvironment(
-            question.text,
-            _indexes(task.facts["dialogue"], retrieval),
+        return self.environment(
+            task,
+            _indexes(task.facts["dialogue"], task.facts["retrieval"]),
+            task.facts["corpus"],
             answers=question.answers,
             evidence=question.evidence if question.answerable else (),
             answerable=question.answerable,
-            depths=retrieval.depths,
-            calibration=retrieval.calibration(task.facts["corpus"]),
-            hops=usual_hops(task.facts["corpus"]),
             noun=NOUN,
-            sub_questions=question.sub_questions if task.facts["given"] else (),
-            budget=task.budget,
+            sub_questions=question.sub_questions,
         )
 
 
@@ -131,11 +115,6 @@ def read_categories(text: str | None) -> tuple[int, ...]:
 def _indexes(dialogue: Dialogue, retrieval: Retrieval) -> tuple[Index, ...]:
     """The indexes of a conversation, which all its questions share."""
     return retrieval.indexes(dialogue.passages)
-
-
-def _digest(dialogue: Dialogue, question: Question, retrieval: Retrieval, given: bool) -> str:
-    told = f"{dialogue.digest} {question} {asdict(retrieval)} {given}"
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
 PLUGIN = LocomoPlugin()

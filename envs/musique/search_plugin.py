@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from envs.musique.corpus import PARTS, load_corpus, load_questions
@@ -15,14 +14,10 @@ from envs.musique.errors import MusiqueError
 from envs.musique.evidence import Gold, own_gold, public_gold
 from envs.musique.loader import load
 from envs.musique.question import Question
-from envs.search import SearchEnvironment
-from envs.search.options import Retrieval, add_arguments, gives_gold, level_set, read_options, usual_hops
-from tape.budget import Budget
-from tape.protocols import Environment, EnvironmentPlugin, Task
+from envs.search.options import Retrieval, add_arguments, gives_gold, read_options, usual_hops
+from envs.search.plugin import SearchPlugin
+from tape.protocols import Environment, Task
 from tape.protocols.search import Passage
-
-STEPS = 30
-"""Searches and the answer: an episode has to end. The same for all questions, so that it says nothing of their hops."""
 
 OWN, PUBLIC, POOLED = "musique-own-corpus", "musique", "musique-pooled"
 """What is searched, as :meth:`envs.search.options.Retrieval.calibration` knows it."""
@@ -43,17 +38,12 @@ class Asked:
     gold: Gold
 
 
-class MusiqueSearchPlugin(EnvironmentPlugin):
+class MusiqueSearchPlugin(SearchPlugin):
     """MuSiQue's questions, for search agents."""
 
     name = "musique_search"
     benchmark = "musique"
     """Whose questions these are."""
-    prompt_version: Mapping[str, str] = MappingProxyType({"chat": "1", "search": "1"})
-    model = "bundled:search"
-    agent = "cgdp"
-    reads = False
-    replayable = True
 
     def add_arguments(self, parser: Any) -> None:
         """``--data``, ``--pooled`` and ``--questions``, and those of every search."""
@@ -83,20 +73,18 @@ class MusiqueSearchPlugin(EnvironmentPlugin):
             raise MusiqueError(f"{data} has no gold sub-questions; leave --sub-questions at none")
         corpus = f"{self.benchmark}{'-pooled' if pooled else ''}" if data else OWN
         name = f"{Path(data).stem}{'-pooled' if pooled else ''}" if data else f"{self.benchmark}-{part}-own-corpus"
+        content = [repr(asdict(retrieval)), str(given)]
         return [
-            Task(
-                id=each.question.id,
-                level_set=level_set(name, retrieval, given=given),
-                budget=Budget({"steps": STEPS}),
-                digest=_digest(each, retrieval, given),
-                facts={
-                    "asked": each,
-                    "retrieval": retrieval,
-                    "corpus": corpus,
-                    "given": given,
-                    "text": each.question.text,
-                    "hops": len(each.gold.evidence),
-                },
+            self.task(
+                each.question.id,
+                name,
+                retrieval,
+                " ".join([each.question.digest, _corpus_digest(each.passages), repr(each.gold), *content]),
+                given=given,
+                asked=each,
+                corpus=corpus,
+                text=each.question.text,
+                hops=len(each.gold.evidence),
             )
             for each in asked
         ]
@@ -117,16 +105,14 @@ class MusiqueSearchPlugin(EnvironmentPlugin):
         """A fresh environment; the runner passes the task's budget."""
         asked: Asked = task.facts["asked"]
         retrieval: Retrieval = task.facts["retrieval"]
-        return SearchEnvironment(
-            asked.question.text,
+        return self.environment(
+            task,
             retrieval.indexes(asked.passages),
+            task.facts["corpus"],
             answers=asked.question.answers,
             evidence=asked.gold.evidence,
-            depths=retrieval.depths,
-            calibration=retrieval.calibration(task.facts["corpus"]),
             hops=self.hops(task.facts["corpus"]),
-            sub_questions=asked.gold.sub_questions if task.facts["given"] else (),
-            budget=task.budget,
+            sub_questions=asked.gold.sub_questions,
         )
 
 
@@ -167,17 +153,6 @@ def asked_of(questions: Sequence[Question], golds: Mapping[str, Gold], *, pooled
 def _renamed(gold: Gold, question: Question, ids: Mapping[tuple[str, str], str]) -> Gold:
     names = {passage.id: ids[passage.title, passage.text] for passage in question.passages or ()}
     return Gold(tuple(names[one] for one in gold.evidence), gold.sub_questions)
-
-
-def _digest(asked: Asked, retrieval: Retrieval, given: bool) -> str:
-    told = [
-        asked.question.digest,
-        _corpus_digest(asked.passages),
-        repr(asked.gold),
-        repr(asdict(retrieval)),
-        str(given),
-    ]
-    return hashlib.sha256(" ".join(told).encode()).hexdigest()[:16]
 
 
 @lru_cache(maxsize=1)

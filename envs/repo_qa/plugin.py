@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from envs.repo_qa.asked import Asked
@@ -16,29 +14,21 @@ from envs.repo_qa.errors import RepoQaError, SkippedFilesWarning
 from envs.repo_qa.index import Repository, read_package, read_repo
 from envs.repo_qa.loader import load
 from envs.repo_qa.questions import PARTS, Part, RepoQuestion, questions
-from envs.search import SearchEnvironment
-from envs.search.options import Retrieval, add_arguments, gives_gold, level_set, read_options, usual_hops
-from tape.budget import Budget
-from tape.protocols import Environment, EnvironmentPlugin, Task
+from envs.search.options import Retrieval, add_arguments, gives_gold, read_options
+from envs.search.plugin import SearchPlugin
+from tape.protocols import Environment, Task
 
 PACKAGE = "networkx"
-"""What is asked about unless it is said otherwise: it is always installed."""
-STEPS = 30
-"""Searches and the answer: an episode has to end. The same for all questions, so that it says nothing of their hops."""
+"""The default package; it is always installed."""
 NOUN = "piece of code"
 CORPUS = "repo_qa"
 """As :meth:`envs.search.options.Retrieval.calibration` knows it; measured on one package, and taken for all."""
 
 
-class RepoQaPlugin(EnvironmentPlugin):
+class RepoQaPlugin(SearchPlugin):
     """Questions about source code."""
 
     name = "repo_qa"
-    prompt_version: Mapping[str, str] = MappingProxyType({"chat": "1", "search": "1"})
-    model = "bundled:search"
-    agent = "cgdp"
-    reads = False
-    replayable = True
 
     def add_arguments(self, parser: Any) -> None:
         """``--package``, ``--repo``, ``--questions`` and ``--part``, and those of every search."""
@@ -68,20 +58,17 @@ class RepoQaPlugin(EnvironmentPlugin):
         asked, name = _asked(options, repository, given)
         _warn_of_skipped(repository)
         return [
-            Task(
-                id=each.id,
-                level_set=level_set(name, retrieval, given=given),
-                budget=Budget({"steps": STEPS}),
-                digest=_digest(each, repository.digest, retrieval, given),
-                facts={
-                    "asked": each,
-                    "where": where,
-                    "retrieval": retrieval,
-                    "given": given,
-                    "text": each.text,
-                    "kind": each.kind,
-                    "hops": each.hops,
-                },
+            self.task(
+                each.id,
+                name,
+                retrieval,
+                json.dumps([asdict(each), repository.digest, asdict(retrieval), given], sort_keys=True),
+                given=given,
+                asked=each,
+                where=where,
+                text=each.text,
+                kind=each.kind,
+                hops=each.hops,
             )
             for each in asked
         ]
@@ -90,23 +77,20 @@ class RepoQaPlugin(EnvironmentPlugin):
         """A fresh environment; the runner passes the task's budget."""
         asked: Asked = task.facts["asked"]
         retrieval: Retrieval = task.facts["retrieval"]
-        return SearchEnvironment(
-            asked.text,
+        return self.environment(
+            task,
             retrieval.indexes(_repository(task.facts["where"]).passages),
+            CORPUS,
             answers=asked.answers,
             evidence=asked.evidence,
             answerable=asked.answerable,
-            depths=retrieval.depths,
-            calibration=retrieval.calibration(CORPUS),
-            hops=usual_hops(CORPUS),
             noun=NOUN,
-            sub_questions=asked.sub_questions if task.facts["given"] else (),
-            budget=task.budget,
+            sub_questions=asked.sub_questions,
         )
 
 
 def _asked(options: Mapping[str, Any], repository: Repository, given: bool) -> tuple[list[Asked], str]:
-    """The questions, and what they are called."""
+    """The questions, and the name of their set."""
     if file := options.get("questions"):
         if options.get("part"):
             raise RepoQaError("--part chooses among generated questions; leave it out beside --questions")
@@ -147,12 +131,6 @@ def _warn_of_skipped(repository: Repository) -> None:
         counts = ", ".join(f"{reason} {count}" for reason, count in sorted(unusable.items()))
         text = f"{repository.name}: {unusable.total()} files were left out ({counts}), the first {first.path!r:.80}"
         warnings.warn(text, SkippedFilesWarning, 3)
-
-
-def _digest(asked: Asked, corpus: str, retrieval: Retrieval, given: bool) -> str:
-    """Identifies a question with what is searched for its answer, and how."""
-    told = json.dumps([asdict(asked), corpus, asdict(retrieval), given], sort_keys=True)
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
 PLUGIN = RepoQaPlugin()

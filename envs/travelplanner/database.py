@@ -26,6 +26,8 @@ from envs.travelplanner.cost import cents
 from envs.travelplanner.errors import DataError, TravelError
 from envs.travelplanner.files import named, rows
 from envs.travelplanner.offers import SELF_DRIVING, TAXI, Attraction, Flight, Ground, Restaurant, Stay, World
+from envs.travelplanner.queries import load_queries
+from envs.travelplanner.query import Query
 from tape.errors import DataError as ReadingError
 from tape.reading import read_text, short
 
@@ -196,3 +198,14 @@ def _states(folder: Path) -> dict[str, str]:
                 raise DataError(str(path), f"line {number}: expected a city, a tab and its state, got {line[:80]!r}")
             found[city.strip()] = state.strip()
     return found
+
+
+def load(queries: Path, database: Path) -> list[tuple[Query, World]]:
+    """The queries of a file in the public format (:mod:`.queries`) with the world they share.
+
+    Raises:
+        DataError: Names the file, and the column, line or value.
+    """
+    found = load_queries(queries)
+    world = load_world(database, {(a, b, query.date_of(day)) for query in found for a, b, day in query.legs()})
+    return [(query, world) for query in found]

@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import Any
 
 from envs.travelplanner.cheapest import cheapest
+from envs.travelplanner.database import load
 from envs.travelplanner.environment import TripEnvironment, budget_of
 from envs.travelplanner.generator import RATIOS, problem_set
-from envs.travelplanner.loader import load
 from envs.travelplanner.offers import World
 from envs.travelplanner.query import Query
 from envs.travelplanner.trip import Trip

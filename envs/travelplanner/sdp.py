@@ -20,7 +20,7 @@ from typing import Any
 
 from envs.travelplanner.audit import complaint
 from envs.travelplanner.cost import MONEY, dollars
-from envs.travelplanner.domain import TripDomain
+from envs.travelplanner.domain import TripDomain, as_state
 from envs.travelplanner.filtering import filtered
 from envs.travelplanner.offers import Restaurant, Stay
 from envs.travelplanner.slots import CHECK, RENDER, Slot
@@ -39,12 +39,6 @@ CAPS = Caps(attempts=3, replans=5, steps=60)
 
 GOAL = "the itinerary is rendered and passes"
 WRITTEN = Target("the itinerary is written", "render", fields=(("slots", "itinerary"),))
-
-
-def typed(state: State) -> TripState:
-    """Narrow the engine's opaque state."""
-    assert isinstance(state, TripState), f"not a state of a trip: {state!r}"
-    return state
 
 
 def target_of(slots: Sequence[Slot]) -> Target:
@@ -85,7 +79,7 @@ class TripPropose:
 
     async def propose(self, state: CertifiedState) -> Chain:
         """The chain from the first open slot on."""
-        return chain_of(self._trip, len(typed(state.projected).booked))
+        return chain_of(self._trip, len(as_state(state.projected).booked))
 
     async def replan(self, at: MarkovState, history: Sequence[Attempt]) -> Chain:
         """Retry: there is no way back to earlier predicates."""
@@ -107,7 +101,7 @@ class TripRealize:
 
     async def realize(self, at: MarkovState) -> Realized:
         """A booking for the next slot of the target; none, with a diagnosis, where no option is left."""
-        state, trip = typed(at.state.projected), self._trip
+        state, trip = as_state(at.state.projected), self._trip
         slot = next((s for s in slots_in(trip, at.target) if trip.slots.index(s) >= len(state.booked)), None)
         if slot is None:
             return Realized(None, f"all slots of {at.target.text!r} are filled already")
@@ -125,7 +119,7 @@ class TripRealize:
         return Realized(f"{slot.name}: {name}")
 
     def _request(self, at: MarkovState, slot: Slot, options: Sequence[Option]) -> Request:
-        query, state = self._trip.query, typed(at.state.projected)
+        query, state = self._trip.query, as_state(at.state.projected)
         listed = "\n".join(f"- {option.name}: {_told(option)}" for option in options)
         failed = "\n".join(f"{attempt.action}: {attempt.reason}" for attempt in at.attempts)
         ask = (
@@ -157,7 +151,7 @@ class TripValidate:
 
     async def validate(self, tail: Chain, outcome: Outcome) -> Verdict:
         """How many consecutive predicates hold after a booking."""
-        before, after = typed(outcome.before), typed(outcome.after)
+        before, after = as_state(outcome.before), as_state(outcome.after)
         checks: list[Check] = []
         for target in tail:
             checks.append(self.check(target, after, completed=outcome.completed))
@@ -205,7 +199,7 @@ class TripAdapter:
 
     def fields(self, state: State) -> Fields:
         """What is decided, and the running cost."""
-        here = typed(state)
+        here = as_state(state)
         names = self._trip.query.constraints.cuisines
         return (
             ("booked", tuple(f"{s.name}: {name}" for s, name in zip(self._trip.slots, here.booked, strict=False))),
@@ -230,7 +224,7 @@ class TripAdapter:
 
     def facts(self, target: Target, state: State) -> Sequence[tuple[str, bool]]:
         """Of every slot of the target whether it is filled as the query wants it."""
-        return TripValidate(self._trip).check(target, typed(state)).facts
+        return TripValidate(self._trip).check(target, as_state(state)).facts
 
     def at_goal(self, state: State) -> bool | None:
         """None: the evaluator judges the whole itinerary when it is rendered."""
@@ -256,7 +250,7 @@ class TripAdapter:
         """One target per booking of the path, and the goal."""
         targets = []
         for before in states[: len(actions)]:
-            slot = self._trip.slot(typed(before))
+            slot = self._trip.slot(as_state(before))
             assert slot is not None, "a path ends with the rendering"
             targets.append(target_of([slot]))
         # The rendering's own target is the goal; the loop puts it in place of the last edge's.

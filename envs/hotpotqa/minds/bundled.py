@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from envs.hotpotqa.actions import Find
 from envs.hotpotqa.minds.base import NOT_FOUND, HopTask
+from envs.hotpotqa.minds.names import NameReader, NameVerifier
 from envs.hotpotqa.state import Certified
 from envs.musique.environment import KIND, tools
 from envs.musique.prompts import LookUpLexicon
@@ -37,7 +38,7 @@ _BEST = RETRIEVERS[-1].name
 _RANK = f"v{len(RETRIEVERS)}"
 
 
-class BundledMind:
+class BundledMind(NameReader, NameVerifier):
     """Implements decomposer, reader and verifier with the ``tools`` prompt format of one question.
 
     Args:
@@ -46,7 +47,6 @@ class BundledMind:
     """
 
     how: ClassVar[How] = "lm"
-    answers_by: ClassVar[How] = "filter"
     label: ClassVar[str] = "bundled reader"
 
     def __init__(self, with_tools: Tools, question: str) -> None:
@@ -83,15 +83,6 @@ class BundledMind:
         references = f"#[1-{earlier}]" if earlier else ""
         return f"{KIND} {_RANK} {self._lexicon.pattern(state, KIND, references)}"
 
-    async def query(self, task: HopTask) -> str | None:
-        """The sub-question, which is a query as it stands, else its parts."""
-        return next((query for query in plain_queries(task) if query not in task.queries), None)
-
-    async def guess(self, task: HopTask) -> str | None:
-        """None: it knows no names but those it reads."""
-        del task
-        return None
-
     async def find(self, task: HopTask) -> Find:
         """Reads the first three paragraphs at once; after a failure one alone, the best first."""
         again = len(task.failures)
@@ -118,20 +109,10 @@ class BundledMind:
             return None
         return str(read.values()[0]) if read.got else None
 
-    async def answer(self, question: str, findings: Sequence[Certified], rejected: Sequence[str]) -> str | None:
-        """What the last hop found: chains of our own questions end with their answer."""
-        del question
-        return last_finding(findings, rejected)
-
     async def supports(self, sub_question: str, finding: str, passage: Passage) -> bool:
         """Whether it reads the same in that paragraph alone."""
         read = await self._read(sub_question, [passage])
         return read is not None and normalise(read) == normalise(finding)
-
-    async def consistent(self, question: str, findings: Sequence[Certified], answer: str) -> bool:
-        """Whether the answer is what the last hop found; the model's judgement of answers is no better than chance."""
-        del question
-        return agrees_with_last(findings, answer)
 
 
 def _call(sub_question: str) -> Call:
@@ -141,20 +122,3 @@ def _call(sub_question: str) -> Call:
             "general model, for instance --model openai:NAME"
         )
     return call(KIND, _BEST, query=sub_question)
-
-
-def last_finding(findings: Sequence[Certified], rejected: Sequence[str]) -> str | None:
-    """What the last hop found, unless that was rejected."""
-    return findings[-1].finding if findings and findings[-1].finding not in rejected else None
-
-
-def agrees_with_last(findings: Sequence[Certified], answer: str) -> bool:
-    """Whether an answer is what the last hop found."""
-    return bool(findings) and normalise(findings[-1].finding) == normalise(answer)
-
-
-def plain_queries(task: HopTask) -> tuple[str, ...]:
-    """Queries made of a sub-question such as ``founder of Aldera`` without a model, the most precise first."""
-    parsed = parse_query(task.sub_question)
-    parts = () if parsed is None else (f"{parsed[1]} {parsed[0]}", parsed[1])
-    return (task.sub_question, *parts, task.question)

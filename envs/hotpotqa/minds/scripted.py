@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
 from envs.hotpotqa.actions import Find
-from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.minds.base import NOT_FOUND, HopTask
-from envs.hotpotqa.minds.bundled import agrees_with_last, last_finding, plain_queries
-from envs.hotpotqa.state import Certified
+from envs.hotpotqa.minds.names import NameReader, NameVerifier
 from envs.musique.scripted_reader import read
 from envs.musique.words import parse_query, query_text
 from envs.search.metrics import normalise
@@ -30,30 +27,16 @@ MISREADINGS = ("wrong_paragraph", "wrong_entity", "wrong_title")
 _NAME = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)*")
 
 
-class ScriptedReader:
+class ScriptedReader(NameReader):
     """Implements :class:`envs.hotpotqa.minds.base.Reader`.
 
     Args:
         errors: How often a finding is misread, in [0, 1).
         seed: Names the errors.
-
-    Raises:
-        HotpotError: ``errors`` is out of range.
     """
 
     def __init__(self, errors: float = 0.0, seed: int = 0) -> None:
-        if not 0 <= errors < 1:
-            raise HotpotError(f"the share of simulated reading errors is in [0, 1), got {errors}")
         self._errors, self._seed = errors, seed
-
-    async def query(self, task: HopTask) -> str | None:
-        """The sub-question, then its parts."""
-        return next((query for query in plain_queries(task) if query not in task.queries), None)
-
-    async def guess(self, task: HopTask) -> str | None:
-        """None: a script guesses nothing."""
-        del task
-        return None
 
     async def find(self, task: HopTask) -> Find:
         """What a paragraph states, misread as often as it should be."""
@@ -70,11 +53,6 @@ class ScriptedReader:
         if rng.random() >= self._errors:
             return right
         return misread(rng, rng.choice(MISREADINGS), task, right, passage)
-
-    async def answer(self, question: str, findings: Sequence[Certified], rejected: Sequence[str]) -> str | None:
-        """What the last hop found."""
-        del question
-        return last_finding(findings, rejected)
 
 
 def misread(rng: random.Random, kind: str, task: HopTask, right: Find, passage: Passage) -> Find:
@@ -96,19 +74,13 @@ def misread(rng: random.Random, kind: str, task: HopTask, right: Find, passage: 
     return Find(right.hop, str(found), title, str(found))
 
 
-class ScriptedVerifier:
+class ScriptedVerifier(NameVerifier):
     """Implements :class:`envs.hotpotqa.minds.base.Verifier`."""
 
     how: ClassVar[How] = "deterministic"
-    answers_by: ClassVar[How] = "filter"
     label: ClassVar[str] = "scripted reader"
 
     async def supports(self, sub_question: str, finding: str, passage: Passage) -> bool:
         """Whether the paragraph states the finding of the sub-question in one of the wordings it knows."""
         stated = read(sub_question, [passage])
         return stated is not None and normalise(stated) == normalise(finding)
-
-    async def consistent(self, question: str, findings: Sequence[Certified], answer: str) -> bool:
-        """Whether the answer is what the last hop found."""
-        del question
-        return agrees_with_last(findings, answer)

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from envs.hotpotqa.prompts.chat import ChatQaFormat
-from envs.hotpotqa.prompts.tools import UnplannedFormat
 from envs.hotpotqa.setting import Setting
 from tape.protocols.prompt_format import pick
+
+
+class UnplannedFormat(ChatQaFormat):
+    """The bundled tool model decomposes, reads and verifies, for SDP alone; agents that plan are refused."""
+
+    instead = (
+        "it plays hotpotqa with --agent sdp --chain adapter alone; for other agents play musique, which has the same "
+        "questions, or take a general model"
+    )
+
 
 PROMPT_FORMATS = {"chat": ChatQaFormat, "tools": UnplannedFormat}
 

@@ -156,8 +156,6 @@ def test_the_truth_of_targets_along_a_path() -> None:
         ({}, "give one of the two"),
         ({"given": PASSAGES, "corpus": TitledCorpus(PASSAGES)}, "give one of the two"),
         ({"given": PASSAGES, "reader": "oracle"}, "no reader 'oracle'"),
-        ({"given": PASSAGES, "errors": 0.1}, "reader='scripted'"),
-        ({"given": PASSAGES, "reader": "scripted"}, "our own passages alone"),
         ({"corpus": TitledCorpus(PASSAGES), "retriever": "v9"}, "no retriever"),
     ],
 )

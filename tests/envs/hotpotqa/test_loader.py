@@ -121,6 +121,7 @@ def test_our_own_questions_name_their_hops() -> None:
     [
         ({"retriever": "v3"}, "--mode open"),
         ({"errors": 0.2}, "--reader scripted"),
+        ({"reader": "scripted", "errors": 1.0}, r"\[0, 1\)"),
         ({"reader": "scripted", "data": "x.json"}, "our own passages alone"),
     ],
 )

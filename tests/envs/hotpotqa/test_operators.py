@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.hotpotqa.actions import Answer, Find, Search, read, write
-from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.minds.base import NOT_FOUND, HopTask
 from envs.hotpotqa.minds.scripted import ScriptedReader, ScriptedVerifier
 from envs.hotpotqa.operators import DecompositionChain, HopRealize, ending, hop_target
@@ -223,9 +222,3 @@ def test_simulated_errors_are_as_frequent_as_asked_for_seeded_and_caught() -> No
     retries = {run(reader.find(replace(task, failures=("no",) * k))).finding for k in range(12)}
     assert answer in retries  # another attempt may read rightly
     assert len(retries) > 1
-
-
-@pytest.mark.parametrize("errors", [-0.1, 1.0])
-def test_an_impossible_share_of_errors_is_refused(errors: float) -> None:
-    with pytest.raises(HotpotError, match=r"\[0, 1\)"):
-        ScriptedReader(errors)

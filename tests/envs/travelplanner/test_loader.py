@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from envs.travelplanner.cheapest import cheapest
-from envs.travelplanner.database import FILES, STATES, load_world
+from envs.travelplanner.database import FILES, STATES, load, load_world
 from envs.travelplanner.environment import TripEnvironment
 from envs.travelplanner.errors import DataError
-from envs.travelplanner.loader import load
 from envs.travelplanner.plugin import PLUGIN
 from envs.travelplanner.queries import load_queries
 from envs.travelplanner.trip import Trip
