@@ -12,7 +12,7 @@ from envs.gsm_hard.errors import ArithmeticToolError
 from envs.gsm_hard.problem import Problem
 from envs.gsm_hard.profiles import DEFAULT, PROFILES, Profile
 from envs.gsm_hard.prompts import word_problem
-from tape.budget import Budget, Resources
+from tape.budget import Resources
 from tape.tools.cost import Uniform
 from tape.tools.environment import ToolEnvironment
 from tape.tools.errors import ToolFailedError
@@ -54,14 +54,12 @@ class GsmHardEnvironment(ToolEnvironment):
     Args:
         problem: The problem.
         profile: Which tools there are, by name.
-        budget: Hard caps.
     """
 
-    def __init__(self, problem: Problem, profile: str = DEFAULT, budget: Budget | None = None) -> None:
+    def __init__(self, problem: Problem, profile: str = DEFAULT) -> None:
         super().__init__(
             problem.text,
             tools(PROFILES[profile]),
-            budget=budget,
             judge=lambda answer: _number(answer) and is_right(float(answer), problem.target),
             prompt_formats=word_problem(problem.text),
         )

@@ -12,7 +12,7 @@ from envs.musique.question import Question
 from envs.musique.retrieval import RETRIEVERS, Searchable
 from envs.musique.scripted_reader import read
 from envs.search.metrics import exact_match, f1
-from tape.budget import Budget, Resources
+from tape.budget import Resources
 from tape.tools.cost import Fixed
 from tape.tools.environment import ToolEnvironment
 from tape.tools.errors import ToolFailedError
@@ -70,17 +70,13 @@ class MusiqueEnvironment(ToolEnvironment):
     Args:
         question: The question.
         corpus: What is searched.
-        budget: Hard caps.
         reader: One of :data:`READERS`.
     """
 
-    def __init__(
-        self, question: Question, corpus: Searchable, budget: Budget | None = None, *, reader: str = "lm"
-    ) -> None:
+    def __init__(self, question: Question, corpus: Searchable, *, reader: str = "lm") -> None:
         super().__init__(
             question.text,
             tools(corpus, reader),
-            budget=budget,
             judge=lambda answer: bool(exact_match(_text(answer), question.answers)),
             prompt_formats=look_up_question(question.text),
         )

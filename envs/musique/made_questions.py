@@ -56,18 +56,17 @@ class MadeQuestion:
         return tuple(rng.sample(found, len(found)))
 
 
-def make_question(seed: int, *names: object, hops: int = 2) -> MadeQuestion:
-    """Make a question of so many hops; its wordings are those of training, its text is none of an evaluation set.
+def make_question(seed: int, *names: object) -> MadeQuestion:
+    """Make a question of two hops; its wordings are those of training, its text is none of an evaluation set.
 
     Args:
         seed: With the names it names the question.
         names: What it is for.
-        hops: How many hops it has.
     """
     drawn = derive(seed, "musique", "made", *names)
     world, rng = make_world(f"made:{drawn}", SIZES), random.Random(drawn)
     while True:
-        chain = draw_chain(rng, world, hops)
+        chain = draw_chain(rng, world, 2)
         if chain is None:
             continue
         asked = ask(rng, chain)

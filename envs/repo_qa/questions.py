@@ -10,7 +10,7 @@ import hashlib
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import zip_longest
@@ -298,13 +298,9 @@ class _Maker:
             if position == 0:
                 name = one.name or name
                 text = words.names[fact.subject.kind].format(name=name)
-            gaps = {gap: fact.argument for gap in [ARGUMENTS.get(fact.relation)] if gap}
-            if swapped and one.argument:
-                gaps = dict.fromkeys(gaps, one.argument)
-            group = worded.questions if last else worded.phrases
-            form = rng.choice(chosen(group, self._wordings))
-            heldout = heldout or form == group[-1]
-            text = form.format(x=text, **gaps)
+            gaps = _gaps(fact, one.argument if swapped else "")
+            text, drawn_last = self._further(rng, text, fact, gaps, last)
+            heldout = heldout or drawn_last
             own = rng.choice(chosen(worded.questions, self._wordings))
             question = own.format(x=words.names[fact.subject.kind].format(name=name), **gaps)
             answer = UNANSWERABLE if swapped else fact.answers[0]
@@ -314,7 +310,7 @@ class _Maker:
                 hidden = [other.answers[0] for other in one.facts[:-1] if one.swapped != 0]
                 rest = one.facts[position + 1 :]
                 for number, other in enumerate(rest, 1):  # the text goes on, though nothing can be found there
-                    text, drawn_last = self._further(rng, text, other, number == len(rest))
+                    text, drawn_last = self._further(rng, text, other, _gaps(other), number == len(rest))
                     heldout = heldout or drawn_last
                 break
         else:
@@ -328,12 +324,19 @@ class _Maker:
             f"{one.kind}-{digest}", text, answers, one.kind, tuple(hops), self._part, heldout, answerable
         )
 
-    def _further(self, rng: random.Random, text: str, fact: Fact, last: bool) -> tuple[str, bool]:
+    def _further(
+        self, rng: random.Random, text: str, fact: Fact, gaps: Mapping[str, str], last: bool
+    ) -> tuple[str, bool]:
+        """A text with one more step around it, and whether its wording is held out."""
         worded = wording().relations[fact.relation]
         group = worded.questions if last else worded.phrases
         form = rng.choice(chosen(group, self._wordings))
-        gaps = {gap: fact.argument for gap in [ARGUMENTS.get(fact.relation)] if gap}
         return form.format(x=text, **gaps), form == group[-1]
+
+
+def _gaps(fact: Fact, argument: str = "") -> dict[str, str]:
+    """What fills a wording beside the subject: the fact's argument, or another one."""
+    return {gap: argument or fact.argument for gap in [ARGUMENTS.get(fact.relation)] if gap}
 
 
 def _titles(chain: Sequence[Fact]) -> list[str]:

@@ -248,10 +248,8 @@ class Facts:
             yield from self._fact("class_of", one, "", classes[0], (one.owner,), one, one.line)
 
     def _module(self, one: Definition) -> Iterator[Fact]:
-        if one.owner:
-            return
-        spellings = (one.module, one.path)
-        yield from self._fact("module", one, "", None, spellings, one, one.line)
+        if not one.owner:
+            yield from self._fact("module", one, "", None, (one.module, one.path), one, one.line)
 
     def _raises(self, one: Definition) -> Iterator[Fact]:
         names = self.bodies[one.id].raised
@@ -282,16 +280,13 @@ class Facts:
                     break
 
     def _defaults(self, one: Definition) -> Iterator[Fact]:
-        for parameter in self.parameters[one.id]:
-            if parameter.default is not None and (spellings := _spellings(parameter.default.text)):
-                yield from self._default(one, parameter, spellings)
-
-    def _default(self, one: Definition, parameter: Parameter, spellings: tuple[str, ...]) -> Iterator[Fact]:
-        assert parameter.default is not None
         header = self._repository.shown(one).header
-        if re.search(rf"\b{re.escape(parameter.name)}\b[^,]*=\s?{re.escape(parameter.default.text)}(?!\w)", header):
-            line = parameter.default.line
-            yield from self._fact("default", one, parameter.name, None, spellings, one, line, header=True)
+        for name, default in ((each.name, each.default) for each in self.parameters[one.id]):
+            spellings = () if default is None else _spellings(default.text)
+            if default is None or not spellings:
+                continue
+            if re.search(rf"\b{re.escape(name)}\b[^,]*=\s?{re.escape(default.text)}(?!\w)", header):
+                yield from self._fact("default", one, name, None, spellings, one, default.line, header=True)
 
     def _returns(self, one: Definition) -> Iterator[Fact]:
         returns = getattr(one.node, "returns", None)

@@ -147,14 +147,16 @@ class _Row:
             raise self.error(column, f"cannot be paid: {error}") from None
 
     def error(self, column: str, problem: str) -> DataError:
-        return DataError(str(self._file), f"line {self._line}, column {column!r}: {short(self[column])} {problem}")
+        return DataError(
+            str(self._file), None, None, f"line {self._line}, column {column!r}: {short(self[column])} {problem}"
+        )
 
 
 def _find(folder: Path, name: str) -> Path:
     for path in (folder / name, folder / Path(name).name):
         if path.is_file():
             return path
-    raise DataError(str(folder), f"there is no {name}; unpack the public database there, with its folders")
+    raise DataError(str(folder), None, None, f"there is no {name}; unpack the public database there, with its folders")
 
 
 def _rows(folder: Path, name: str) -> Iterator[_Row]:
@@ -190,12 +192,14 @@ def _states(folder: Path) -> dict[str, str]:
     try:
         text = read_text(path)
     except ReadingError as error:
-        raise DataError(str(path), told(error, str(path))[1]) from None
+        raise DataError(str(path), None, None, told(error, str(path))[1]) from None
     for number, line in enumerate(text.split("\n"), 1):
         city, tab, state = line.partition("\t")
         if line.strip():
             if not tab:
-                raise DataError(str(path), f"line {number}: expected a city, a tab and its state, got {line[:80]!r}")
+                raise DataError(
+                    str(path), None, None, f"line {number}: expected a city, a tab and its state, got {line[:80]!r}"
+                )
             found[city.strip()] = state.strip()
     return found
 

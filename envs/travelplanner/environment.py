@@ -41,23 +41,15 @@ class TripEnvironment(Environment):
         query: The query.
         world: The offers.
         objective: See :class:`envs.travelplanner.domain.TripDomain`.
-        budget: Hard caps; those of :func:`budget_of` by default.
         least: Cents of the cheapest itinerary, for the measures.
     """
 
     domain: TripDomain
 
-    def __init__(
-        self,
-        query: Query,
-        world: World,
-        objective: Objective = "cheapest",
-        budget: Budget | None = None,
-        least: int | None = None,
-    ) -> None:
+    def __init__(self, query: Query, world: World, objective: Objective = "cheapest", least: int | None = None) -> None:
         self.trip = Trip(query, world)
         self.domain = TripDomain(self.trip, objective)
-        self.budget = budget_of(query) if budget is None else budget
+        self.budget = budget_of(query)
         self._least = least
         self._state = TripState(spent=0)
 

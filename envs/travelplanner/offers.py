@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias, TypeVar
@@ -110,7 +110,8 @@ class Attraction:
 
 
 Offer: TypeAlias = Flight | Ground | Stay | Restaurant | Attraction
-_Local = TypeVar("_Local", Stay, Restaurant, Attraction)
+_Offer = TypeVar("_Offer", Flight, Ground, Stay, Restaurant, Attraction)
+_Place = TypeVar("_Place", bound=Hashable)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,39 +139,32 @@ class World:
     digest: str = field(default="", compare=False)
 
     @cached_property
-    def _by_leg(self) -> Mapping[tuple[str, str], tuple[Ground, ...]]:
-        found: dict[tuple[str, str], dict[str, Ground]] = {}
-        for ground in self.grounds:
-            found.setdefault((ground.origin, ground.destination), {}).setdefault(ground.name, ground)
-        return {leg: tuple(own.values()) for leg, own in found.items()}
+    def _grounds(self) -> Mapping[tuple[str, str], Mapping[str, Ground]]:
+        return _by(self.grounds, lambda ground: (ground.origin, ground.destination))
 
     @cached_property
-    def _flights(self) -> Mapping[tuple[str, str, str], tuple[Flight, ...]]:
-        found: dict[tuple[str, str, str], dict[str, Flight]] = {}
-        for flight in self.flights:
-            where = (flight.origin, flight.destination, flight.date)
-            found.setdefault(where, {}).setdefault(flight.name, flight)
-        return {where: tuple(own.values()) for where, own in found.items()}
+    def _flights(self) -> Mapping[tuple[str, str, str], Mapping[str, Flight]]:
+        return _by(self.flights, lambda flight: (flight.origin, flight.destination, flight.date))
 
     @cached_property
     def _stays(self) -> Mapping[str, Mapping[str, Stay]]:
-        return _by_city(self.stays)
+        return _by(self.stays, lambda stay: stay.city)
 
     @cached_property
     def _restaurants(self) -> Mapping[str, Mapping[str, Restaurant]]:
-        return _by_city(self.restaurants)
+        return _by(self.restaurants, lambda restaurant: restaurant.city)
 
     @cached_property
     def _attractions(self) -> Mapping[str, Mapping[str, Attraction]]:
-        return _by_city(self.attractions)
+        return _by(self.attractions, lambda attraction: attraction.city)
 
     def flights_between(self, origin: str, destination: str, date: str) -> tuple[Flight, ...]:
         """Flights from city to city on a day."""
-        return self._flights.get((origin, destination, date), ())
+        return tuple(self._flights.get((origin, destination, date), {}).values())
 
     def grounds_between(self, origin: str, destination: str) -> tuple[Ground, ...]:
         """Rides from city to city."""
-        return self._by_leg.get((origin, destination), ())
+        return tuple(self._grounds.get((origin, destination), {}).values())
 
     def stays_in(self, city: str) -> Mapping[str, Stay]:
         """Places to sleep by name."""
@@ -185,8 +179,9 @@ class World:
         return self._attractions.get(city, {})
 
 
-def _by_city(offers: Iterable[_Local]) -> Mapping[str, Mapping[str, _Local]]:
-    found: dict[str, dict[str, _Local]] = {}
+def _by(offers: Iterable[_Offer], place: Callable[[_Offer], _Place]) -> Mapping[_Place, Mapping[str, _Offer]]:
+    """Offers by place and name; the first of a name counts."""
+    found: dict[_Place, dict[str, _Offer]] = {}
     for offer in offers:
-        found.setdefault(offer.city, {}).setdefault(offer.name, offer)
+        found.setdefault(place(offer), {}).setdefault(offer.name, offer)
     return found

@@ -44,22 +44,26 @@ def load_queries(path: Path) -> list[Query]:
         except ReadingError as error:
             line, problem = told(error, str(path))
             place = f"line {line}: " if line else ""
-            raise DataError(str(path), f"{place}{problem}; write one query a line, in JSON") from None
+            raise DataError(str(path), None, None, f"{place}{problem}; write one query a line, in JSON") from None
     if not records:
-        raise DataError(str(path), "there is no query in it; write one a line, in JSON, or a CSV file with columns")
+        raise DataError(
+            str(path), None, None, "there is no query in it; write one a line, in JSON, or a CSV file with columns"
+        )
     return [_query(path, number, record, index) for index, (number, record) in enumerate(records)]
 
 
 def _object(path: Path, number: int, found: Any) -> Mapping[str, Any]:
     if not isinstance(found, dict):
-        raise DataError(str(path), f"line {number}: a query is a JSON object")
+        raise DataError(str(path), None, None, f"line {number}: a query is a JSON object")
     return found
 
 
 def _query(path: Path, line: int, record: Mapping[str, Any], index: int) -> Query:
     where = f"line {line}"
     if missing := [column for column in COLUMNS if record.get(column) is None]:
-        raise DataError(str(path), f"{where}: there is no {', '.join(missing)}; every query needs these columns")
+        raise DataError(
+            str(path), None, None, f"{where}: there is no {', '.join(missing)}; every query needs these columns"
+        )
     try:
         local = _value(record["local_constraint"])
         dates = _value(record["date"])
@@ -88,7 +92,7 @@ def _query(path: Path, line: int, record: Mapping[str, Any], index: int) -> Quer
             text=_text(record, "query", ""),
         )
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        raise DataError(str(path), f"{where}: {error}") from None
+        raise DataError(str(path), None, None, f"{where}: {error}") from None
 
 
 def _text(record: Mapping[str, Any], column: str, missing: str | None = None) -> str:
