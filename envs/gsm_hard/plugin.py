@@ -68,7 +68,7 @@ class GsmHardPlugin(EnvironmentPlugin):
 
     @staticmethod
     def _budget(problem: Problem, profile: str, tightness: str) -> Budget:
-        if tightness == "none":  # an episode has to end all the same
+        if tightness == "none":  # an episode needs an end
             return Budget({"steps": 2 * problem.operations + 3})
         return budget(PROFILES[profile], problem.operations, tightness)
 

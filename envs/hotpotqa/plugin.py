@@ -51,7 +51,7 @@ class HotpotPlugin(EnvironmentPlugin):
             "--mode",
             choices=MODES,
             default="distractor",
-            help="distractor: the paragraphs are given; open: they are to be searched (default: distractor)",
+            help="distractor: the paragraphs are given; open: the agent searches for them (default: distractor)",
         )
         parser.add_argument("--data", type=str, help="a file in the benchmark's public format; needs a general LM")
         parser.add_argument("--questions", choices=PARTS, default="dev", help="our own questions (default: dev)")

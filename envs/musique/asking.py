@@ -60,7 +60,7 @@ def ask(rng: random.Random, chain: Sequence[tuple[str, str, str]], held_out: flo
         if held_out and rng.random() < held_out and (heavy or wordings[-1].endswith("{x}")):
             unseen = True
             return wordings[-1]
-        # At most one clause of a question is torn apart by another: more than one makes it unreadable.
+        # At most one clause of a question encloses another one: more make it unreadable.
         return rng.choice([wording for wording in wordings[:-1] if heavy or wording.endswith("{x}")])
 
     phrase = chain[0][1]

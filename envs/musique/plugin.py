@@ -75,7 +75,7 @@ class MusiquePlugin(EnvironmentPlugin):
 
     @staticmethod
     def _budget(question: Question, tightness: str) -> Budget:
-        if tightness == "none":  # an episode has to end all the same
+        if tightness == "none":  # an episode needs an end
             return Budget({"steps": 4 * question.operations + 3})
         return budget(question.operations, tightness)
 

@@ -92,7 +92,7 @@ class Searchable(ABC):
         low, high = float(scores.min()), float(scores.max())
         rng = random.Random(f"musique:retrieve:{seed}:{variant}:{query}")
         sigma = NOISE[variant]
-        # Scores between 0 and 1 take the same noise whatever the length of the query and the kind of scores.
+        # Scores between 0 and 1 take the same noise for every length of query and kind of score.
         noisy = [(s - low) / ((high - low) or 1.0) + rng.gauss(0.0, sigma) for s in scores.tolist()]
         ranked = sorted(range(len(noisy)), key=lambda i: (-noisy[i], i))
         masked = MASKED[variant]

@@ -22,7 +22,7 @@ LINES = 12
 DOC_WORDS = 16
 """Most words of a docstring that are shown."""
 CHARACTERS = 300
-"""Most characters of a line; what is longer is cut, whatever its words."""
+"""Most characters of a line; a longer one is cut."""
 CUT = "..."
 """Stands where something is left out."""
 

@@ -36,7 +36,7 @@ class RepoQaPlugin(SearchPlugin):
             "--package",
             help=f"an installed package, by the name it is imported by; read, never executed (default: {PACKAGE})",
         )
-        parser.add_argument("--repo", metavar="DIR", help="a folder of Python sources in its place")
+        parser.add_argument("--repo", metavar="DIR", help="a folder of Python sources instead of a package")
         parser.add_argument(
             "--questions", metavar="FILE", help="a JSON Lines file of questions about it (default: generated ones)"
         )

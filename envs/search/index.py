@@ -1,4 +1,4 @@
-"""An index: passages that can be searched, whatever the way."""
+"""The base of indexes: passages that can be searched."""
 
 from __future__ import annotations
 

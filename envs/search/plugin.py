@@ -14,7 +14,7 @@ from tape.budget import Budget
 from tape.protocols import EnvironmentPlugin, Task
 
 STEPS = 30
-"""Searches and the answer: an episode has to end. It is the same for all questions, whatever their hops."""
+"""Most searches and answers of an episode; the same for all questions, so that it reveals nothing of their hops."""
 
 
 class SearchPlugin(EnvironmentPlugin):

@@ -45,7 +45,7 @@ class ToolChainsPlugin(EnvironmentPlugin):
             "--tools", type=int, default=40, help=f"tools of a problem, {TOOLS[0]} to {TOOLS[1]} (default: 40)"
         )
         parser.add_argument(
-            "--change", choices=CHANGES, default="none", help="what becomes different on the way (default: none)"
+            "--change", choices=CHANGES, default="none", help="the change during an episode (default: none)"
         )
         parser.add_argument(
             "--caps",
@@ -58,13 +58,13 @@ class ToolChainsPlugin(EnvironmentPlugin):
             "--slack",
             type=float,
             default=0.1,
-            help="by which share the caps on money and time exceed what the oracle uses (default: %(default)s)",
+            help="share by which the caps on money and time exceed the oracle's use (default: %(default)s)",
         )
         parser.add_argument(
             "--reader",
             choices=READERS,
             default="scripted",
-            help="who reads what is asked for: a script that knows our own wordings, or the model (default: scripted)",
+            help="the reader of requests: a script that knows our own wordings, or the model (default: scripted)",
         )
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:

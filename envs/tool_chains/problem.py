@@ -12,8 +12,7 @@ CENT = 10_000
 """Counts of ``usd`` in a cent."""
 
 CHANGES = ("none", "refused", "price", "wish", "length")
-"""What may become different on the way: nothing; a tool refuses; prices change; the wish changes; a composite tool
-comes or goes."""
+"""Changes during an episode: none; a tool refuses; prices change; the wish changes; a composite tool comes or goes."""
 
 CAPS = ("fit", "tight", "short")
 """``fit``: the cheapest chain fits, with slack. ``tight``: it takes too long, a dearer one fits. ``short``: none

@@ -41,7 +41,7 @@ class TravelPlannerPlugin(EnvironmentPlugin):
             "--count", type=int, default=DEFAULT_COUNT, help="our own queries: how many (default: %(default)s)"
         )
         parser.add_argument(
-            "--tightness", choices=tuple(RATIOS), default="medium", help="of our own budgets (default: medium)"
+            "--tightness", choices=tuple(RATIOS), default="medium", help="budgets of our own queries (default: medium)"
         )
         parser.add_argument(
             "--objective",

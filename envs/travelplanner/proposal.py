@@ -1,4 +1,4 @@
-"""A plan without a model: the first itinerary that can be completed, whatever it costs."""
+"""A plan without a model: the first itinerary that can be completed, at any cost."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ NOT_FOUND = "not mentioned"
 
 @dataclass(frozen=True)
 class HopTask:
-    """What a reader sees of the hop that is to be found: typed state alone.
+    """A reader's view of the hop that it has to find: typed state alone.
 
     Attributes:
         question: The question.

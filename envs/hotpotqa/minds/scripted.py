@@ -39,7 +39,7 @@ class ScriptedReader(NameReader):
         self._errors, self._seed = errors, seed
 
     async def find(self, task: HopTask) -> Find:
-        """What a paragraph states, misread as often as it should be."""
+        """The statement of a paragraph, misread with the probability ``errors``."""
         for passage in task.paragraphs:
             answer = read(task.sub_question, [passage])
             if answer is not None:

@@ -129,7 +129,7 @@ class ChatTripFormat(TripFormat):
             names = [field_name(slot) for slot in slots]
             options = self._shown(here, slots, max(3, LINES // len(groups)))
             lists.append(f"{', '.join(names)}:\n{self._listed(options) or '- nothing is left'}")
-            # Where nothing is left whatever is named is refused; the answer needs something to name all the same.
+            # Where nothing is left every name is refused; the answer still needs one.
             offered += [(name, tuple(option.name for option in options) or ("nothing",)) for name in names]
         ask = (
             "Open slots in order, with their options:\n" + "\n".join(lists) + "\n\n"
