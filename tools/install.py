@@ -28,8 +28,6 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 LOG = VENV / "pip.log"
 EXTRAS_RECORD = VENV / ".extras"
-FORMER_NAME = "tape-agents"
-"""The name of the distribution before it was tape-planner."""
 
 NO_NETWORK = re.compile(
     r"NewConnectionError|NameResolutionError|Failed to establish a new connection|Temporary failure in name resolution"
@@ -215,7 +213,6 @@ class Installer:
         self._environment()
         wheel = [str(self._settings.torch_wheel)] if self._settings.torch_wheel else []
         self._add([*wheel, *base_requirements(self._pyproject, dev=dev)], "the project's requirements")
-        self._remove_former()
         say("the project itself (editable)")
         self._pip.run("install", "--quiet", "--no-deps", "--no-build-isolation", "-e", str(ROOT))
         for name in [".installed", ".installed-dev"] if dev else [".installed"]:
@@ -245,11 +242,6 @@ class Installer:
                 done[extra.name] = state
                 EXTRAS_RECORD.write_text(json.dumps(done))
             say(f"extra {extra.name}: installed")
-
-    def _remove_former(self) -> None:
-        """Uninstalls the project as it was called before: its entry points would stand beside today's."""
-        if any(VENV.glob(f"lib/*/site-packages/{FORMER_NAME.replace('-', '_')}-*.dist-info")):
-            self._pip.run("uninstall", "--quiet", "--yes", FORMER_NAME)
 
     def _environment(self) -> None:
         """Makes .venv if it is missing or of no use."""

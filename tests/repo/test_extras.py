@@ -14,26 +14,18 @@ def unmet() -> str:
     return "it needs a thing, and there is none"
 
 
-def test_only_declared_extras_are_looked_at() -> None:
-    assert survey({"dev": ["pytest"], "ray": ["ray"]}) == [Extra("ray", ("ray",), None)]
-
-
-def test_what_comes_with_the_project_is_not_looked_at_again() -> None:
-    assert survey({"local": ["torch"], "all": ["tape-planner[local]"]}) == []
-
-
-def test_first_unmet_need_is_named() -> None:
+def test_declared_extras_are_surveyed_and_the_first_unmet_need_is_named() -> None:
     found = survey({"a": ["x"], "b": ["y"], "c": []}, {"a": (met, unmet), "b": (met,)})
     assert [(extra.name, extra.missing) for extra in found] == [("a", unmet()), ("b", None), ("c", None)]
+    declared = {"dev": ["pytest"], "ray": ["ray"], "local": ["torch"], "all": ["tape-planner[local]"]}
+    assert survey(declared) == [Extra("ray", ("ray",), None)], "what comes with the project is left out"
 
 
 def test_missing_compiler_and_java_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras.shutil, "which", lambda name: None)
-    found = {
-        extra.name: extra.missing for extra in survey({"alfworld": ["alfworld"], "scienceworld": ["scienceworld"]})
-    }
-    assert "C compiler" in (found["alfworld"] or "")
-    assert "Java" in (found["scienceworld"] or "")
+    alfworld, scienceworld = survey({"alfworld": ["alfworld"], "scienceworld": ["scienceworld"]})
+    assert "C compiler" in (alfworld.missing or "")
+    assert "Java" in (scienceworld.missing or "")
 
 
 def test_java_that_does_not_start_is_no_java(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:

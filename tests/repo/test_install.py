@@ -1,5 +1,6 @@
 """The install helper without pip: settings, requirements, messages, repair."""
 
+import contextlib
 import json
 import sys
 from pathlib import Path
@@ -21,8 +22,6 @@ from tools.install import (
     without_torch,
 )
 
-CONSTRAINTS = "# pins\ntorch==2.13.0\ntorchlike==1.0\nnumpy==2.4.6\n"
-
 
 def fake_pip(folder: Path, body: str) -> Path:
     """A stand-in for Python with pip; its body finds the values of --log and --report in $log and $report."""
@@ -34,57 +33,33 @@ def fake_pip(folder: Path, body: str) -> Path:
     return path
 
 
-def test_settings_are_empty_by_default() -> None:
-    assert Settings.from_env({"TORCH_INDEX_URL": "", "TORCH_WHEEL": "", "ALLOW_CUDA": ""}) == Settings()
-    assert Settings.from_env({"ALLOW_CUDA": "0"}) == Settings()
-
-
-def test_settings_are_read(tmp_path: Path) -> None:
-    wheel = tmp_path / "torch-2.13.0+cpu-cp311-cp311-any.whl"
+def test_settings_are_read_and_a_torch_wheel_must_exist_and_be_one(tmp_path: Path) -> None:
+    assert Settings.from_env({"TORCH_INDEX_URL": "", "TORCH_WHEEL": "", "ALLOW_CUDA": "0"}) == Settings()
+    wheel, other = tmp_path / "torch-2.13.0+cpu-cp311-cp311-any.whl", tmp_path / "numpy-2.4.6.whl"
     wheel.touch()
+    other.touch()
     found = Settings.from_env({"TORCH_INDEX_URL": "file:///x", "TORCH_WHEEL": str(wheel), "ALLOW_CUDA": "1"})
     assert found == Settings("file:///x", wheel, True)
-
-
-def test_torch_wheel_must_exist_and_be_one(tmp_path: Path) -> None:
-    other = tmp_path / "numpy-2.4.6.whl"
-    other.touch()
     for path in (tmp_path / "torch-1.whl", other):
         with pytest.raises(InstallError, match="TORCH_WHEEL"):
             Settings.from_env({"TORCH_WHEEL": str(path)})
 
 
 def test_torch_comes_first_and_dev_only_on_request() -> None:
-    extras = {
-        **{name: [] for name in install.BASE},
-        "local": ["torch>=2"],
-        "alfworld": ["textworld"],
-        "dev": ["pytest>=8"],
-    }
+    own = {"local": ["torch>=2"], "alfworld": ["textworld"], "dev": ["pytest>=8"]}
+    extras = {name: list[str]() for name in install.BASE} | own
     pyproject = {
         "build-system": {"requires": ["setuptools>=77"]},
         "project": {"dependencies": ["numpy>=1"], "optional-dependencies": extras},
     }
-    assert base_requirements(pyproject, dev=False) == ["torch>=2", "setuptools>=77", "numpy>=1"]
     assert base_requirements(pyproject, dev=True) == ["torch>=2", "setuptools>=77", "numpy>=1", "pytest>=8"]
 
 
-def test_the_former_distribution_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(install, "VENV", tmp_path)
-    calls: list[tuple[str, ...]] = []
-    monkeypatch.setattr(Pip, "run", lambda self, *args, **options: calls.append(args))
-    Installer(Settings())._remove_former()
-    assert calls == []
-    (tmp_path / "lib" / "python3.11" / "site-packages" / "tape_agents-0.1.0.dist-info").mkdir(parents=True)
-    Installer(Settings())._remove_former()
-    assert [args[0] for args in calls] == ["uninstall"]
-    assert calls[0][-1] == "tape-agents"
-
-
 def test_pin_of_torch_is_found_and_removed() -> None:
-    assert torch_pin(CONSTRAINTS) == "torch==2.13.0"
-    assert without_torch(CONSTRAINTS) == "# pins\ntorchlike==1.0\nnumpy==2.4.6\n"
-    assert torch_pin(without_torch(CONSTRAINTS)) == "torch"
+    constraints = "# pins\ntorch==2.13.0\ntorchlike==1.0\n"
+    assert torch_pin(constraints) == "torch==2.13.0"
+    assert without_torch(constraints) == "# pins\ntorchlike==1.0\n"
+    assert torch_pin(without_torch(constraints)) == "torch"
 
 
 def test_constraints_pin_every_direct_requirement() -> None:
@@ -101,10 +76,9 @@ def test_constraints_pin_every_direct_requirement() -> None:
 
 
 def test_half_installed_packages_are_dropped(tmp_path: Path) -> None:
-    for name, whole in (("a-1.dist-info", True), ("b-2.dist-info", False)):
+    for name in ("a-1.dist-info", "b-2.dist-info"):
         (tmp_path / name).mkdir()
-        if whole:
-            (tmp_path / name / "RECORD").touch()
+    (tmp_path / "a-1.dist-info" / "RECORD").touch()
     assert drop_half_installed(tmp_path) == ["b-2"]
     assert [path.name for path in tmp_path.iterdir()] == ["a-1.dist-info"]
 
@@ -153,10 +127,7 @@ def test_cuda_in_the_report_stops_only_without_gpu(
     body = f'if [ -n "$report" ]; then cp {tmp_path}/sample.json "$report"; else touch {tmp_path}/installed; fi\n'
     installer = Installer(Settings(allow_cuda=allow))
     monkeypatch.setattr(installer, "_pip", Pip(fake_pip(tmp_path, body), tmp_path / "log"))
-    if stopped:
-        with pytest.raises(CudaError, match="ALLOW_CUDA"):
-            installer._add(["torch"], "torch")
-    else:
+    with pytest.raises(CudaError, match="ALLOW_CUDA") if stopped else contextlib.nullcontext():
         installer._add(["torch"], "torch")
     assert (tmp_path / "installed").exists() != stopped
 
@@ -197,19 +168,16 @@ def test_extras_are_reported_one_by_one(
     assert added == ["extra fine", "extra broken", "extra broken"]
 
 
-def test_error_is_one_message_and_status_one(
+def test_an_error_and_an_interrupt_are_one_message_each(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("TORCH_WHEEL", "/nowhere/torch-1.whl")
-    assert install.main(["--dev"]) == 1
-    assert "[install] error: TORCH_WHEEL" in capsys.readouterr().err
-
-
-def test_interrupt_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def interrupted(self: Installer, *, dev: bool) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.delenv("TORCH_WHEEL", raising=False)
+    monkeypatch.setenv("TORCH_WHEEL", "/nowhere/torch-1.whl")
+    assert install.main(["--dev"]) == 1
+    assert "[install] error: TORCH_WHEEL" in capsys.readouterr().err
+    monkeypatch.delenv("TORCH_WHEEL")
     monkeypatch.setattr(Installer, "base", interrupted)
     assert install.main([]) == 130
     assert "goes on from here" in capsys.readouterr().err

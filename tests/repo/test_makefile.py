@@ -1,4 +1,4 @@
-"""How the Makefile looks for Python, and what it says where there is none."""
+"""How the Makefile looks for Python, and its message where there is none."""
 
 import os
 import shutil
@@ -35,21 +35,16 @@ def python_path(folder: Path, *args: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, env={"PATH": str(folder)}, capture_output=True, text=True, check=False)
 
 
-def test_first_fit_python_is_taken(bin_folder: Path) -> None:
+def test_first_fit_python_is_taken_and_a_wanted_one_before_it(bin_folder: Path) -> None:
     python(bin_folder, "python3", "old 3.9.2")
     python(bin_folder, "python3.12", "ok 3.12.1")
-    python(bin_folder, "python3.11", "ok 3.11.7")
-    assert python_path(bin_folder).stdout == "python3.12\n"
-
-
-def test_wanted_python_wins(bin_folder: Path) -> None:
-    python(bin_folder, "python3", "ok 3.13.0")
     python(bin_folder, "my python", "ok 3.11.7")
+    assert python_path(bin_folder).stdout == "python3.12\n"
     found = python_path(bin_folder, f"PYTHON={bin_folder / 'my python'}")
     assert (found.stdout, found.stderr) == (f"{bin_folder / 'my python'}\n", "")
 
 
-def test_unfit_wanted_python_is_told(bin_folder: Path) -> None:
+def test_unfit_wanted_python_is_named(bin_folder: Path) -> None:
     python(bin_folder, "python3", "ok 3.13.0")
     python(bin_folder, "mine", "old 3.10.1")
     found = python_path(bin_folder, "PYTHON=mine")
@@ -59,18 +54,15 @@ def test_unfit_wanted_python_is_told(bin_folder: Path) -> None:
 
 
 def test_what_was_found_is_listed(bin_folder: Path) -> None:
+    found = python_path(bin_folder)
+    assert found.returncode != 0
+    assert "No Python at all" in found.stderr
     python(bin_folder, "python3", "old 3.9.2")
     python(bin_folder, "python3.12", "novenv 3.12.3")
     found = python_path(bin_folder)
     assert found.returncode != 0
     for text in ("no Python 3.11", "python3 is Python 3.9.2: too old", "3.12.3, but without", "make PYTHON="):
         assert text in found.stderr
-
-
-def test_no_python_at_all(bin_folder: Path) -> None:
-    found = python_path(bin_folder)
-    assert found.returncode != 0
-    assert "No Python at all" in found.stderr
 
 
 def test_real_python_answers_the_probe(bin_folder: Path) -> None:

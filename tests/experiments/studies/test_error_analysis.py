@@ -1,9 +1,9 @@
 """From traces to decisions: hand-made traces, an independent search as judge, real agents, run directories."""
 
-import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,7 +16,7 @@ from envs.sokoban.state import ACTIONS, Level, State
 from envs.sokoban.xsb import parse, write
 from experiments.studies.tape.error_analysis import Judge, error_table, judge_episode, judge_run, main, markdown
 from tape import ReactAgent, TapeAgent
-from tape.analysis.error_rates import RATES, JudgedEpisode, bounds, error_rates
+from tape.analysis.error_rates import RATES, JudgedEpisode, error_rates
 from tape.cli import main as tape_main
 from tape.lm.base import Request
 from tape.runner.directory import RunDirectory
@@ -99,30 +99,20 @@ def test_the_horizon_counts_as_a_budget_and_without_either_only_dead_ends_are_lo
     assert [d.executed_viable for d in with_corner.decisions] == [True] * 3 + [False] * 4, "the push up is final"
 
 
-def test_draws_are_first_actions_of_plans_from_the_current_state_that_a_walk_was_selected_from() -> None:
+def test_draws_are_first_actions_of_plans_from_the_current_state_that_a_path_was_selected_from() -> None:
     events = trace_of(CORRIDOR, NEAR, [(None, "R")])
     here, elsewhere = events[1].key, events[-1].key  # type: ignore[attr-defined]
 
     def plans(start: str, *sampled: str) -> PlansSampledEvent:
         return PlansSampledEvent(start=start, plans=[list(plan) for plan in sampled], valid=[True] * len(sampled))
 
-    walk = PathSelectedEvent(
-        selector="s",
-        status="optimal",
-        partial=False,
-        actions=["R"],
-        nodes=[],
-        objective=0,
-        bound=0,
-        consumption={},
-        problem={},
-        seconds=0,
-    )
-    planning = [plans(here, "RRR", "LR", ""), plans(elsewhere, "L"), walk, plans(here, "R"), walk]
+    numbers: dict[str, Any] = {"objective": 0, "bound": 0, "consumption": {}, "problem": {}, "seconds": 0}
+    path = PathSelectedEvent(selector="s", status="optimal", partial=False, actions=["R"], nodes=[], **numbers)
+    planning = [plans(here, "RRR", "LR", ""), plans(elsewhere, "L"), path, plans(here, "R"), path]
     assert judged(CORRIDOR, [*events[:2], *planning, *events[2:]]).draws == (True, False, False, True)
-    assert judged(CORRIDOR, [*events[:2], plans(here, "L"), *events[2:]]).draws == (), "nobody selected"
+    assert judged(CORRIDOR, [*events[:2], plans(here, "L"), *events[2:]]).draws == (), "no path was selected"
     lost = trace_of(CORRIDOR, NEAR - 1, [])
-    assert judged(CORRIDOR, [*lost, plans(here, "R"), walk]).draws == (), "not in a viable state"
+    assert judged(CORRIDOR, [*lost, plans(here, "R"), path]).draws == (), "not in a viable state"
 
 
 @cache
@@ -194,10 +184,8 @@ def test_a_slip_of_the_pen_is_a_sampling_error_unless_execution_is_constrained()
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     for agent in ("react", "plan_and_act", "open_loop", "tape"):
-        command = (
-            f"run sokoban --levels hard --limit 4 --repeats 2 --model bundled:nano-750 --agent {agent} --quiet --out"
-        )
-        assert tape_main([*command.split(), str(folder / agent)]) == 0
+        command = f"run sokoban --levels hard --limit 4 --repeats 2 --model bundled:nano-750 --agent {agent} --quiet"
+        assert tape_main([*command.split(), "--out", str(folder / agent)]) == 0
     return folder
 
 
@@ -212,21 +200,16 @@ def test_the_table_of_a_real_run(runs: Path, agent: str, monkeypatch: pytest.Mon
     [row] = error_table(directory)
     lines = directory.episodes()
     steps = sum(line["result"]["steps"] for line in lines)
-    assert (row["agent"], row["model"], row["episodes"]) == (agent, "bundled:nano-750", 8)
+    assert (row["agent"], row["episodes"]) == (agent, 8)
     assert row["success"]["count"] == sum(line["result"]["success"] for line in lines)
     assert row["nonviable_executed"]["n"] == steps
     assert row["unparsed"]["value"] == 0.0, "constrained thoughts can always be read"
     assert 0 < row["planning_error_viable"]["value"] < row["planning_error"]["value"] < 1
-    for name in RATES:
-        rate = row[name]
-        assert 0 <= rate["low"] <= rate["high"] <= 1
-        assert rate["value"] is None or rate["low"] <= rate["value"] <= rate["high"]
     if agent in ("open_loop", "tape"):
         assert row["sampling_error"]["value"] == 0.0, "by construction"
     assert (row["draw_error"]["n"] > 0) == (agent == "tape")
     assert {bound["horizon"] for bound in row["bounds"]} == {10}
     assert all(bound["success"] <= bound["path"] + 1e-12 for bound in row["bounds"])
-    assert json.loads(json.dumps(row)) == row
     # Every episode that was lost took its first non-viable action in a viable state, and no success took any.
     for episode in judge_run(directory)[row["cell"]]:
         if episode.success:
@@ -234,7 +217,6 @@ def test_the_table_of_a_real_run(runs: Path, agent: str, monkeypatch: pytest.Mon
         elif episode.decisions:
             order = [decision.executed_viable for decision in episode.decisions]
             assert order == sorted(order, reverse=True)
-    assert bounds(judge_run(directory)[row["cell"]], 4)
 
 
 @pytest.mark.slow
@@ -245,8 +227,6 @@ def test_the_command_prints_tables_and_finds_levels_that_moved(
     shown = capsys.readouterr().out
     [row] = error_table(RunDirectory(runs / "tape"))
     assert markdown([row]) in shown
-    assert "| tape | " in shown
-    assert "U_ours" in shown
     write(tmp_path / "levels.xsb", [CORRIDOR, ROOM])
     command = f"run sokoban --model bundled:nano-750 --agent react --quiet --levels {tmp_path}/levels.xsb"
     assert tape_main([*command.split(), "--out", str(tmp_path / "run")]) == 0

@@ -1,6 +1,5 @@
 """Which stage lost an episode: one made-up cause at a time."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from envs.sokoban.simulator import step
 from envs.sokoban.state import State
 from experiments.studies.tape.error_analysis import Judge
 from experiments.studies.tape.losses import STAGES, stage_of
-from tape.lm.base import Choice, Request, Usage
+from tape.lm.base import Request
 from tests.envs.sokoban.helpers import level_of
 from tests.tape.helpers import SimulatedModel, play, state_of
 
@@ -27,33 +26,14 @@ def lost(model: SimulatedModel, **settings: Any) -> str:
     return stage_of(events, JUDGE)
 
 
-def after(actions: str) -> State:
-    state = YARD.start
-    for action in actions.split():
-        moved = step(YARD, state, action)
-        assert moved is not None
-        state = moved
-    return state
+def after(action: str) -> State:
+    moved = step(YARD, YARD.start, action)
+    assert moved is not None
+    return moved
 
 
 def words(state: State) -> str:
     return "".join(f" {YARD.coordinate(configuration)}" for configuration in (state.player, *state.boxes))
-
-
-class Choosing(SimulatedModel):
-    """Scores every state by one word; proposes the way that wins and a shorter one that does not."""
-
-    word = " open"
-
-    def _answer(self, request: Request, sample: int) -> str:
-        return (WAY, " U")[sample % 2] if request.role == "plan" else super()._answer(request, sample)
-
-    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
-        answers = []
-        for request, (_, usage) in zip(requests, await super().score_options(requests), strict=True):
-            assert isinstance(request.constraint, Choice)
-            answers.append((tuple(float(option == self.word) for option in request.constraint.options), usage))
-        return answers
 
 
 def test_no_sampled_plan_wins() -> None:
@@ -67,13 +47,11 @@ def test_the_walk_was_not_as_predicted() -> None:
 
 
 def test_a_goal_was_seen_where_there_is_none() -> None:
-    class Dreaming(Choosing):
-        word = " solved"
-
+    class Dreaming(SimulatedModel):
         def _answer(self, request: Request, sample: int) -> str:
-            return " U" if request.role == "plan" else super()._answer(request, sample)
+            return " solved" if request.role == "score" else super()._answer(request, sample)
 
-    assert lost(Dreaming(YARD)) == "score"
+    assert lost(Dreaming(YARD, plans=[" U"])) == "score"
 
 
 def test_a_walk_that_wins_was_not_preferred() -> None:

@@ -30,15 +30,7 @@ def first_name(request: Request) -> str:
 
 @dataclass(frozen=True)
 class Case:
-    """An experiment, and a model for one of its tasks.
-
-    Attributes:
-        experiment: The experiment.
-        own: The options that choose the task.
-        categories: Headings of the report's sections by category, with the column that the task has.
-        defaults: The options that the script chooses by itself.
-        script: The model.
-    """
+    """An experiment with its own options, its report's sections by category, and a model for one of its tasks."""
 
     experiment: Experiment
     own: tuple[str, ...]
@@ -46,12 +38,8 @@ class Case:
     defaults: dict[str, Any]
     script: Callable[[], LanguageModel]
 
-    @property
-    def name(self) -> str:
-        return self.experiment.name
-
     def run(self, *args: str) -> int:
-        return tightness.run(self.experiment, self.name, self.defaults, args)
+        return tightness.run(self.experiment, self.experiment.name, self.defaults, args)
 
 
 CASES = [
@@ -70,14 +58,13 @@ CASES = [
         lambda: look_up_script(QUESTION, first_name, "v2"),
     ),
 ]
-EACH = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 BOTH = [f"{budget} / scripted:own / {method.label}" for budget in ("tight", "loose") for method in tightness.METHODS]
 
 
 @pytest.fixture
 def played(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Models that know the answers behind ``scripted:ENVIRONMENT-own``; the keys of all episodes that are played."""
-    known = {f"{case.name}-own": case.script for case in CASES}
+    known = {f"{case.experiment.name}-own": case.script for case in CASES}
     monkeypatch.setattr("tape.lm.scripted.open_scripted", lambda argument: known[argument]())
     keys: list[str] = []
     play = InProcess.play
@@ -97,11 +84,12 @@ def section(report: str, heading: str) -> list[str]:
     return [line for line in body.splitlines() if line.startswith("| ")]
 
 
-@EACH
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.experiment.name)
 def test_a_tiny_run_writes_its_report_and_plays_nothing_once_more(
     case: Case, tmp_path: Path, played: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["--models", f"scripted:{case.name}-own", "--limit", "1", "--seeds", "1", "--quiet", *case.own]
+    name = case.experiment.name
+    arguments = ["--models", f"scripted:{name}-own", "--limit", "1", "--seeds", "1", "--quiet", *case.own]
     arguments += ["--out", str(tmp_path / "run")]
     assert case.run(*arguments) == 0
     assert "report: " in capsys.readouterr().out
@@ -115,7 +103,7 @@ def test_a_tiny_run_writes_its_report_and_plays_nothing_once_more(
         assert {"seconds", "usd", "steps"} <= result["budget"].keys()
 
     report = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
-    expected = [name.replace("own", f"{case.name}-own").split(" / ") for name in BOTH]
+    expected = [row.replace("own", f"{name}-own").split(" / ") for row in BOTH]
     head, *spent = section(report, "Spending")
     assert "used of the caps" in head
     assert [[part.strip(" `") for part in row.split("|")[1:4]] for row in spent] == expected
@@ -125,8 +113,7 @@ def test_a_tiny_run_writes_its_report_and_plays_nothing_once_more(
         assert head.split("|")[4].strip() == category
         assert len(rows) == 18
         assert all("; 1)" in row for row in rows)
-    assert (tmp_path / "run" / "plots" / f"{case.name}.png").stat().st_size > 1000
-
+    assert (tmp_path / "run" / "plots" / f"{name}.png").stat().st_size > 1000
     assert case.run(*arguments) == 0
     assert len(played) == 18
     assert (tmp_path / "run" / "report.md").read_text(encoding="utf-8") == report

@@ -48,27 +48,17 @@ def _worded(text: str, form: str) -> bool:
 def record(number: int, *titles: str) -> dict[str, Any]:
     """A public question of two hops."""
     names = [*titles, f"Aside {number}"]
+    text = "{0} was opened in 19{1:02}. Its head is Ann {0}. It is big."
     paragraphs = [
-        {
-            "idx": i,
-            "title": t,
-            "paragraph_text": f"{t} was opened in 19{number:02}. Its head is Ann {t}. It is big.",
-            "is_supporting": i < 2,
-        }
+        {"idx": i, "title": t, "paragraph_text": text.format(t, number), "is_supporting": i < 2}
         for i, t in enumerate(names)
     ]
     steps = [
         {"id": 1, "question": f"{titles[0]} >> head", "answer": f"Ann {titles[0]}", "paragraph_support_idx": 0},
         {"id": 2, "question": "when was #1 opened?", "answer": f"19{number:02}", "paragraph_support_idx": 1},
     ]
-    rest = {"answer": f"19{number:02}", "answer_aliases": ["long ago"], "answerable": True}
-    return {
-        "id": f"2hop__{number}",
-        "paragraphs": paragraphs,
-        "question": "x?",
-        "question_decomposition": steps,
-        **rest,
-    }
+    rest = {"answer": f"19{number:02}", "answer_aliases": ["long ago"], "answerable": True, "question": "x?"}
+    return {"id": f"2hop__{number}", "paragraphs": paragraphs, "question_decomposition": steps, **rest}
 
 
 @pytest.fixture
@@ -115,7 +105,6 @@ def tiny(vocabulary: int, **options: Any) -> Any:
 
 @pytest.mark.slow
 def test_the_quick_path_to_an_adapter(tokenizer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-
     recipe = Recipe(4, rows=1, rank=4, first=1, lr=5e-3, warmup=1)
     source = Source(tokenizer)
     base = tmp_path / "base"
@@ -131,8 +120,8 @@ def test_the_quick_path_to_an_adapter(tokenizer: Any, tmp_path: Path, monkeypatc
     assert all(torch.equal(one.up, again[name].up) for name, one in whole.items())
     assert any(one.up.any() for one in whole.values())
 
-    told = {"recipe": vars(recipe), "public": None, "threads": 1, "torch": torch.__version__}
-    (tmp_path / "whole" / "recipe.json").write_text(json.dumps(told))
+    written = {"recipe": vars(recipe), "public": None, "threads": 1, "torch": torch.__version__}
+    (tmp_path / "whole" / "recipe.json").write_text(json.dumps(written))
     out = tmp_path / "adapter"
     ship.main([str(tmp_path / "whole"), "--out", str(out)])
     assert card_of(out).rank == 4
@@ -157,13 +146,9 @@ def test_the_quick_path_to_an_adapter(tokenizer: Any, tmp_path: Path, monkeypatc
         one.down.data, one.up.data = factors[name]
     ids = torch.arange(30)[None]
     with torch.no_grad():
-        opened = LlamaForCausalLM.from_pretrained(merged)
-        torch.testing.assert_close(
-            opened(input_ids=ids).logits,
-            adapted.eval()(input_ids=ids, attention_mask=_causal(30)).logits,
-            atol=1e-4,
-            rtol=1e-4,
-        )
+        found = LlamaForCausalLM.from_pretrained(merged)(input_ids=ids).logits
+        wanted = adapted.eval()(input_ids=ids, attention_mask=_causal(30)).logits
+    torch.testing.assert_close(found, wanted, atol=1e-4, rtol=1e-4)
     assert set(load_file(merged / "model.safetensors")) == set(load_file(base / "model.safetensors"))
 
 
