@@ -136,13 +136,8 @@ def script(
 ) -> Callable[[Request, int], str]:
     """A scripted model for the chat prompt format.
 
-    Args:
-        plans: The plans of each planning round in turn, the last one from then on; each sample of a round gets it.
-        answers: The answer of each plan; by default its last result.
-        score: The answer to every score request.
-        select: The answer to every select request.
-        act: Answers act requests whose action is not fixed.
-        project: Answers requests to read.
+    All samples of a planning round are its plan; after the last plan it goes on with that. A plan's answer is its last
+    result unless given. ``act`` answers act requests whose action is not fixed, ``project`` requests to read.
     """
     rounds: list[Request] = []
 
@@ -195,7 +190,7 @@ def _obtained(request: Request) -> int:
 
 
 def follow(plan: Sequence[tuple[str, dict[str, Any]]], final: Any = None) -> Callable[[Request], str]:
-    """Answers act requests by the next call of a plan, told from how many results the model is shown; then answers."""
+    """Answers act requests by the next call of a plan, as the number of results in the prompt says; then answers."""
 
     def act(request: Request) -> str:
         done = len(re.findall(r"^#\d+ \S+\(", asked(request), re.MULTILINE))

@@ -20,20 +20,13 @@ SERVER = str(Path(__file__).parent / "hostile_server.py")
 
 
 class Hostile:
-    """A server to be started.
-
-    Args:
-        folder: An empty folder.
-        replies: By method, or ``call:0``, ``call:1``, ...: the answer's bytes.
-        ways: How it behaves beside that.
-        more: Further settings of the server.
-    """
+    """A server to be started, with its answers as bytes by method, or by ``call:0``, ``call:1``, ..."""
 
     def __init__(
         self, folder: Path, replies: Mapping[str, bytes] | None = None, ways: Sequence[str] = (), **more: Any
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.file = folder / "told.json"
+        self.file = folder / "settings.json"
         written = {key: base64.b64encode(reply).decode() for key, reply in (replies or {}).items()}
         self.file.write_text(json.dumps({"replies": written, "ways": list(ways), **more}))
         self.command = [sys.executable, "-S", SERVER, str(self.file)]

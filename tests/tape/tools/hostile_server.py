@@ -1,4 +1,4 @@
-"""An MCP server over stdio that answers what it is told to, byte for byte; standard library only, so it starts at once.
+"""An MCP server over stdio whose answers are given, byte for byte; standard library only, so it starts at once.
 
 It is given a JSON file: ``replies`` (by method; the one to the k-th call under ``call:k``) in base64, in which
 :data:`NUMBER` stands for the request's id, and ``ways`` to behave. It writes the ids of its process and of its child to
@@ -61,8 +61,8 @@ def answer(method: str) -> bytes:
 def main() -> None:
     """Serve until the input ends."""
     file = Path(sys.argv[1])
-    told = json.loads(file.read_text())
-    replies, ways = told["replies"], set(told["ways"])
+    settings = json.loads(file.read_text())
+    replies, ways = settings["replies"], set(settings["ways"])
     pids = [os.getpid()]
     if "spawn" in ways:
         pids.append(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]).pid)
@@ -93,7 +93,7 @@ def main() -> None:
             result = {"tools": [tool], "nextCursor": str(pages)}
             out.write(json.dumps({"jsonrpc": "2.0", "id": number, "result": result}).encode() + b"\n")
             out.flush()
-            time.sleep(told.get("pause", 0))
+            time.sleep(settings.get("pause", 0))
             continue
         if "flood" in ways and method == "tools/call":
             while True:

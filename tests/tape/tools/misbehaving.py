@@ -20,7 +20,6 @@ from tape.trace import LedgerEvent, TraceWriter
 from tests.tape.deadlines import TimeUp
 
 SLACK = 10.0
-
 """Seconds beyond a deadline that no episode may take, on however busy a machine."""
 
 
@@ -136,7 +135,7 @@ RESULTS: list[tuple[str, Callable[[], Any], str]] = [
 
 
 class Odd:
-    """A cost that does as it is told."""
+    """A cost that two functions make."""
 
     def __init__(self, actual: Callable[[], Any], worst: Callable[[], Any] = lambda: Resources.of(usd="0.5")) -> None:
         self._actual, self._worst = actual, worst

@@ -57,7 +57,7 @@ def paths(graph: PlanGraph, node: str) -> list[tuple[str, ...]]:
 
 
 @given(plans(most=4))
-def test_every_combination_of_variants_is_a_walk_and_nothing_else_is(calls: list[Call]) -> None:
+def test_every_combination_of_variants_is_a_path_and_nothing_else_is(calls: list[Call]) -> None:
     here = domain()
     calls = [*in_order(calls, pure=every), answer(1)]
     graph, actions = built(here, calls)
@@ -90,34 +90,6 @@ def test_past_the_limit_the_plans_own_variants_are_kept(monkeypatch: pytest.Monk
     assert len(graph.nodes) < 20
 
 
-QUICK, EXACT = call("multiply", "quick", a=1, b=2), call("multiply", "exact", a=1, b=2)
-DIVIDE, SUM, END = call("divide", a=1, b=0), call("add", a="#1", b=3), answer("#2")
-
-
-def possible_calls(state: ToolState, *calls: Call) -> list[Call]:
-    return [parse(action) for action in possible(domain(), state, [made.text for made in calls])]
-
-
-@pytest.mark.parametrize(("failed", "other"), [(QUICK, EXACT), (EXACT, QUICK)])
-def test_a_plan_whose_call_failed_by_one_variant_is_planned_by_another(failed: Call, other: Call) -> None:
-    state = ToolState().with_failure(failed, "no")
-    assert possible_calls(state, failed, SUM, END) == [other, SUM, END]
-    assert possible_calls(state, other, SUM, END) == [other, SUM, END]
-
-
-def test_a_later_call_that_failed_by_one_variant_is_planned_by_another() -> None:
-    first = call("add", a=1, b=3)
-    assert possible_calls(ToolState().with_failure(QUICK, ""), first, QUICK, END) == [first, EXACT, END]
-
-
-def test_where_no_variant_is_possible_the_plan_is_cut_at_the_call() -> None:
-    both = ToolState().with_failure(QUICK, "no").with_failure(EXACT, "no")
-    assert possible_calls(both, QUICK, SUM, END) == [QUICK]
-    assert possible_calls(ToolState().with_failure(DIVIDE, "by zero"), DIVIDE, SUM, END) == [DIVIDE]
-    assert possible_calls(both, call("add", a=1, b=3), EXACT, END) == [call("add", a=1, b=3), EXACT]
-    assert possible(domain(), both, []) == ()
-
-
 @given(plans(most=5), st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["quick", "exact"])), max_size=6))
 def test_what_is_planned_instead_can_be_taken_and_names_the_same_calls(
     calls: list[Call], failures: list[tuple[int, str]]
@@ -129,7 +101,7 @@ def test_what_is_planned_instead_can_be_taken_and_names_the_same_calls(
         made = calls[number % len(calls)]
         if made.kind == "multiply":
             state = state.with_failure(Call(made.kind, variant, made.args), "")
-    found = possible_calls(state, *calls)
+    found = [parse(action) for action in possible(here, state, [made.text for made in calls])]
     assert [made.symbol for made in found] == [made.symbol for made in calls[: len(found)]]
     whole = True
     for number, (named, made) in enumerate(zip(calls, found, strict=False)):
@@ -172,8 +144,8 @@ def test_the_solver_finds_what_trying_every_assignment_finds(
     for actions in product(*(here.variants(ToolState(), made.text) for made in calls)):
         used = sum((here.cost(ToolState(), action) for action in actions), Resources())
         if all((used[kind] or 0) <= left for kind, left in remaining.items()):
-            worth = prod(here.toolbox.find(parse(a)).quality or 1.0 for a in actions[:-1])
-            best = worth if best is None else max(best, worth)
+            quality = prod(here.toolbox.find(parse(a)).quality or 1.0 for a in actions[:-1])
+            best = quality if best is None else max(best, quality)
 
     graph, _ = built(here, calls)
     for edge in graph.edges():

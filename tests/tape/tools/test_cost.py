@@ -11,19 +11,12 @@ from hypothesis import strategies as st
 from tape.agents.open_loop import OpenLoopAgent
 from tape.budget import Budget, Resources
 from tape.engine.result import EpisodeResult
-from tape.errors import ConfigError
 from tape.lm.scripted import ScriptedLM
-from tape.tools import Fixed, PerUnit, ToolEnvironment, ToolError, Uniform, tool
+from tape.tools import PerUnit, ToolEnvironment, ToolError, Uniform, tool
 from tape.tools.calls import call
 from tape.trace import BrokenDeclarationEvent, TraceWriter
 
 RNG = random.Random("tools:cost")
-
-
-def test_a_fixed_cost_is_in_units() -> None:
-    cost = Fixed.of(usd="0.01", seconds=0.2, tokens=None)
-    assert dict(cost.worst()) == {"usd": 10_000, "seconds": 200, "tokens": None}
-    assert cost.actual({}, None, RNG) == cost.worst()
 
 
 @given(st.integers(0, 5), st.integers(0, 10), st.integers(0, 10))
@@ -55,11 +48,6 @@ def test_a_spread_cost_stays_between_its_ends(most: int, share: float, seed: int
 def test_a_share_out_of_range_is_refused(share: float) -> None:
     with pytest.raises(ToolError, match="least_share"):
         Uniform(Resources(), share)
-
-
-def test_undeclared_resources_are_refused() -> None:
-    with pytest.raises(ConfigError, match="gold_of_fools"):
-        Fixed.of(gold_of_fools=1)
 
 
 def played(cost: PerUnit, text: str) -> tuple[EpisodeResult, TraceWriter]:

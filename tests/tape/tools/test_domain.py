@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tape.budget import Resources
 from tape.errors import UnknownNameError
 from tape.tools import Tool, ToolEnvironment, ToolFailedError, tool
-from tape.tools.calls import Call, answer, call
+from tape.tools.calls import Call, call
 from tape.tools.cost import Cost, Fixed, Uniform
 from tape.tools.domain import describe
 from tape.tools.state import ToolState
@@ -52,7 +52,7 @@ def test_what_is_possible_is_executed_and_all_else_changes_nothing_but_the_note(
         max_size=12,
     )
 )
-def test_what_is_made_again_is_told_from_all_that_was_made_before(steps: list[tuple[str, int, bool]]) -> None:
+def test_whether_a_call_can_be_repeated_follows_from_all_calls_before(steps: list[tuple[str, int, bool]]) -> None:
     works = iter([worked for _, _, worked in steps])
     here: list[bool] = []
 
@@ -89,7 +89,7 @@ def test_what_is_made_again_is_told_from_all_that_was_made_before(steps: list[tu
     asyncio.run(play())
 
 
-def test_who_asks_is_told_which_actions_may_destroy_something() -> None:
+def test_destructive_actions_are_marked() -> None:
     @tool(kind="drop", variant="all", destructive=True)
     def drop(name: str) -> None:
         """Drop it."""
@@ -120,7 +120,7 @@ def test_who_asks_is_told_which_actions_may_destroy_something() -> None:
         (ToolState().with_call(call("note", text="x"), '{"x": 1}'), "add(a=1, b=#1)", "add: b"),
     ],
 )
-def test_refusals_say_what_is_wrong(state: ToolState, action: str, says: str) -> None:
+def test_refusals_name_what_is_wrong(state: ToolState, action: str, says: str) -> None:
     env = ToolEnvironment("compute", TOOLS)
     env.reset(0)
     env.projected(state)
@@ -133,11 +133,6 @@ def test_refusals_say_what_is_wrong(state: ToolState, action: str, says: str) ->
 def test_values_that_are_not_there_yet_are_not_checked() -> None:
     state = after(call("note", text="x"))
     assert domain().outcome(state, "add(a=1, b=#1)").state is not None
-
-
-def test_a_failed_call_may_be_made_by_another_variant() -> None:
-    state = ToolState().with_failure(call("multiply", "quick", a=1, b=1), "")
-    assert domain().outcome(state, "multiply.exact(a=1, b=1)").state is not None
 
 
 def test_costs_are_the_worst_case_and_a_refused_action_costs_its_step() -> None:
@@ -169,18 +164,6 @@ def test_of_variants_of_uncertain_cost_the_dearest_comes_first(uncertain: str, n
         made.append(look)
     dearest_first = ['look.slow(at="x")', 'look.fast(at="x")']
     assert domain(made).variants(after(), f'look.{named}(at="x")') == dearest_first
-
-
-def test_quality_is_the_product_and_unknown_ones_count_as_one() -> None:
-    quick, exact, plain = call("multiply", "quick"), call("multiply", "exact"), call("add")
-    assert domain().quality(after(quick, exact, quick, plain)) == pytest.approx(0.64)
-    assert domain().quality(after()) == 1
-
-
-def test_an_answer_ends_it() -> None:
-    state = domain().outcome(after(), answer(3).text).state
-    assert domain().is_end(state)
-    assert not domain().is_end(after())
 
 
 def test_the_number_of_results_is_limited() -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-import logging
+import logging.handlers
 import os
 import random
 import re
@@ -41,7 +41,7 @@ def inside(server: Hostile, body: Callable[[dict[str, Tool]], Any], **settings: 
 
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Servers are told to end, and killed, sooner than usual."""
+    """Servers get less time to end before they are killed."""
     monkeypatch.setattr(mcp_process, "_END_SECONDS", 0.2)
     monkeypatch.setattr(mcp_process, "_TERM_SECONDS", 0.1)
 
@@ -55,11 +55,21 @@ async def never(tools: dict[str, Tool]) -> None:
 
 
 async def look(tools: dict[str, Tool]) -> Any:
-    """Call once; the result, or what is said of the failure."""
+    """Call once; the result, or the note of the failure."""
+    [found] = await looks(tools, 1)
+    return found
+
+
+async def looks(tools: dict[str, Tool], count: int = 2) -> list[Any]:
+    """The same for several calls in a row."""
     env = ToolEnvironment("t", [tools["look"]])
     env.reset(0)
-    await env.astep(call("look", call=0).text)
-    return env._state.values()[0] if env._state.got else env._state.note
+    found: list[Any] = []
+    for number in range(count):
+        got = len(env._state.got)
+        await env.astep(call("look", call=number).text)
+        found.append(env._state.values()[-1] if len(env._state.got) > got else env._state.note)
+    return found
 
 
 BROKEN: list[tuple[str, Any, str]] = [
@@ -77,12 +87,12 @@ BROKEN: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("entry", "says"), [item[1:] for item in BROKEN], ids=[item[0] for item in BROKEN])
-def test_a_broken_tool_is_left_out_and_this_is_said(tmp_path: Path, entry: Any, says: str) -> None:
+def test_a_broken_tool_is_left_out_with_a_warning(tmp_path: Path, entry: Any, says: str) -> None:
     server = Hostile(tmp_path, listing(described("look"), entry, described("wipe")))
     assert inside(server, names) == ["look", "wipe"]
-    [said] = server.warnings
-    assert "the MCP server" in said
-    assert re.search(says, said), said
+    [warning] = server.warnings
+    assert "the MCP server" in warning
+    assert re.search(says, warning), warning
 
 
 def test_a_broken_tool_that_is_declared_is_an_error_and_so_is_a_server_of_broken_ones(tmp_path: Path) -> None:
@@ -141,7 +151,7 @@ def test_a_start_that_is_none_says_why(tmp_path: Path, replies: dict[str, bytes]
         inside(Hostile(tmp_path, replies), never)
 
 
-def test_a_server_without_handshakes_is_told_with_every_request_who_asks(tmp_path: Path) -> None:
+def test_a_server_without_handshakes_gets_the_client_with_every_request(tmp_path: Path) -> None:
     refusal = {"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"], "requested": "2025-11-25"}}
     replies = {"initialize": json.dumps({"jsonrpc": "2.0", "id": NUMBER, "error": refusal}).encode()}
     assert inside(Hostile(tmp_path, replies), look) == "found\nit"
@@ -176,18 +186,9 @@ for _ in range(60):
     ],
 )
 def test_an_answer_that_is_none_is_a_failed_call_that_says_why(tmp_path: Path, reply: bytes, says: str) -> None:
-    async def twice(tools: dict[str, Tool]) -> Any:
-        env = ToolEnvironment("t", [tools["look"]])
-        env.reset(0)
-        await env.astep(call("look", call=0).text)
-        note = env._state.note
-        await env.astep(call("look", call=1).text)
-        return note, env._state
-
-    note, state = inside(Hostile(tmp_path, {"call:0": reply}), twice)
+    note, second = inside(Hostile(tmp_path, {"call:0": reply}), looks)
     assert re.search(says, note), note
-    assert [found.call.text for found in state.got] == ["look(call=1)"], "the server goes on"
-    assert len(state.failed) == 1
+    assert second == "found\nit", "the server goes on"
 
 
 @pytest.mark.parametrize("number", [b"424242", b'"777000777"', b"null", b"true", b"[]", b"777000777.0"])
@@ -196,23 +197,13 @@ def test_an_answer_to_another_request_is_none(tmp_path: Path, number: bytes) -> 
     assert "has not answered within 0.3 s" in inside(Hostile(tmp_path, {"call:0": reply}), look, call_seconds=0.3)
 
 
-def test_what_nobody_asked_for_is_not_looked_at_and_what_is_asked_for_is_refused(tmp_path: Path) -> None:
+def test_messages_without_a_request_are_passed_over_and_requests_of_the_server_refused(tmp_path: Path) -> None:
     assert inside(Hostile(tmp_path, ways=["chatter"]), look) == "found\nit"
-
-
-async def look_twice(tools: dict[str, Tool]) -> Any:
-    """What is said of two calls in a row, and the last result."""
-    env = ToolEnvironment("t", [tools["look"]])
-    env.reset(0)
-    await env.astep(call("look", call=0).text)
-    first = env._state.note
-    await env.astep(call("look", call=1).text)
-    return first, env._state.values()[-1] if env._state.got else env._state.note
 
 
 def test_the_rest_of_a_line_that_is_too_long_fails_no_later_call(tmp_path: Path) -> None:
     endless = LONG.replace(b'"}]}}', b"x" * 30_000_000 + b'"}]}}')
-    first, second = inside(Hostile(tmp_path, {"call:0": endless}), look_twice)
+    first, second = inside(Hostile(tmp_path, {"call:0": endless}), looks)
     assert "answers more than" in first
     assert second == "found\nit"
 
@@ -311,17 +302,7 @@ def hostile_reply(rng: random.Random, method: str) -> bytes:
 
 
 def sweep(folder: Path, replies: int, starts: int, seed: str = "hostile") -> dict[str, Any]:
-    """Let servers give hostile replies to calls, and to what starts a session.
-
-    Args:
-        folder: For the servers.
-        replies: To calls, in whole episodes of 20 calls or fewer.
-        starts: To the handshake and the list of tools; a server each.
-        seed: Of all of them.
-
-    Returns:
-        What they came to.
-    """
+    """Let servers give hostile replies to calls, 20 a server, and to handshakes and lists of tools, one a server."""
     ends: Counter[str] = Counter()
     slowest = 0.0
     for first in range(0, replies, 20):
@@ -371,19 +352,14 @@ ACT = '{"thought": "", "call": {"tool": "look", "arguments": {"call": %d}}}'
 
 def inside_sweep(server: Hostile, body: Callable[[dict[str, Tool]], Any], **settings: Any) -> None:
     """Play; nothing may be logged as an error, on whatever logger."""
-    told: list[str] = []
-
-    class Ear(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            told.append(record.getMessage())
-
-    ear = Ear(logging.WARNING)
-    logging.getLogger().addHandler(ear)
+    handler = logging.handlers.MemoryHandler(1000, logging.CRITICAL + 1)
+    handler.setLevel(logging.WARNING)
+    logging.getLogger().addHandler(handler)
     try:
         inside(server, body, **settings)
     finally:
-        logging.getLogger().removeHandler(ear)
-    assert not told, told
+        logging.getLogger().removeHandler(handler)
+    assert not handler.buffer
 
 
 def test_hostile_replies_end_in_results_or_failed_calls(tmp_path: Path) -> None:

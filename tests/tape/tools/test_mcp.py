@@ -51,7 +51,7 @@ async def listed(tools: dict[str, Tool]) -> None:
     assert tools["add"].description == "Add two numbers."
     assert dict(tools["multiply.exact"].worst) == {"steps": 1, "usd": 20_000, "seconds": 1000}
     assert (tools["multiply.quick"].quality, tools["guess"].reads) == (0.5, True)
-    # Nobody declared what saying costs: that is no zero.
+    # The cost of this tool is not declared, so it is unknown, not zero.
     assert tools["say"].worst["usd"] is tools["say"].worst["seconds"] is None
     assert tools["say"].worst["steps"] == 1
     assert await effects_of([tools[name] for name in HINTED]) == HINTED

@@ -44,17 +44,11 @@ def test_what_is_understood_is_checked(schema: dict[str, Any], good: object, bad
             made.model_validate(values)
 
 
-@pytest.mark.parametrize("schema", [{}, True, {"title": "Anything"}])
-def test_a_property_may_be_anything(schema: Any) -> None:
-    assert model({"a": schema}, ("a",)).model_validate({"a": [1]}).a == [1]
-
-
-def test_what_is_optional_may_be_left_out_and_keeps_its_default() -> None:
+def test_a_property_may_be_anything_or_left_out() -> None:
+    for schema in ({}, True, {"title": "Anything"}):
+        assert model({"a": schema}, ("a",)).model_validate({"a": [1]}).a == [1]
     made = model({"a": {"type": "integer", "default": 3}, "b": {"type": "integer"}})
     assert made().model_dump() == {"a": 3, "b": None}
-
-
-def test_a_tool_may_take_no_arguments() -> None:
     assert arguments_model("t", {})().model_dump() == {}
 
 
@@ -67,7 +61,6 @@ def test_a_tool_may_take_no_arguments() -> None:
         ({"a": {"type": "array", "items": {"type": "file"}}}, r"the property a\[\]: the type 'file'"),
         ({"a": {"type": "object", "properties": {"b": {"not": {}}}}}, "the property a.b: 'not'"),
         ({"a": {"$ref": "#/$defs/Nowhere"}}, "leads nowhere"),
-        ({"a": {"$ref": "other.json#/x"}}, "leads nowhere"),
         ({"a": {"$ref": "#/properties/a"}}, "refers to itself"),
         ({"a": {"enum": [[1]]}}, "options are"),
         ({"a": {"enum": []}}, "options are"),
@@ -80,15 +73,6 @@ def test_a_tool_may_take_no_arguments() -> None:
 def test_what_is_not_understood_is_named(properties: dict[str, Any], says: str) -> None:
     with pytest.raises(ToolError, match=says):
         model(properties)
-
-
-def test_malformed_schemas_are_named() -> None:
-    with pytest.raises(ToolError, match="t: its arguments are of the type 'array'"):
-        arguments_model("t", {"type": "array"})
-    with pytest.raises(ToolError, match="the property b: is required but not described"):
-        model({"a": {}}, ("b",))
-    with pytest.raises(ToolError, match="no JSON schema"):
-        arguments_model("t", {"properties": [1]})
 
 
 def bomb(levels: int) -> dict[str, Any]:
@@ -112,7 +96,6 @@ def chain(levels: int) -> Any:
         ({"properties": {f"a{k}": {"type": "integer"} for k in range(501)}}, "more than 500 parts"),
         ({"properties": {"a": chain(21)}}, "nested too deep"),
         ({"properties": {"a": {"anyOf": [{}] * 501}}}, "a: 'anyOf' is one of 501, not a list of 1 to 500"),
-        ({"properties": {"a": {"anyOf": []}}}, "a: 'anyOf' is one of 0, not a list of 1 to 500"),
         ({"properties": {"a": {"oneOf": {"type": "string"}}}}, "a: 'oneOf' is an object"),
         ({"properties": {"a": {"enum": 5}}}, "a: options are a list of 1 to 5000, not 5"),
         ({"properties": {"a": {"enum": list(range(5001))}}}, "a: options are a list of 1 to 5000, not one of 5,001"),
@@ -137,13 +120,16 @@ def chain(levels: int) -> Any:
         ({"properties": {"a": {}}, "required": ["a"] * 501}, "what is required is a list"),
         ({"properties": {"a": {}}, "required": "a"}, "what is required is 'a'"),
         ({"properties": 5}, "its properties are 5"),
+        ({"properties": [1]}, "no JSON schema"),
+        ({"properties": {"a": {}}, "required": ["b"]}, "the property b: is required but not described"),
+        ({"type": "array"}, "its arguments are of the type 'array'"),
         ({"type": {}}, "its arguments are of the type an object"),
     ],
 )
 def test_no_schema_is_too_hostile_to_be_named(schema: dict[str, Any], says: str) -> None:
-    with pytest.raises(ToolError, match=f"MCP tool t: .*({says})") as told:
+    with pytest.raises(ToolError, match=f"MCP tool t: .*({says})") as refused:
         arguments_model("t", schema)
-    assert len(str(told.value)) < 600
+    assert len(str(refused.value)) < 600
 
 
 @pytest.mark.parametrize("schema", [None, 5, "object", [], True])
@@ -152,7 +138,7 @@ def test_what_is_no_schema_is_none(schema: Any) -> None:
         arguments_model("t", schema)
 
 
-def test_bounds_of_other_types_say_nothing_and_patterns_are_not_run() -> None:
+def test_bounds_of_other_types_are_ignored_and_patterns_are_not_run() -> None:
     made = model(
         {
             "a": {"type": "string", "minimum": 3, "pattern": "^(a+)+$", "format": "uuid"},

@@ -1,13 +1,16 @@
-"""Results that no file can hold, and texts that results fill."""
+"""Results that no file can hold, texts that results fill, and calls whose price cannot be counted."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tape.tools import ToolEnvironment, tool
+from tape.budget import Resources
+from tape.errors import UnknownCostError
+from tape.tools import PerUnit, ToolEnvironment, ToolError, ToolFailedError, tool
 from tape.tools.calls import LONGEST_VALUE, call
-from tests.tape.tools.misbehaving import RESULTS, coroutine, nested, play, returning
+from tests.tape.tools.misbehaving import RESULTS, Mute, Odd, coroutine, made, nested, play, returning, thrown
 
 INFINITE = ("an infinite number", lambda: {1: float("inf")}, "no JSON")
 
@@ -52,3 +55,54 @@ def test_results_that_fill_texts_do_not_grow_without_bounds() -> None:
         env.step(call("grow", text=f"#{number} " * 30).text)
     assert f"more than {LONGEST_VALUE} characters" in env._state.note
     assert [len(found.value or "") for found in env._state.got] == [102, 3032, 90_932, 2_727_932]
+
+
+def test_a_tool_that_changes_its_arguments_pays_for_what_it_was_asked() -> None:
+    def emptied(words: list[str]) -> int:
+        words.clear()
+        return 1
+
+    each = PerUnit(Resources.of(usd="0.1"), lambda arguments, result: len(arguments["words"]), 5)
+    played = play(made(emptied, cost=each), arguments={"words": ["a", "b", "c"]})
+    assert (played.end_state, played.used["usd"]) == ("success", 300_000)
+
+
+@pytest.mark.parametrize(
+    ("actual", "says"),
+    [
+        (lambda: thrown(SystemExit(4)), "SystemExit: 4"),
+        (lambda: thrown(asyncio.CancelledError()), "CancelledError"),
+        (lambda: thrown(Mute()), "Mute"),
+        (lambda: 5, "not as int"),
+        (lambda: None, "not as NoneType"),
+        (lambda: Resources({"usd": 10**400}), "ConfigError: usd"),
+        (lambda: Resources({"usd": 10**30}), "no credible amount"),
+        (lambda: Resources({"usd": -1}), "a count is an integer >= 0"),
+    ],
+)
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_cost_that_cannot_be_counted_is_booked_as_its_worst_case(
+    actual: Callable[[], Any], says: str, fails: bool
+) -> None:
+    def work() -> int:
+        if fails:
+            raise ToolFailedError("no")
+        return 1
+
+    played = play(made(work, cost=Odd(actual)))
+    assert played.used["usd"] == 500_000
+    assert played.end_state == ("failure" if fails else "env_error")
+    assert fails or says in played.detail
+
+
+@pytest.mark.parametrize("worst", [lambda: 1 / 0, lambda: "much", lambda: None, lambda: Resources({"usd": 10**30})])
+def test_a_worst_case_that_is_none_is_refused_where_it_is_declared(worst: Callable[[], Any]) -> None:
+    with pytest.raises(ToolError, match="t: the worst case of its cost"):
+        made(lambda: 1, cost=Odd(Resources, worst))
+
+
+def test_a_cost_that_turns_out_unknown_is_not_booked_as_nothing() -> None:
+    played = play(made(lambda: 1, cost=Odd(lambda: Resources({"usd": None}))))
+    assert played.used["usd"] == 500_000
+    with pytest.raises(UnknownCostError):
+        play(made(lambda: 1, cost=Odd(Resources, lambda: Resources({"usd": None}))))

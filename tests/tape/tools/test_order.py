@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -21,6 +21,7 @@ from tape.budget import Budget, Resources
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.tools import Fixed, Tool, ToolEnvironment, ToolFailedError, Uniform, tool
+from tape.tools.cost import Cost
 from tests.profiles import examples
 from tests.tape.tools.helpers import fixed_action, follow, script
 
@@ -30,7 +31,7 @@ MISSING = 9
 
 
 @dataclass(frozen=True)
-class Planned:
+class Item:
     """A call of a plan: ``of`` is the number of the call in the plan whose result it takes, 0 for none."""
 
     kind: str
@@ -41,12 +42,7 @@ class Planned:
 
 @dataclass
 class World:
-    """The tools' view: what was done, in order, and what they returned.
-
-    Attributes:
-        done: A set of the pure calls made, then an impure one, and so on; told apart by what they were given.
-        pure: The kinds that are pure.
-    """
+    """The tools' view of what was done, in order: a list of the pure calls made, then an impure one, and so on."""
 
     pure: frozenset[str]
     done: list[Any] = field(default_factory=lambda: [[]])
@@ -66,7 +62,7 @@ class Case:
 
     pure: frozenset[str]
     tools: tuple[tuple[str, str, int, float | None, bool, bool], ...]
-    plans: tuple[tuple[Planned, ...], ...]
+    plans: tuple[tuple[Item, ...], ...]
     usd: int | None
     settings: dict[str, Any]
     wrong: frozenset[int]
@@ -76,36 +72,23 @@ class Case:
 def cases(draw: st.DrawFn, pure: st.SearchStrategy[frozenset[str]]) -> Case:
     """Few kinds and arguments, so that plans repeat and share calls; the later plans are made of the first one's."""
     names = {kind: [f"v{n}" for n in range(draw(st.integers(1, 2)))] for kind in KINDS}
-    tools = [
-        (
-            kind,
-            variant,
-            draw(st.integers(0, 4)),
-            draw(st.sampled_from([None, 0.5, 0.9])),
-            draw(st.booleans()),
-            draw(st.sampled_from([False] * 5 + [True])),
-        )
-        for kind in KINDS
-        for variant in names[kind]
-    ]
+    quality, fails = st.sampled_from([None, 0.5, 0.9]), st.sampled_from([False] * 5 + [True])
+    settings = st.tuples(st.integers(0, 4), quality, st.booleans(), fails)
+    tools = [(kind, variant, *draw(settings)) for kind in KINDS for variant in names[kind]]
 
-    def one(number: int) -> Planned:
+    def one(number: int) -> Item:
         kind = draw(st.sampled_from(KINDS))
         of = draw(st.integers(0, number - 1)) if draw(st.booleans()) else 0
         of = MISSING if draw(st.integers(0, 30)) == 17 else of
-        return Planned(kind, draw(st.sampled_from(names[kind])), draw(st.integers(0, 1)), of)
+        return Item(kind, draw(st.sampled_from(names[kind])), draw(st.integers(0, 1)), of)
 
     first = tuple(one(number) for number in range(1, draw(st.integers(1, 6)) + 1))
     plans = [first]
     for _ in range(draw(st.integers(0, 2))):
         kept = [made for made in first if draw(st.integers(0, 4)) != 2]
         mixed = draw(st.permutations(kept)) if draw(st.booleans()) else kept
-        plans.append(
-            tuple(
-                Planned(m.kind, m.variant, m.x, m.of if m.of == MISSING else min(m.of, i)) for i, m in enumerate(mixed)
-            )
-        )
-    settings = {
+        plans.append(tuple(replace(m, of=m.of if m.of == MISSING else min(m.of, i)) for i, m in enumerate(mixed)))
+    switches = {
         "execution": draw(st.sampled_from(["forced", "constrained"])),
         "selector": draw(st.sampled_from(["solver", "solver", "lm"])),
         "on_infeasible": draw(st.sampled_from(["partial", "stop"])),
@@ -113,22 +96,17 @@ def cases(draw: st.DrawFn, pure: st.SearchStrategy[frozenset[str]]) -> Case:
     }
     usd = draw(st.none() | st.integers(0, 14))
     wrong = draw(st.frozensets(st.integers(0, 2), max_size=2))
-    return Case(draw(pure), tuple(tools), tuple(plans), usd, settings, wrong)
+    return Case(draw(pure), tuple(tools), tuple(plans), usd, switches, wrong)
 
 
 def toolbox(case: Case, world: World) -> list[Tool]:
-    """Tools that tell the world what they are asked to do."""
+    """Tools that report to the world what they are asked to do."""
 
     def made(kind: str, variant: str, usd: int, quality: float | None, *, varies: bool, fails: bool) -> Tool:
-        cost = Resources({"usd": usd})
+        worst = Resources({"usd": usd})
+        cost: Cost = Uniform(worst, 0.0, ("usd",)) if varies else Fixed(worst)
 
-        @tool(
-            kind=kind,
-            variant=variant,
-            quality=quality,
-            cost=Uniform(cost, 0.0, ("usd",)) if varies else Fixed(cost),
-            pure=kind in case.pure,
-        )
+        @tool(kind=kind, variant=variant, quality=quality, cost=cost, pure=kind in case.pure)
         def function(x: int, of: str | None = None) -> str:
             """Do something."""
             result = world.make(kind, x, of)
@@ -141,7 +119,7 @@ def toolbox(case: Case, world: World) -> list[Tool]:
     return [made(*item[:4], varies=item[4], fails=item[5]) for item in case.tools]
 
 
-def written(plan: Sequence[Planned], final: str) -> str:
+def written(plan: Sequence[Item], final: str) -> str:
     """A plan as a model of the chat prompt format writes it."""
     calls = [
         {"tool": f"{made.kind}.{made.variant}", "arguments": {"x": made.x} | ({"of": f"#{made.of}"} if made.of else {})}
@@ -150,7 +128,7 @@ def written(plan: Sequence[Planned], final: str) -> str:
     return json.dumps({"calls": calls, "answer": final})
 
 
-def meant(plan: Sequence[Planned], pure: frozenset[str]) -> list[Any]:
+def meant(plan: Sequence[Item], pure: frozenset[str]) -> list[Any]:
     """What the world would hold if a plan were executed as it stands."""
     world, results = World(pure), [None, *[""] * 9]
     for number, made in enumerate(plan, 1):
@@ -189,9 +167,8 @@ def play(case: Case) -> tuple[World, int | None]:
         wrong = any(f"the answer {json.dumps(finals[n])}" in shown for n in case.wrong if n < len(finals))
         return {"score": "wrong" if wrong else "right", "select": "1"}[request.role]
 
-    agent = TapeAgent(
-        ScriptedLM(reply), num_plans=len(case.plans), extend=0, resample=0, max_replans=0, **case.settings
-    )
+    counts = {"num_plans": len(case.plans), "extend": 0, "resample": 0, "max_replans": 0}
+    agent = TapeAgent(ScriptedLM(reply), **counts, **case.settings)
     budget = Budget() if case.usd is None else Budget({"usd": case.usd})
     env = ToolEnvironment("task", toolbox(case, world))
     result = agent.run(env, budget=budget)

@@ -1,7 +1,6 @@
-"""Plans in canonical order: the same values, equal pure calls once, all others where they were, the answer last."""
+"""Plans in canonical order: the same meaning, equal pure calls once, all others where they were, the answer last."""
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -10,39 +9,6 @@ from hypothesis import strategies as st
 from tape.tools.calls import ANSWER, Call, answer, call
 from tape.tools.plans import in_order
 from tests.tape.tools.helpers import every, plans
-
-
-def executed(calls: Sequence[Call], results: Sequence[Fraction] = ()) -> tuple[dict[str, Fraction], Fraction | None]:
-    """What each distinct call is about, written out in full, with its value; and the answer."""
-    values, final = list(results), None
-    about = [f"r{k}" for k in range(1, len(values) + 1)]
-    found: dict[str, Fraction] = {}
-    for made in calls:
-        args = made.values(values)
-        if made.kind == ANSWER:
-            final = args["value"]
-            continue
-        written = ["".join(about[int(v[1:]) - 1] if v.startswith("#") else v) for _, v in made.args]
-        about.append(f"{made.kind}({','.join(written)})")
-        a, b = args["a"], args["b"]
-        values.append(Fraction(a) + b if made.kind == "add" else Fraction(a) * b)
-        found[about[-1]] = values[-1]
-    return found, final
-
-
-@given(st.integers(0, 2).flatmap(lambda n: st.tuples(st.just(n), plans(n))), st.data())
-def test_the_meaning_is_kept_and_the_order_is_canonical(given_: tuple[int, list[Call]], data: st.DataObject) -> None:
-    obtained, calls = given_
-    known = obtained + len(calls)
-    asked = answer(f"#{data.draw(st.integers(1, known))}") if known else answer(1)
-    results = [Fraction(k + 11, 7) for k in range(obtained)]
-    there = [call("given", k=k) for k in range(obtained)]
-    ordered = in_order([*calls, asked], there, pure=every)
-    assert executed(ordered, results) == executed([*calls, asked], results)
-    assert ordered[-1].kind == ANSWER
-    symbols = [made.symbol for made in ordered]
-    assert len(set(symbols)) == len(symbols)
-    assert in_order(ordered, there, pure=every) == ordered
 
 
 @given(plans(), st.randoms(use_true_random=False))
@@ -59,11 +25,6 @@ def test_plans_that_do_the_same_in_another_order_become_one(calls: list[Call], r
     assert [made.symbol for made in in_order(shuffled, pure=every)] == [
         made.symbol for made in in_order(calls, pure=every)
     ]
-
-
-def test_what_waits_for_a_twin_waits_no_longer_than_for_the_first() -> None:
-    calls = [call("m", x=1), call("m", x=1), call("c", a="#1"), call("b", a="#2")]
-    assert [made.text for made in in_order(calls, pure=every)] == ["m(x=1)", "b(a=#1)", "c(a=#1)"]
 
 
 def test_what_is_planned_after_the_answer_is_dropped() -> None:
@@ -83,12 +44,6 @@ def test_a_plan_that_repeats_what_is_there_goes_on_from_there(calls: list[Call],
     # The model writes everything once more, and its own numbers go on after the results that are there.
     repeated = [made.renumbered(lambda k: k + len(there)) for made in whole]
     assert in_order(repeated, there, pure=every) == whole[len(there) :]
-
-
-def test_what_is_planned_with_a_repeated_call_gets_the_result_that_is_there() -> None:
-    there = [call("first", q="a")]
-    repeated = [call("first", q="a"), call("second", "good", q="#2"), answer("#3")]
-    assert [made.text for made in in_order(repeated, there, pure=every)] == ["second.good(q=#1)", "answer(value=#2)"]
 
 
 PURITY = st.sampled_from(["", "add", "multiply", "add multiply"]).map(
@@ -118,7 +73,7 @@ def meaning(calls: Sequence[Call], pure: Pure, there: int = 0) -> list[object]:
 
 
 @given(st.integers(0, 2).flatmap(lambda n: st.tuples(st.just(n), plans(n))), PURITY, st.data())
-def test_calls_that_are_not_pure_keep_their_order_and_their_number(
+def test_the_meaning_is_kept_and_the_order_is_canonical(
     given_: tuple[int, list[Call]], pure: Pure, data: st.DataObject
 ) -> None:
     obtained, calls = given_
@@ -157,11 +112,3 @@ def test_what_is_read_after_a_write_is_not_what_was_read_before(
     there: list[Call], outdated: int, plan: list[Call], left: list[Call]
 ) -> None:
     assert in_order(plan, there, pure=lambda made: made.kind == "read", outdated=outdated) == left
-
-
-def test_a_reference_to_a_merged_call_is_one_to_its_twin() -> None:
-    plan = [READ, READ, call("write", x="#2"), READ, call("write", x="#4"), answer("#3")]
-    found = in_order(plan, pure=lambda made: made.kind == "read")
-    assert [made.text for made in found] == [
-        "read(x=1)", "write(x=#1)", "read(x=1)", "write(x=#3)", "answer(value=#2)"
-    ]  # fmt: skip

@@ -187,18 +187,18 @@ def test_an_act_that_cannot_be_read_is_invalid_output(text: str) -> None:
         prompt_format().read_act(after(), text)
 
 
-def test_a_right_answer_is_worth_the_quality_it_rests_on() -> None:
+def test_a_right_answer_has_the_quality_it_rests_on() -> None:
     calls = (call("multiply", "quick", a=1, b=2), call("multiply", "quick", a=1, b=3))
     state = ToolState(after(*calls).got, answer="#2")
-    request, worth = prompt_format().score_request(state)
+    request, values = prompt_format().score_request(state)
     assert request.constraint == Choice(("right", "wrong"))
-    assert worth == {"right": pytest.approx(0.64), "wrong": pytest.approx(0.64 * JUDGED_WRONG)}
+    assert values == {"right": pytest.approx(0.64), "wrong": pytest.approx(0.64 * JUDGED_WRONG)}
     # Which variants did it is not asked about: states that differ in that alone share one request.
     exact = ToolState(after(*(call("multiply", "exact", a=1, b=k) for k in (2, 3))).got, answer="#2")
     assert prompt_format().score_request(exact)[0] == request
 
 
-def test_walks_are_offered_by_number() -> None:
+def test_paths_are_offered_by_number() -> None:
     plans = offers([["add(a=1, b=2)"], ["answer(value=1)"]], {"usd": 20_000})
     request = prompt_format().select_request(after(), plans, {"usd": 50_000})
     assert request.constraint == Choice(("1", "2"))
@@ -247,7 +247,7 @@ def test_of_a_long_result_the_beginning_is_shown() -> None:
     assert len(shown.encode()) == len('#1 note(text="a") = ') + LONGEST_RESULT
 
 
-@given(st.text(max_size=900), st.sampled_from(["漢字です", "слово ", "🂡"]), st.integers(0, 3000))
+@given(st.text(max_size=900), st.sampled_from(["漢字です", "слово ", "🂡", "a b c "]), st.integers(0, 3000))
 def test_a_text_in_any_script_takes_no_longer_a_prompt_to_read_than_declared(head: str, word: str, times: int) -> None:
     here, made = prompt_format(search), call("search", query=word * 200)
     text = head + word * times
@@ -255,19 +255,8 @@ def test_a_text_in_any_script_takes_no_longer_a_prompt_to_read_than_declared(hea
     longest = here.longest_project_request(after(), made.text)
     assert request is not None
     assert longest is not None
-    assert sizes(request)[1] <= sizes(longest)[1]
-
-
-@given(st.text("ab c", max_size=9000), st.text("xy ", max_size=700))
-def test_reading_is_bounded_by_the_longest_request(text: str, query: str) -> None:
-    here, made = prompt_format(search), call("search", query=query)
-    state = ToolState().with_call(made, json.dumps(text), text or "x")
-    request = here.project_request(state)
-    longest = here.longest_project_request(after(), made.text)
-    assert request is not None
-    assert longest is not None
-    assert ScriptedLM([]).prompt_tokens(request) <= ScriptedLM([]).prompt_tokens(longest)
-    assert text in prompt(request) or len(text) > LONGEST_TEXT
+    assert all(size <= most for size, most in zip(sizes(request), sizes(longest), strict=True))
+    assert text in prompt(request) or len(text.encode()) > LONGEST_TEXT
 
 
 def test_only_texts_are_read() -> None:
@@ -312,20 +301,9 @@ def test_the_longest_request_for_an_answer_is_longer_than_usual_ones() -> None:
     assert lm.prompt_tokens(here.answer_request(state)) <= lm.prompt_tokens(here.longest_answer_request())
 
 
-def test_nobody_predicts_what_is_declared() -> None:
+def test_no_model_predicts_what_is_declared() -> None:
     here = prompt_format()
     assert here.rollout_request(after(), ["add(a=1, b=1)"]) is None
     assert here.read_intention("I add") is None
     with pytest.raises(ConfigError, match="ChatToolFormat has no method next_request"):
         here.next_request(after(), "")
-
-
-def test_requests_are_bound_by_a_schema() -> None:
-    here = prompt_format()
-    for request in (
-        here.plan_request(after(), {}),
-        here.act_request(after(), {}, None, []),
-        here.answer_request(after()),
-    ):
-        assert isinstance(request.constraint, JsonSchema)
-        request.fingerprint("m")  # the schema can be written

@@ -42,9 +42,9 @@ def test_texts_are_exactly_as_documented() -> None:
 
 def test_scores_and_results_are_exactly_as_documented() -> None:
     found = ToolState().with_call(call("search", "grade3", relation="founder", of="Acme"), '"Ann Ode"')
-    request, worth = FORMAT.score_request(ToolState(found.got, answer="#1"))
+    request, values = FORMAT.score_request(ToolState(found.got, answer="#1"))
     assert request.prompt == "text: ann has n1 n2 n3 got: search founder e1 = e2 ; failed: <score> answer #1 -> "
-    assert worth == {"right ": 1.0, "wrong ": JUDGED_WRONG}
+    assert values == {"right ": 1.0, "wrong ": JUDGED_WRONG}
     poor = ToolState(after(call("add", "grade1", a=3, b=4)).got, answer="#1")
     assert FORMAT.score_request(poor)[1]["right "] == 0.5
 
@@ -57,6 +57,8 @@ def test_plans_that_the_constraint_admits_are_read(data: st.DataObject, obtained
     text = data.draw(st.from_regex(request.constraint.pattern, fullmatch=True))
     plan = FORMAT.read_plan(here, text)
     assert plan.valid
+    assert re.fullmatch(r"(\S+ )+", str(request.prompt))
+    assert re.fullmatch(r"(\S+ )+", text)
     written = text.split("; ")
     assert parse(plan.actions[-1]).kind == "answer"
     assert len(plan.actions) <= len(written) <= max(0, 9 - obtained) + 1
@@ -69,6 +71,8 @@ def test_actions_that_the_constraint_admits_are_read_and_written_back(data: st.D
     request = FORMAT.act_request(here, LEFT, None, ())
     assert isinstance(request.constraint, Regex)
     text = data.draw(st.from_regex(request.constraint.pattern, fullmatch=True))
+    assert re.fullmatch(r"(\S+ )+", str(request.prompt))
+    assert re.fullmatch(r"(\S+ )+", text)
     thought, action = FORMAT.read_act(here, text)
     assert thought == ""
     # References are limited to what is there.
@@ -86,7 +90,7 @@ def test_a_planned_action_is_the_only_one_admitted() -> None:
     assert not re.fullmatch(request.constraint.pattern, "add v3 #1 n2 ")
 
 
-def test_walks_are_the_only_admissible_answers_to_select() -> None:
+def test_paths_are_the_only_admissible_answers_to_select() -> None:
     paths = [[call("add", "grade1", a=3, b=4).text, answer("#1").text], [answer("#1").text]]
     request = FORMAT.select_request(ToolState(), offers(paths), LEFT)
     assert request.constraint == Choice(("add v1 n1 n2 ; answer #1 ", "answer #1 "))
@@ -154,17 +158,6 @@ def test_no_request_for_an_answer_is_longer_than_the_longest(obtained: int, fail
     assert len(str(request.constraint)) <= len(str(longest.constraint))
 
 
-@given(st.data(), st.integers(0, 11))
-def test_every_word_that_is_asked_for_and_admitted_ends_in_its_space(data: st.DataObject, obtained: int) -> None:
-    here = after(*(call("add", "grade1", a=3, b=k) for k in range(obtained)))
-    for request in (FORMAT.plan_request(here, LEFT), FORMAT.act_request(here, LEFT, None, ())):
-        assert isinstance(request.prompt, str)
-        assert isinstance(request.constraint, Regex)
-        text = data.draw(st.from_regex(request.constraint.pattern, fullmatch=True))
-        for written in (request.prompt, text):
-            assert written == "".join(f"{word} " for word in written.split())
-
-
 def without(*names: str) -> CompactToolFormat:
     """The prompt format of all tools but some."""
     return CompactToolFormat(ToolDomain("t", Toolbox([t for t in tools() if t.name not in names])), SlotLexicon())
@@ -180,7 +173,7 @@ def test_a_kind_of_one_tool_stands_beside_kinds_with_variants() -> None:
     prompt_format = without("search.grade1", "search.grade3")
     request = prompt_format.act_request(ToolState(), LEFT, None, ())
     assert isinstance(request.prompt, str)
-    # What can be afforded is told of the tools that there is a choice of.
+    # The prompt says what can be afforded of the tools that there is a choice of.
     assert request.prompt.endswith("<act> afford: 9 2 0 -> ")
     assert isinstance(request.constraint, Regex)
     admitted = [rank for rank in "123" if re.fullmatch(request.constraint.pattern, f"search v{rank} founder e1 ")]

@@ -1,4 +1,4 @@
-"""What the state of a tool environment says of calls that somebody has refused."""
+"""What the state of a tool environment holds of calls that a person has refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def environment() -> ToolEnvironment:
     return env
 
 
-def test_it_is_told_and_no_longer_possible_and_changes_nothing_else() -> None:
+def test_it_is_shown_and_no_longer_possible_and_changes_nothing_else() -> None:
     env = environment()
     assert env.domain.marks_destructive
     env.step("add(a=1, b=1)")

@@ -26,7 +26,7 @@ STATES = st.builds(
 )
 
 
-def essence(state: ToolState) -> tuple[object, ...]:
+def identity(state: ToolState) -> tuple[object, ...]:
     return (
         [found.call.symbol for found in state.got],
         Counter(found.call.tool for found in state.got if found.call.variant),
@@ -37,7 +37,7 @@ def essence(state: ToolState) -> tuple[object, ...]:
 
 @given(STATES, STATES)
 def test_states_have_one_key_exactly_where_they_are_alike(one: ToolState, other: ToolState) -> None:
-    assert (one.key() == other.key()) == (essence(one) == essence(other))
+    assert (one.key() == other.key()) == (identity(one) == identity(other))
 
 
 @given(FEW, st.randoms(use_true_random=False))

@@ -1,5 +1,6 @@
 """Functions become tools: schema, names, errors; and toolboxes."""
 
+import inspect
 import random
 from enum import Enum
 from typing import Annotated, Any, Literal
@@ -7,9 +8,10 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from tape.tools import Fixed, Tool, Toolbox, ToolError, tool
+from tape.tools import Fixed, Tool, Toolbox, ToolError, mcp_tools, tool
 from tape.tools.calls import call, parse
 from tape.tools.errors import InvalidCallError
+from tests.places import ROOT
 from tests.tape.tools.helpers import TOOLS, add, multiply_exact, multiply_quick, note
 
 
@@ -63,18 +65,14 @@ def test_values_that_do_not_fit_are_named(values: dict[str, Any], says: str) -> 
         add.checked(values)
 
 
-def test_names_of_arguments_are_checked_without_values() -> None:
+def test_names_of_arguments_are_checked_without_values_and_the_generator_is_none() -> None:
+    assert list(multiply_quick.arguments.model_fields) == ["a", "b"]
     add.require_names(parse("add(a=#1, b=#2)"))
     note.require_names(parse('note(text="x")'))
     with pytest.raises(InvalidCallError, match="add has no argument c; it has a, b"):
         add.require_names(parse("add(a=1, b=2, c=3)"))
     with pytest.raises(InvalidCallError, match="add needs the argument b"):
         add.require_names(parse("add(a=1)"))
-
-
-def test_the_generator_is_no_argument() -> None:
-    assert list(multiply_quick.arguments.model_fields) == ["a", "b"]
-    assert multiply_quick.random == "rng"
 
 
 def plain(x: int) -> int:
@@ -157,9 +155,7 @@ def test_a_toolbox_finds_tools_by_kind_and_variant() -> None:
     assert box.of_kind("power") == ()
     assert box.find(call("multiply", "exact")) is multiply_exact
     for missing in (call("multiply"), call("add", "exact"), call("power")):
-        with pytest.raises(
-            InvalidCallError, match=rf"no tool {missing.tool}; there is: multiply.quick, multiply.exact"
-        ):
+        with pytest.raises(InvalidCallError, match=rf"no tool {missing.tool}; there is: multiply.quick, mult"):
             box.find(missing)
 
 
@@ -173,22 +169,27 @@ def product(a: float, b: float) -> float:
     return a * b
 
 
+MIXED = [multiply_exact, tool(kind="multiply", variant="log")(product)]
+
+
 @pytest.mark.parametrize(
     ("tools", "says"),
     [
         ([], "at least one tool"),
         ([add, add], "two tools named add"),
         ([multiply_exact, tool(kind="multiply", variant="odd")(other)], "of one kind but take different arguments"),
-        (
-            [multiply_exact, tool(kind="multiply", variant="log")(product)],
-            r"multiply.exact and multiply.log are of one kind, but only multiply.exact is pure; declare both",
-        ),
-        (
-            [tool(kind="multiply", variant="log")(product), multiply_exact],
-            r"multiply.exact and multiply.log are of one kind, but only multiply.exact is pure",
-        ),
+        (MIXED, "multiply.exact and multiply.log are of one kind, but only multiply.exact is pure; declare both"),
+        (MIXED[::-1], "multiply.exact and multiply.log are of one kind, but only multiply.exact is pure"),
     ],
 )
 def test_toolboxes_that_contradict_themselves_are_refused(tools: list[Tool], says: str) -> None:
     with pytest.raises(ToolError, match=says):
         Toolbox(tools)
+
+
+def test_every_setting_is_documented() -> None:
+    page = (ROOT / "docs" / "tools.md").read_text(encoding="utf-8")
+    assert {name for name in inspect.signature(tool).parameters if f"`{name}=" not in page} <= {"fixed"}
+    for name in ("costs", "quality", "variants", "reads", "pure", "destructive", "only", "env"):
+        assert name in inspect.signature(mcp_tools).parameters
+        assert f"`{name}" in page

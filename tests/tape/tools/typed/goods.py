@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 
 from tape.budget import Resources
@@ -48,8 +50,6 @@ def priced(name: str, takes: Sequence[str], gives: str, cents: int, seconds: int
 
 def dearer(item: Tool, cents: int) -> Tool:
     """The same at another price."""
-    from dataclasses import replace
-
     return replace(item, cost=Fixed(Resources({"usd": cents * 10_000, "seconds": item.worst["seconds"] or 0})))
 
 
@@ -69,16 +69,9 @@ def exhaustive(
             continue
         seen.add((held, spent, left))
         for item in tools:
-            rest, possible = list(held), True
-            for one in item.takes:
-                if one in have:
-                    continue
-                if one not in rest:
-                    possible = False
-                    break
-                rest.remove(one)
+            rest, taken = Counter(held), Counter(one for one in item.takes if one not in have)
             after = tuple(n - (item.worst[kind] or 0) for kind, n in zip(kinds, left, strict=True))
-            if possible and min(after, default=0) >= 0:
-                state = tuple(sorted([*rest, item.gives]))
+            if taken <= rest and min(after, default=0) >= 0:
+                state = tuple(sorted([*(rest - taken).elements(), item.gives]))
                 heapq.heappush(queue, (spent + (item.worst["usd"] or 0), next(order), state, after))
     return None

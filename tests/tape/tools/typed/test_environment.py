@@ -1,4 +1,4 @@
-"""Typed tools as they are played: chains, refusals, failures, changed prices, tools and wishes, budgets."""
+"""Typed tools in episodes: chains, refusals, failures, changed prices, tools and wishes, budgets."""
 
 from __future__ import annotations
 
@@ -66,11 +66,9 @@ def test_where_time_is_short_a_dearer_chain_is_taken_and_where_none_fits_nothing
     assert (short.end_state, short.steps, short.used.get("usd", 0)) == ("infeasible", 0, 0)
     assert "needs a cap of $0.80" in short.detail
     assert short.explanation is not None
-    none = exact().run(TypedEnvironment(TOOLS[:1], have=HAVE, want="iron", goals=()), budget=ROOMY)
-    assert none.success
 
 
-def test_what_no_chain_gives_is_said_before_the_first_call() -> None:
+def test_a_want_that_no_chain_gives_is_reported_before_the_first_call() -> None:
     result = exact().run(TypedEnvironment(TOOLS, have={"ore": "ore"}, want="axe"), budget=ROOMY)
     assert (result.end_state, result.steps) == ("infeasible", 0)
     assert result.explanation is not None
@@ -114,57 +112,42 @@ def test_a_call_that_is_refused_costs_a_step_and_is_planned_around() -> None:
     assert result.replans == 1
 
 
-def test_a_tool_that_fails_is_paid_and_not_called_again() -> None:
+def test_a_tool_that_fails_is_paid_and_not_called_again_and_one_with_an_unfit_value_is_closed() -> None:
     @tool(takes="ore", gives="blade", usd="0.10")
     def lucky(ore: str) -> str:
         """Find a blade in the ore."""
         raise ToolFailedError("no blade in it")
 
-    result = exact().run(env(tools=[*TOOLS, lucky]), budget=ROOMY)
-    assert result.success
-    assert result.actions[:2] == ["lucky()", "foundry()"]
-    assert result.used["usd"] == 100_000 + 800_000
-
-
-def test_a_value_that_does_not_fit_its_tool_closes_it() -> None:
     @tool(takes="ore", gives="blade", usd="0.10")
     def counts(ore: int) -> str:
         """Take a number of ores."""
         return "blade" * ore
 
-    result = exact().run(env(tools=[*TOOLS, counts]), budget=ROOMY)
-    assert result.success
-    assert result.used["usd"] == 800_000
+    for item, paid in ((lucky, 100_000), (counts, 0)):
+        result = exact().run(env(tools=[*TOOLS, item]), budget=ROOMY)
+        assert (result.success, result.used["usd"]) == (True, paid + 800_000)
+        assert ("lucky()" in result.actions[:1]) == (item is lucky)
 
 
-def test_a_changed_price_is_planned_with_at_once() -> None:
+def test_a_changed_price_a_new_or_lost_composite_and_a_changed_wish_are_planned_with_at_once() -> None:
     tools = [smelt, forge, haft, priced("cast", ["iron"], "blade", 50)]
     rise = Change(1, tools=(smelt, dearer(forge, 95), haft, tools[3]), note="The prices have changed.")
     result = exact().run(env([rise], tools), budget=ROOMY)
     assert result.actions[:2] == ["smelt()", "cast()"]
     assert result.used["usd"] == 400_000 + 500_000 + 200_000
     assert not result.budget_violations
-
-
-def test_a_composite_that_comes_or_goes_is_planned_with_at_once() -> None:
-    tools = [smelt, forge, haft]
-    comes = Change(1, tools=(*tools, priced("mount", ["iron", "wood"], "axe", 30)))
-    assert exact().run(env([comes], tools), budget=ROOMY).actions[:2] == ["smelt()", "mount()"]
-    with_it = [*tools, priced("mount", ["iron", "wood"], "axe", 30)]
-    goes = Change(1, tools=tuple(tools))
+    without = [smelt, forge, haft]
+    with_it = [*without, priced("mount", ["iron", "wood"], "axe", 30)]
+    comes, goes = (Change(1, tools=tuple(later)) for later in (with_it, without))
+    assert exact().run(env([comes], without), budget=ROOMY).actions[:2] == ["smelt()", "mount()"]
     assert exact().run(env([goes], with_it), budget=ROOMY).actions[:3] == ["smelt()", "forge()", "haft()"]
-
-
-def test_a_changed_wish_is_planned_for_at_once() -> None:
-    tools = [*TOOLS, priced("ring", ["iron"], "bell", 10)]
     wish = Change(1, request="No, a bell!", want="bell")
-    result = exact().run(env([wish], [smelt, forge, haft, tools[-1]]), budget=ROOMY)
-    assert result.actions == ["smelt()", "ring()", 'answer(value="bell")']
-    assert result.success
+    result = exact().run(env([wish], [*without, priced("ring", ["iron"], "bell", 10)]), budget=ROOMY)
+    assert (result.success, result.actions) == (True, ["smelt()", "ring()", 'answer(value="bell")'])
 
 
 def asked_for(wanted: dict[str, str]) -> ScriptedLM:
-    """A model that reads requests as it is told to and is asked nothing else."""
+    """A model that reads these requests and is asked nothing else."""
     return ScriptedLM(lambda request, number: next(v for k, v in wanted.items() if k in str(request.prompt)))
 
 
@@ -188,7 +171,7 @@ def test_a_request_that_cannot_be_read_ends_without_a_call() -> None:
     assert (result.steps, result.malformed, result.end_state) == (0, 1, "infeasible")
 
 
-def test_what_somebody_refuses_is_planned_around() -> None:
+def test_what_a_person_refuses_is_planned_around() -> None:
     async def approve(request: ApprovalRequest) -> Approval:
         return Approval.REFUSE if request.action == "foundry()" else Approval.ALLOW
 

@@ -1,4 +1,4 @@
-"""The exact planner against exhaustive search, and what it says where there is no chain."""
+"""The exact planner against exhaustive search, and its reasons where there is no chain."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_where_no_chain_fits_it_says_what_would_do() -> None:
     assert "nothing is left of usd" in cheapest_chains(TOOLS, "axe", HAVE, limits={"usd": -1}).reason
 
 
-def test_a_price_that_nobody_knows_is_no_price() -> None:
+def test_an_unknown_price_is_refused() -> None:
     @tool(takes="ore", gives="iron", usd=None)
     def gamble(ore: str) -> str:
         """Try your luck."""
