@@ -145,7 +145,7 @@ HINTED = {"look": "pure", "wipe": "destructive", "muddle": "pure", "append": "",
         ({"pure": {"wipe": False}, "destructive": {"wipe": True}}, {}),
     ],
 )
-def test_hints_say_what_a_tool_does_and_declarations_go_before_them(
+def test_hints_declare_what_a_tool_does_and_declarations_go_before_them(
     tmp_path: Path, declared: dict[str, Any], effects: dict[str, str]
 ) -> None:
     hints: dict[str, dict[str, Any]] = {
@@ -174,11 +174,12 @@ async def effects_of(tools: list[Tool]) -> dict[str, str]:
         ({"destructive": "add"}, "destructive: give each of the server's names"),
         ({"pure": {"ad": True}}, "pure: .* has no tool 'ad'"),
         ({"destructive": {"ad": True}}, "destructive: .* has no tool 'ad'"),
+        ({"costs": {"ad": {"usd": 1}}}, "has no tool 'ad'; it has add, multiply_quick"),
+        ({"variants": {"ad": "x"}}, "has no tool 'ad'; it has add, multiply_quick"),
+        ({"only": ["ad"]}, "has no tool 'ad'; it has add, multiply_quick"),
     ],
 )
-def test_declarations_of_what_a_tool_does_that_cannot_be_are_refused(
-    tmp_path: Path, declared: dict[str, Any], says: str
-) -> None:
+def test_declarations_that_cannot_be_are_refused(tmp_path: Path, declared: dict[str, Any], says: str) -> None:
     with pytest.raises(ToolError, match=says):
         inside(quick(tmp_path), never, **declared)
 
@@ -235,12 +236,6 @@ def test_a_server_that_never_lists_its_tools_is_given_up(tmp_path: Path) -> None
     with pytest.raises(ToolError, match=r"has not listed its tools within 0\.3 s"):
         inside([sys.executable, "-S", "-c", code], never, start_seconds=0.3)
     assert not file.exists() or not is_running(int(file.read_text()))
-
-
-@pytest.mark.parametrize("settings", [{"costs": {"ad": {"usd": 1}}}, {"variants": {"ad": "x"}}, {"only": ["ad"]}])
-def test_declarations_for_tools_that_are_not_there_are_refused(tmp_path: Path, settings: dict[str, Any]) -> None:
-    with pytest.raises(ToolError, match="has no tool 'ad'; it has add, multiply_quick"):
-        inside(quick(tmp_path), never, **settings)
 
 
 def test_no_package_is_needed() -> None:

@@ -70,9 +70,9 @@ def test_through_http_it_is_the_same_episode() -> None:
     assert there.malformed == 0
     with ModelEndpoint(ScriptedPlayer(make_lamp())) as endpoint:
         lamp = make_lamp().environment(Lamp(), budget=Budget.of(steps=2, calls=20))
-        told = agent(f"openai:scripted@{endpoint.url}").run(lamp)
-    assert told.success
-    assert told.lm_calls["project"] == 1
+        lit = agent(f"openai:scripted@{endpoint.url}").run(lamp)
+    assert lit.success
+    assert lit.lm_calls["project"] == 1
 
 
 @pytest.mark.parametrize("agent", ["tape", "react"])

@@ -91,14 +91,9 @@ def declared(hints: dict[str, Any], **settings: Any) -> World:
         ({"longest_plan": 0}, "longest_plan is a whole number from 1"),
     ],
 )
-def test_a_world_needs_a_name_rules_and_to_say_whether_it_is_deterministic(changes: dict[str, Any], says: str) -> None:
+def test_a_world_needs_a_name_rules_and_whether_it_is_deterministic(changes: dict[str, Any], says: str) -> None:
     with pytest.raises(WorldError, match=says):
         world(**changes)
-
-
-def test_whether_it_is_deterministic_has_no_default() -> None:
-    with pytest.raises(TypeError, match="deterministic"):
-        World("w", rules="Go.")  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(
@@ -107,11 +102,7 @@ def test_whether_it_is_deterministic_has_no_default() -> None:
         ({"state": Spot}, {}, "step: a step function takes a state and an action"),
         ({"state": int, "action": Go}, {}, "step: a state is a pydantic model, got <class 'int'>"),
         ({"state": Spot, "action": str}, {}, "step: an action is a pydantic model"),
-        (
-            {"state": Spot, "action": Go | str},
-            {},
-            "an action is a pydantic model, or a union of them, got <class 'str'>",
-        ),
+        ({"state": Spot, "action": Go | str}, {}, "or a union of them, got <class 'str'>"),
         ({"state": Spot, "action": "Nowhere"}, {}, "its type hints cannot be read: name 'Nowhere'"),
         ({"state": Spot, "action": Go, "rng": int}, {}, "the third parameter is rng: random.Random"),
         ({"state": Spot, "action": Go, "rng": random.Random}, {}, "draws at random, but the world is declared det"),
@@ -131,23 +122,14 @@ def test_a_step_is_read_from_its_type_hints(hints: dict[str, Any], settings: dic
         declared(hints, **settings)
 
 
-def test_a_parameter_without_a_hint_is_named() -> None:
+def test_a_parameter_without_a_hint_is_named_and_so_is_another_state() -> None:
     def step(state: Spot, action) -> Spot:  # type: ignore[no-untyped-def]
         return state
 
     with pytest.raises(WorldError, match="the parameter action needs a type hint"):
         world().action(step)
-
-
-def test_amounts_have_names() -> None:
-    with pytest.raises(WorldError, match="amounts have names"):
-        world().action(2)  # type: ignore[call-overload]
-
-
-def test_one_world_has_one_state() -> None:
-    made = make_courier()
     with pytest.raises(WorldError, match="plain: the state of this world is Round, got Spot"):
-        made.action(plain)
+        make_courier().action(plain)
 
 
 def test_what_is_missing_is_named_when_it_is_to_be_played() -> None:
@@ -188,7 +170,7 @@ def test_a_cap_on_what_no_action_declares_is_refused_before_anything_is_spent() 
     assert not model.requests
 
 
-def test_an_amount_that_nobody_knows_is_refused_under_a_cap() -> None:
+def test_an_unknown_amount_is_refused_under_a_cap() -> None:
     made = declared({"state": Spot, "action": Go}, coins=None)
     made.goal(lambda spot: spot.at > 9)
     model = ScriptedPlayer(made)
@@ -199,9 +181,9 @@ def test_an_amount_that_nobody_knows_is_refused_under_a_cap() -> None:
 
 @pytest.mark.parametrize(
     ("amount", "says"),
-    [(lambda here, walk: here.nowhere, "AttributeError"), (lambda here, walk: -1, "must be a finite number >= 0")],
+    [(lambda here, go: here.nowhere, "AttributeError"), (lambda here, go: -1, "must be a finite number >= 0")],
 )
-def test_a_cost_that_cannot_be_told_ends_the_episode_and_says_where(amount: Any, says: str) -> None:
+def test_a_cost_that_cannot_be_computed_ends_the_episode_and_names_its_action(amount: Any, says: str) -> None:
     made = world()
     made.action(coins=amount)(plain)
     made.goal(lambda spot: spot.at > 9)
@@ -214,7 +196,7 @@ def test_a_cost_that_cannot_be_told_ends_the_episode_and_says_where(amount: Any,
     assert result.steps == 0
 
 
-def test_tasks_are_told_apart_and_found() -> None:
+def test_tasks_have_digests_of_their_own_and_are_found() -> None:
     made = make_courier()
     with pytest.raises(WorldError, match="courier has no tasks"):
         made.tasks()
@@ -266,8 +248,5 @@ def test_a_discriminated_union_declares_all_its_members() -> None:
         far: bool = False
 
     made = declared({"state": Spot, "action": Annotated[Left | Right, Field(discriminator="kind")]})
-    assert made.actions.all == (
-        'Left(kind="left")',
-        'Right(kind="right", far=false)',
-        'Right(kind="right", far=true)',
-    )
+    rights = ('Right(kind="right", far=false)', 'Right(kind="right", far=true)')
+    assert made.actions.all == ('Left(kind="left")', *rights)

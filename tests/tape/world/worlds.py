@@ -1,4 +1,4 @@
-"""Worlds for tests: a courier with tolls, and a lamp that is only heard of."""
+"""Worlds for tests: a courier with tolls, and a lamp whose state is only described in words."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Press(BaseModel):
 
 
 def make_lamp() -> World:
-    """Light a lamp whose state is only told in words, and whose fuse nobody sees."""
+    """Light a lamp whose state is only described in words, and whose fuse is hidden."""
     lamp = World("lamp", rules="The switch lights the lamp or puts it out.", deterministic=True)
 
     @lamp.action
