@@ -1,4 +1,4 @@
-"""Finds CUDA packages in what pip is about to install, and says how to get a CPU build instead."""
+"""Finds CUDA packages in what pip is about to install, and describes how to get a CPU build instead."""
 
 import re
 import shutil
@@ -43,7 +43,7 @@ def cuda_packages(report: Mapping[str, Any]) -> list[str]:
 def collected_cuda(lines: Iterable[str]) -> list[str]:
     """The CUDA packages among the ``Collecting`` lines of a pip log.
 
-    An older pip downloads whole packages in its dry run; its log tells of them before gigabytes have come.
+    An older pip downloads whole packages in its dry run; its log names them before gigabytes have come.
     """
     names = (match[1] for line in lines if (match := COLLECTING.search(line)))
     return sorted({normalized(name) for name in names if is_cuda(name)})
@@ -64,7 +64,7 @@ def has_nvidia_gpu() -> bool:
 
 
 def advice(packages: list[str], pin: str) -> str:
-    """What to tell the user when CUDA packages would come on a machine without a GPU.
+    """The message when CUDA packages would come on a machine without a GPU.
 
     Args:
         packages: The CUDA packages that were seen.

@@ -28,7 +28,7 @@ def cpp_build() -> str | None:
 
 
 def java_runtime() -> str | None:
-    """Looks for a Java runtime that starts (macOS ships a ``java`` that only says that there is none)."""
+    """Looks for a Java runtime that starts (macOS ships a ``java`` that only reports that there is none)."""
     java = shutil.which("java")
     if java is None:
         return "it needs a Java runtime, and there is no java on PATH"

@@ -37,7 +37,7 @@ NO_NETWORK = re.compile(
 
 
 class InstallError(Exception):
-    """The installation cannot go on; the message says why and what to do."""
+    """The installation cannot go on; the message gives the reason and the remedy."""
 
 
 class CudaError(InstallError):
@@ -72,7 +72,7 @@ class Settings:
         return cls(env.get("TORCH_INDEX_URL") or None, wheel, allow)
 
 
-def say(text: str) -> None:
+def progress(text: str) -> None:
     """Prints one line of progress at once."""
     print(f"[install] {text}", flush=True)
 
@@ -185,14 +185,14 @@ class Pip:
 
 
 def failure(log: str) -> str:
-    """What to say about a pip that failed with this log."""
+    """The message about a pip that failed with this log."""
     if NO_NETWORK.search(log):
         return (
             "the package index could not be reached: is there a network, and is a proxy needed? "
             "Without one, point pip to local packages (pip's find-links or index-url). Then run make again: it goes on."
         )
     if "No space left on device" in log:
-        return "the disk is full (.venv takes about 2 GB). Make room and run make again: it goes on."
+        return "the disk is full (.venv takes about 2 GB). Free some space and run make again: it goes on."
     return f"pip failed; its last words are above, its full log is in {LOG}. Run make again once that is mended."
 
 
@@ -213,11 +213,11 @@ class Installer:
         self._environment()
         wheel = [str(self._settings.torch_wheel)] if self._settings.torch_wheel else []
         self._add([*wheel, *base_requirements(self._pyproject, dev=dev)], "the project's requirements")
-        say("the project itself (editable)")
+        progress("the project itself (editable)")
         self._pip.run("install", "--quiet", "--no-deps", "--no-build-isolation", "-e", str(ROOT))
         for name in [".installed", ".installed-dev"] if dev else [".installed"]:
             (VENV / name).write_text(f"{ROOT}\n")
-        say(f"done in {time.monotonic() - started:.0f} s")
+        progress(f"done in {time.monotonic() - started:.0f} s")
 
     def extras(self) -> None:
         """Installs the extras whose needs are met and prints a line for each.
@@ -227,32 +227,32 @@ class Installer:
         done = json.loads(EXTRAS_RECORD.read_text()) if EXTRAS_RECORD.exists() else {}
         for extra in survey(self._pyproject["project"].get("optional-dependencies", {})):
             if extra.missing:
-                say(f"extra {extra.name}: skipped: {extra.missing}")
+                progress(f"extra {extra.name}: skipped: {extra.missing}")
                 continue
             state = hashlib.sha256(repr((extra.requirements, self._constraints)).encode()).hexdigest()
             if done.get(extra.name) != state:
                 try:
                     self._add(extra.requirements, f"extra {extra.name}")
                 except CudaError as error:
-                    say(f"extra {extra.name}: skipped: {str(error).splitlines()[0]}")
+                    progress(f"extra {extra.name}: skipped: {str(error).splitlines()[0]}")
                     continue
                 except InstallError as error:
-                    say(f"extra {extra.name}: skipped: {error}")
+                    progress(f"extra {extra.name}: skipped: {error}")
                     continue
                 done[extra.name] = state
                 EXTRAS_RECORD.write_text(json.dumps(done))
-            say(f"extra {extra.name}: installed")
+            progress(f"extra {extra.name}: installed")
 
     def _environment(self) -> None:
         """Makes .venv if it is missing or of no use."""
         if self._usable():
             for name in [name for path in VENV.glob("lib/*/site-packages") for name in drop_half_installed(path)]:
-                say(f"{name} was only half installed: it will be installed again")
+                progress(f"{name} was only half installed: it will be installed again")
             return
         if VENV.exists() and any(VENV.iterdir()) and not (VENV / "pyvenv.cfg").exists():
             raise InstallError(f"{VENV} exists but is no virtual environment: move it away and run make again")
         version = ".".join(map(str, sys.version_info[:3]))
-        say(f"creating {VENV.name} with Python {version}")
+        progress(f"creating {VENV.name} with Python {version}")
         made = subprocess.run([sys.executable, "-m", "venv", "--clear", str(VENV)], check=False)  # noqa: S603
         if made.returncode:
             raise InstallError(
@@ -273,7 +273,7 @@ class Installer:
 
     def _add(self, requirements: Sequence[str], what: str) -> None:
         """Resolves the requirements, looks for CUDA packages, then installs what is missing."""
-        say(f"resolving {what} (pip's dry run)")
+        progress(f"resolving {what} (pip's dry run)")
         report_path = VENV / "pip-report.json"
         report_path.unlink(missing_ok=True)
         args = self._common_args()
@@ -285,9 +285,9 @@ class Installer:
             raise CudaError(advice(found, torch_pin(self._constraints)))
         count = len(report["install"])
         if count == 0:
-            say(f"{what}: nothing to install")
+            progress(f"{what}: nothing to install")
             return
-        say(f"installing {what}: {count} packages")
+        progress(f"installing {what}: {count} packages")
         self._pip.run("install", *args, *requirements)
 
     def _common_args(self) -> list[str]:

@@ -8,7 +8,7 @@ Of a run every line of ``episodes.jsonl`` is hashed, in order, without times, wi
 without ``key`` (the hash of a configuration's own layout) and ``trace_hash`` (of lines with times); of ``tape solve
 --json`` the answer without ``seconds``. What is hashed is in normal form (:func:`normal`), so that a field may be
 renamed and may move to its method: names are those of ``RENAMED``, and what a method holds stands beside the rest.
-Beside the digest the file holds every episode's fields in short, so that a difference can be told. Standard library
+Beside the digest the file holds every episode's fields in short, so that a difference can be named. Standard library
 only; what it calls is installed in the Python that ``--python`` names.
 """
 
@@ -37,7 +37,7 @@ OUT = "run"
 """The run directory of every command, in its own temporary folder."""
 
 LEFT_OUT = ("solver_seconds", "wall_seconds", "wall_overrun_seconds", "detail", "answer", "explanation")
-"""Fields of a result that are times, words for people, or told by the others."""
+"""Fields of a result that are times, words for people, or follow from the others."""
 
 RENAMED: Mapping[str, str] = {}
 """Fields and values as they are called now, and as they were recorded."""
@@ -209,14 +209,14 @@ def main(argv: Sequence[str] | None = None) -> int:
                 (args.keep / f"{name}.jsonl").write_text("".join(f"{line}\n" for line in outcome.lines), "utf-8")
             if args.record is not None:
                 held[name] = outcome.kept()
-                said = f"FAILED  {outcome.complaint}" if outcome.complaint else "recorded"
+                verdict = f"FAILED  {outcome.complaint}" if outcome.complaint else "recorded"
             else:
                 different = difference(held.get(name), outcome)
-                said = f"DIFFERENT  {different}" if different else "same"
-            if said not in ("same", "recorded"):
+                verdict = f"DIFFERENT  {different}" if different else "same"
+            if verdict not in ("same", "recorded"):
                 bad.append(name)
             ends = ",".join(str(record.get("end_state", record.get("status"))) for record in outcome.records)
-            print(f"{name:<32} {outcome.seconds:6.1f} s  {said}  [{ends}]", flush=True)
+            print(f"{name:<32} {outcome.seconds:6.1f} s  {verdict}  [{ends}]", flush=True)
     if args.record is not None:
         args.record.write_text(file_text({name: held[name] for name in commands if name in held}), encoding="utf-8")
     print(f"{len(names) - len(bad)} of {len(names)} in {time.monotonic() - began:.0f} s")
@@ -306,7 +306,7 @@ def normal(record: dict[str, Any]) -> dict[str, Any]:
     for name, value in record["result"].items():
         fields = value if name == METHOD else {name: value}
         result |= {RENAMED.get(field, field): one for field, one in fields.items()}
-    # A field that a method alone has is there or not; empty, it says nothing.
+    # A field that only one method has may be missing or empty, which is the same.
     found["result"] = {
         name: RENAMED.get(value, value) if isinstance(value, str) else value
         for name, value in result.items()

@@ -44,11 +44,11 @@ async def make(call: Callable[[], Any], what: str) -> Made:
 
     Args:
         call: The call.
-        what: Names the function, for the thread that it runs in and for who reads that it was left behind.
+        what: Names the function, in its thread and in the note that it was left behind.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
-        asyncio.CancelledError: The episode is to end. A note says what was left behind.
+        asyncio.CancelledError: The episode is to end. A note names what was left behind.
     """
 
     def begin() -> Made:

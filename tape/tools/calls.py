@@ -52,7 +52,7 @@ class Call:
 
     @property
     def symbol(self) -> str:
-        """What is asked for, whoever does it: ``multiply(a=3, b=#1)``."""
+        """The call without its variant: ``multiply(a=3, b=#1)``."""
         return f"{self.kind}({self._arguments()})"
 
     @property
@@ -151,7 +151,7 @@ def parse(text: str, longest: int = LONGEST) -> Call:
         longest: Characters of the longest text that is read; an action with results filled in may have more.
 
     Raises:
-        InvalidCallError: It is no call; says where reading stopped.
+        InvalidCallError: It is no call; the message says where reading stopped.
     """
     if len(text) > longest:
         raise InvalidCallError(f"a call of {len(text)} characters; the longest that is read has {longest}")
@@ -195,7 +195,7 @@ def _argument(text: str, at: int) -> tuple[str, str, int]:
 
 def _replaced(value: str, new: Callable[[re.Match[str]], str]) -> str:
     """A value with its placeholders replaced; the names in an object are none, whatever they look like."""
-    if "{" not in value:  # nothing to tell apart
+    if "{" not in value:  # no object, so no names in it
         return _PLACEHOLDER.sub(new, value)
     return _written(_with_texts(json.loads(value), lambda text: _PLACEHOLDER.sub(new, text)))
 

@@ -20,7 +20,7 @@ class Cost(Protocol):
     """The declared cost of a tool."""
 
     def worst(self) -> Resources:
-        """The most that any call uses; None for a kind of which nobody knows."""
+        """The most that any call uses; None for a kind whose amount is unknown."""
 
     def actual(self, arguments: Mapping[str, Any], result: Any, rng: random.Random) -> Resources:
         """What a call used."""
@@ -53,7 +53,7 @@ class Fixed:
 
 @dataclass(frozen=True)
 class Unknown:
-    """Nobody knows: an unknown amount of everything that tools can use; under a hard cap on it nothing starts."""
+    """An unknown amount of everything that tools can use; under a hard cap on it no episode starts."""
 
     def worst(self) -> Resources:
         """Unknown in every declared kind but those that are counted here, whatever a tool does."""
@@ -72,8 +72,9 @@ class PerUnit:
     Args:
         each: The cost of one unit.
         units: Counts the units of a call from its arguments and its result, which is None for a call that failed; where
-            it cannot count those, the worst case is booked.
-        at_most: Units of the largest call. One that has more is paid in full and reported as a broken declaration.
+            it cannot count those, the worst case is charged.
+        at_most: Units of the largest call. One that has more is paid in full and reported as a cost above the
+            declared bound.
 
     Raises:
         ToolError: ``at_most`` is no whole number >= 0.

@@ -1,4 +1,4 @@
-"""What a tool environment tells the engine."""
+"""What a tool environment declares to the engine."""
 
 from __future__ import annotations
 
@@ -99,11 +99,11 @@ class ToolDomain(Domain, Outcomes):
     def require_possible(self, state: ToolState, call: Call) -> None:
         """Check all of a call that can be checked; in a predicted state the values of results are not there yet.
 
-        A pure call is not repeated while the world is as it was: it would say the same again, and what it said is there
-        already. A call that failed is not repeated by the same tool before another call has changed something.
+        A pure call is not repeated while the world is as it was: its result would be the same, and is there already. A
+        call that failed is not repeated by the same tool before another call has changed something.
 
         Raises:
-            InvalidCallError: Says what is wrong.
+            InvalidCallError: The message names what is wrong.
         """
         if state.answer is not None:
             raise InvalidCallError("the answer has been given")
@@ -137,7 +137,7 @@ class ToolDomain(Domain, Outcomes):
     def outdated(self, state: ToolState) -> int:
         """How many of the results are from before the last call that is not pure, and may no longer be so.
 
-        A call that failed counts too: nobody knows what it has done before it failed.
+        A call that failed counts too: it may have changed something before it failed.
         """
         tried = [failure.after for failure in state.failures if not self.toolbox.is_pure(failure.call)]
         return max([self._last_change(state), *tried])

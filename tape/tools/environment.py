@@ -30,7 +30,7 @@ PromptFormats = Mapping[str, Callable[[ToolDomain], PromptFormat]]
 """How a task is written for each family of models, by the prompt format's name."""
 
 Judge = Callable[[Any], bool]
-"""Says whether an answer is right."""
+"""Decides whether an answer is right."""
 
 
 class ToolEnvironment(Environment, AnswersAtLimit):
@@ -40,7 +40,7 @@ class ToolEnvironment(Environment, AnswersAtLimit):
         task: What is to be done, in words.
         tools: The tools; those of one kind from the cheapest to the dearest.
         budget: Hard caps.
-        judge: Says whether an answer is right. Without one every answer is a success: nobody knows better.
+        judge: Decides whether an answer is right. Without one every answer is a success.
         prompt_formats: How the task is written for models; general models by default.
 
     Raises:
@@ -114,7 +114,7 @@ class ToolEnvironment(Environment, AnswersAtLimit):
         return self._observation(), used
 
     def refuse(self, action: Action) -> Observation:
-        """Take note that somebody has refused a call: the state says so, and it is not planned again."""
+        """Note in the state that a person has refused a call, so that it is not planned again."""
         try:
             call = parse(action)
             if call.kind != ANSWER:

@@ -18,4 +18,4 @@ class ToolFailedError(TapeError):
 
 
 class ToolWarning(UserWarning):
-    """Tools of a server that cannot be offered and are left out; says which, and why."""
+    """Tools of a server that cannot be offered and are left out; the message names them, with reasons."""

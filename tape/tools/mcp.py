@@ -33,7 +33,7 @@ _TAIL = 600
 _NAME = 100
 """Bytes of a command that stand for the server in errors; the agent sees the first 300 of a message."""
 
-_MOST_TOLD = 20
+_MOST_NAMED = 20
 """Tools that are named in one message."""
 
 
@@ -56,15 +56,15 @@ async def mcp_tools(
     """Start an MCP server and offer its tools for as long as the context lasts; then it is stopped, with its children.
 
     The session lives in the event loop that it was started in: play episodes by ``await agent.arun(env)`` inside the
-    context, not by ``agent.run(env)``, which begins a loop of its own and says so.
+    context, not by ``agent.run(env)``, which begins a loop of its own and raises an error.
 
     A tool without a declared cost has an unknown cost in everything that tools can use (``usd``, ``seconds`` and
     resources of your own): under a hard cap on one of these an episode is refused at its start. What the server
     reports as an error, and a server that has died, is a failed call, which the agent sees and which is paid. So is
     one that is not answered within ``call_seconds``, or by more than 20 MiB.
 
-    A tool that cannot be offered, such as one whose schema is not understood, is left out, and a :class:`ToolWarning`
-    says so; if it is named in any declaration, it is an error. What the server asks for is refused.
+    A tool that cannot be offered, such as one whose schema is not understood, is left out with a :class:`ToolWarning`;
+    if it is named in any declaration, it is an error. The server's own requests are refused.
 
     Args:
         command: The program and its arguments.
@@ -73,10 +73,10 @@ async def mcp_tools(
         variants: By the server's name: what the tool is called here, ``KIND`` or ``KIND.VARIANT``; its own name by
             default. Tools of one kind do the same at another price or quality and take the same arguments.
         reads: The server's names of tools whose results are texts in which the model looks for the answer.
-        pure: By the server's name: whether a call changes nothing; where nothing is said, the server's
+        pure: By the server's name: whether a call changes nothing; where nothing is declared, the server's
             ``readOnlyHint``.
         destructive: By the server's name: whether a call may destroy what cannot be brought back; where nothing is
-            said, the server's ``destructiveHint``, which counts only where it is there and the tool is not pure.
+            declared, the server's ``destructiveHint``, which counts only where it is there and the tool is not pure.
         only: The server's names of the tools to offer; all by default.
         env: Environment variables of the server; it inherits only a few, PATH and HOME among them.
         cwd: Where it runs.
@@ -90,10 +90,10 @@ async def mcp_tools(
         ToolError: The server cannot be started, a name in the declarations is none of its tools or of one that cannot
             be offered, a tool is declared both pure and destructive, or there are more than 256 tools or none.
     """
-    for setting, said in (("pure", pure), ("destructive", destructive)):
-        if not isinstance(said, Mapping | None):
+    for setting, given in (("pure", pure), ("destructive", destructive)):
+        if not isinstance(given, Mapping | None):
             raise ToolError(
-                f"{setting}: give each of the server's names True or False, as {{NAME: True}}; got {said!r}"
+                f"{setting}: give each of the server's names True or False, as {{NAME: True}}; got {given!r}"
             )
     declared: dict[str, Any] = {
         "costs": costs or {}, "quality": quality or {}, "variants": variants or {}, "reads": reads, "only": only or (),
@@ -299,8 +299,8 @@ class _Server:
         return tools
 
     async def _last_words(self) -> str:
-        said = described(await self._process.last_words()) if self._process is not None else ""
-        return f"; its last words: {said[-_TAIL:]}" if said else ""
+        words = described(await self._process.last_words()) if self._process is not None else ""
+        return f"; its last words: {words[-_TAIL:]}" if words else ""
 
     async def call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call a tool.
@@ -327,5 +327,5 @@ class _Server:
 
 def _some(parts: Sequence[str]) -> str:
     """The first of many."""
-    more = len(parts) - _MOST_TOLD
-    return ", ".join(parts[:_MOST_TOLD]) + (f" and {more} more" if more > 0 else "")
+    more = len(parts) - _MOST_NAMED
+    return ", ".join(parts[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -20,7 +20,7 @@ _TAIL = 4096
 """Bytes of what it writes to stderr that are kept: the last ones."""
 
 _END_SECONDS, _TERM_SECONDS, _KILL_SECONDS = 1.0, 0.5, 1.0
-"""How long it may take to end once its input is closed; once it is told to; once it is killed."""
+"""How long it may take to end once its input is closed; after SIGTERM; once it is killed."""
 _POLL_SECONDS = 0.01
 
 
@@ -36,7 +36,7 @@ class ServerProcess:
         self._words = b""
         self._gone = False
         self._hearing = asyncio.create_task(self._hear())
-        # Whatever becomes of the event loop and of the one who was to stop it, it does not outlive this object.
+        # It does not outlive this object, even where the event loop or its owner is gone.
         self._last_resort = weakref.finalize(self, _signal_group, process.pid, _KILL)
 
     @classmethod
@@ -83,13 +83,13 @@ class ServerProcess:
                 held.clear()
                 skipping = True
             await asyncio.sleep(0)  # what was written is read without waiting, but others have to go on too
-        # The number of a group that is gone may soon be somebody else's.
+        # The number of a group that is gone may soon be another group's.
         self._gone = await self._ended(_TERM_SECONDS) and not _signal_group(self._process.pid, 0)
         if self._gone:
             self._last_resort.detach()
 
     async def _hear(self) -> None:
-        """Keep the end of what it writes to stderr; it would wait for ever if nobody read that."""
+        """Keep the end of what it writes to stderr; unread, the pipe would fill and block it."""
         assert self._process.stderr is not None
         while chunk := await self._process.stderr.read(_CHUNK):
             self._words = (self._words + chunk)[-_TAIL:]
@@ -125,7 +125,7 @@ class ServerProcess:
             _signal_group(self._process.pid, _KILL)
 
     async def stop(self) -> None:
-        """Close its input, tell its group to end, kill what is left: all within three seconds."""
+        """Close its input, end its group by SIGTERM, kill what is left: all within three seconds."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.close()

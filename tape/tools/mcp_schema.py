@@ -42,7 +42,7 @@ def arguments_model(tool: str, schema: Any) -> type[BaseModel]:
     """The model of a tool's arguments.
 
     Understood are texts, numbers, integers, booleans, null, lists, objects, enums, constants, unions (``anyOf``,
-    ``oneOf``), references within the schema, and bounds. What else a schema says of values (patterns, formats) the
+    ``oneOf``), references within the schema, and bounds. Other keywords (patterns, formats) the
     server checks itself: no regular expression of a server is run here.
 
     Raises:
@@ -114,12 +114,12 @@ class _Reader:
 
     def _field(self, schema: Any, where: str, depth: int, *, required: bool) -> tuple[Any, Any]:
         kind = self._type(schema, where, depth)
-        said = schema if isinstance(schema, Mapping) else {}
-        text = described(said.get("description")) or None
+        about = schema if isinstance(schema, Mapping) else {}
+        text = described(about.get("description")) or None
         if required:
             return (kind, Field(description=text))
         # What is left out is not sent, so that the server's own default holds.
-        default = said.get("default")
+        default = about.get("default")
         if len(json.dumps(default)) > LONGEST_DESCRIPTION:
             raise self._error(where, f"its default is longer than {LONGEST_DESCRIPTION} characters")
         return (Union[kind, None], Field(default, description=text))  # noqa: UP007 - some hints know no |
@@ -161,7 +161,7 @@ class _Reader:
             return Any
         else:
             raise self._error(where, f"the type {short(named)} is not understood")
-        # A bound of another type says nothing, as JSON schema has it.
+        # JSON schema ignores a bound of another type.
         own = _BOUNDS.get(named, {})
         bounds: dict[str, Any] = {to: self._bound(schema, key, where) for key, to in own.items() if key in schema}
         return Annotated[found, Field(**bounds)] if bounds else found

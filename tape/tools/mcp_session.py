@@ -1,8 +1,8 @@
 """A session with an MCP server over stdio: JSON-RPC in which nothing that the server writes is taken on trust.
 
-Of the protocol only what calls of tools need is spoken: a handshake, the list of tools, calls. What the server asks for
-(to sample a model, to ask the user, to see folders) is refused; of what it sends without being asked only the word that
-its list of tools has changed is kept.
+It speaks only the part of the protocol that calls of tools need: a handshake, the list of tools, calls. It refuses the
+server's own requests (to sample a model, to ask the user, to see folders), and of its notifications it keeps only that
+the list of tools has changed.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Of the protocol, with a handshake, the newest first."""
 
 _STATELESS = "2026-07-28"
-"""Of the protocol without a handshake: every request says who asks."""
+"""Of the protocol without a handshake: every request names the client."""
 
 _CHANGED = "notifications/tools/list_changed"
 _NO_SUCH_VERSION, _NO_SUCH_METHOD = -32022, -32601
 
 _CLIENT = {"name": "tape", "version": "1"}
-_SAID = 200
-"""Bytes of what a server says of its errors."""
+_LONGEST_ERROR = 200
+"""Bytes of a server's error message that are kept."""
 
 
 class Channel(Protocol):
@@ -137,7 +137,7 @@ class Session:
         try:
             return await self._pages()
         except BaseException:
-            self.tools_changed = True  # nobody knows it
+            self.tools_changed = True  # the list is unknown
             raise
 
     async def _pages(self) -> list[Any]:
@@ -182,8 +182,8 @@ class Session:
             raise ToolFailedError(f"{self.name} takes nothing any more: {error}") from error
         finally:
             if self._pending.pop(number, None) is not None:
-                told = {"method": "notifications/cancelled", "params": {"requestId": number}}
-                self._process.write_if_ready(_message(told))
+                cancelled = {"method": "notifications/cancelled", "params": {"requestId": number}}
+                self._process.write_if_ready(_message(cancelled))
 
     async def close(self) -> None:
         """Stop the server, with all that it has started."""
@@ -228,7 +228,7 @@ class Session:
         self._unasked_bytes += line if isinstance(line, int) else len(line)
 
     def _is_answer(self, line: bytes) -> bool:
-        """Take a line if it answers a request; refuse it if it is one; else say no."""
+        """Take a line if it answers a request; refuse it if it is a request; else return False."""
         try:
             message = parse_json(line, "its answer", error=ToolFailedError)
         except ToolFailedError as error:
@@ -244,7 +244,7 @@ class Session:
             self._refuse(message["method"], number)
             return False
         if number is None and "error" in message:  # it could not even read which request it was
-            self._fail(f"{self.name} has not understood what it was sent: {_said(message['error'])}")
+            self._fail(f"{self.name} has not understood what it was sent: {_error_text(message['error'])}")
             return False
         answer = self._pending.pop(number, None) if type(number) is int else None
         if answer is None or answer.done():
@@ -252,7 +252,9 @@ class Session:
         result, error_ = message.get("result"), message.get("error")
         if error_ is not None:
             more = error_ if isinstance(error_, dict) else {}
-            answer.set_exception(RefusedError(f"{self.name}: {_said(error_)}", more.get("code"), more.get("data")))
+            answer.set_exception(
+                RefusedError(f"{self.name}: {_error_text(error_)}", more.get("code"), more.get("data"))
+            )
         elif isinstance(result, dict):
             answer.set_result(result)
         else:
@@ -261,7 +263,7 @@ class Session:
 
     def _refuse(self, method: Any, number: Any) -> None:
         self.tools_changed = self.tools_changed or method == _CHANGED
-        if type(number) is not int and (not isinstance(number, str) or len(number) > _SAID):
+        if type(number) is not int and (not isinstance(number, str) or len(number) > _LONGEST_ERROR):
             return  # a notification, or nothing that could be answered
         if method == "ping":
             self._process.write_if_ready(_message({"id": number, "result": {}}))
@@ -274,7 +276,9 @@ def _message(content: Mapping[str, Any]) -> bytes:
     return json.dumps({"jsonrpc": "2.0", **content}, allow_nan=False).encode() + b"\n"
 
 
-def _said(error: Any) -> str:
-    """What an error of the server says."""
-    said = error.get("message") if isinstance(error, dict) else error
-    return cut(said, _SAID) if isinstance(said, str) and said else f"an error that does not say which: {short(error)}"
+def _error_text(error: Any) -> str:
+    """The message of an error of the server."""
+    text = error.get("message") if isinstance(error, dict) else error
+    if isinstance(text, str) and text:
+        return cut(text, _LONGEST_ERROR)
+    return f"an error that does not say which: {short(error)}"

@@ -28,7 +28,7 @@ def in_order(
 
     Returns:
         The same calls with new numbers in their placeholders. A plan that refers to a later call, or to one that is not
-        there, comes back as it was: whoever executes it will see.
+        there, comes back as it was: its execution fails there.
     """
     ends = next((i for i, found in enumerate(calls) if found.kind == ANSWER), len(calls))
     calls, final = calls[:ends], calls[ends : ends + 1]

@@ -104,7 +104,7 @@ _ELLIPSIS = "…"
 
 
 def cut(text: str, longest: int) -> str:
-    """The beginning of a text, in no more than so many bytes; an ellipsis says that there is more."""
+    """The beginning of a text, in no more than so many bytes; an ellipsis marks that there is more."""
     # Lone surrogates are no text: no tokenizer takes them. A character is a byte at least, so more are not looked at.
     written = text[: longest + 1].encode("utf-8", "replace")
     if len(written) <= longest:

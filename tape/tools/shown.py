@@ -1,7 +1,7 @@
 """Arguments of a call as people see them before they approve it: every name, and each value whole or by both its ends.
 
-Texts stand in quotes, as in JSON, so none can be taken for another argument or for the question around it. What nobody
-sees, what turns the direction of text and what imitates other characters is written as an escape.
+Texts stand in quotes, as in JSON, so none can be taken for another argument or for the question around it. Invisible
+characters, those that turn the direction of text and those that imitate others are written as escapes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _HIDDEN_SORTS = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs", "Sm",
 
 
 class UnshowableError(TapeError):
-    """Arguments that no person can be shown in full, so that nobody can approve them."""
+    """Arguments that cannot be shown in full, so that no person can approve them."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def rows_of(arguments: Mapping[str, Any], longest: int = LONGEST) -> list[Row]:
         longest: Characters of a value that is shown whole.
 
     Raises:
-        UnshowableError: There are too many, a name is too long or holds a secret, or a value is no JSON; says which.
+        UnshowableError: There are too many, a name is too long or holds a secret, or a value is no JSON.
     """
     found = _Reader(min(_END, longest // 2), longest).rows(arguments)
     if len(found) > MOST_ROWS:
@@ -132,7 +132,7 @@ def shown_action(action: str, longest: int = LONGEST) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text in one line, in which what nobody sees and what imitates other characters is escaped as in JSON."""
+    """A text in one line, in which invisible and imitating characters are escaped as in JSON."""
     if text.isascii() and text.isprintable():
         return text
     mixed = {at for word in _WORD.finditer(text) if _is_mixed(word[0]) for at in range(*word.span())}
@@ -282,8 +282,8 @@ class _Reader:
     def _note(value: Any) -> str:
         texts = list(_texts(value))
         hidden = any(redacted(text) != text for text in texts)
-        said = f" (a secret in it is hidden; {sum(map(len, texts)):,} characters in all)" if hidden else ""
-        return said + _letters("".join(texts))
+        note = f" (a secret in it is hidden; {sum(map(len, texts)):,} characters in all)" if hidden else ""
+        return note + _letters("".join(texts))
 
 
 def _letters(text: str) -> str:

@@ -49,8 +49,8 @@ class ToolState:
         got: Successful calls, in order; ``#1`` is the first.
         failures: Calls that gave nothing, each where it failed last.
         answer: The answer as it was written, a JSON value or a placeholder; None before.
-        note: What the environment said last where a call failed.
-        refused: Calls that somebody has refused to let be made; no part of the key, since nothing has changed.
+        note: The environment's last message where a call failed.
+        refused: Calls that a person has refused; no part of the key, since nothing has changed.
     """
 
     got: tuple[Obtained, ...] = ()

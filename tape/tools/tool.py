@@ -38,11 +38,11 @@ class Tool:
         arguments: The arguments as a pydantic model.
         description: One sentence for the model.
         cost: What a call costs, its step not counted.
-        quality: Probability in (0, 1] that a result is what was asked for; None where nobody knows.
+        quality: Probability in (0, 1] that a result is what was asked for; None where it is unknown.
         reads: The result is a text in which the model looks for the answer to the call; what it finds there, or that
             it is not there, is what was obtained.
         random: The name of the parameter that gets a seeded ``random.Random``, if there is one.
-        pure: A call changes nothing, and says the same again while nothing else has been changed: so it may be made
+        pure: A call changes nothing, and returns the same while nothing else has been changed: so it may be made
             earlier or later, and once where a plan has it twice, as long as no call that is not pure stands between.
         destructive: A call may destroy what cannot be brought back.
         loop: The event loop that the function needs, where it needs a certain one, as a session with a server does.
@@ -96,7 +96,7 @@ class Tool:
         """
         if not self.gives:
             if self.takes:
-                raise ToolError(f"{self.name}: it takes {', '.join(self.takes)} and gives nothing; say gives=...")
+                raise ToolError(f"{self.name}: it takes {', '.join(self.takes)} and gives nothing; declare gives=...")
             return
         for one in (*self.takes, self.gives):
             if not isinstance(one, str) or not one.strip() or len(one) > LONGEST_TYPE or not one.isprintable():
@@ -145,7 +145,7 @@ class Tool:
         """The arguments as the function takes them.
 
         Raises:
-            InvalidCallError: They do not fit the schema; says which and how.
+            InvalidCallError: They do not fit the schema; the message names the argument and the reason.
         """
         try:
             model = self.arguments.model_validate(dict(values))
@@ -189,7 +189,7 @@ def _checked(amounts: Any) -> Resources:
     """An amount as a cost gives it.
 
     Raises:
-        ToolError: It is none, or more than anybody has.
+        ToolError: It is none, or no credible amount.
     """
     if not isinstance(amounts, Resources):
         raise ToolError(f"a cost is given as Resources, not as {type(amounts).__name__}")
@@ -244,7 +244,7 @@ def make_tool(
         raise ToolError(f"{name}: its parameters have no JSON schema: {error}") from error
     described = inspect.getdoc(function) or ""
     if not described:
-        raise ToolError(f"{name}: the function needs a docstring, which tells the model what it does")
+        raise ToolError(f"{name}: the function needs a docstring, which describes it to the model")
     return Tool(
         name,
         variant,
@@ -287,13 +287,13 @@ def tool(
         cost: A cost other than a fixed one, see :mod:`tape.tools.cost`.
         quality: Probability in (0, 1] that a result is what was asked for, where it is known.
         reads: The result is a text in which the model looks for the answer to the call.
-        pure: A call changes nothing, and says the same again while nothing else has been changed. Calls of pure tools
-            may be reordered and merged, those of others keep their order and are made as often as they are planned.
-        destructive: A call may destroy what cannot be brought back; who wants to approve such calls is asked.
+        pure: A call changes nothing, and returns the same while nothing else has been changed. Calls of pure tools may
+            be reordered and merged; those of others keep their order and number in the plan.
+        destructive: A call may destroy what cannot be brought back; approval can be asked for such calls.
         takes: For a typed tool (:mod:`tape.tools.typed`) the types of data that it takes: one for each parameter, in
             their order; a text is one type.
         gives: For a typed tool the type of data that it gives.
-        fixed: The fixed cost of a call in units; None for an amount that nobody knows.
+        fixed: The fixed cost of a call in units; None for an unknown amount.
 
     Raises:
         ToolError: The function has no type hints or no docstring, or the declarations contradict each other.

@@ -10,7 +10,7 @@ from math import comb, prod
 from tape.budget import Resources
 
 MOST_AFFORDED = 9
-"""More calls than this are not told apart when a model is told how many it can pay."""
+"""The largest number of affordable calls that a model is shown."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Variant:
     Attributes:
         name: Unique within its kind, for instance ``exact``.
         worst: The most that one call uses, ``steps`` included.
-        quality: Probability in (0, 1] that the result is what was asked for; None where nobody knows.
+        quality: Probability in (0, 1] that the result is what was asked for; None where it is unknown.
     """
 
     name: str

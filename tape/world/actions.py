@@ -30,7 +30,7 @@ LONGEST_THOUGHT = 300
 
 Number: TypeAlias = int | float | str | Decimal | None
 Amount: TypeAlias = Number | Callable[[Any, Any], Number]
-"""What an action costs at most in units: an amount, None where nobody knows, or a function of state and action."""
+"""What an action costs at most in units: an amount, None where it is unknown, or a function of state and action."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class ActionType:
         if not isinstance(self.destructive, bool):
             raise WorldError(f"{self.name}: destructive is True or False, got {self.destructive!r}")
         if not self.description:
-            raise WorldError(f"{self.name} needs a docstring, which tells the model what the action does")
+            raise WorldError(f"{self.name} needs a docstring, which describes the action to the model")
         if not can_be_written(self.name, "", self.schema["properties"]):
             raise WorldError(f"{self.name}: names of actions and of their fields have letters, digits and _ only")
         for name in self.amounts:
@@ -98,7 +98,7 @@ class ActionType:
                 found[name] = amount(state, action)
             except Exception as error:
                 raise WorldError(
-                    f"what {action!r} costs in {name} cannot be told in {state!r}: {type(error).__name__}: {error}"
+                    f"what {action!r} costs in {name} cannot be computed in {state!r}: {type(error).__name__}: {error}"
                 ) from error
         try:
             return Resources.of(**found)
@@ -109,8 +109,8 @@ class ActionType:
         """Name, arguments, description and cost, for prompts."""
         takes = ", ".join(f"{name}: {brief(part)}" for name, part in self.schema["properties"].items())
         notes = [f"{n} is {p['description']}" for n, p in self.schema["properties"].items() if "description" in p]
-        said = [f"- {self.name}({takes}): {self.description}", *(f"  {note}" for note in notes)]
-        return "\n".join(said)
+        lines = [f"- {self.name}({takes}): {self.description}", *(f"  {note}" for note in notes)]
+        return "\n".join(lines)
 
 
 class Actions:
@@ -158,7 +158,7 @@ class Actions:
         """Read an action.
 
         Raises:
-            InvalidActionError: It is none; says why.
+            InvalidActionError: It is none; the message gives the reason.
         """
         try:
             read = parse(text)
@@ -215,7 +215,7 @@ class Actions:
 
 @dataclass(frozen=True)
 class Signature:
-    """What the type hints of a step function say.
+    """What the type hints of a step function declare.
 
     Attributes:
         state: The state model.
@@ -232,7 +232,7 @@ def signature(function: Callable[..., Any]) -> Signature:
     """Read the type hints of a step function ``(state: State, action: Move | Wait[, rng: random.Random])``.
 
     Raises:
-        WorldError: They are missing or of other types; says which.
+        WorldError: They are missing or of other types; the message names them.
     """
     name = getattr(function, "__name__", repr(function))
     try:

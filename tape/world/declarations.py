@@ -31,7 +31,7 @@ class Declarations:
             raise WorldError("a world needs a name, for tables and for `tape run NAME`")
         self.rules = inspect.cleandoc(rules).strip() if isinstance(rules, str) else ""
         if not self.rules:
-            raise WorldError(f"{name}: rules are missing: a model knows of this world what they say and nothing else")
+            raise WorldError(f"{name}: rules are missing: they are all that a model knows of this world")
         if not isinstance(deterministic, bool):
             raise WorldError(f"{name}: deterministic is True or False, got {deterministic!r}")
         if not isinstance(longest_plan, int) or longest_plan < 1:
@@ -60,11 +60,11 @@ class Declarations:
         Args:
             function: The function, where nothing else is declared.
             destructive: The action may do what cannot be undone.
-            amounts: What it costs at most, in units; None where nobody knows; or a function of state and action, which
+            amounts: What it costs at most, in units; None where it is unknown; or a function of state and action, which
                 the agent may ask about states that it predicts. A step unless ``steps`` is among them.
 
         Raises:
-            WorldError: The type hints or the models cannot be used; says why.
+            WorldError: The type hints or the models cannot be used; the message gives the reason.
             ConfigError: A resource is not declared.
         """
         if function is None:

@@ -1,4 +1,4 @@
-"""What a world tells the engine about one task. Its step functions are not part of it."""
+"""What a world declares to the engine about one task. Its step functions are not part of it."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class WorldDomain(Domain):
         self.task, self.reads = task, reads
 
     def key(self, state: State) -> str:
-        """The JSON of the fields that tell states apart."""
+        """The JSON of the fields that distinguish states."""
         return self.states.key(as_state(state).text)
 
     def render(self, state: State) -> str:
-        """The state as its class prints it, else one visible field a line; and what was said last."""
+        """The state as its class prints it, else one visible field a line; and the last note."""
         here = as_state(state)
         if self.states.prints:
             picture = str(self.states.read(here.text))
@@ -79,8 +79,8 @@ class WorldDomain(Domain):
     def declared_costs(self) -> Mapping[str, Resources]:
         """What is fixed of the cost of every kind of action; unknown in resources that no action declares."""
         declared = {name for item in self.actions.types.values() for name in item.amounts}
-        nobody_says = Resources(dict.fromkeys(set(kinds()) - NOT_OF_ACTIONS - declared))
-        return {name: item.fixed() + nobody_says for name, item in self.actions.types.items()}
+        unknown = Resources(dict.fromkeys(set(kinds()) - NOT_OF_ACTIONS - declared))
+        return {name: item.fixed() + unknown for name, item in self.actions.types.items()}
 
     def destructive(self, action: Action) -> bool:
         """Whether an action is declared to be destructive."""

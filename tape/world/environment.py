@@ -80,7 +80,7 @@ class WorldEnvironment(Environment):
         return run_sync(self.astep(action))
 
     async def astep(self, action: Action) -> tuple[Observation, Resources]:
-        """Take an action. One that is refused changes nothing, costs its steps alone and says why."""
+        """Take an action. One that is refused changes nothing, costs its steps alone and is explained."""
         self._taken += 1
         worst = STEP
         try:
@@ -98,7 +98,7 @@ class WorldEnvironment(Environment):
         if self.world.observer is None:
             self._known = WorldState(text)
         else:
-            seen = self._told(self.world.observer, str)
+            seen = self._result_of(self.world.observer, str)
             self._known = WorldState(self._known.text, seen=cut(seen, LONGEST_TEXT) or "nothing", action=action)
         return self._observed(), used
 
@@ -112,7 +112,7 @@ class WorldEnvironment(Environment):
         return await blocking(partial(kind.function, *given), f"action {kind.name}")
 
     def _used(self, kind: ActionType, answer: tuple[Any, ...]) -> tuple[Any, Resources]:
-        """The state and what was used, of a function that says both."""
+        """The state and what was used, of a function that returns both."""
         if len(answer) != 2 or not isinstance(answer[1], Mapping):
             raise WorldError(f"{kind.name}: a step returns a state, or (state, amounts used), got {answer!r}")
         if undeclared := sorted(answer[1].keys() - kind.amounts.keys()):
@@ -121,17 +121,17 @@ class WorldEnvironment(Environment):
             )
         return answer[0], Resources.of(**{"steps": 1, **answer[1]})
 
-    def _told(self, function: Any, kind: type) -> Any:
-        """What a function of the world says of the real state.
+    def _result_of(self, function: Any, kind: type) -> Any:
+        """The result of a function of the world on the real state.
 
         Raises:
             WorldError: It is of another type.
         """
-        told = function(self._state.model_copy(deep=True))
-        if not isinstance(told, kind):
+        found = function(self._state.model_copy(deep=True))
+        if not isinstance(found, kind):
             name = getattr(function, "__name__", "a function")
-            raise WorldError(f"{name} returns a {kind.__name__}, got {told!r}")
-        return told
+            raise WorldError(f"{name} returns a {kind.__name__}, got {found!r}")
+        return found
 
     def projected(self, state: State) -> None:
         """Take over what a model has read in what was seen last; the next observation begins from there."""
@@ -139,8 +139,8 @@ class WorldEnvironment(Environment):
 
     def success(self) -> bool:
         """The goal check, of the real state."""
-        return bool(self._told(self.world.goal_check, bool))
+        return bool(self._result_of(self.world.goal_check, bool))
 
     def ended(self) -> bool:
         """Whether all is lost, by the check that the world has for it."""
-        return self.world.lost_check is not None and bool(self._told(self.world.lost_check, bool))
+        return self.world.lost_check is not None and bool(self._result_of(self.world.lost_check, bool))

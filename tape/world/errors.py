@@ -6,7 +6,7 @@ from tape.errors import ConfigError, TapeError
 
 
 class WorldError(ConfigError):
-    """A world is declared wrongly, or one of its functions does not keep to its declaration; says what to do."""
+    """A world is declared wrongly, or one of its functions breaks its declaration; the message gives the remedy."""
 
 
 class InvalidActionError(TapeError, ValueError):

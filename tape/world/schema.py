@@ -45,7 +45,7 @@ def writable(schema: Schema, what: str) -> dict[str, Any]:
         what: What it is the schema of, for messages.
 
     Raises:
-        WorldError: A part of it cannot be enforced; says which, and what to write instead.
+        WorldError: A part of it cannot be enforced; the message names it, and what to write instead.
     """
     return _Tidy(schema.get("$defs", {})).node(schema, what, ())
 
@@ -90,7 +90,7 @@ class _Tidy:
         if kind == "array":
             return self._array(node, where, inside)
         if not isinstance(kind, str) or kind not in _BOUNDS:
-            raise WorldError(f"{where}: anything may stand here; give it a type that says what")
+            raise WorldError(f"{where}: anything may stand here; give it a definite type")
         if kind == "string" and node.get("format", FORMATS[0]) not in FORMATS:
             raise WorldError(
                 f"{where}: decoders do not enforce the format {node['format']!r}, only {', '.join(FORMATS)}; use a str"

@@ -20,7 +20,7 @@ MOST_STATES = 10_000
 
 
 class ScriptedPlayer(ScriptedLM):
-    """Answers every prompt of a world by the world's own functions, but for what it is told to get wrong.
+    """Answers every prompt of a world by the world's own functions, but for the errors that it is given.
 
     It knows what no model knows, so what it plays is never a result; its name begins with ``scripted``. It reads the
     prompts alone, so that it can stand behind an endpoint (:mod:`tape.testing.endpoint`) too.
@@ -75,7 +75,7 @@ class ScriptedPlayer(ScriptedLM):
         if amounts := re.search(r"Answer with one of these amounts: (.*)\.$", question):
             return amounts[1].split("; ")[-1]  # the worst case, which is what an action of a world costs
         if "Which of them is the same state" in question:
-            return "none"  # the keys of a world tell all that counts
+            return "none"  # the keys of a world hold all that counts
         if step := re.search(r"^The next action is (.*)\.$", question, re.MULTILINE):
             return {"thought": f"Now {step[1]}.", "action": step[1]}
         planned = [*self._plan(state, sample), next(iter(self._world.actions.all or [""]))]
@@ -118,7 +118,7 @@ class ScriptedPlayer(ScriptedLM):
         return bool(self._world.goal_check(self._world.states.read(state)))
 
     def _after(self, state: str, action: Action) -> str | None:
-        """What the world's own function says; None where it refuses the action."""
+        """The outcome by the world's own function; None where it refuses the action."""
         kind, made = self._world.actions.parse(action)
         drawn = [random.Random(0)] if kind.draws else []
         try:

@@ -20,7 +20,7 @@ from tape.world.schema import Answer
 class Context:
     """Marks a field of a state, as in ``log: Annotated[tuple[str, ...], Context]``.
 
-    Such a field is shown to the model but is no part of a state's identity, and nobody predicts it: history, noise, and
+    Such a field is shown to the model but is no part of a state's identity, and is not predicted: history, noise, and
     what never changes, such as a map. A predicted state has it as it was before.
     """
 
@@ -55,7 +55,7 @@ class StateType:
         model: The pydantic model.
 
     Raises:
-        WorldError: It is none, or says something of its fields that cannot be kept to.
+        WorldError: It is none, or declares something of its fields that cannot be kept.
     """
 
     def __init__(self, model: type[BaseModel]) -> None:
@@ -66,7 +66,7 @@ class StateType:
         self.hidden = frozenset(name for name, field in fields.items() if field.exclude)
         self.context = frozenset(name for name, field in fields.items() if _is_context(field.metadata))
         self.prints = model.__str__ is not BaseModel.__str__
-        """Whether the class says how its states look."""
+        """Whether the class prints its states itself."""
         self._check()
 
     def _check(self) -> None:
@@ -75,11 +75,11 @@ class StateType:
             if fields[name].is_required():
                 raise WorldError(
                     f"{self.name}.{name} is hidden (exclude=True), so it needs a default, which "
-                    "stands there where nobody knows it"
+                    "stands there where the value is unknown"
                 )
         if self.model.model_config.get("extra") == "allow":
             raise WorldError(
-                f"{self.name} takes fields that it does not name (extra='allow'); nobody could predict them"
+                f"{self.name} takes fields that it does not name (extra='allow'); they could not be predicted"
             )
         for name, field in fields.items():
             for inner in _models_in(field.annotation):
@@ -91,7 +91,7 @@ class StateType:
                     )
         if not self.identity:
             raise WorldError(
-                f"{self.name} has no field that tells its states apart; at least one must be neither hidden nor Context"
+                f"{self.name} has no field that distinguishes its states; one must be neither hidden nor Context"
             )
         self.predicted.model_json_schema()
 
@@ -114,7 +114,7 @@ class StateType:
             raise WorldError(f"{self.name}: its fields cannot be predicted: {error}") from error
 
     def descriptions(self) -> list[str]:
-        """What the state's fields mean, where the model says it."""
+        """What the state's fields mean, where the model describes them."""
         visible = {name: field for name, field in self.model.model_fields.items() if name not in self.hidden}
         return [f"- {field.alias or name}: {field.description}" for name, field in visible.items() if field.description]
 
@@ -134,7 +134,7 @@ class StateType:
 
     def _dumped(self, state: BaseModel) -> str:
         try:
-            data = jsonable(state.model_dump(by_alias=True, warnings=False))  # what is wrong, reading it says
+            data = jsonable(state.model_dump(by_alias=True, warnings=False))  # reading it reports what is wrong
             text = json.dumps(data, ensure_ascii=False, allow_nan=False)
             text.encode()
         except Exception as error:  # whatever a serializer raises

@@ -1,4 +1,4 @@
-"""Typed tools: tools that say what types of data they take and give, so that chains of them are found, not guessed.
+"""Typed tools: tools that declare what types of data they take and give, so that chains of them are found exactly.
 
 A composite tool does what several do, at its own price. :func:`cheapest_chains` finds the cheapest chains within
 limits, exactly and without a model; :class:`TypedEnvironment` plays them as any other environment, replanned where a

@@ -1,4 +1,4 @@
-"""What typed tools tell the engine: what a call takes and gives, what it costs, and which chains are cheapest."""
+"""What typed tools declare to the engine: what a call takes and gives, what it costs, and which chains are cheapest."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def as_typed(state: State) -> TypedState:
 class TypedDomain(Domain, Outcomes, ExactPlanner):
     """What typed tools declare.
 
-    An action is a call without arguments, ``smelt()``: the types say what a tool gets. The last one hands in what was
-    wanted, ``answer(value="ingot")``. A state is the types at hand, so chains that meet there are one node.
+    An action is a call without arguments, ``smelt()``: a tool gets its inputs by their types. The last one hands in
+    what was wanted, ``answer(value="ingot")``. A state is the types at hand, so chains that meet there are one node.
 
     Args:
         tools: The tools with which the episode starts, all of them typed.
@@ -67,7 +67,7 @@ class TypedDomain(Domain, Outcomes, ExactPlanner):
         return self
 
     def announce(self, tools: Sequence[Tool]) -> int:
-        """Take over a new list of tools and prices, as the environment has told it; returns its number.
+        """Take over a new list of tools and prices, as the environment announces it; returns its number.
 
         Raises:
             ToolError: As for the first list.
@@ -100,7 +100,7 @@ class TypedDomain(Domain, Outcomes, ExactPlanner):
         return as_typed(state).key()
 
     def render(self, state: State) -> str:
-        """What is at hand, with values where they are known, and what was said last."""
+        """What is at hand, with values where they are known, and the last request and note."""
         here = as_typed(state)
         values = dict(here.values)
         lines = [f"{one} = {cut(values[one], LONGEST_SHOWN)}" if one in values else one for one in here.at_hand]
@@ -111,7 +111,7 @@ class TypedDomain(Domain, Outcomes, ExactPlanner):
         return "\n".join(lines) or "start"
 
     def project(self, observation: Observation) -> TypedState:
-        """The state as it was observed; what the user has said may still have to be read."""
+        """The state as it was observed; the user's request may still have to be read."""
         return as_typed(observation.data)
 
     def admissible(self, state: State) -> Sequence[Action] | None:
@@ -143,7 +143,7 @@ class TypedDomain(Domain, Outcomes, ExactPlanner):
         """Check a call.
 
         Raises:
-            InvalidCallError: Says what is wrong.
+            InvalidCallError: The message names what is wrong.
         """
         here = as_typed(state)
         if here.handed_in is not None:
@@ -164,7 +164,7 @@ class TypedDomain(Domain, Outcomes, ExactPlanner):
             raise InvalidCallError(f"at most {MOST_AT_HAND} types are at hand at the same time")
 
     def outcome(self, state: State, action: Action) -> Prediction:
-        """The type is given, or handed in; to hand in what nobody wants is no plan."""
+        """The type is given, or handed in; to hand in another type than the wanted one is invalid."""
         before = as_typed(state)
         try:
             made = parse(action)
@@ -209,7 +209,7 @@ class TypedDomain(Domain, Outcomes, ExactPlanner):
         """The cheapest chains from a state to what is wanted there, by the exact planner.
 
         Args:
-            state: With what is wanted; where nobody has read that, nothing is found.
+            state: With what is wanted; where that has not been read, nothing is found.
             remaining: Counts left of each capped resource; None for no limit.
             count: How many.
         """

@@ -1,4 +1,4 @@
-"""Typed tools as an environment of the engine: prices, tools and wishes may change while it is played."""
+"""Typed tools as an environment of the engine: prices, tools and wishes may change during an episode."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Change:
 
     Attributes:
         after: How many, 1 at least; it comes to pass once.
-        tools: The list of tools and prices that is in force from then on; the observation tells. None: as before.
-        refusing: Names of tools that refuse every call from then on. Nothing tells before one of them is called.
-        request: What the user says then; the observation tells.
+        tools: The list of tools and prices that is in force from then on; the observation shows it. None: as before.
+        refusing: Names of tools that refuse every call from then on. The agent learns it from the first refusal.
+        request: The user's new request; the observation shows it.
         want: The type that is wanted from then on.
-        note: What the observation says beside that.
+        note: A further message in the observation.
     """
 
     after: int
@@ -70,7 +70,7 @@ class TypedEnvironment(Environment):
         want: The type that is to be handed in; that alone is success.
         budget: Hard caps.
         saves: The resource of which the best chain uses least.
-        request: What the user wants in words. With ``goals`` nobody is told ``want``: it has to be read from this.
+        request: What the user wants in words. With ``goals`` the model has to read ``want`` from this.
         goals: The types that a request may name.
         reader: Reads requests in the place of the model; has to be called scripted wherever results are shown.
         changes: What becomes different on the way.
@@ -123,7 +123,7 @@ class TypedEnvironment(Environment):
         self._state = self._asked(TypedState(), self._request, self._want)
 
     def _asked(self, state: TypedState, request: str, want: str) -> TypedState:
-        """The state when the user has said something."""
+        """The state after a request of the user."""
         if not self.goals:
             return replace(state, wanted=want, request=request)
         if self._reader is not None:
@@ -222,7 +222,7 @@ class TypedEnvironment(Environment):
         return random.Random(derive(self._seed, what, item.name, self._made))
 
     def refuse(self, action: Action) -> Observation:
-        """Take note that somebody has refused a call: the tool is closed, and no plan has it again."""
+        """Close the tool of a call that a person has refused, so that no plan has it again."""
         try:
             made = parse(action)
             if made.kind != ANSWER:

@@ -58,7 +58,7 @@ def load_tools(path: str | PathLike[str], functions: Mapping[str, Callable[..., 
             one gives is simulated.
 
     Raises:
-        ToolFileError: Says which file, tool and field, what is wrong, and what to write instead.
+        ToolFileError: The message names file, tool and field, what is wrong, and what to write instead.
     """
     file = str(path)
     try:
@@ -104,7 +104,7 @@ def tools_of(data: Any, file: str, functions: Mapping[str, Callable[..., Any]] |
 
 
 class _Record:
-    """One record, and how to say what is wrong with it."""
+    """One record, and the errors about it."""
 
     def __init__(self, file: str, number: int, fields: Any) -> None:
         self._file, self._number = file, number

@@ -31,7 +31,7 @@ _Need = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class PlanningError(TapeError, SolverError):
-    """The exact planner has given up; says why."""
+    """The exact planner has given up; the message gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def require_typed(tools: Sequence[Tool], saves: str) -> None:
     """Check tools of which chains are to be made.
 
     Raises:
-        ToolError: One has no types, or nobody knows what it costs of what is to be saved.
+        ToolError: One has no types, or an unknown cost in what is to be saved.
     """
     for item in tools:
         if not item.gives:

@@ -13,13 +13,13 @@ class TypedState:
     Attributes:
         at_hand: The types that calls have given and no later call has used up, sorted; a type that is there twice
             stands twice. What was there from the start is not among them: it is never used up.
-        wanted: The type that is to be handed in, as it was told or read; None where nobody has read it.
+        wanted: The type that is to be handed in, as declared or read; None where it has not been read.
         edition: Which list of tools and prices is in force, from 0.
         closed: Tools that are known to refuse or to fail, sorted.
         handed_in: The type that was handed in, which ends the episode; None before.
-        unread: What the user has said and nobody has read yet.
-        request: What the user has said last.
-        note: What the environment said last.
+        unread: The user's request that has not been read yet.
+        request: The user's last request.
+        note: The environment's last message.
         values: Type and value as JSON of what is at hand, for people and prompts; none of what is only predicted.
     """
 

@@ -109,7 +109,7 @@ def test_a_world_needs_a_name_rules_and_whether_it_is_deterministic(changes: dic
         ({"state": Spot, "action": Undescribed}, {}, "Undescribed needs a docstring"),
         ({"state": Spot, "action": Odd}, {}, "names of actions and of their fields have letters"),
         ({"state": Spot, "action": Go | Go | Annotated[Go, 1]}, {}, "there is an action Go already"),
-        ({"state": OnlyLog, "action": Go}, {}, "OnlyLog has no field that tells its states apart"),
+        ({"state": OnlyLog, "action": Go}, {}, "OnlyLog has no field that distinguishes its states"),
         ({"state": HiddenNeeded, "action": Go}, {}, "HiddenNeeded.secret is hidden .* so it needs a default"),
         ({"state": Lavish, "action": Go}, {}, "Lavish takes fields that it does not name"),
         ({"state": Deep, "action": Go}, {}, "Deep.inner: only fields of Deep itself"),
