@@ -74,8 +74,8 @@ def draw_one(directory: RunDirectory) -> list[Path]:
     best = max(episodes, key=lambda line: (line["result"]["success"], line["result"]["replans"]))
     events = list(read_trace(directory.trace_file(best["key"])))
     name = episode_name(best, episodes, directory.configurations())
-    with working("drawing the plan graphs") as tell:
-        return pictures(events, directory.path / "plots", name, tell)
+    with working("drawing the plan graphs") as report:
+        return pictures(events, directory.path / "plots", name, report)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -125,7 +125,7 @@ def _show(console: Console, groups: Sequence[dict[str, Any]]) -> None:
     for g in groups:
         n = g["episodes"]
         low, high = g["ci95"]
-        cells = (
+        columns = (
             g["model"],
             g["level_set"],
             g["agent"],
@@ -137,7 +137,7 @@ def _show(console: Console, groups: Sequence[dict[str, Any]]) -> None:
             f"{g['lm_tokens'] / n:.0f}",
             str(g["budget_violations"]),
         )
-        rows.append(dict(zip(COLUMNS, cells, strict=True)))
+        rows.append(dict(zip(COLUMNS, columns, strict=True)))
     left_out: list[str] = []
     while True:
         frame = HEAVY_HEAD if console.width >= NARROW else None

@@ -63,8 +63,8 @@ def write(file: Path, measured: Measured, about: Mapping[str, Any]) -> list[Path
     """
     specs = {name: _shown(spec) for name, spec in measured.specs.items()}
     table = [row for name in measured.specs for row in _rows(measured, measured.records[name])]
-    said = [name for name in PLAIN if any(row.get(name, PLAIN[name]) not in (PLAIN[name], 0) for row in table)]
-    kept = [{name: value for name, value in row.items() if name not in PLAIN or name in said} for row in table]
+    shown = [name for name in PLAIN if any(row.get(name, PLAIN[name]) not in (PLAIN[name], 0) for row in table)]
+    kept = [{name: value for name, value in row.items() if name not in PLAIN or name in shown} for row in table]
     few = {name: rows for name, rows in sorted(measured.others.items()) if len(rows) <= FEW}
     many = {file.parent / f"{name}.parquet": rows for name, rows in measured.others.items() if name not in few}
     write_rows(file, kept, {"about": dict(about), "specs": specs, "few": few, "many": sorted(p.stem for p in many)})
@@ -74,7 +74,7 @@ def write(file: Path, measured: Measured, about: Mapping[str, Any]) -> list[Path
 
 
 def read(file: Path) -> tuple[Measured, dict[str, Any]]:
-    """A run as it was published, without traces and times, and what was said of it.
+    """A run as it was published, without traces and times, and what describes it.
 
     Raises:
         MissingExtraError: pyarrow is not installed.
@@ -120,8 +120,8 @@ def _rows(measured: Measured, records: Sequence[Record]) -> Iterable[Row]:
 
 
 def _record(row: Row, specs: Mapping[str, RunSpec]) -> Record:
-    cell = SEPARATOR.join(row[name] for name in NAMED[:3])
-    spec = specs[cell]
+    configuration = SEPARATOR.join(row[name] for name in NAMED[:3])
+    spec = specs[configuration]
     result: dict[str, Any] = {name: dict(value) if isinstance(value, dict) else value for name, value in PLAIN.items()}
     for name, value in row.items():
         first, dot, key = name.partition(".")
@@ -132,7 +132,7 @@ def _record(row: Row, specs: Mapping[str, RunSpec]) -> Record:
         else:
             result[name] = {"all": value} if name in SUMMED else value
     own = {name: row[name] for name in NAMED[3:]}
-    return {"cell": cell, **own, "environment": spec.environment, "agent": spec.label(), "model": spec.model,
+    return {"cell": configuration, **own, "environment": spec.environment, "agent": spec.label(), "model": spec.model,
             "result": lifted(result)}  # fmt: skip
 
 

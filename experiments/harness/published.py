@@ -24,7 +24,7 @@ from tape.files import replace_file
 from tape.show.document import markdown, write_report
 
 REPORT = "report.md"
-TOLD = tuple(field.name for field in fields(Experiment) if field.type in ("str", "int", "tuple[str, ...]"))
+PARTS = tuple(field.name for field in fields(Experiment) if field.type in ("str", "int", "tuple[str, ...]"))
 """Fields of an experiment in which a part of it may differ from its module's own."""
 
 Texts = Mapping[str, str]
@@ -138,24 +138,24 @@ def of(file: Path) -> tuple[Experiment, Measured]:
         RunDirectoryError: There is none, or it is none of ours.
     """
     measured, about = episodes.read(file)
-    told: dict[str, Any] = dict(about["told"])
+    changed: dict[str, Any] = dict(about["told"])
     for name in ("models", "differs"):
-        if name in told:
-            told[name] = tuple(told[name])
-    if "paper" in told:
-        told["paper"] = tuple(PaperValue(**value) for value in told["paper"])
+        if name in changed:
+            changed[name] = tuple(changed[name])
+    if "paper" in changed:
+        changed["paper"] = tuple(PaperValue(**value) for value in changed["paper"])
     base: Experiment = importlib.import_module(about["module"]).EXPERIMENT
-    return replace(base, **told), measured
+    return replace(base, **changed), measured
 
 
 def about(experiment: Experiment) -> dict[str, Any]:
     """The module of a study, and what this part of it says otherwise; for :func:`of`."""
     base: Experiment = importlib.import_module(experiment.module).EXPERIMENT
-    mine, its = ({name: getattr(one, name) for name in (*TOLD, "paper")} for one in (experiment, base))
-    told = {name: value for name, value in mine.items() if value != its[name]}
-    if "paper" in told:
-        told["paper"] = [asdict(value) for value in experiment.paper]
-    return {"module": experiment.module, "told": told}
+    mine, its = ({name: getattr(one, name) for name in (*PARTS, "paper")} for one in (experiment, base))
+    changed = {name: value for name, value in mine.items() if value != its[name]}
+    if "paper" in changed:
+        changed["paper"] = [asdict(value) for value in experiment.paper]
+    return {"module": experiment.module, "told": changed}
 
 
 def _write(file: Path) -> list[Path]:

@@ -127,8 +127,8 @@ def in_words(measured: Measured, pairs: Sequence[Pair]) -> list[str]:
     for setting, model, ours, other in pairs:
         pair = measured.difference(setting, model, ours, other)
         if pair is not None:
-            said = f"{other} {signed(pair)}"
-            found.setdefault((setting, model, ours), {}).setdefault(verdict(pair), []).append(said)
+            text = f"{other} {signed(pair)}"
+            found.setdefault((setting, model, ours), {}).setdefault(verdict(pair), []).append(text)
     sentences = []
     for (setting, model, ours), by in found.items():
         parts = []
@@ -171,8 +171,8 @@ def sections_of(experiment: Experiment, measured: Measured) -> list[Section]:
     first = [experiment.about, f"In the paper: {experiment.source}. Made by `{experiment.command}`."]
     if missing := measured.missing():
         first.append(f"**Incomplete: at least {missing} episodes are not played yet.** Run the same command again.")
-    if said := in_all(measured.rows("elapsed", lambda: sittings(measured.directory))):
-        first.append(said)
+    if text := in_all(measured.rows("elapsed", lambda: sittings(measured.directory))):
+        first.append(text)
     if sets := list(dict.fromkeys(name for spec in measured.specs.values() if (name := register.test_set(spec)))):
         named = " and ".join(f"`{name}`" for name in sets)
         first.append(f"Test levels: {named}; every run on them is listed in `{register.COPY}`.")

@@ -79,7 +79,7 @@ def agents() -> dict[str, Agent]:
     return {"TAPE": TapeAgent(support_model(), num_plans=4), "ReAct": ReactAgent(support_model(), horizon=10)}
 
 
-def told(console: Console, name: str, cap: str, result: EpisodeResult) -> None:
+def summary(console: Console, name: str, cap: str, result: EpisodeResult) -> None:
     """Print what an episode came to."""
     console.print(f"  [bold]{name}[/] under ${cap}: {result.end_state}, {_dollars(result)} spent")
     for number, action in enumerate(result.actions, 1):
@@ -109,7 +109,7 @@ def run(out: Path, console: Console) -> list[Path]:
         for name, agent in agents().items():
             trace = out / f"{name.lower()}-{cap}.jsonl"
             result = asyncio.run(play(agent, cap, trace, console))
-            told(console, name, cap, result)
+            summary(console, name, cap, result)
             traces.append(trace)
             rows.append((f"${cap}", name, result.end_state, _dollars(result)))
     table = Table(title="The same scripted model, tools and caps for both", title_style="bold")

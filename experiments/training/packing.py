@@ -63,16 +63,16 @@ def collate(sequences: list[Sequence], pad_id: int) -> dict[str, torch.Tensor]:
     A token sees the earlier tokens of its own query and of its own state, nothing else.
     """
     rows: list[list[Sequence]] = []
-    room: list[int] = []
+    left: list[int] = []
     for item in sorted(sequences, key=lambda s: -len(s.ids)):
         length = len(item.ids)
-        slot = next((i for i, free in enumerate(room) if free >= length), None)
+        slot = next((i for i, free in enumerate(left) if free >= length), None)
         if slot is None:
             slot = len(rows)
             rows.append([])
-            room.append(max(ROW, length))
+            left.append(max(ROW, length))
         rows[slot].append(item)
-        room[slot] -= length
+        left[slot] -= length
     width = max(sum(len(s.ids) for s in row) for row in rows)
 
     def pad(name: str, fill: int) -> torch.Tensor:

@@ -96,11 +96,11 @@ def sections(measured: Measured) -> list[Section]:
         found.append(tightness.by_category(measured, "By type of task", lambda task: str(task.facts["task"])))
     missing = [label for label in (RULES_LABEL, CALIBRATED_LABEL) if label not in measured.methods()]
     if missing:
-        said = (
+        text = (
             f"Left out: {' and '.join(missing)}. They need what `python -m experiments.studies.aec.refine` learns from "
             "failures with the same model in the same environment (`aec_refinement.json`)."
         )
-        found.append(Section("What is not measured", (said,), level=3))
+        found.append(Section("What is not measured", (text,), level=3))
     return found
 
 

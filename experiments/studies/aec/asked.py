@@ -75,9 +75,9 @@ async def ask(model: LanguageModel, game: Game, samples: int, seed: int) -> list
                 looked += 1
             store.observe(state, Evidence("observation", looked, "looking around"))
             unknown = _unknown(state, rng)
-            said = {name: await one.predict(unknown, store.snapshot()) for name, one in predictors.items()}
+            predicted = {name: await one.predict(unknown, store.snapshot()) for name, one in predictors.items()}
             found += [
-                Asked(p, _truth(game, p), {name: (mine[i].mu, mine[i].sigma) for name, mine in said.items()})
+                Asked(p, _truth(game, p), {name: (mine[i].mu, mine[i].sigma) for name, mine in predicted.items()})
                 for i, p in enumerate(unknown)
             ]
     finally:

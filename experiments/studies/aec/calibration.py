@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         require_known(args.model)
         model = open_at_price(args.model)
         rows = asked(model, args.out, args.samples, args.seed, QUICK if args.quick else args.count, quiet=args.quiet)
-        asked_of = told(rows)
+        asked_of = asked_in(rows)
         files = write_report(args.out, TITLE, sections(asked_of, args.model))
         if args.publish:
             write_rows(args.publish / NAME / FILE, asked_of, {"model": args.model})
@@ -133,7 +133,7 @@ def _rows(file: Path) -> list[Row]:
     return found
 
 
-def told(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def asked_in(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """The predictions, a row each, as they are published."""
     return [
         {"set": row["set"], "game": row["game"], **dict(zip(COLUMNS, asked, strict=True))}
@@ -214,9 +214,9 @@ def sigma_table(rows: Sequence[Row]) -> Table:
                 chosen = [row for row in mine if abs(row[f"mu {sigma}"] - 0.5) >= least - 1e-9]
                 wrong = [(row[f"mu {sigma}"] >= 0.5) != bool(row["truth"]) for row in chosen]
                 sigmas = [row[f"sigma {sigma}"] for row in chosen]
-                doubts = [-abs(row[f"mu {sigma}"] - 0.5) for row in chosen]
+                distances = [-abs(row[f"mu {sigma}"] - 0.5) for row in chosen]
                 numbers = (
-                    f"{most:.3f}" for most in (max(sigmas, default=0.0), above(sigmas, wrong), above(doubts, wrong))
+                    f"{most:.3f}" for most in (max(sigmas, default=0.0), above(sigmas, wrong), above(distances, wrong))
                 )
                 made.append((name, sigma, what, str(len(chosen)), str(sum(wrong)), *numbers))
     note = (

@@ -132,7 +132,7 @@ def _agents(measured: Measured, found: Mapping[str, tuple[BoundCheck, BoundCheck
                 rate, won = measured.specs[name].options["query_errors"], measured.success(*split(name))
                 success = "-" if won is None else f"{won.at:.2f}"
                 all_of_them = f"{every.infeasible} of {every.n}"
-                rows.append((f"{rate:g}", f"`{model}`", method, *theorem.cells(first), all_of_them, success))
+                rows.append((f"{rate:g}", f"`{model}`", method, *theorem.columns(first), all_of_them, success))
             panels.append(Panel(f"{method}, {model}", theorem.series([first for first, _ in mine.values()])))
     head = ("error rate", "model", "method", *theorem.HEAD, "infeasible, of all commitments", "success")
     note = (

@@ -31,7 +31,7 @@ from experiments.studies.aec.fitting import isotonic, reliability
 from experiments.studies.aec.learned_rules import Case, LearnedRules
 from experiments.studies.aec.methods import CALIBRATED_LABEL, RULES_LABEL, calibrated, with_rules
 from experiments.studies.aec.refinement import Refined
-from experiments.studies.aec.tables import ROUNDS, rounds, told
+from experiments.studies.aec.tables import ROUNDS, digits, rounds
 from tape.aec.calibration import IsotonicCalibration
 from tape.aec.overrides import OverrideRule, Overrides
 from tape.errors import RunDirectoryError
@@ -245,8 +245,8 @@ def summary_table(measured: Measured) -> Table:
         for label in LABELS:
             records = measured.records[_name(measured, step, label)]
             row += [str(len(records)), share(_success(measured, step, label))]
-            row.append(told(mean(records, lambda record: rounds(record["result"]))))
-            row.append(told(mean(records, lambda record: count(record["result"], "queries"))))
+            row.append(digits(mean(records, lambda record: rounds(record["result"]))))
+            row.append(digits(mean(records, lambda record: count(record["result"], "queries"))))
         rows.append(tuple(row))
     head = ["iteration", "cases", "rules (dropped)", "ECE on these cases, raw and fitted"]
     for label in LABELS:

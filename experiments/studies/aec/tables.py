@@ -31,7 +31,7 @@ def rounds(result: Mapping[str, Any]) -> int:
     return int(result["replans"]) if result["success"] else CAP
 
 
-def told(value: Value | None) -> str:
+def digits(value: Value | None) -> str:
     """As in ``3.1 (2.0 to 4.2)``."""
     return "-" if value is None else f"{value.at:.1f} ({value.low:.1f} to {value.high:.1f})"
 
@@ -47,8 +47,8 @@ def table(measured: Measured, model: str) -> Table:
             records = measured.records[name]
             results = [record["result"] for record in records]
             row = [setting, method, str(len(records)), share(measured.success(setting, model, method))]
-            row.append(told(mean(records, lambda record: rounds(record["result"]))))
-            row.append(told(mean(records, lambda record: record["result"]["steps"])))
+            row.append(digits(mean(records, lambda record: rounds(record["result"]))))
+            row.append(digits(mean(records, lambda record: record["result"]["steps"])))
             row += [f"{fmean(count(r, name) for r in results):.2f}" for name in COUNTS]
             row.append(f"{fmean(tokens(r) for r in results):.0f}")
             rows.append(tuple(row))

@@ -99,7 +99,7 @@ def _checked(episodes: Sequence[Injected]) -> BoundCheck:
     return check_bound([(one.bound, one.feasible) for one in episodes if one.committed])
 
 
-def cells(check: BoundCheck) -> tuple[str, ...]:
+def columns(check: BoundCheck) -> tuple[str, ...]:
     """n, infeasible, allowed, detectable, p and the verdict."""
     if not check.n:
         return ("0", "-", "-", "-", "-", "-")
@@ -114,7 +114,7 @@ HEAD = ("n committed", "infeasible", "allowed: mean of 1 - bound", "detectable",
 
 def _bound_table(found: Found) -> Table:
     rows = [
-        (ERRING[case.erring], f"{case.rate:g}", str(len(found[case])), *cells(_checked([*found[case].values()])))
+        (ERRING[case.erring], f"{case.rate:g}", str(len(found[case])), *columns(_checked([*found[case].values()])))
         for case in SOUND
     ]
     note = (
@@ -129,7 +129,7 @@ def _narrow_table(found: Found) -> Table:
     for case in SOUND:
         if case.rate:
             check = check_bound([(one.rested, one.feasible) for one in found[case].values() if one.committed])
-            rows.append((ERRING[case.erring], f"{case.rate:g}", *cells(check)))
+            rows.append((ERRING[case.erring], f"{case.rate:g}", *columns(check)))
     return Table(("errs", "error rate", *HEAD), tuple(rows), "The narrower bound, that is no theorem.")
 
 
@@ -138,7 +138,7 @@ def _broken_table(found: Found) -> Table:
     for case in BROKEN:
         episodes = [*found[case].values()]
         broken = (f"{case.leak:g}", ERRING[case.erring] if case.rate else "-", f"{case.rate:g}")
-        rows.append((*broken, *cells(_checked(episodes)), _refuted_from(episodes)))
+        rows.append((*broken, *columns(_checked(episodes)), _contradicted_from(episodes)))
     note = (
         "Verifiers that leave out coverage in this share of their verdicts. Refuted from: the number of episodes, in "
         "the order of play, from which on the test refutes."
@@ -146,7 +146,7 @@ def _broken_table(found: Found) -> Table:
     return Table(("coverage left out", "errs", "error rate", *HEAD, "refuted from"), tuple(rows), note)
 
 
-def _refuted_from(episodes: Sequence[Injected]) -> str:
+def _contradicted_from(episodes: Sequence[Injected]) -> str:
     """After how many episodes the test has refuted the bound for good."""
     first = len(episodes) + 1
     for n in range(len(episodes), 0, -1):
@@ -164,16 +164,16 @@ def _quarter_table(found: Found) -> Table:
         if case.rate:
             committed = sorted((one for one in found[case].values() if one.committed), key=lambda one: -one.bound)
             early = committed[: len(committed) // 4]
-            rows.append((ERRING[case.erring], f"{case.rate:g}", *cells(_checked(early))))
+            rows.append((ERRING[case.erring], f"{case.rate:g}", *columns(_checked(early))))
     return Table(("errs", "error rate", *HEAD), tuple(rows), "The quarter of the commitments with the least Q.")
 
 
 def _plot(found: Found) -> Plot:
     panels = []
-    for erring, said in ERRING.items():
+    for erring, title in ERRING.items():
         cases = [case for case in SOUND if case.erring == erring]
         checks = [_checked([*found[case].values()]) for case in cases]
-        panels.append(Panel(f"the verifier alone; errors in {said.replace('`', '')}", series(checks)))
+        panels.append(Panel(f"the verifier alone; errors in {title.replace('`', '')}", series(checks)))
     return Plot("lines", tuple(panels), "share of commitments", "error rate", tuple(f"{rate:g}" for rate in RATES))
 
 

@@ -26,7 +26,7 @@ from tape.errors import ConfigError, TapeError
 from tape.protocols import Task
 from tape.runner.configurations import Configuration
 
-WORTH = 60_000
+VALUE = 60_000
 """Of a right answer, in tokens: so much that the hard budget binds and no price."""
 BELIEF = 120
 """Most tokens of a belief."""
@@ -74,9 +74,9 @@ class Asked:
     quick: bool = False
 
 
-def settled(each: Method, depth: int) -> tuple[Method, str]:
+def with_depth(each: Method, depth: int) -> tuple[Method, str]:
     """A method with what all share, and the environment's depths: its own first, which is what ``lm`` takes."""
-    shared = {"cgdp": {"answer_worth": WORTH, "belief_tokens": BELIEF}}
+    shared = {"cgdp": {"answer_worth": VALUE, "belief_tokens": BELIEF}}
     return each.on(shared), ",".join(map(str, sorted(DEPTHS, key=lambda other: (other != depth, other))))
 
 
@@ -99,7 +99,7 @@ def configurations(asked: Asked, options: Options) -> list[Configuration]:
         for name, domain in asked.domains.items():
             try:
                 for depth, each in ((min(DEPTHS), SOLVER), *zip(DEPTHS, FIXED, strict=True)):
-                    made, depths = settled(each, depth)
+                    made, depths = with_depth(each, depth)
                     own = domain.options(asked.questions, depths=depths, sub_questions=_given(part))
                     tasks = _tasks(domain, asked, options, depths, part)
                     found += [
@@ -181,7 +181,7 @@ EXPERIMENT = Experiment(
     about=(
         "CGDP's loop with a structured belief under hard budgets of tokens and calls. The exact solver chooses the "
         "predicate and the depth of every search; beside it every search has one depth. BM25; options are calibrated "
-        f"on development questions. A right answer is worth {WORTH:,} tokens to the solver (`--answer-worth`), so that "
+        f"on development questions. A right answer is worth {VALUE:,} tokens to the solver (`--answer-worth`), so that "
         f"budgets bind and no price does, and a belief takes {BELIEF} at most (`--belief-tokens`). {LABELS}"
     ),
     models=(MODEL,),

@@ -135,9 +135,9 @@ def calibrated(what: str, parts: Sequence[Part], names: Sequence[str], *, hops: 
                     found = set(one.evidence) <= set(ranked[:depth])
                     hits.setdefault(f"{index.name}-{depth}", []).append(found)
     options = {}
-    for name, told in hits.items():
-        low, high, _ = success_interval(told, clusters)
-        options[name] = {"success": round(sum(told) / len(told), 4), "low": round(low, 4), "high": round(high, 4)}
+    for name, hit in hits.items():
+        low, high, _ = success_interval(hit, clusters)
+        options[name] = {"success": round(sum(hit) / len(hit), 4), "low": round(low, 4), "high": round(high, 4)}
     mean = {"hops": round(len(clusters) / len(set(clusters)), 2)} if hops else {}
     return {"queries": what, "n": len(clusters), "questions": len(set(clusters)), **mean, "options": options}
 
@@ -170,7 +170,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if all(before.get(field) == found[field] for field in ("queries", "n", "questions")):
             found["options"] = {**before["options"], **found["options"]}
         kept[name] = found
-        print(name, {option: told["success"] for option, told in found["options"].items()}, flush=True)
+        print(name, {option: measured["success"] for option, measured in found["options"].items()}, flush=True)
         replace_file(args.out, json.dumps({"corpora": dict(sorted(kept.items()))}, indent=1) + "\n")
     return 0
 

@@ -51,7 +51,7 @@ def sections(measured: Measured) -> list[Section]:
         Section("Differences between conditions (tables 8 and 10)", (_differences(measured, _single),), level=3),
         *([Section("Questions with and without an answer (table 9)", (answers,), level=3)] if answers.rows else []),
         Section("By hops (table 15)", (_by_hops(measured),), level=3),
-        *_optional("Room for more items (table 21)", _room(measured)),
+        *_optional("Room for more items (table 21)", _space(measured)),
         *_optional("Questions that say there is no evidence (table 4)", _artefacts(measured)),
         *([Section("Weaker checkpoints", (_trend(measured),), level=3)] if len(measured.models()) > 1 else []),
     ]
@@ -183,7 +183,7 @@ def _has_hops(measured: Measured, number: int, record: Record) -> bool:
     return of.answerable and of.hops == number
 
 
-def _room(measured: Measured) -> Table:
+def _space(measured: Measured) -> Table:
     rows: list[Row] = []
     for setting in measured.settings():
         for model in measured.models():

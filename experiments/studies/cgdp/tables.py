@@ -90,14 +90,14 @@ def exact(records: Sequence[Record]) -> Value | None:
 
 def plain(records: Sequence[Record], what: str) -> str:
     """The mean of a measure, in the digits that it is worth."""
-    if not records or (what == "evidence recall" and not any(_told(record) for record in records)):
+    if not records or (what == "evidence recall" and not any(_has_recall(record) for record in records)):
         return NOT_DEFINED
-    chosen = [record for record in records if _told(record)] if what == "evidence recall" else records
+    chosen = [record for record in records if _has_recall(record)] if what == "evidence recall" else records
     value = fmean(MEASURES[what](record) for record in chosen)
     return f"{value:.0f}" if what in ("tokens", "longest prompt") else f"{value:.2f}"
 
 
-def _told(record: Record) -> bool:
+def _has_recall(record: Record) -> bool:
     return record["result"]["measures"].get("evidence_recall") is not None
 
 
@@ -114,12 +114,12 @@ def measures_table(measured: Measured, note: str = "") -> Table:
                 (setting, f"`{model}`", method, str(len(records)), share(exact(records)), *cells, f"{middle:g}")
             )
     head = ("questions", "model", "method", "n", "EM", *shown, "median round")
-    said = (
+    caption = (
         "Means per question; EM with its 95 % interval. UNANSWERABLE is the exact answer of a question without one; F1 "
         "and ROUGE-1 compare with it as with any answer. Evidence recall is the share of gold passages that any search "
         "brought, where some are known."
     )
-    return Table(head, tuple(rows), f"{said} {note}".strip())
+    return Table(head, tuple(rows), f"{caption} {note}".strip())
 
 
 @dataclass(frozen=True)

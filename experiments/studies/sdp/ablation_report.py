@@ -129,8 +129,8 @@ def counts(measured: Measured) -> Table:
     for name, own in measured.records.items():
         if own:
             results = [record["result"] for record in own]
-            told = [f"{fmean(count(result, key) for result in results):.2f}" for key in _COUNTS]
-            lines.append((name, str(len(own)), *told, f"{sum(result['success'] for result in results)}"))
+            means = [f"{fmean(count(result, key) for result in results):.2f}" for key in _COUNTS]
+            lines.append((name, str(len(own)), *means, f"{sum(result['success'] for result in results)}"))
     return Table(("configuration", "n", *_COUNTS.values(), "successes"), tuple(lines), "Means per episode.")
 
 

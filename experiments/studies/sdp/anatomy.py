@@ -93,8 +93,8 @@ def _noted(measured: Measured, record: Record) -> Plain | None:
         one = CertifiedTrajectory.from_trace(measured.directory.trace_file(record["key"]), **where)
     except NotSdpError:
         return None
-    said = {"recomputed": checked(one).recomputed, "findings": len(revalidate(one))}
-    return {"made": essential(one), "checked": said}
+    counts = {"recomputed": checked(one).recomputed, "findings": len(revalidate(one))}
+    return {"made": essential(one), "checked": counts}
 
 
 def essential(one: CertifiedTrajectory) -> Plain:

@@ -13,7 +13,7 @@ from experiments.harness.methods import TAPE_PLUS
 from experiments.harness.places import RESULTS
 from experiments.harness.standard import share
 from experiments.studies.sdp import anatomy
-from experiments.studies.sdp.settings import SDP, WALK
+from experiments.studies.sdp.settings import PATH, SDP
 from tape.show.document import table
 
 FOLDER = RESULTS / "sdp-declared"
@@ -66,13 +66,13 @@ def _calls(measured: Measured, columns: list[tuple[str, str]]) -> str:
     """What a chain from one sample saves in calls of the model."""
     ratios = []
     for setting, model in columns:
-        one, whole = (_mean_calls(measured, setting, model, method.label) for method in (SDP, WALK))
+        one, whole = (_mean_calls(measured, setting, model, method.label) for method in (SDP, PATH))
         if one is not None and whole:
             ratios.append((one / whole, f"{setting}, `{model}`"))
     if not ratios:
         return ""
-    told = "; ".join(f"{ratio:.2f} on {where}" for ratio, where in ratios)
-    return f"LM calls an episode, {SDP.label} (one sampled chain) to {WALK.label} (the solver's path): {told}."
+    listed = "; ".join(f"{ratio:.2f} on {where}" for ratio, where in ratios)
+    return f"LM calls an episode, {SDP.label} (one sampled chain) to {PATH.label} (the solver's path): {listed}."
 
 
 def _mean_calls(measured: Measured, setting: str, model: str, method: str) -> float | None:

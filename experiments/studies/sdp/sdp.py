@@ -14,7 +14,7 @@ from experiments.harness.matrix import Options, configuration, plugin_of, spread
 from experiments.harness.measured import Measured
 from experiments.harness.standard import Pair, against
 from experiments.studies.sdp import anatomy
-from experiments.studies.sdp.settings import ALL, SETTINGS, SETTINGS_BY_NAME, WALK, Setting
+from experiments.studies.sdp.settings import ALL, PATH, SETTINGS, SETTINGS_BY_NAME, Setting
 from experiments.studies.sdp.tables import bars, by_group, table
 from experiments.studies.tape.levels import BATCH
 from tape.errors import ConfigError, TapeError
@@ -73,7 +73,7 @@ def sections(measured: Measured) -> list[Section]:
 
 def pairs(measured: Measured) -> list[Pair]:
     """The whole and its half against all others."""
-    return [*against(ALL.label)(measured), *against(WALK.label, but=[ALL.label])(measured)]
+    return [*against(ALL.label)(measured), *against(PATH.label, but=[ALL.label])(measured)]
 
 
 EVERYTHING = tuple(SETTINGS_BY_NAME.values())
@@ -82,10 +82,10 @@ EXPERIMENT = Experiment(
     name="sdp",
     module="experiments.studies.sdp.sdp",
     title="Certified subgoal chains (SDP)",
-    source=f"SDP: its main comparison and the anatomy of its trajectories; {WALK.label} and {ALL.label} are ours",
+    source=f"SDP: its main comparison and the anatomy of its trajectories; {PATH.label} and {ALL.label} are ours",
     about=(
         "SDP alone takes its chain from one sample of the model, or from the environment's own operators where it has "
-        f"them; {WALK.label} from the nodes of the path that the solver picks under the budgets; {ALL.label} only "
+        f"them; {PATH.label} from the nodes of the path that the solver picks under the budgets; {ALL.label} only "
         "from paths that the grounded verifier accepts. Tasks, budgets, model, temperature and seeds are the same for "
         "all. Success is the environment's own check. What is simulated or scripted says so in its name."
     ),

@@ -13,14 +13,14 @@ from tape.protocols import Task
 AEC = Method("AEC", "tape", {"aec": True})
 SDP = Method("SDP", "sdp", {"sdp": {"chain": "sample"}})
 SDP_OWN = Method("SDP", "sdp", {"sdp": {"chain": "adapter"}})
-WALK = Method(f"SDP x {TAPE.label}", "sdp")
+PATH = Method(f"SDP x {TAPE.label}", "sdp")
 UNVALIDATED = Method("SDP without VALIDATE", "sdp", {"sdp": {"chain": "adapter", "validation": "always"}})
 ALL = Method(f"SDP x {TAPE.label} x AEC", "sdp", {"aec": True})
 
-DECLARED = (REACT, REPLANNING, PAPER, TAPE, AEC, SDP, WALK, ALL)
+DECLARED = (REACT, REPLANNING, PAPER, TAPE, AEC, SDP, PATH, ALL)
 """Where predicates are declared."""
 
-TOOLS = (REACT, TAPE, SDP, WALK)
+TOOLS = (REACT, TAPE, SDP, PATH)
 """Where a call's declared outcome is its predicate."""
 
 TRIPS = {"num_plans": 1, "execution": "forced", "on_infeasible": "stop"}
@@ -81,7 +81,7 @@ SETTINGS: Mapping[str, tuple[Setting, ...]] = {
             "scienceworld",
             ("--split", "test", "--variations", "1"),
             ("simulated:scienceworld",),
-            (REACT, PLAN_AND_ACT, REPLANNING, PAPER, TAPE, SDP_OWN, WALK),
+            (REACT, PLAN_AND_ACT, REPLANNING, PAPER, TAPE, SDP_OWN, PATH),
             {"max_replans": 50, "execution": "forced"},
             quick=4,
         ),
@@ -90,7 +90,7 @@ SETTINGS: Mapping[str, tuple[Setting, ...]] = {
             "travelplanner",
             ("--problems", "test", "--count", "60", "--tightness", "tight"),
             ("declared:first",),
-            (PAPER, TAPE, SDP_OWN, WALK),
+            (PAPER, TAPE, SDP_OWN, PATH),
             TRIPS,
         ),
         Setting(

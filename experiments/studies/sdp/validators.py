@@ -113,9 +113,9 @@ def summary(measured: Measured) -> Table:
     """One row per environment, validator and family."""
     rows = []
     for (name, validator, family), found in measured.families.items():
-        told = (share(found.both, found.found), share(found.both, found.true))
+        shares = (share(found.both, found.found), share(found.both, found.true))
         wrong = str(found.found - found.both)
-        rows.append((name, validator, family, f"{found.cases} ({found.predicates})", *told, wrong))
+        rows.append((name, validator, family, f"{found.cases} ({found.predicates})", *shares, wrong))
     rows.sort(key=lambda row: (row[0], row[1], row[2] != "all", row[2]))
     return Table(
         ("environment", "validator", "family", "n", "precision", "recall", "false positives"), tuple(rows), NOTE

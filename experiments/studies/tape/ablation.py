@@ -94,12 +94,12 @@ def _differences(
     """A row per thing that is isolated; per model and base the paired difference that it makes, and what that shows."""
     found = []
     for label, pairs in rows:
-        told = [label]
+        columns = [label]
         for model in measured.models():
             for with_it, without in pairs:
                 pair = measured.difference(HARD, model, with_it.label, without.label)
-                told.append("-" if pair is None else f"{signed(pair)}, {verdict(pair)}")
-        found.append(tuple(told))
+                columns.append("-" if pair is None else f"{signed(pair)}, {verdict(pair)}")
+        found.append(tuple(columns))
     head = (first, *(f"{base}, `{model}`" for model in measured.models() for base in heads))
     return Table(head, tuple(found), f"Differences in success, paired by level. {PAIRED}")
 

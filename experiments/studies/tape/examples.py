@@ -86,7 +86,7 @@ def _pair(measured: Measured, setting: str, loser: str, winner: str) -> list[Row
             if other is None or record["result"]["success"] or not other["result"]["success"]:
                 continue
             judge = judges.of(record["level_set"], record["digest"])
-            a, b = ([*_told(measured, one, judge)] for one in (record, other))
+            a, b = ([*_steps_of(measured, one, judge)] for one in (record, other))
             if a and b:
                 head = {"level": record["task"], "model": model, "start": _state(judge.level, judge.level.start)}
                 blank = ("", "")
@@ -99,7 +99,7 @@ def _pair(measured: Measured, setting: str, loser: str, winner: str) -> list[Row
     return []
 
 
-def _told(measured: Measured, record: Record, judge: Judge) -> Iterator[tuple[int, str, str]]:
+def _steps_of(measured: Measured, record: Record, judge: Judge) -> Iterator[tuple[int, str, str]]:
     """Per move: the steps that were left, the move, and the moves that are needed after it."""
     for state, left, acted in _moves(measured, record, judge):
         cost = judge.oracle.cost_to_go(step(judge.level, state, acted.action) or state)

@@ -47,7 +47,7 @@ class _Round:
     left: int
     plans: list[PlansSampledEvent]
     graph: GraphFoldedEvent | None = None
-    walk: PathSelectedEvent | None = None
+    path: PathSelectedEvent | None = None
 
 
 def stage_of(events: Iterable[Event], judge: Judge) -> str:
@@ -71,7 +71,7 @@ def stage_of(events: Iterable[Event], judge: Judge) -> str:
             case GraphFoldedEvent() if current is not None:
                 current.graph = event
             case PathSelectedEvent() if current is not None:
-                current.walk = event
+                current.path = event
             case ActedEvent():
                 if judge.viable(state, left) and not judge.action_viable(state, event.action, left):
                     return _blame(current, event, judge)
@@ -82,19 +82,19 @@ def stage_of(events: Iterable[Event], judge: Judge) -> str:
 
 
 def _blame(current: _Round | None, acted: ActedEvent, judge: Judge) -> str:
-    if current is None or current.walk is None or current.graph is None:
+    if current is None or current.path is None or current.graph is None:
         return "replanning"
     if acted.planned != acted.action:
         return "execution"
-    if current.walk.partial:
+    if current.path.partial:
         return "replanning"
     graph = PlanGraph.from_dict(current.graph.graph)
     reached = _truly_reached(graph, current, judge)
     won = [key for key, (state, _) in reached.items() if is_solved(judge.level, state)]
     if won:
         return "selection" if any(graph.attributes(key)["goal"] for key in won) else "score"
-    if graph.attributes(current.walk.nodes[-1])["goal"]:
-        return "score" if current.walk.nodes[-1] in reached else "prediction"
+    if graph.attributes(current.path.nodes[-1])["goal"]:
+        return "score" if current.path.nodes[-1] in reached else "prediction"
     return "prediction" if any(_wins(judge.level, reached, current)) else "sampling"
 
 

@@ -69,7 +69,7 @@ def play_tape_once(world: World, setting: Setting, rng: Random, budget: int) -> 
 
 
 def play_tape_folded(world: World, setting: Setting, rng: Random, budget: int) -> bool:
-    """One episode of TAPE with whole plans, sampled anew where the walk ends."""
+    """One episode of TAPE with whole plans, sampled anew where the path ends."""
     return _play_folded(world, setting, rng, budget, replan=True)
 
 
@@ -77,13 +77,13 @@ def _play_folded(world: World, setting: Setting, rng: Random, budget: int, *, re
     state, remaining = world.start, budget
     while True:
         graph = _fold(world, setting, rng, state, remaining)
-        walk = _walk(world, graph, state, remaining)
-        if not walk:  # nothing better was found: wait where a sampled action allows it, and plan again
+        path = _path(world, graph, state, remaining)
+        if not path:  # nothing better was found: wait where a sampled action allows it, and plan again
             chosen = _best(world, state, remaining, graph.get(state, set()))
             if chosen is None or not replan:
                 return False
-            walk = [chosen]
-        for action in walk:
+            path = [chosen]
+        for action in path:
             state, remaining = world.move(state, action), remaining - 1
         if world.cost(state) == 0:
             return True
@@ -105,25 +105,25 @@ def _fold(world: World, setting: Setting, rng: Random, state: Hashable, remainin
     return graph
 
 
-def _walk(world: World, graph: dict[Hashable, set[int]], start: Hashable, remaining: int) -> list[int]:
-    """The shortest walk to the node with the least cost-to-go that leaves enough budget; empty if that is here."""
-    walks: dict[Hashable, list[int]] = {start: []}
+def _path(world: World, graph: dict[Hashable, set[int]], start: Hashable, remaining: int) -> list[int]:
+    """The shortest path to the node with the least cost-to-go that leaves enough budget; empty if that is here."""
+    paths: dict[Hashable, list[int]] = {start: []}
     queue, best = deque([start]), start
     best_cost = world.cost(start)
     while queue:
         state = queue.popleft()
         for action in sorted(graph.get(state, ())):
             following = world.move(state, action)
-            if following in walks:
+            if following in paths:
                 continue
-            walks[following] = [*walks[state], action]
+            paths[following] = [*paths[state], action]
             queue.append(following)
             cost = world.cost(following)
-            if cost is None or cost + len(walks[following]) > remaining:
+            if cost is None or cost + len(paths[following]) > remaining:
                 continue
-            if best_cost is None or cost < best_cost:  # nearer nodes come first, so ties keep the shorter walk
+            if best_cost is None or cost < best_cost:  # nearer nodes come first, so ties keep the shorter path
                 best, best_cost = following, cost
-    return walks[best]
+    return paths[best]
 
 
 def _best(world: World, state: Hashable, remaining: int, actions: set[int]) -> int | None:

@@ -31,13 +31,13 @@ _FIXED: dict[str, Any] = {"num_plans": 1, "execution": "forced", "on_infeasible"
 _ONE = "the itinerary as one path"
 AS_PAPER = PAPER.on(_FIXED, f"{PAPER.label}: {_ONE}")
 TAPE = ENGINE.on(_FIXED, f"{ENGINE.label}: {_ONE}")
-SDP_WALK = Method(f"SDP x {ENGINE.label}: the path as the chain", "sdp", {**_FIXED, "sdp": {"chain": "walk"}})
+SDP_PATH = Method(f"SDP x {ENGINE.label}: the path as the chain", "sdp", {**_FIXED, "sdp": {"chain": "walk"}})
 SDP = Method("SDP, slot by slot, the first option", "sdp", {**_FIXED, "sdp": {"chain": "adapter"}})
 SIMULATED = Method(
     "SDP, slot by slot, any allowed option (simulated LM)", "sdp", {**_FIXED, "sdp": {"chain": "adapter"}}
 )
 FIRST, RANDOM = "declared:first", "declared:random"
-PLAYED = ((AS_PAPER, FIRST), (TAPE, FIRST), (SDP_WALK, FIRST), (SDP, FIRST), (SIMULATED, RANDOM))
+PLAYED = ((AS_PAPER, FIRST), (TAPE, FIRST), (SDP_PATH, FIRST), (SDP, FIRST), (SIMULATED, RANDOM))
 SETTINGS = (
     ("tight", "tight", "cheapest"),
     ("medium", "medium", "cheapest"),
@@ -74,7 +74,7 @@ def _measure(record: Record, name: str) -> float:
 
 def _share(records: Sequence[Record], name: str) -> str:
     """A share of episodes with Wilson's interval."""
-    return _told(share(records, lambda record: _measure(record, name)))
+    return _figure(share(records, lambda record: _measure(record, name)))
 
 
 def share(records: Sequence[Record], of: Callable[[Record], float]) -> Value:
@@ -83,7 +83,7 @@ def share(records: Sequence[Record], of: Callable[[Record], float]) -> Value:
     return Value(held / len(records), *wilson(held, len(records)))
 
 
-def _told(value: Value | None, digits: int = 2) -> str:
+def _figure(value: Value | None, digits: int = 2) -> str:
     return "-" if value is None else f"{value.at:.{digits}f} ({value.low:.{digits}f} to {value.high:.{digits}f})"
 
 
@@ -102,10 +102,10 @@ def metrics(measured: Measured) -> Section:
         records = measured.records[name]
         row = [setting, method, str(len(records)), _share(records, "delivered")]
         row += [
-            _told(mean(records, lambda record: _measure(record, "commonsense_micro"))),
+            _figure(mean(records, lambda record: _measure(record, "commonsense_micro"))),
             _share(records, "commonsense_macro"),
         ]
-        row += [_told(hard_micro(records)), _share(records, "hard_macro"), _share(records, "final_pass")]
+        row += [_figure(hard_micro(records)), _share(records, "hard_macro"), _share(records, "final_pass")]
         rows.append(tuple(row))
     head = ("budget", "method", "n", "delivery", "commonsense micro", "commonsense macro", "hard micro")
     note = (
@@ -122,9 +122,9 @@ def costs(measured: Measured) -> Section:
     for setting, _, method, name in measured.played():
         records = measured.records[name]
         done = [record for record in records if _measure(record, "delivered")]
-        row = [setting, method, str(len(done)), _told(mean(done, lambda record: _measure(record, "cost_usd")), 0)]
-        row.append(_told(mean(done, lambda record: _measure(record, "cost_over_least")), 3))
-        row.append(_told(mean(done, lambda record: _measure(record, "rating"))))
+        row = [setting, method, str(len(done)), _figure(mean(done, lambda record: _measure(record, "cost_usd")), 0)]
+        row.append(_figure(mean(done, lambda record: _measure(record, "cost_over_least")), 3))
+        row.append(_figure(mean(done, lambda record: _measure(record, "rating"))))
         spent = [
             record for record in records if not record["result"]["success"] and record["result"]["used"].get("trip_usd")
         ]
@@ -186,7 +186,7 @@ def figure(measured: Measured) -> Section:
 
 
 def _role(method: str) -> str:
-    return "strong" if method in (AS_PAPER.label, TAPE.label, SDP_WALK.label) else "plain"
+    return "strong" if method in (AS_PAPER.label, TAPE.label, SDP_PATH.label) else "plain"
 
 
 def sections(measured: Measured) -> list[Section]:
@@ -200,7 +200,7 @@ EXPERIMENT = Experiment(
     source="SDP table 2, appendix A.2",
     about=(
         "Generated trips of 3, 5 and 7 days; the budget is a multiple of what the cheapest itinerary costs. TAPE's "
-        f"solver chooses the whole itinerary as one path on the plan graph; {SDP_WALK.label} certifies it booking by "
+        f"solver chooses the whole itinerary as one path on the plan graph; {SDP_PATH.label} certifies it booking by "
         "booking; SDP alone takes slot by slot the first option that the constraint-upfront filters leave: the "
         "cheapest, or in the settings that end in `best rated` the best rated, which is also what the solver's path is "
         f"worth there. No language model plays: the rows of a simulated LM take any allowed option. {TAPE_PLUS}"

@@ -164,18 +164,18 @@ def _ask_places(asked: Asked, world: World, rng: random.Random) -> None:
         places = [place for found, place in hidden if found == kind]
         goal = state.layout.goal
         likeliest = max(left, key=lambda r, kind=kind: tendency(kind, kind_of(r)) * rules.fits(goal, kind, kind_of(r)))
-        [(request, says)] = prompt_format.weigh_requests(state, [inside(kind, left[0])])
+        [(request, states)] = prompt_format.weigh_requests(state, [inside(kind, left[0])])
 
         def judge(
             tally: Tally,
             done: Completion,
             _: Request,
-            says: object = says,
+            states: object = states,
             places: list[str] = places,
             likeliest: str = likeliest,
         ) -> None:
-            assert isinstance(says, dict)
-            tally.add("likely place: it is there", says[done.texts[0]].args[1] in places)
+            assert isinstance(states, dict)
+            tally.add("likely place: it is there", states[done.texts[0]].args[1] in places)
             tally.add("likely place: the best guess is there", likeliest in places)
 
         asked.ask(request, judge)

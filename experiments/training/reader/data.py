@@ -117,8 +117,8 @@ def pack(tokenizer: Any, begun: str, rows: Sequence[tuple[str, str]]) -> Row:
     shared = len(ids)
     positions, branch, target = list(range(shared)), [0] * shared, [-1] * shared
     weight = [0.0] * shared
-    for number, (asked, told) in enumerate(rows, 1):
-        question, answer = encode(asked), encode(told)
+    for number, (asked, answered) in enumerate(rows, 1):
+        question, answer = encode(asked), encode(answered)
         mine = [*question, *answer[:-1]]  # nothing is written after the end
         ids += mine
         positions += range(shared, shared + len(mine))

@@ -29,8 +29,8 @@ def find_rows(sheet: Sheet) -> tuple[str, list[tuple[str, str]]]:
     for one in sheet.asked:
         task = HopTask(one.question, 1, one.question, (), sheet.passages, (), ())
         begun, rest = _split(find_request(task))
-        told = {"quote": one.quote, "answer": one.answer, "title": one.title}
-        asked.append((rest, _written(told)))
+        fields = {"quote": one.quote, "answer": one.answer, "title": one.title}
+        asked.append((rest, _written(fields)))
     return begun, asked
 
 
@@ -67,5 +67,5 @@ def _messages(request: Request) -> Iterator[Message]:
     yield from request.prompt
 
 
-def _written(told: dict[str, str]) -> str:
-    return json.dumps(told, ensure_ascii=False) + END
+def _written(fields: dict[str, str]) -> str:
+    return json.dumps(fields, ensure_ascii=False) + END

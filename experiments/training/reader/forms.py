@@ -37,7 +37,7 @@ TASKS = (
     "Find the answer to a question in the given text.",
     "",
 )
-SAY = {
+SENTENCES = {
     "quote": (
         "First copy the sentence that answers the question, word for word.",
         "Quote the one sentence that says it.",
@@ -130,12 +130,12 @@ def draw_form(rng: random.Random) -> Form:
     fields = rng.choices([shape for shape, _ in SHAPES], [weight for _, weight in SHAPES])[0]
     names = {field: rng.choice(options) for field, options in NAMES.items()}
     listed = rng.choice([line for line in LISTED if "title" not in fields or "title" in line])
-    said = [rng.choice(SAY[field]) for field in fields]
-    said = [*said, rng.choice(SAY["none"])] if fields else [rng.choice(PLAIN), rng.choice(NO_ANSWER)]
-    said = [line for line in said if rng.random() < 0.85]
+    lines = [rng.choice(SENTENCES[field]) for field in fields]
+    lines = [*lines, rng.choice(SENTENCES["none"])] if fields else [rng.choice(PLAIN), rng.choice(NO_ANSWER)]
+    lines = [line for line in lines if rng.random() < 0.85]
     shown = ", ".join(f'"{names[f]}": ' + ("true" if f == "found" else '"..."') for f in fields)
     last = rng.choice(FORMS).format(form=f"{{{shown}}}") if fields else ""
-    rules = " ".join(line.format(**names) for line in (rng.choice(TASKS), *said) if line)
+    rules = " ".join(line.format(**names) for line in (rng.choice(TASKS), *lines) if line)
     where = rng.random()
     # All instructions first; the form after each question; or all of it there, without a system message of its own.
     system, ends = (

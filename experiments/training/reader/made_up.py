@@ -62,10 +62,10 @@ def _facts(world: World, passages: Sequence[Passage]) -> dict[tuple[str, str], F
     found: dict[tuple[str, str], Fact] = {}
     for passage in passages:
         for relation, answer in world.stated[passage.title]:
-            said = _stating(world, passage, relation, answer)
-            found[relation, passage.title] = (said, answer, passage.title)
+            sentence = _stating(world, passage, relation, answer)
+            found[relation, passage.title] = (sentence, answer, passage.title)
             if RELATIONS[relation].symmetric:
-                found.setdefault((relation, answer), (said, passage.title, passage.title))
+                found.setdefault((relation, answer), (sentence, passage.title, passage.title))
     return found
 
 
@@ -74,16 +74,16 @@ def _stating(world: World, passage: Passage, relation: str, answer: str) -> str:
     forms = [re.escape(form) for form in RELATIONS[relation].sentences]
     forms = [form.replace(r"\{s\}", subject).replace(r"\{o\}", re.escape(answer)) for form in forms]
     pattern = re.compile("|".join(f"(?:{form})" for form in forms), re.IGNORECASE)
-    [said] = {sentence for sentence in sentences(passage.text) if pattern.fullmatch(sentence)}
-    return said
+    [sentence] = {sentence for sentence in sentences(passage.text) if pattern.fullmatch(sentence)}
+    return sentence
 
 
 def _asked(rng: random.Random, fact: Fact, pair: tuple[str, str]) -> Asked:
     relation, subject = pair
-    said, answer, title = fact
+    sentence, answer, title = fact
     if rng.random() < 0.1:
-        return Asked(f"The {relation} of {subject} is", said, answer, title, gap=True)
-    return Asked(question(rng, relation, subject), said, answer, title)
+        return Asked(f"The {relation} of {subject} is", sentence, answer, title, gap=True)
+    return Asked(question(rng, relation, subject), sentence, answer, title)
 
 
 def question(rng: random.Random, relation: str, subject: str) -> str:

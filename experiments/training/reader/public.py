@@ -81,17 +81,17 @@ def stating(passage: Passage, question: str, answer: str) -> tuple[str, str] | N
     """The sentence that answers a question and the answer as it is written there; None where none has it."""
     asked = set(normalise(question).split())
     pattern = re.compile(rf"(?<!\w){re.escape(answer)}(?!\w)", re.IGNORECASE)
-    found = [(said, match[0]) for said in sentences(passage.text) if (match := pattern.search(said))]
+    found = [(sentence, match[0]) for sentence in sentences(passage.text) if (match := pattern.search(sentence))]
     return max(found, key=lambda pair: len(asked & set(normalise(pair[0]).split())), default=None)
 
 
 def hop_sheet(rng: random.Random, hops: Sequence[Hop], count: int) -> Sheet | None:
     """The paragraph of a hop among others, asked in two or three ways; None where this draw has no answer in it."""
     hop = rng.choice(hops)
-    said = stating(hop.gold, hop.question, hop.answer)
-    if said is None:
+    sentence = stating(hop.gold, hop.question, hop.answer)
+    if sentence is None:
         return None
-    quote, answer = said
+    quote, answer = sentence
     others = rng.sample(hop.others, min(len(hop.others), count))
     there = rng.random() >= 0.06
     shown = [shortened(hop.gold, quote, MOST_WORDS), *others[: count - 1]] if there else others
@@ -99,7 +99,7 @@ def hop_sheet(rng: random.Random, hops: Sequence[Hop], count: int) -> Sheet | No
     rng.shuffle(shown)
     texts = dict.fromkeys(reworded(rng, hop.question) for _ in range(3))
     asked = [Asked(text, quote, answer, hop.gold.title) if there else Asked(text) for text in texts]
-    # What is said in the others is asked too, so that the place of the gold paragraph tells nothing.
+    # Other paragraphs are asked about too, so that the place of the gold one gives nothing away.
     others_asked = [(asking(rng, passage) or [gap(rng, passage)])[0] for passage in shown]
     return Sheet(tuple(shown), (*asked, *[one for one in others_asked if one is not None]))
 
@@ -141,26 +141,26 @@ def stated_sheet(rng: random.Random, passages: Sequence[Passage], count: int, qu
 
 def gap(rng: random.Random, passage: Passage) -> Asked | None:
     """A question whose answer is a name, year or number of a sentence; None where the one drawn has none."""
-    said = rng.choice(sentences(passage.text))
-    spans = [match.span() for pattern in (_YEAR, _NAME, _NUMBER) for match in pattern.finditer(said)]
-    spans = [(a, b) for a, b in spans if a > 12 and normalise(said[a:b]) and said.count(said[a:b]) == 1]
-    if not spans or len(said.split()) > 60:
+    sentence = rng.choice(sentences(passage.text))
+    spans = [match.span() for pattern in (_YEAR, _NAME, _NUMBER) for match in pattern.finditer(sentence)]
+    spans = [(a, b) for a, b in spans if a > 12 and normalise(sentence[a:b]) and sentence.count(sentence[a:b]) == 1]
+    if not spans or len(sentence.split()) > 60:
         return None
     first, last = rng.choice(spans)
-    answer, before, after = said[first:last], said[:first].rstrip(), said[last:].strip(" .,;")
+    answer, before, after = sentence[first:last], sentence[:first].rstrip(), sentence[last:].strip(" .,;")
     before = re.sub(r"^(?:It|He|She|They|This|The [a-z]+) (?=\w)", f"{passage.title} ", before)
     known = passage.title.split(" (")[0].split()[0].lower() in before.lower()
     lead = before if known or rng.random() < 0.3 else f"{passage.title}: {before}"
     lead = " ".join(lead.split()[-22:])
     how = rng.random()
     if how < 0.25:
-        return Asked(lead, said, answer, passage.title, gap=True)
+        return Asked(lead, sentence, answer, passage.title, gap=True)
     if how < 0.4:
-        return Asked(f"{lead} ... {' '.join(after.split()[:8])}".strip(), said, answer, passage.title, gap=True)
+        return Asked(f"{lead} ... {' '.join(after.split()[:8])}".strip(), sentence, answer, passage.title, gap=True)
     if how < 0.55:
         relation = " ".join(re.sub(r"[^\w\s]", " ", before).split()[-3:])
-        return Asked(f"{passage.title} >> {relation}", said, answer, passage.title)
-    return Asked(f"{lead} {_asking(rng, answer, before)}?", said, answer, passage.title)
+        return Asked(f"{passage.title} >> {relation}", sentence, answer, passage.title)
+    return Asked(f"{lead} {_asking(rng, answer, before)}?", sentence, answer, passage.title)
 
 
 def _asking(rng: random.Random, answer: str, before: str) -> str:

@@ -218,22 +218,22 @@ def stated(passage: Passage) -> Iterator[tuple[Relation, str, str]]:
     pronoun.
     """
     head = passage.title.split(" (")[0]
-    for number, said in enumerate(sentences(passage.text)):
-        first = " ".join(said.split()[:3]).lower()
-        about = not number or head.split()[0].lower() in first or said.startswith(("He ", "She ", "It ", "They "))
-        if not about or len(said.split()) > 60:
+    for number, sentence in enumerate(sentences(passage.text)):
+        first = " ".join(sentence.split()[:3]).lower()
+        about = not number or head.split()[0].lower() in first or sentence.startswith(("He ", "She ", "It ", "They "))
+        if not about or len(sentence.split()) > 60:
             continue
         for relation, pattern in zip(RELATIONS, _FOUND, strict=True):
-            match = pattern.search(said)
+            match = pattern.search(sentence)
             if match and match[1].rstrip(".,") not in head and not _PEOPLE.fullmatch(match[1]):
-                yield relation, said, match[1].rstrip(",")
+                yield relation, sentence, match[1].rstrip(",")
 
 
 def asking(rng: random.Random, passage: Passage) -> list[Asked]:
     """The stated relations of a paragraph as questions, in random order: as a query or as a sentence."""
     subject = passage.title.split(" (")[0]
     found = []
-    for relation, said, answer in stated(passage):
+    for relation, sentence, answer in stated(passage):
         name = rng.choice(relation.names)
         how = rng.random()
         if how < 0.4:
@@ -242,6 +242,6 @@ def asking(rng: random.Random, passage: Passage) -> list[Asked]:
             question = rng.choice((f"{name} of {subject}", f"What is the {name} of {subject}?", f"{subject}: {name}"))
         else:
             question = rng.choice(relation.questions).format(s=subject)
-        found.append(Asked(question, said, answer, passage.title))
+        found.append(Asked(question, sentence, answer, passage.title))
     rng.shuffle(found)
     return found

@@ -35,7 +35,7 @@ def factors_of(state: dict[str, Any]) -> dict[str, tuple[torch.Tensor, torch.Ten
 def card(run: Path, folder: Path) -> dict[str, Any]:
     """The machine-readable card."""
     state = torch.load(run / "state.pt", weights_only=True)
-    told = json.loads((run / "recipe.json").read_text(encoding="utf-8"))
+    recipe = json.loads((run / "recipe.json").read_text(encoding="utf-8"))
     log = [line for _, line in json_lines(run / "log.jsonl", dict[str, Any])]
     return {
         "name": f"smollm2:{NAME}",
@@ -50,10 +50,10 @@ def card(run: Path, folder: Path) -> dict[str, Any]:
             "tokens": sum(line["tokens"] for line in log),
             "loss": sum(line["loss"] for line in log[-5:]) / len(log[-5:]),
             "cpu_seconds": state["cpu_seconds"],
-            "before": told.get("before"),
-            "threads": told["threads"],
-            "torch": told["torch"],
-            "public_sha256": told["public"],
+            "before": recipe.get("before"),
+            "threads": recipe["threads"],
+            "torch": recipe["torch"],
+            "public_sha256": recipe["public"],
         },
     }
 

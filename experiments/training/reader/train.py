@@ -202,9 +202,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     before = card_of(args.start).model_dump()["training"] if args.start else None
     train(recipe, model, source, args.out, args.start)
     digest = hashlib.sha256(args.public.read_bytes()).hexdigest() if args.public else None
-    told = {"recipe": asdict(recipe), "public": digest, "threads": args.threads, "torch": torch.__version__}
-    told["before"] = before
-    (args.out / "recipe.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    written = {"recipe": asdict(recipe), "public": digest, "threads": args.threads, "torch": torch.__version__}
+    written["before"] = before
+    (args.out / "recipe.json").write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

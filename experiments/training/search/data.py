@@ -114,12 +114,12 @@ def cases(rng: random.Random, tokens: int, mix: Mix) -> list[Case]:
 
 
 def _is_kept(rng: random.Random, label: Label, mix: Mix) -> bool:
-    return label.said[0] != "unanswerable" or rng.random() < mix.unanswerable
+    return label.reply[0] != "unanswerable" or rng.random() < mix.unanswerable
 
 
 def length(case: Case) -> int:
     """Tokens of a case in a batch."""
-    return len(case.words) + sum(len(label.prompt) + len(label.said) for label in case.labels)
+    return len(case.words) + sum(len(label.prompt) + len(label.reply) for label in case.labels)
 
 
 def collate(found: list[Case]) -> dict[str, torch.Tensor]:
@@ -128,16 +128,16 @@ def collate(found: list[Case]) -> dict[str, torch.Tensor]:
     See :func:`experiments.training.packing.collate`.
     """
     rows: list[list[Case]] = []
-    room: list[int] = []
+    left: list[int] = []
     width = max(ROW, *(length(case) for case in found))
     for case in sorted(found, key=lambda c: -length(c)):
-        slot = next((i for i, free in enumerate(room) if free >= length(case)), None)
+        slot = next((i for i, free in enumerate(left) if free >= length(case)), None)
         if slot is None:
             rows.append([])
-            room.append(width)
+            left.append(width)
             slot = len(rows) - 1
         rows[slot].append(case)
-        room[slot] -= length(case)
+        left[slot] -= length(case)
     shape = (len(rows), width)
     ids = torch.full(shape, ID[PAD])
     position, label = torch.zeros(shape, dtype=torch.long), torch.full(shape, -100)
@@ -162,11 +162,11 @@ def _place(
         label[start + place] = MARK[matters]
     at = start + size
     for asked in case.labels:
-        words = [*asked.prompt, *asked.said]
+        words = [*asked.prompt, *asked.reply]
         count = len(words)
         ids[at : at + count] = torch.tensor([ID[word] for word in words])
         position[at : at + count] = torch.arange(asked.upto, asked.upto + count)
-        targets = [ID[word] for word in asked.said] + [ID[EOS]]
+        targets = [ID[word] for word in asked.reply] + [ID[EOS]]
         label[at + len(asked.prompt) - 1 : at + count] = torch.tensor(targets)
         mask[at : at + count, start : start + asked.upto] = True
         mask[at : at + count, at : at + count] = torch.ones(count, count, dtype=torch.bool).tril()

@@ -74,7 +74,7 @@ def _kind(label: Label) -> str:
     role = role_of(label)
     if role not in ("answer", "extract"):
         return role
-    return f"{role} not there" if label.said[0] in ("none", "unanswerable") else f"{role} there"
+    return f"{role} not there" if label.reply[0] in ("none", "unanswerable") else f"{role} there"
 
 
 def _labels(rng: random.Random, task: Task, condition: str) -> list[Label]:
@@ -116,10 +116,10 @@ def _judge(tally: Tally, task: Task, label: Label, text: str) -> None:
     match role_of(label):
         case "query" | "seek" as role:
             move = form.read_query(view, text)
-            tally.add(f"{role}: the right kind of move", move.kind == label.said[0])
+            tally.add(f"{role}: the right kind of move", move.kind == label.reply[0])
             hop = task.next_hop(label.knows.seen)
             if (
-                move.kind == label.said[0] == "search"
+                move.kind == label.reply[0] == "search"
                 and role == "query"
                 and hop is not None
                 and task.hops[hop].evidence
@@ -127,19 +127,19 @@ def _judge(tally: Tally, task: Task, label: Label, text: str) -> None:
                 ids = {source for source, _ in task.hops[hop].evidence}
                 hit = bool(ids & {passage.id for passage in task.index.search(move.text, DEPTH)})
                 tally.add(f"query: brings what is missing among {DEPTH}", hit)
-            elif move.kind == label.said[0] == "search" and role == "seek":
-                wanted = form.read_query(view, " ".join(label.said)).text
+            elif move.kind == label.reply[0] == "search" and role == "seek":
+                wanted = form.read_query(view, " ".join(label.reply)).text
                 best = {passage.id for passage in task.index.search(wanted, DEPTH)}
                 mine = {passage.id for passage in task.index.search(move.text, DEPTH)}
                 tally.add("seek: the expert's first passages, at least half", len(best & mine) * 2 >= len(best))
         case "think":
-            said, found = form.read_think(view, text)
-            tally.add("think: found or not", found == ("found" in label.said))
-            wanted, _ = form.read_think(view, " ".join(label.said))
-            tally.add("think: the sentence", said.partition("Next:")[0] == wanted.partition("Next:")[0])
+            sentence, found = form.read_think(view, text)
+            tally.add("think: found or not", found == ("found" in label.reply))
+            wanted, _ = form.read_think(view, " ".join(label.reply))
+            tally.add("think: the sentence", sentence.partition("Next:")[0] == wanted.partition("Next:")[0])
         case "extract":
             got = {(one.source, one.quote) for one in form.read_extract(view, label.passages, text).findings}
-            gold = form.read_extract(view, label.passages, " ".join(label.said))
+            gold = form.read_extract(view, label.passages, " ".join(label.reply))
             want = {(one.source, one.quote) for one in gold.findings}
             kind = "extract, facts there" if want else "extract, none there"
             tally.add(f"{kind}: exactly", got == want)
@@ -155,7 +155,7 @@ def _judge(tally: Tally, task: Task, label: Label, text: str) -> None:
             tally.add("curate: needed facts first", needed <= set(order[: max(len(needed), 1) + 1]))
         case _:
             answer = form.read_answer(view, text)
-            gold_text = form.read_answer(view, " ".join(label.said))
+            gold_text = form.read_answer(view, " ".join(label.reply))
             if gold_text == UNANSWERABLE:
                 tally.add("answer, not there: unanswerable", answer == UNANSWERABLE)
             else:

@@ -37,7 +37,7 @@ class Label:
     Attributes:
         upto: How many tokens of the state it is shown.
         prompt: The role's own tokens; the last is the arrow.
-        said: What the model should say.
+        reply: What the model should say.
         role: Its name, for counts.
         view: What an agent would show.
         passages: What is to be read, besides.
@@ -46,7 +46,7 @@ class Label:
 
     upto: int
     prompt: tuple[str, ...]
-    said: tuple[str, ...]
+    reply: tuple[str, ...]
     role: str
     view: View = field(default_factory=lambda: View(""))
     passages: tuple[Passage, ...] = ()
@@ -144,8 +144,8 @@ def think_label(rng: random.Random, task: Task, page: SearchPage, knows: Knowled
     """The sentence that leads furthest, and what comes next."""
     pointed = knows.seen[max(knows.seen)] if knows.seen else "none"
     words = wanted_query(rng, task, page, knows, spread)
-    said = (pointed, "found", ";") if words is None else (pointed, "next", *words, ";")
-    return Label(len(page.words), ("<think>", "->"), said, "think")
+    reply = (pointed, "found", ";") if words is None else (pointed, "next", *words, ";")
+    return Label(len(page.words), ("<think>", "->"), reply, "think")
 
 
 def answer_label(task: Task, page: SearchPage, knows: Knowledge) -> Label | None:
@@ -159,7 +159,7 @@ def answer_label(task: Task, page: SearchPage, knows: Knowledge) -> Label | None
 
 
 def curate_label(page: SearchPage, knows: Knowledge, questions: Sequence[str]) -> Label:
-    """Facts that the question needs, then what is open and not settled, the latest first."""
+    """Facts that the question needs, then what is open and not resolved, the latest first."""
     facts = [tag for _, tag in sorted(knows.seen.items(), reverse=True)]
     opened = [f"s{i}" for i, item in enumerate(page.tagged, 1) if item.kind == "open" and item.text in questions]
     chosen = list(dict.fromkeys([*facts, *reversed(opened)])) or ["s1"]
@@ -179,7 +179,7 @@ def extract_label(task: Task, view: View, page: SearchPage, targets: dict[str, i
         The label, and the hops that are found.
     """
     before = known(task, page)
-    settled = set(before.seen)
+    resolved = set(before.seen)
     texts = [
         view.question,
         *(view.belief.questions if view.belief else ()),
@@ -193,21 +193,21 @@ def extract_label(task: Task, view: View, page: SearchPage, targets: dict[str, i
         here = [f"s{i}" for i, item in enumerate(page.tagged, 1) if item.new and states(hop, item)]
         if named and here:
             tags[number] = here[0]
-    settled |= set(tags)
+    resolved |= set(tags)
     chosen = list(dict.fromkeys(tags[number] for number in sorted(tags)))[:MOST_FINDINGS]
-    said = [*(sorted(chosen, key=lambda tag: int(tag[1:])) or ["none"]), ";"]
+    reply = [*(sorted(chosen, key=lambda tag: int(tag[1:])) or ["none"]), ";"]
     role = "<pick>"
     if view.belief is not None and view.belief.form == "structured":
         role = "<extract>"
         opened = {item.text: f"s{i}" for i, item in enumerate(page.tagged, 1) if item.kind == "open"}
         done = [tag for text, tag in opened.items() if targets.get(text) in tags]
-        said += [*done, ";"]
-        following = task.next_hop(settled) if tags else None
+        reply += [*done, ";"]
+        following = task.next_hop(resolved) if tags else None
         if following is not None:
             asked = page.tokens(task.hops[following].queries[0])
             if asked and all(text == task.question or targets.get(text) != following for text in opened):
-                said += ["ask", *asked, ";"]
-    return Label(len(page.words), (role, "->"), tuple(said), "extract"), set(tags)
+                reply += ["ask", *asked, ";"]
+    return Label(len(page.words), (role, "->"), tuple(reply), "extract"), set(tags)
 
 
 def sought_labels(

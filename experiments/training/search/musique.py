@@ -122,8 +122,8 @@ def _hop(rng: random.Random, asked: Asked, number: int, stated: Stated) -> Hop:
     wordings = RELATIONS[relation]
     # The words that the question itself has, where one of the known wordings is in it.
     known = (*wordings.phrases[:-1], *wordings.questions[:-1])
-    said = [wording for wording in known if all(part.strip(" ?") in asked.text for part in wording.split("{x}"))]
-    phrase = max(said, key=len) if said else rng.choice(wordings.phrases[:-1])
+    fitting = [wording for wording in known if all(part.strip(" ?") in asked.text for part in wording.split("{x}"))]
+    phrase = max(fitting, key=len) if fitting else rng.choice(wordings.phrases[:-1])
     names = (subject, answer)
     other = rng.choice(wordings.sentences[:-1]).format(s=subject, o="")
     queries = (

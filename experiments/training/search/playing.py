@@ -75,23 +75,23 @@ def shown(hop: Hop, passages: Sequence[Passage]) -> bool:
     return any(source in ids for source, _ in hop.evidence)
 
 
-def said_by_itself(title: str, sentence: str) -> str:
+def stated_alone(title: str, sentence: str) -> str:
     """A sentence as it stands in notes and thoughts."""
     return Tagged("sentence", sentence, subject=title).said
 
 
 def _thought(task: Task, passages: Sequence[Passage], found: set[int], tries: Sequence[int]) -> str:
     """What :meth:`tape.cgdp.prompts.compact.CompactSearchFormat.read_think` makes of the expert's thought."""
-    said = []
+    parts = []
     if found:
         titles = {passage.id: passage.title for passage in passages}
         source, sentence = min(pair for pair in task.hops[max(found)].evidence if pair[0] in titles)
-        text = said_by_itself(titles[source], sentence)
-        said.append(text if text.endswith((".", "!", "?")) else f"{text}.")
+        text = stated_alone(titles[source], sentence)
+        parts.append(text if text.endswith((".", "!", "?")) else f"{text}.")
     following = task.next_hop(found)
     if following is not None and tries[following] < len(task.hops[following].queries):
-        said.append(f"Next: {task.hops[following].queries[tries[following]]}.")
-    return " ".join(said)
+        parts.append(f"Next: {task.hops[following].queries[tries[following]]}.")
+    return " ".join(parts)
 
 
 def _stray(rng: random.Random, task: Task) -> str:

@@ -24,7 +24,7 @@ from experiments.training.search.labels import (
     states,
     think_label,
 )
-from experiments.training.search.playing import Played, Style, play, said_by_itself
+from experiments.training.search.playing import Played, Style, play, stated_alone
 from experiments.training.search.task import Hop, Task
 from tape.cgdp.prompts.compact import SearchPage, page_of
 from tape.cgdp.prompts.lexicon import Lexicon, sentences
@@ -77,7 +77,7 @@ def newest_case(rng: random.Random, task: Task, window: int, depth: int, lexicon
     if taking:
         before = rounds[: at + (rng.random() < 0.4)]
         found = [
-            said_by_itself(passage.title, sentence)
+            stated_alone(passage.title, sentence)
             for one in before
             for passage in one.passages
             for hop in task.hops

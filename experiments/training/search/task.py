@@ -58,11 +58,11 @@ class Task:
     index: Index
 
     def next_hop(self, seen: Iterable[int]) -> int | None:
-        """The first hop that is not settled: neither seen, nor needed by one that is; None where all are."""
-        settled = set(seen)
-        for number in sorted(settled, reverse=True):
-            settled |= self._below(number)
-        return next((i for i in range(len(self.hops)) if i not in settled), None)
+        """The first hop that is not resolved: neither seen, nor needed by one that is; None where all are."""
+        resolved = set(seen)
+        for number in sorted(resolved, reverse=True):
+            resolved |= self._below(number)
+        return next((i for i in range(len(self.hops)) if i not in resolved), None)
 
     def _below(self, number: int) -> set[int]:
         found: set[int] = set()

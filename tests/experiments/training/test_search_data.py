@@ -1,4 +1,4 @@
-"""Training text of the bundled search model: what it is taught to say can be said, is right, and is not held out."""
+"""Training text of the bundled search model: its replies are admitted and right, and nothing held out is in it."""
 
 import random
 import re
@@ -37,33 +37,33 @@ def drawn(domain: str, count: int) -> Iterator[tuple[Task, Case]]:
                     yield task, case
 
 
-def read(label: Label, said: str) -> object:
+def read(label: Label, reply: str) -> object:
     match role_of(label):
         case "query" | "seek":
-            return FORM.read_query(label.view, said)
+            return FORM.read_query(label.view, reply)
         case "think":
-            return FORM.read_think(label.view, said)
+            return FORM.read_think(label.view, reply)
         case "extract":
-            return FORM.read_extract(label.view, label.passages, said)
+            return FORM.read_extract(label.view, label.passages, reply)
         case "curate":
-            return FORM.read_curate(label.view, said)
+            return FORM.read_curate(label.view, reply)
         case _:
-            return FORM.read_answer(label.view, said)
+            return FORM.read_answer(label.view, reply)
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_what_is_taught_is_what_is_asked_in_a_run_and_may_be_said(domain: str) -> None:
+def test_what_is_taught_is_what_a_run_asks_and_admits(domain: str) -> None:
     roles = set()
     for task, case in drawn(domain, 2):
         assert all(word in ID for word in case.words)
         for label in case.labels:
             roles.add(role_of(label))
-            request, said = request_of(label), text_of(label.said)
+            request, reply = request_of(label), text_of(label.reply)
             assert request.prompt == text_of([*case.words[: label.upto], *label.prompt])
             assert isinstance(request.constraint, Regex)
-            assert re.fullmatch(request.constraint.pattern, said)
-            assert len(label.said) <= request.max_tokens
-            answer = read(label, said)
+            assert re.fullmatch(request.constraint.pattern, reply)
+            assert len(label.reply) <= request.max_tokens
+            answer = read(label, reply)
             if role_of(label) == "answer" and answer != UNANSWERABLE:
                 assert exact_match(str(answer), [task.answer])
     assert roles == {"query", "seek", "think", "extract", "curate", "answer"}

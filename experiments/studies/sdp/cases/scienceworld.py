@@ -138,10 +138,10 @@ def _case(family: str, step: _Step, rng: random.Random) -> Case | None:
     target = _about(step.state, rng, anything=True)
     if target is None or step.truth(target) is not False:
         return None
-    said = _denied(target) if family == "negation" else REFUSALS[0]
+    text = _denied(target) if family == "negation" else REFUSALS[0]
     action = step.outcome.action if family == "negation" else f"look at {target.requires[0][0].args[0]} of nowhere"
-    shown = replace(step.state, observation=said)
-    return Case(family, (target, GOAL), Outcome(shown, action, Observation(said, shown), shown), 0)
+    shown = replace(step.state, observation=text)
+    return Case(family, (target, GOAL), Outcome(shown, action, Observation(text, shown), shown), 0)
 
 
 def _paraphrase(step: _Step, rng: random.Random) -> Case | None:

@@ -98,7 +98,7 @@ def _first(trip: Trip) -> tuple[str, ...]:
     return tuple(action.partition(": ")[2] for action in actions[:-2])
 
 
-def _walk(trip: Trip, rng: random.Random) -> list[str]:
+def _path(trip: Trip, rng: random.Random) -> list[str]:
     """An itinerary that breaks nothing: by the evaluator, which does not share code with the validator."""
     booked = list(_first(trip))
     free = [number for number, slot in enumerate(trip.slots[:-2]) if slot.kind not in WAYS]
@@ -123,10 +123,10 @@ def _case(family: str, trip: Trip, before: Sequence[str], after: Sequence[str], 
 
 
 def _make(family: str, trip: Trip, rng: random.Random) -> Case | None:
-    walk = _walk(trip, rng)
-    number = rng.randrange(len(walk))
+    path = _path(trip, rng)
+    number = rng.randrange(len(path))
     slot = trip.slots[number]
-    before, name = walk[:number], walk[number]
+    before, name = path[:number], path[number]
     action = f"{slot.name}: {name}"
     last_meal = slot.kind != "meals" or slot.name.endswith("dinner")
 
@@ -156,7 +156,7 @@ def _make(family: str, trip: Trip, rng: random.Random) -> Case | None:
             taken = trip.in_group(TripState(tuple(before)), slot)
             return wrong(rng.choice(taken)) if taken and last_meal else None
         case "mode_conflict":
-            mine = trip.option(trip.slots[0], walk[0])
+            mine = trip.option(trip.slots[0], path[0])
             assert mine is not None
             other = [o.name for o in trip.options(slot) if o.mode and o.mode != mine.mode and not o.broken]
             return wrong(rng.choice(other)) if other and slot.name != "outbound" else None
