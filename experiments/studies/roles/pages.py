@@ -90,7 +90,7 @@ def search_page() -> str:
         "or a definition.\n",
     ]
     for name, asks, request, ideal in asked():
-        parts += _shown(name, asks, request, ideal, "")
+        parts += _exchange(name, asks, request, ideal, "")
     return "\n".join(parts)
 
 
@@ -104,10 +104,10 @@ def _shown(case: RoleCase, row: Mapping[str, Any] | None) -> list[str]:
     if row is not None:
         mean, most = row["prompt_tokens"], row["most_prompt_tokens"]
         counted = f" {COUNTED}'s tokenizer counted {mean:.0f} tokens a case, {most} at most (n = {row['n']})."
-    return _shown(case.role, _ASKS.get(case.role, ""), case.request, case.ideal, counted)
+    return _exchange(case.role, _ASKS.get(case.role, ""), case.request, case.ideal, counted)
 
 
-def _shown(name: str, asks: str, request: Request, ideal: str, counted: str) -> list[str]:
+def _exchange(name: str, asks: str, request: Request, ideal: str, counted: str) -> list[str]:
     assert not isinstance(request.prompt, str), "chat prompts are messages"
     letters = sum(len(message.content) for message in request.prompt)
     about = f"{asks} {letters} characters; at most {request.max_tokens} tokens back.{counted}"
