@@ -86,7 +86,7 @@ def write(path: Path) -> list[Path]:
 
 
 def check(results: Path) -> int:
-    """Compare what is published with what its episodes say; the exit code is 1 if anything differs."""
+    """Compare what is published with its episodes; the exit code is 1 if anything differs."""
     found = published.check(results)
     for difference in found:
         print(difference, file=sys.stderr)
@@ -106,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     what.add_argument(
         "folder", type=Path, nargs="?", metavar="DIR", help="a run directory, or the folder of `reproduce`"
     )
-    what.add_argument("--check", action="store_true", help="compare what is published with what its episodes say")
+    what.add_argument("--check", action="store_true", help="compare what is published with its episodes")
     what.add_argument("--rewrite", action="store_true", help="write what is published anew from its episodes")
     parser.add_argument("--results", type=Path, default=RESULTS, metavar="FOLDER", help="(default: %(default)s)")
     args = parser.parse_args(given)

@@ -11,7 +11,7 @@ TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 RESULTS = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
 
 
-def test_it_is_short() -> None:
+def test_the_readme_is_short() -> None:
     assert len(TEXT.splitlines()) < 150
 
 

@@ -139,7 +139,7 @@ def make_parser(module: str, description: str) -> argparse.ArgumentParser:
 
 
 def known(arguments: Callable[[argparse.ArgumentParser], None], argv: Sequence[str]) -> argparse.Namespace:
-    """What a script's own options say, before the parser that needs to know them is made; others are passed over.
+    """The values of a script's own options, before the parser that needs to know them is made; others are passed over.
 
     Args:
         arguments: Adds them.

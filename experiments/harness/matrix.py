@@ -26,7 +26,7 @@ from tape.runner.spec import RunSpec
 
 SEPARATOR = " / "
 PUBLISHED: Mapping[str, Any] = MappingProxyType({"execution": "constrained", "on_infeasible": "partial"})
-"""What every published result was played with, where its method says nothing else; the engine's own defaults depend on
+"""What every published result was played with, where its method does not set it; the engine's own defaults depend on
 the domain."""
 
 T = TypeVar("T")

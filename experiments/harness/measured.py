@@ -175,7 +175,7 @@ class Measured:
             raise RunDirectoryError(f"{self.directory.path} lacks the {what}; play the study anew with --publish")
 
     def missing(self) -> int:
-        """Episodes asked for and not played yet, as far as the tasks seen so far can tell."""
+        """Episodes asked for and not played yet, as far as the tasks seen so far show."""
         missing = 0
         for setting in self.settings():
             mine = {name: found for name, found in self.records.items() if split(name)[0] == setting}

@@ -25,7 +25,7 @@ class Method:
     changes: Mapping[str, Any] = field(default_factory=dict)
 
     def on(self, shared: Mapping[str, Any], label: str | None = None) -> Method:
-        """This method on top of settings that others have too; where both say something, the method's own counts.
+        """This method on top of settings that others have too; where both set something, the method's own counts.
 
         Args:
             shared: Fields of ``TapeConfig``.

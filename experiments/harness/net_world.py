@@ -57,7 +57,7 @@ def both_delivered(here: Round) -> bool:
 
 
 def main() -> None:
-    """Play every agent under two budgets, with a model that is right and with one that predicts a walk wrongly."""
+    """Play every agent under two budgets, with a model that is right and with one that predicts an action wrongly."""
     declare("coins", "coin")
     courier = World("courier", deterministic=True, rules="A courier has parcels for the mill and for the harbour.")
     courier.action(coins=lambda here, action: TOLLS.get(f"{here.at}-{action.to}", 0))(walk)

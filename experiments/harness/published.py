@@ -94,7 +94,7 @@ def write_again(results: Path) -> list[Path]:
 
 
 def check(results: Path) -> list[Difference]:
-    """Recompute all that is published and compare; empty where every value is what the episodes say.
+    """Recompute all that is published and compare; empty where every value follows from the episodes.
 
     Figures are not compared: they are drawn from the same values, by another program.
 
@@ -149,7 +149,7 @@ def of(file: Path) -> tuple[Experiment, Measured]:
 
 
 def about(experiment: Experiment) -> dict[str, Any]:
-    """The module of a study, and what this part of it says otherwise; for :func:`of`."""
+    """The module of a study, and the fields in which this part of it differs; for :func:`of`."""
     base: Experiment = importlib.import_module(experiment.module).EXPERIMENT
     mine, its = ({name: getattr(one, name) for name in (*PARTS, "paper")} for one in (experiment, base))
     changed = {name: value for name, value in mine.items() if value != its[name]}

@@ -25,7 +25,7 @@ COPY = "test_set_runs.json"
 """Beside the run: the list as it was when the run ended, for its report."""
 
 ENGINE = "3"
-"""Label of the engine; raise it with every change that may change an episode. Entries tell sources apart anyway."""
+"""Label of the engine; raise it with every change that may change an episode. Entries name their sources anyway."""
 
 OURS = (TAPE.label, "TAPE (LM world model)")
 """What the engine with all its additions is called, and was until engine 2."""

@@ -1,4 +1,4 @@
-"""The parts that the reports share: the table of all configurations, paired differences, and what they say in words."""
+"""The parts that the reports share: the table of all configurations, paired differences, and both in words."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ QUALITY = {"search_keywords": 0.6, "search_meaning": 0.9, "ask_colleague": 0.99}
 
 
 def right(answer: Any) -> bool:
-    """Whether an answer says what was deleted and when the money comes."""
+    """Whether an answer names what was deleted and when the money comes."""
     return "A-18 is deleted" in str(answer) and "5 working days" in str(answer)
 
 

@@ -340,7 +340,7 @@ def _listed(item: ActionType) -> str:
 
 @cache
 def worked() -> Examples:
-    """A worked example of each role, from a world of their own that is told with each."""
+    """A worked example of each role, from a world of their own that is described with each."""
     states, kinds = StateType(example.Garden), [_kind(example.Fill), _kind(example.Pour)]
     domain = WorldDomain(states, Actions(kinds), deterministic=True)
     shown = WorldFormat(domain, example.RULES, 6, examples={})
@@ -364,15 +364,17 @@ def worked() -> Examples:
         "act": [(shown.act_request(full, left, None, ()), example.ACT)],
         "project": [(read, example.READ)],
     }
-    return {role: [_pair(shown.system, *pair, told=i == 0) for i, pair in enumerate(of)] for role, of in asked.items()}
+    return {
+        role: [_pair(shown.system, *pair, begins=i == 0) for i, pair in enumerate(of)] for role, of in asked.items()
+    }
 
 
 def _kind(model: type[BaseModel]) -> ActionType:
     return ActionType(model, lambda state, _: state, draws=False, amounts={"steps": 1})
 
 
-def _pair(rules: str, request: Request, answer: object, *, told: bool) -> tuple[str, str]:
-    """A question about the other world and its answer; its rules are told the first time."""
-    head = f"First an example, of another world.\n{rules}" if told else "Once more of that world."
+def _pair(rules: str, request: Request, answer: object, *, begins: bool) -> tuple[str, str]:
+    """A question about the other world and its answer; its rules come the first time."""
+    head = f"First an example, of another world.\n{rules}" if begins else "Once more of that world."
     written = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
     return f"{head}\n\n{asked(request)}", written

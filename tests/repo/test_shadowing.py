@@ -29,7 +29,7 @@ def run(*arguments: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def told(error: str, found: str, name: str) -> bool:
+def is_complete(error: str, found: str, name: str) -> bool:
     """Whether an error names both places and a remedy."""
     return all(
         words in error for words in (found, str(ROOT / name), f"another package {name!r}", "Rename", "python -P")
@@ -41,34 +41,34 @@ def told(error: str, found: str, name: str) -> bool:
     ["import tape; tape.TapeAgent", "from tape import PlanGraph", "from tape import solve", "import tape.agents.tape"],
 )
 @pytest.mark.parametrize("kind", ["package", "module"])
-def test_a_name_of_tape_says_so(code: str, kind: str, tmp_path: Path) -> None:
+def test_a_name_of_tape_reports_the_shadow(code: str, kind: str, tmp_path: Path) -> None:
     found = make_shadow(tmp_path, "solvers", kind)
     done = run("-c", code, cwd=tmp_path)
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
     assert last.startswith("tape.errors.ShadowedPackageError")
-    assert told(last, found, "solvers")
+    assert is_complete(last, found, "solvers")
 
 
 @pytest.mark.parametrize(
     "arguments", ["run sokoban --limit 1 --out a-run", "solve graph.json", "solvers", "show a-run"]
 )
-def test_a_command_says_so(arguments: str, tmp_path: Path) -> None:
+def test_a_command_reports_the_shadow(arguments: str, tmp_path: Path) -> None:
     found = make_shadow(tmp_path, "solvers", "package")
     done = run("-m", "tape", *arguments.split(), cwd=tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1
-    assert told(done.stderr, found, "solvers")
+    assert is_complete(done.stderr, found, "solvers")
 
 
 @pytest.mark.parametrize("kind", ["package", "module"])
-def test_environments_say_so(kind: str, tmp_path: Path) -> None:
+def test_environments_report_the_shadow(kind: str, tmp_path: Path) -> None:
     found = make_shadow(tmp_path, "envs", kind)
     done = run("-m", "tape", "run", "sokoban", "--limit", "1", "--out", "a-run", cwd=tmp_path)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
-    assert told(done.stderr, found, "envs")
+    assert is_complete(done.stderr, found, "envs")
     assert not (tmp_path / "a-run").exists()
     assert run("-c", "import tape; tape.TapeAgent", cwd=tmp_path).returncode == 0, "which needs no environment of ours"
 

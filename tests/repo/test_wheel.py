@@ -186,14 +186,14 @@ def test_every_extra_is_asked_for_by_name(python: Path, tmp_path: Path) -> None:
     code = (
         "import importlib, json, sys; from tape.plugins import load\n"
         "at = importlib.import_module\n"
-        "said = {}\n"
+        "errors = {}\n"
         "for extra, ask in json.load(sys.stdin).items():\n"
         "    try: eval(ask)\n"
-        "    except Exception as error: said[extra] = f'{type(error).__name__}: {error}'\n"
-        "print('SAID', json.dumps(said))\n"
+        "    except Exception as error: errors[extra] = f'{type(error).__name__}: {error}'\n"
+        "print('ERRORS', json.dumps(errors))\n"
     )
     done = run(python, "-c", code, cwd=tmp_path, text=json.dumps(ASKS))
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout.split("SAID ")[1])
+    errors = json.loads(done.stdout.split("ERRORS ")[1])
     for extra in ASKS:
-        assert f"pip install 'tape-planner[{extra}]'" in said.get(extra, "nothing"), said
+        assert f"pip install 'tape-planner[{extra}]'" in errors.get(extra, "nothing"), errors

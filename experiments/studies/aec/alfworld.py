@@ -72,7 +72,7 @@ EXPERIMENT = Experiment(
 
 
 def others(argv: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """The sets of games: those that ship, and the official ones beside them where ``--data`` says where they are."""
+    """The sets of games: those that ship, and the official ones beside them where ``--data`` names them."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--data")
     data = parser.parse_known_args(argv)[0].data

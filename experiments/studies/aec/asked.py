@@ -95,7 +95,7 @@ def _look(environment: AlfworldEnvironment, state: Knowledge, place: str) -> Kno
 
 
 def _unknown(state: Knowledge, rng: random.Random) -> list[Predicate]:
-    """The places of the goal's kinds that were not looked into, and a few lids that nobody has seen."""
+    """The places of the goal's kinds that were not looked into, and a few lids that were not seen."""
     places = [place for place in state.layout.receptacles if state.of(place) not in SEARCHED]
     lids = [place for place in places if state.of(place) == NEW and kind_of(place) in OPENABLE]
     asked = [inside(kind, place) for kind in state.layout.goal.kinds for place in places]

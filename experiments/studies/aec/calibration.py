@@ -205,7 +205,7 @@ def summary_table(rows: Sequence[Row]) -> Table:
 
 
 def sigma_table(rows: Sequence[Row]) -> Table:
-    """Whether the uncertainty of a prediction tells right ones from wrong ones."""
+    """Whether the uncertainty of predictions separates right from wrong ones."""
     margin, made = AecSettings().margin, []
     for name in (FIT, HELD_OUT):
         for sigma in SIGMAS:

@@ -64,7 +64,7 @@ def commitments_of(events: Iterable[Event]) -> list[Commitment]:
 
 
 def feasible(environment: Environment, commitment: Commitment) -> bool:
-    """Whether a path reaches the goal in the environment as it is, which alone says so; its steps are all taken."""
+    """Whether a path reaches the goal in the environment as it is, which alone decides; all its steps are taken."""
     environment.reset(0)
     for action in (*commitment.before, *commitment.actions):
         if environment.success():
@@ -74,7 +74,7 @@ def feasible(environment: Environment, commitment: Commitment) -> bool:
 
 
 def judged(measured: Measured, record: Record, tasks: Mapping[str, Task]) -> list[tuple[int, bool]]:
-    """The commitments of an episode: |Q|, and whether the engine says that the path wins.
+    """The commitments of an episode: |Q|, and whether the path wins by the engine.
 
     Args:
         measured: The run.

@@ -4,7 +4,7 @@ An agent whose world model sees the truth is seldom misled by a wrong fact, so f
 but the grounded facts decides: receptacles are looked into in a random order, and the first path that the verifier
 accepts is committed to. The verifier, the declarations and the engine are the real ones; the errors are simulated.
 
-A test is worth what it can find, so verifiers that leave out coverage now and then are put to it too.
+A test has to be able to fail, so verifiers that leave out coverage now and then are put to it too.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ class Injected(NamedTuple):
 
 
 class Tour:
-    """A walk through a household that looks into everything, and what the engine says of paths that leave it.
+    """A tour of a game that looks into everything, and the engine's verdicts on paths that leave it.
 
-    What is looked into does not depend on what is told of it, so one tour serves all rates.
+    What is looked into does not depend on its report, so one tour serves all rates.
 
     Args:
         game: The game.
@@ -101,7 +101,7 @@ class Tour:
             self._done.append((*self._done[-1], *done))
 
     def wins(self, looks: int, path: Sequence[Action]) -> bool:
-        """Whether the engine says that a path wins after so many looks; played there once."""
+        """Whether a path wins by the engine after so many looks; played there once."""
         key = looks, tuple(path)
         if key not in self._judged:
             self.environment.reset(0)
@@ -121,7 +121,7 @@ def commit(tour: Tour, case: Case, seed: int) -> Injected:
 
     Args:
         tour: What is seen.
-        case: What is told wrongly, and by which verifier paths are certified.
+        case: What is reported wrongly, and by which verifier paths are certified.
         seed: Of the errors.
     """
     domain = NoisyDomain(tour.environment.domain, case.rates, seed, closed=True)
@@ -162,7 +162,7 @@ def _rests_on(verdict: Verdict) -> set[Predicate]:
 
 
 def _supposed(state: Knowledge, known: Assignment, place: str) -> Assignment:
-    """What is known, and that what the goal still needs is in a place that nobody has looked into."""
+    """What is known, and that what the goal still needs is in a place that has not been looked into."""
     seen = {p.args[0] for p, value in known.items() if p.name == "in" and value}
     return {**{inside(kind, place): True for kind in state.layout.goal.kinds if kind not in seen}, **known}
 

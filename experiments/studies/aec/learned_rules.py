@@ -1,6 +1,6 @@
 """Rules learned from failures that override a predictor (in the spirit of WALL-E; form and thresholds are ours).
 
-A case is one predicate of one episode whose truth came to light: what the predictor had said of it, in what context,
+A case is one predicate of one episode whose truth came to light: what was predicted of it, in what context,
 and what was observed. A rule says of all predicates of one name in one kind of context what their value is. It is
 learned where the predictor keeps being wrong and the observations agree; a rule that keeps failing is dropped, reported
 and not learned again. Rules speak of beliefs alone: nothing here grounds a fact.
@@ -42,7 +42,7 @@ class Case(NamedTuple):
 
     @property
     def is_counterexample(self) -> bool:
-        """Whether the prediction was wrong; one of exactly 1/2 said nothing, and is."""
+        """Whether the prediction was wrong; one of exactly 1/2 predicts nothing, and is."""
         return self.predicted == 0.5 or (self.predicted > 0.5) != self.observed
 
 
@@ -127,7 +127,7 @@ class LearnedRules:
         self._rules -= dropped
         self._dropped |= dropped
         learned: set[OverrideRule] = set()
-        for rule in self._candidates():  # shorter contexts first: a rule is not said again of a part of its context
+        for rule in self._candidates():  # shorter contexts first: a rule is not repeated for a part of its context
             if not any(self._covers(known, rule) for known in self._rules | learned):
                 learned.add(rule)
         self._rules |= learned

@@ -1,7 +1,7 @@
 """Failure-driven refinement: rules and calibration learned from what predictions got wrong (in the spirit of WALL-E).
 
 ``python -m experiments.studies.aec.refine``. Every iteration plays fresh training games with what was learned so far,
-collects the predictions whose truth came to light, and learns from them; the development games say what it is worth.
+collects the predictions whose truth came to light, and learns from them; the development games measure the effect.
 The same command resumes it.
 """
 

@@ -18,7 +18,7 @@ RATES = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05)
 """Of simulated query errors; above them the bound allows everything."""
 
 PLACES = "in"
-"""The predicates that say where things are: where they alone err, the bound counts them alone and is narrower."""
+"""The predicates of where things are: where they alone err, the bound counts them alone and is narrower."""
 
 SOUND = (*(Case(rate) for rate in RATES), *(Case(rate, PLACES) for rate in RATES))
 BROKEN = (Case(0.0, EVERY, 1.0), Case(0.0, EVERY, 0.1), Case(0.0, EVERY, 0.01), Case(0.005, PLACES, 0.1))
@@ -60,7 +60,7 @@ def found_in(rows: Sequence[Mapping[str, Any]]) -> Found:
 
 
 def sections(found: Found) -> list[Section]:
-    """What the experiment says of the theorem, and what it can say at all."""
+    """What the experiment shows of the theorem, and what it can show at all."""
     episodes = {name for mine in found.values() for name in mine}
     games = len({name.rsplit("-", 1)[0] for name in episodes})
     seeds = len(episodes) // games

@@ -86,7 +86,7 @@ def written(cap: Cap) -> str:
 
 
 def setting_of(part: str, domain: Domain, cap: Cap) -> str:
-    """The name of a setting; it says whose the sub-questions and the reading are."""
+    """The name of a setting, with the source of its sub-questions and its reader."""
     return f"{PARTS[part]}: {domain.label}: {written(cap)}"
 
 

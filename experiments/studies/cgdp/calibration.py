@@ -143,7 +143,7 @@ def calibrated(what: str, parts: Sequence[Part], names: Sequence[str], *, hops: 
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Calibrate what the arguments name; other corpora keep what the file says of them."""
+    """Calibrate what the arguments name; other corpora keep their values in the file."""
     args = arguments().parse_args(argv)
     made: dict[str, Callable[[], tuple[str, list[Part]]]] = {
         musique.OWN: lambda: ("gold sub-questions, own corpus, dev", musique_parts(musique.own("dev"))),

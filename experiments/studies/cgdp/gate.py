@@ -225,7 +225,7 @@ def _by_memory(found: Sequence[Played]) -> Table:
 
 
 def _apart(where: tuple[str, str, str], records: Sequence[Record]) -> Iterator[Record]:
-    """Episodes of different harnesses and domains, told apart by repeat and task: intervals go by question."""
+    """Episodes of different harnesses and domains, distinguished by repeat and task: intervals go by question."""
     for record in records:
         yield {**record, "task": f"{where[0]}: {record['task']}", "repeat": f"{where[2]} {record['repeat']}"}
 

@@ -108,7 +108,7 @@ def _pooled(measured: Measured, keep: Callable[[Record], bool] = everything) -> 
 
 
 def _apart(records: Sequence[Record]) -> Iterator[Record]:
-    """Episodes whose questions are told apart from those of other domains."""
+    """Episodes whose questions are distinguished from those of other domains."""
     for record in records:
         yield {**record, "task": f"{record['environment']}: {record['task']}"}
 

@@ -132,7 +132,7 @@ class Facts:
 
 
 def facts_of(environment: str, task: Task) -> Facts:
-    """What an environment tells of a question once it is over."""
+    """What an environment reports of a question once it is over."""
     env = plugin_of(environment).make(task)
     answers, evidence = env.gold()
     return Facts(tuple(answers) != (UNANSWERABLE,), len(set(evidence)))

@@ -89,7 +89,7 @@ def exact(records: Sequence[Record]) -> Value | None:
 
 
 def plain(records: Sequence[Record], what: str) -> str:
-    """The mean of a measure, in the digits that it is worth."""
+    """The mean of a measure, in its significant digits."""
     if not records or (what == "evidence recall" and not any(_has_recall(record) for record in records)):
         return NOT_DEFINED
     chosen = [record for record in records if _has_recall(record)] if what == "evidence recall" else records
@@ -164,7 +164,7 @@ def shown(pair: Paired, what: str = "EM") -> str:
 
 
 def verdict(pair: Paired, p: float) -> str:
-    """The corrected p, bold where it and the interval both say that there is a difference."""
+    """The corrected p, bold where it and the interval both show a difference."""
     clear = p <= ALPHA and (pair.low > 0 or pair.high < 0)
     text = f"{p:.2g}"
     return f"**{text}**" if clear else text

@@ -85,7 +85,7 @@ def configurations(files: Mapping[str, str | None], options: Options) -> list[Co
 
 
 def _known(file: str, task: Task) -> bool:
-    """Whether the reader was trained on a question; nobody is asked those."""
+    """Whether the reader was trained on a question; no model is asked those."""
     return file == "musique" and is_for_training(task.id)
 
 

@@ -135,7 +135,7 @@ def admitted(request: Request) -> str:
 
 
 def _plain(schema: object) -> object:
-    """A schema without titles and what says nothing to a reader."""
+    """A schema without titles and other parts of no use to a reader."""
     if isinstance(schema, list):
         return [_plain(item) for item in schema]
     if not isinstance(schema, dict):

@@ -22,7 +22,7 @@ Plain = dict[str, Any]
 
 
 def collect(measured: Measured) -> tuple[dict[str, list[CertifiedTrajectory]], dict[str, Counter[str]]]:
-    """The trajectories by configuration, and what re-validation says of them; without configurations that have none."""
+    """The trajectories by configuration, and what re-validating them gives; without configurations that have none."""
     found: dict[str, list[CertifiedTrajectory]] = {}
     counts: dict[str, Counter[str]] = {}
     for name, records in measured.records.items():
@@ -87,7 +87,7 @@ def _row(name: str, n: int, tally: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def _noted(measured: Measured, record: Record) -> Plain | None:
-    """A trajectory and what re-validation says of it; None where the episode has no chain."""
+    """A trajectory and the result of re-validating it; None where the episode has no chain."""
     where = {name: record[name] for name in ("cell", "environment", "task", "digest", "repeat")}
     try:
         one = CertifiedTrajectory.from_trace(measured.directory.trace_file(record["key"]), **where)

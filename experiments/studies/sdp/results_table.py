@@ -1,4 +1,4 @@
-"""What docs/results.md says of certified subgoal chains, from the committed episodes."""
+"""The table of certified subgoal chains in docs/results.md, from the committed episodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HOPS = RESULTS / "sdp-hops"
 
 
 def sdp_text(folder: Path = FOLDER) -> str:
-    """The table, and what the certificates are worth; empty if the comparison has not been published yet."""
+    """The table, and how many certificates were right; empty if the comparison has not been published yet."""
     file = folder / episodes.FILE
     if not file.exists():
         return ""

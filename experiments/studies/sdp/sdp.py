@@ -41,7 +41,7 @@ def configurations(
         try:
             tasks = spread(setting.tasks(), setting.quick if quick else None)[: options.limit] if models else ()
             if tasks:
-                plugin_of(setting.environment).make(tasks[0])  # says what is missing, if anything is
+                plugin_of(setting.environment).make(tasks[0])  # its error names what is missing
             environment, own = setting.environment, setting.own()
             mine = [
                 configuration(

@@ -24,7 +24,7 @@ TOOLS = (REACT, TAPE, SDP, PATH)
 """Where a call's declared outcome is its predicate."""
 
 TRIPS = {"num_plans": 1, "execution": "forced", "on_infeasible": "stop"}
-"""No model has a say: the first plan is the declared one, and the graph holds its variants."""
+"""No model decides: the first plan is the declared one, and the graph holds its variants."""
 
 
 @dataclass(frozen=True)

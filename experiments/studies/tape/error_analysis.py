@@ -76,7 +76,7 @@ class Judge:
             return (ChatFormat(self.domain),)
 
     def intention(self, thought: str) -> Action | None:
-        """What a thought of any of Sokoban's prompt formats intends; traces do not say which one was spoken."""
+        """What a thought of any of Sokoban's prompt formats intends; traces do not name the format."""
         found = (prompt_format.read_intention(thought) for prompt_format in self._prompt_formats)
         return next((action for action in found if action is not None), None)
 

@@ -41,7 +41,7 @@ STAGES = {
 
 @dataclass
 class _Round:
-    """A planning round as the trace tells it."""
+    """A planning round as the trace records it."""
 
     state: State
     left: int

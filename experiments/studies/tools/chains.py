@@ -2,7 +2,7 @@
 
 Every method plays the same problems with the same caps. A share counts episodes whose calls are the oracle's, no more
 and no others. What is wanted is read by the script of ``envs.tool_chains.scripted_reader`` except under methods whose
-name says which model reads. Methods of which it is said that they are simulated choose among legal chains or calls by
+name says which model reads. Methods marked as simulated choose among legal chains or calls by
 ``declared:random``, which knows nothing of prices. Dijkstra's algorithm is the oracle and no competitor.
 
 What is found is written to ``--out``, in the place of what it had of the same methods, and printed as Markdown.
@@ -50,7 +50,7 @@ EXACT = "TAPE, exact planner"
 GREEDY = "greedy choice (ReAct, cheapest next call)"
 SIMULATED = "simulated model"
 DECLARED = {"proposer": "declared", "scorer": "declared"}
-CELLS = (*CHANGES, "tight", "short")
+KINDS = (*CHANGES, "tight", "short")
 """The kinds of change, and the two static kinds of caps under which the cheapest chain does not fit."""
 
 
@@ -94,10 +94,10 @@ def read_by(model: str) -> Method:
     return Method(f"{EXACT}, {model} reads", TapeAgent, model, tuple(forced.items()), "lm")
 
 
-def problems(cell: str, level: int, tools: int, count: int) -> list[Problem]:
-    """The problems of a cell; those of the set ``study``, which nothing was tuned on."""
-    caps = cell if cell in ("tight", "short") else "fit"
-    settings = Settings(level, tools, "none" if caps != "fit" else cell, caps)
+def problems(kind: str, level: int, tools: int, count: int) -> list[Problem]:
+    """The problems of a kind of change or cap; those of the set ``study``, which nothing was tuned on."""
+    caps = kind if kind in ("tight", "short") else "fit"
+    settings = Settings(level, tools, "none" if caps != "fit" else kind, caps)
     return [generate("study", number, settings) for number in range(count)]
 
 
@@ -153,11 +153,11 @@ def _oracle(played: ToolChainsEnvironment) -> str:
             return "success" if played.success() else "failure"
 
 
-def summary(method: Method, cell: str, level: int, tools: int, found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def summary(method: Method, kind: str, level: int, tools: int, found: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """A row of the results."""
     count = len(found)
     counted = [bool(one["cheapest"]) for one in found]
-    if cell == "short":  # right is to say so before the first call
+    if kind == "short":  # right is to report that before the first call
         counted = [one["end"] == "infeasible" and one["calls"] == 0 for one in found]
     low, high, _ = success_interval(counted, [one["id"] for one in found])
     paid = [one["over_least"] for one in found if one["over_least"] is not None]
@@ -166,7 +166,7 @@ def summary(method: Method, cell: str, level: int, tools: int, found: Sequence[d
         ends[one["end"]] = ends.get(one["end"], 0) + 1
     return {
         "method": method.name,
-        "cell": cell,
+        "cell": kind,
         "level": level,
         "tools": tools,
         "n": count,
@@ -182,7 +182,7 @@ def summary(method: Method, cell: str, level: int, tools: int, found: Sequence[d
 
 
 def keep(file: Path, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Put rows into the file, in the place of earlier ones of the same methods and cells; returns all."""
+    """Put rows into the file, in the place of earlier ones of the same methods and kinds; returns all."""
     held = read_json(file, dict[str, Any])["rows"] if file.exists() else []
     fresh = {_name(row): row for row in rows}
     every = {_name(row): row for row in held} | fresh
@@ -192,7 +192,7 @@ def keep(file: Path, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         key=lambda row: (
             order.index(row["method"]) if row["method"] in order else len(order),
             row["method"],
-            CELLS.index(row["cell"]),
+            KINDS.index(row["cell"]),
             row["level"],
         ),
     )
@@ -208,14 +208,14 @@ def _name(row: dict[str, Any]) -> tuple[str, str, int]:
 def by_change(rows: Sequence[dict[str, Any]]) -> str:
     """Methods by kind of change, all levels together, as Markdown."""
     names = {"none": "static", "tight": "time binds", "short": "none fits"}
-    cells = [cell for cell in CELLS if any(row["cell"] == cell for row in rows)]
-    head = ["", *(names.get(cell, cell) for cell in cells), "over budget", "cost beside the oracle's"]
+    kinds = [kind for kind in KINDS if any(row["cell"] == kind for row in rows)]
+    head = ["", *(names.get(kind, kind) for kind in kinds), "over budget", "cost beside the oracle's"]
     lines = []
     for method in dict.fromkeys(row["method"] for row in rows):
         mine = [row for row in rows if row["method"] == method]
         shown = [method]
-        for cell in cells:
-            some = [row for row in mine if row["cell"] == cell]
+        for kind in kinds:
+            some = [row for row in mine if row["cell"] == kind]
             shown.append(f"{sum(r['right'] for r in some)} of {sum(r['n'] for r in some)}" if some else "-")
         over = f"{sum(row['over_budget'] for row in mine)} of {sum(row['n'] for row in mine)}"
         paid = [(row["over_least"], row["success"]) for row in mine if row["over_least"] is not None]
@@ -230,10 +230,10 @@ def by_level(rows: Sequence[dict[str, Any]], methods: Sequence[str]) -> str:
     head = ["", *(f"{level} stages, {tools} tools" for level, tools in levels)]
     lines = []
     for method in methods:
-        for what, cells in (("static", ("none",)), ("changing", CHANGES[1:])):
+        for what, kinds in (("static", ("none",)), ("changing", CHANGES[1:])):
             shown = [f"{method}, {what}"]
             for level, _ in levels:
-                some = [r for r in rows if r["method"] == method and r["level"] == level and r["cell"] in cells]
+                some = [r for r in rows if r["method"] == method and r["level"] == level and r["cell"] in kinds]
                 shown.append(f"{sum(r['right'] for r in some)} of {sum(r['n'] for r in some)}" if some else "-")
             lines.append(shown)
     return table(head, lines) + "\n"
@@ -246,7 +246,7 @@ def parser() -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    found.add_argument("--count", type=int, default=8, help="problems of each cell (default: 8)")
+    found.add_argument("--count", type=int, default=8, help="problems of each kind (default: 8)")
     found.add_argument("--method", action="append", help="only methods whose name begins so; may be repeated")
     found.add_argument("--read-by", action="append", default=[], metavar="MODEL", help="TAPE with this model as reader")
     found.add_argument("--level", type=int, action="append", help="only this level; may be repeated")
@@ -268,12 +268,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for method in chosen:
         mine = []
         model = None if method.agent is None else open_model(method.model)
-        for cell in CELLS:
-            if method.agent is None and cell in ("tight", "short"):
+        for kind in KINDS:
+            if method.agent is None and kind in ("tight", "short"):
                 continue  # it looks at no caps
             for level, tools in levels:
-                found = [play(method, model, problem) for problem in problems(cell, level, tools, args.count)]
-                mine.append(summary(method, cell, level, tools, found))
+                found = [play(method, model, problem) for problem in problems(kind, level, tools, args.count)]
+                mine.append(summary(method, kind, level, tools, found))
         every = keep(args.out, mine)
         cpu = sum(row["cpu_seconds"] for row in mine)
         print(f"{method.name}: {sum(r['n'] for r in mine)} episodes, {cpu:.0f} s", file=sys.stderr, flush=True)

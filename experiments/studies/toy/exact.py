@@ -61,13 +61,13 @@ def react(world: World, setting: Setting) -> Exact:
 
 
 def plan_and_act(world: World, setting: Setting) -> Exact:
-    """Plan-and-Act: one plan made at the start; while the episode is where the plan says, it is mostly followed."""
+    """Plan-and-Act: one plan made at the start; while the episode is on the plan, it is mostly followed."""
 
     def act(state: Hashable, remaining: int, aligned: bool) -> Acted:
         plan = world.planned(state, remaining, setting.epsilon_p)
         own = 1.0 - setting.p_follow if aligned else 1.0
         for action, share in enumerate(_executed(plan, setting)):
-            if aligned:  # the fallback keeps to the plan where it happens to do what the plan says
+            if aligned:  # the fallback keeps to the plan where it happens to do what is planned
                 yield action, True, plan[action] * (setting.p_follow + own * share)
             yield action, False, own * share * (1.0 - plan[action] if aligned else 1.0)
 

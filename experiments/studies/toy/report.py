@@ -1,4 +1,4 @@
-"""The figure and the tables of the toy analysis. All of them say that it is a simulation."""
+"""The figure and the tables of the toy analysis. All of them are marked as a simulation."""
 
 from __future__ import annotations
 

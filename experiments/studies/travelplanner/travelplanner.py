@@ -47,7 +47,7 @@ SETTINGS = (
     ("medium, best rated", "medium", "best"),
     ("loose, best rated", "loose", "best"),
 )
-"""Name, tightness of the budget, and which feasible itinerary is worth most to the solver."""
+"""Name, tightness of the budget, and which feasible itinerary the solver prefers."""
 
 
 def configurations(count: int, options: Options) -> list[Configuration]:

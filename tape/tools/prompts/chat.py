@@ -31,7 +31,7 @@ is only one answer."""
 CHANGES = """Calls are made in the order in which you list them, each as often as you list it; what stands under
 "So far" has been done already. Only a call of a tool marked read-only is not made again while nothing has been changed.
 A call that failed can be made again once another call has changed something."""
-"""What is said besides where some of the tools are not pure."""
+"""Further rules where some of the tools are not pure."""
 
 PLAN_TOKENS, ACT_TOKENS, ANSWER_TOKENS, READ_TOKENS = 1200, 400, 100, 200
 _SCORES = {"right": 1.0, "wrong": JUDGED_WRONG}
@@ -101,17 +101,17 @@ class ChatToolFormat(ToolFormat):
         return self.plan_of(state, calls, valid=True)
 
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
-        """Ask whether the calls answer the task; a right answer is worth the quality of what it rests on."""
+        """Ask whether the calls answer the task; a right answer has the quality of the results behind it."""
         here = as_state(state)
         done = "\n".join(f"#{number} = {found.call.symbol}" for number, found in enumerate(here.got, 1))
         ask = (
             f"These calls were planned:\n{done or 'none'}\nand the answer {here.answer}. "
             "If every result is exact, is that the answer to the task? Answer right or wrong."
         )
-        worth = {option: value * self.worth(state) for option, value in _SCORES.items()}
+        values = {option: value * self._domain.quality(state) for option, value in _SCORES.items()}
         asked = f"Task: {self._domain.task}\n\n{ask}"
         prompt = turns(self._rules, self._examples.get("score", ()), asked)
-        return Request(prompt, 3, constraint=Choice(tuple(_SCORES)), role="score"), worth
+        return Request(prompt, 3, constraint=Choice(tuple(_SCORES)), role="score"), values
 
     def ask(self, state: State, question: str) -> tuple[Message, ...]:
         """What is known of a state, then a question of the engine's own."""
@@ -166,8 +166,8 @@ class ChatToolFormat(ToolFormat):
     def _question(state: ToolState, found: Obtained) -> str:
         """What was asked for: the value of the only argument, or all with their names."""
         values = found.call.values(state.values()[:-1])
-        told = [f"{name}: {value}" if len(values) > 1 else str(value) for name, value in values.items()]
-        return cut(", ".join(told), LONGEST_QUESTION)
+        parts = [f"{name}: {value}" if len(values) > 1 else str(value) for name, value in values.items()]
+        return cut(", ".join(parts), LONGEST_QUESTION)
 
     def read_project(self, state: State, text: str) -> ToolState:
         """The state with what was read, or with a failed call."""

@@ -16,7 +16,7 @@ from tape.tools.plans import in_order
 from tape.tools.state import ToolState
 
 JUDGED_WRONG = 0.1
-"""What an answer that the model judges to be wrong is worth beside one judged right.
+"""The value of an answer that the model judges wrong, relative to one judged right.
 
 Judgements err, and of answers that are all judged wrong the one by better tools is still the better one.
 """
@@ -35,10 +35,6 @@ class ToolFormat(PromptFormat):
     def unread(self, state: State) -> ToolState:
         """What cannot be read was not found."""
         return as_state(state).read(None)
-
-    def worth(self, state: State) -> float:
-        """What a right answer is worth: the declared quality of all that it rests on."""
-        return self._domain.quality(state)
 
     def plan_of(self, state: State, calls: Sequence[Call], *, valid: bool) -> Plan:
         """A plan of calls, pure ones in canonical order; it ends before the first that cannot be read from its text."""

@@ -35,7 +35,7 @@ MOST_REFERENCES = 9
 """The vocabulary has ``#1`` to ``#9``."""
 
 MOST_FAILED = 9
-"""Failed calls for which the longest request has room."""
+"""Failed calls in the longest request."""
 
 _RIGHT, _WRONG, _NONE = "right ", "wrong ", "none "
 _REFERENCE = re.compile(r"#[1-9]")
@@ -168,12 +168,12 @@ class CompactToolFormat(ToolFormat):
     def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
         """``<plan> afford: 9 4 1 ->``: the calls still to be made, and the answer."""
         here = as_state(state)
-        room = max(0, MOST_REFERENCES - len(here.got))
+        most = max(0, MOST_REFERENCES - len(here.got))
         one = self._call_pattern(here, "#[1-9]")
-        calls = f"(?:{one}; ){{0,{room}}}"
+        calls = f"(?:{one}; ){{0,{most}}}"
         return Request(
             self._text([*self._prefix(here), "<plan>", *self._afford(remaining), "->"]),
-            max_tokens=6 * room + 3,
+            max_tokens=6 * most + 3,
             constraint=Regex(f"{calls}{ANSWER} #[1-9] "),
             role="plan",
         )
@@ -243,11 +243,12 @@ class CompactToolFormat(ToolFormat):
     # --- scoring, reading, answering --------------------------------------------------------
 
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
-        """``<score> answer #2 ->``: right or wrong; right is worth the quality of what it rests on."""
+        """``<score> answer #2 ->``: right or wrong; the value of right is the quality of the results behind it."""
         here = as_state(state)
         prompt = self._text([*self._prefix(here), "<score>", ANSWER, here.answer or "#1", "->"])
         request = Request(prompt, max_tokens=2, constraint=Choice((_RIGHT, _WRONG)), role="score")
-        return request, {_RIGHT: self.worth(state), _WRONG: JUDGED_WRONG * self.worth(state)}
+        quality = self._domain.quality(state)
+        return request, {_RIGHT: quality, _WRONG: JUDGED_WRONG * quality}
 
     def project_request(self, state: State) -> Request | None:
         """``text: .. <read> founder e1 ->`` where the last result has to be read."""

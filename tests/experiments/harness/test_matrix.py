@@ -55,8 +55,8 @@ def test_episodes_are_shared_between_experiments() -> None:
 def test_the_simulator_is_always_labelled() -> None:
     for name in NAMES:
         for configuration in find(name).configurations(options()):
-            told = configuration.spec.config.world_model == "simulator"
-            assert told == ("(simulator): upper bound" in configuration.name)
+            simulated = configuration.spec.config.world_model == "simulator"
+            assert simulated == ("(simulator): upper bound" in configuration.name)
 
 
 def test_the_bounds_on_lm_calls_by_hand() -> None:

@@ -38,8 +38,8 @@ def test_a_plot_is_the_same_file_every_time_and_names_everything(kind: str, tmp_
     text = files[1].read_text(encoding="utf-8")
     assert "<dc:date>" not in text
     assert text.count("ReAct") == 2
-    for said in ("one", "two", "success", "LM world model"):
-        assert said in text
+    for part in ("one", "two", "success", "LM world model"):
+        assert part in text
     assert ("not measured" in text) == (kind == "bars")
 
 

@@ -136,7 +136,7 @@ def test_an_episode_reads_as_it_was_written(tmp_path: Path) -> None:
         again.rows("more", list)
 
 
-def test_differences_are_told_where_they_are() -> None:
+def test_differences_are_named_by_place() -> None:
     a = "# T\n\n## One\n\n| method | n |\n|---|---|\n| x | 1 |\n| y | 2 |\n\nAll 3 won.\n"
     b = a.replace("| y | 2 |", "| y | 3 |").replace("All 3", "All 4")
     assert differences("r.md", a, b) == [

@@ -76,7 +76,7 @@ def test_what_is_published_does_not_depend_on_commits_or_times(tmp_path: Path) -
     assert "solver ms" in (tmp_path / "0" / "report.md").read_text()
 
 
-def test_an_incomplete_run_says_so(tmp_path: Path) -> None:
+def test_an_incomplete_run_is_marked(tmp_path: Path) -> None:
     path = make_run(find("best_of_n"), tmp_path / "run", best)
     episodes = path / "episodes.jsonl"
     episodes.write_text("\n".join(episodes.read_text().split("\n")[:-4]) + "\n")
@@ -85,7 +85,7 @@ def test_an_incomplete_run_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "wins", "losses", "p", "said"),
+    ("low", "high", "wins", "losses", "p", "words"),
     [
         (0.01, 0.3, 9, 1, 0.02, "above"),
         (0.01, 0.3, 5, 1, 0.22, "no significant difference"),
@@ -95,11 +95,11 @@ def test_an_incomplete_run_says_so(tmp_path: Path) -> None:
         (-0.2, 0.2, 0, 0, 1.0, "equal in every episode"),
     ],
 )
-def test_verdicts_on_differences(low: float, high: float, wins: int, losses: int, p: float, said: str) -> None:
-    assert verdict(Paired(10, 5, (low + high) / 2, low, high, wins, losses, p)) == said
+def test_verdicts_on_differences(low: float, high: float, wins: int, losses: int, p: float, words: str) -> None:
+    assert verdict(Paired(10, 5, (low + high) / 2, low, high, wins, losses, p)) == words
 
 
-def test_where_tape_loses_the_words_say_so(tmp_path: Path) -> None:
+def test_where_tape_loses_the_summary_reports_it(tmp_path: Path) -> None:
     def worst(method: str, level: int, repeat: int) -> bool:
         return not method.startswith("TAPE") and (method != "ReAct" or level == 0)
 

@@ -46,7 +46,7 @@ def test_what_an_addition_contributes_is_isolated() -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_the_report_says_where_a_contribution_is_small(tmp_path: Path) -> None:
+def test_the_report_shows_where_a_contribution_is_small(tmp_path: Path) -> None:
     run = make_run(find("ablation"), tmp_path / "run", lambda method, level, repeat: TAPE.label in method or level == 0)
     directory = RunDirectory(run)
     measured = Measured.load(directory, write_derived(directory))

@@ -107,12 +107,12 @@ def test_without_errors_every_commitment_wins_and_what_was_played_is_kept(tmp_pa
 @pytest.mark.slow
 @needs_engine
 def test_the_test_of_the_theorem_finds_broken_verifiers_and_passes_the_sound_one(tested: theorem.Found) -> None:
-    def refuted(case: Case) -> bool:
+    def contradicted(case: Case) -> bool:
         return not check_bound([(one.bound, one.feasible) for one in tested[case].values() if one.committed]).holds
 
-    assert not any(refuted(case) for case in theorem.SOUND if case.rate == 0)
-    assert refuted(Case(0.0, leak=1.0))
-    assert refuted(Case(0.0, leak=0.1))
+    assert not any(contradicted(case) for case in theorem.SOUND if case.rate == 0)
+    assert contradicted(Case(0.0, leak=1.0))
+    assert contradicted(Case(0.0, leak=0.1))
     leaky = theorem.BROKEN[-1]  # also where errors are allowed for
     failed = {case: sum(one.committed and not one.feasible for one in tested[case].values()) for case in tested}
     assert failed[leaky] > failed[leaky._replace(leak=0.0)]

@@ -15,7 +15,7 @@ PAIRS = st.lists(st.tuples(st.floats(0, 1), st.booleans()), max_size=60)
 
 @examples(100)
 @given(PAIRS, st.integers(1, 15))
-def test_every_prediction_is_in_the_bin_that_says_so(pairs: list[tuple[float, bool]], bins: int) -> None:
+def test_every_prediction_is_in_the_bin_of_its_value(pairs: list[tuple[float, bool]], bins: int) -> None:
     found = reliability(pairs, bins)
     assert len(found.bins) == bins
     assert sum(b.n for b in found.bins) == len(pairs) == found.n

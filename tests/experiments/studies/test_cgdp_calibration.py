@@ -16,10 +16,10 @@ NEAR = 0.02
 
 def test_success_is_the_share_of_queries() -> None:
     queries = [Asked("a", "word1", ("p1",)), Asked("b", "word1", ("p2",))]
-    told = calibrated("made up", [Part(PASSAGES, tuple(queries))], ["bm25"])
-    assert (told["n"], told["questions"]) == (2, 2)
-    assert {option["success"] for option in told["options"].values()} == {0.5}
-    assert list(told["options"]) == ["bm25-1", "bm25-3", "bm25-5", "bm25-10", "bm25-20"]
+    found = calibrated("made up", [Part(PASSAGES, tuple(queries))], ["bm25"])
+    assert (found["n"], found["questions"]) == (2, 2)
+    assert {option["success"] for option in found["options"].values()} == {0.5}
+    assert list(found["options"]) == ["bm25-1", "bm25-3", "bm25-5", "bm25-10", "bm25-20"]
 
 
 def test_all_the_evidence_has_to_be_there() -> None:

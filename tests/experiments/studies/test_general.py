@@ -19,7 +19,7 @@ def made(files: dict[str, str | None], limit: int | None = 2) -> list[Configurat
     return configurations(files, Options(1, ("smollm2", READER), limit, identify=unopened))
 
 
-def test_nobody_is_asked_what_the_reader_was_trained_on(tmp_path: Path) -> None:
+def test_no_model_is_asked_what_the_reader_was_trained_on(tmp_path: Path) -> None:
     file = tmp_path / "public.jsonl"
     file.write_text("".join(json.dumps(public_question(f"2hop__{number}")) + "\n" for number in range(20)))
     found = [one for one in made({"musique": str(file)}, 20) if one.spec.options.get("data")]
@@ -38,8 +38,8 @@ def public_question(name: str) -> dict[str, Any]:
         {"id": i + 1, "question": f"{p['title']} >> opened", "answer": f"19{i}1", "paragraph_support_idx": i}
         for i, p in enumerate(paragraphs)
     ]
-    told = {"answer": "1911", "answer_aliases": [], "answerable": True, "question_decomposition": steps}
-    return {"id": name, "paragraphs": paragraphs, "question": "When?", **told}
+    rest = {"answer": "1911", "answer_aliases": [], "answerable": True, "question_decomposition": steps}
+    return {"id": name, "paragraphs": paragraphs, "question": "When?", **rest}
 
 
 def test_all_agents_get_the_same_questions_and_caps() -> None:

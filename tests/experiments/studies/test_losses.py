@@ -40,7 +40,7 @@ def test_no_sampled_plan_wins() -> None:
     assert lost(SimulatedModel(YARD, plans=[" U"])) == "sampling"
 
 
-def test_the_walk_was_not_as_predicted() -> None:
+def test_the_path_was_not_as_predicted() -> None:
     bent = {(YARD.start, "U"): words(after("R"))}
     plan = " ".join([" U", *WAY.split()[1:]])
     assert lost(SimulatedModel(YARD, bent, [plan])) == "prediction", "a move up is taken for one to the right"
@@ -54,7 +54,7 @@ def test_a_goal_was_seen_where_there_is_none() -> None:
     assert lost(Dreaming(YARD, plans=[" U"])) == "score"
 
 
-def test_a_walk_that_wins_was_not_preferred() -> None:
+def test_a_path_that_wins_was_not_preferred() -> None:
     class Torn(SimulatedModel):
         def _answer(self, request: Request, sample: int) -> str:
             if request.role == "plan":

@@ -115,8 +115,8 @@ def test_an_interrupted_run_is_listed_as_incomplete_and_resumed_by_its_command(
     with monkeypatch.context() as patch:
         patch.setattr(InProcess, "play", cut)
         assert cli.main(find("best_of_n"), args) == 130
-    said = capsys.readouterr().err
-    assert f"python -m experiments.studies.tape.best_of_n {' '.join(args)}" in said
+    printed = capsys.readouterr().err
+    assert f"python -m experiments.studies.tape.best_of_n {' '.join(args)}" in printed
     assert len(lines(tmp_path, "run")) == 2
     [entry] = register.read(tmp_path / "list.json")
     assert not entry["complete"]

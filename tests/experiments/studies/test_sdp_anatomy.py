@@ -32,10 +32,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
 def test_the_chapter_is_the_same_from_published_episodes(run: RunDirectory, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     measured = Measured.read(run.path)
-    said = markdown("x", anatomy.sections(measured))
+    text = markdown("x", anatomy.sections(measured))
     episodes.write(tmp_path / episodes.FILE, measured, {})
     again = anatomy.sections(episodes.read(tmp_path / episodes.FILE)[0])
-    assert markdown("x", again) == said
+    assert markdown("x", again) == text
     [figure] = (block for section in again for block in section.blocks if isinstance(block, Figure))
     assert figure.draws is not None
     figure.draws([tmp_path / "figure.png"])
@@ -56,7 +56,7 @@ def test_false_certificates_are_counted_where_they_are(run: RunDirectory) -> Non
     assert ours + others == both
 
 
-def test_the_table_of_the_results_says_what_the_episodes_say(run: RunDirectory, tmp_path: Path) -> None:
+def test_the_table_of_the_results_follows_from_the_episodes(run: RunDirectory, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     measured = Measured.read(run.path)
     found, _ = anatomy.collect(measured)

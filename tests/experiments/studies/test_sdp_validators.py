@@ -23,7 +23,7 @@ def test_no_false_positive_on_sokoban() -> None:
 
 @needs_engine
 @pytest.mark.slow
-def test_no_false_positive_in_households() -> None:
+def test_no_false_positive_in_alfworld() -> None:
     found = measure(7, 150, ["alfworld"]).families
     assert {family for _, _, family in found} == {*alfworld.FAMILIES, "all"}
     for (_, _, family), count in found.items():

@@ -77,7 +77,7 @@ def test_a_known_case_by_hand() -> None:
 
 
 @pytest.mark.slow
-def test_the_script_twice_gives_the_same_bytes_and_says_simulation(
+def test_the_script_twice_gives_the_same_bytes_and_names_the_simulation(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     args = ["--limit", "2", "--episodes", "10", "--seeds", "3", "4"]

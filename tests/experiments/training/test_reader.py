@@ -168,7 +168,7 @@ class _Stopped(Source):
         return self._source.row(seed, number)
 
 
-def test_the_machine_readable_card_says_what_ships() -> None:
+def test_the_machine_readable_card_describes_what_ships() -> None:
     folder = adapters_folder() / ship.NAME
     if not (folder / CARD).exists():
         pytest.skip("no reader ships")

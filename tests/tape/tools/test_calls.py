@@ -27,7 +27,7 @@ def test_any_text_is_a_call_that_reads_the_same_again_or_invalid(text: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("add", "expected TOOL"),
         ("add(a=1", "expected ',' or '\\)'"),
@@ -45,8 +45,8 @@ def test_any_text_is_a_call_that_reads_the_same_again_or_invalid(text: str) -> N
         ("add(a=" + "1" * LONGEST + ")", "characters"),
     ],
 )
-def test_malformed_calls_say_where_reading_stopped(text: str, says: str) -> None:
-    with pytest.raises(InvalidCallError, match=says):
+def test_errors_of_malformed_calls_name_where_reading_stopped(text: str, message: str) -> None:
+    with pytest.raises(InvalidCallError, match=message):
         parse(text)
 
 
@@ -73,7 +73,7 @@ def test_placeholders_stand_for_results_alone_and_inside_texts() -> None:
     }
 
 
-def test_what_a_result_says_is_not_taken_for_a_placeholder() -> None:
+def test_the_text_of_a_result_is_not_taken_for_a_placeholder() -> None:
     assert parse('f(a="see #1")').values(["#2"]) == {"a": "see #2"}
 
 

@@ -106,7 +106,7 @@ def test_destructive_actions_are_marked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "action", "says"),
+    ("state", "action", "message"),
     [
         (after(), "power(a=1)", "there is no tool power"),
         (after(), "add(a=1)", "needs the argument b"),
@@ -120,12 +120,12 @@ def test_destructive_actions_are_marked() -> None:
         (ToolState().with_call(call("note", text="x"), '{"x": 1}'), "add(a=1, b=#1)", "add: b"),
     ],
 )
-def test_refusals_name_what_is_wrong(state: ToolState, action: str, says: str) -> None:
+def test_refusals_name_what_is_wrong(state: ToolState, action: str, message: str) -> None:
     env = ToolEnvironment("compute", TOOLS)
     env.reset(0)
     env.projected(state)
     observation, used = env.step(action)
-    assert says in observation.data.note
+    assert message in observation.data.note
     assert used == STEP
     assert env.domain.outcome(state, action).state is None
 

@@ -1,4 +1,4 @@
-"""MCP servers that are broken or hostile: every reply ends in a result, a failed call or an error that says why."""
+"""MCP servers that are broken or hostile: every reply ends in a result, a failed call or an error with its reason."""
 
 import asyncio
 import json
@@ -86,20 +86,20 @@ BROKEN: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("entry", "says"), [item[1:] for item in BROKEN], ids=[item[0] for item in BROKEN])
-def test_a_broken_tool_is_left_out_with_a_warning(tmp_path: Path, entry: Any, says: str) -> None:
+@pytest.mark.parametrize(("entry", "message"), [item[1:] for item in BROKEN], ids=[item[0] for item in BROKEN])
+def test_a_broken_tool_is_left_out_with_a_warning(tmp_path: Path, entry: Any, message: str) -> None:
     server = Hostile(tmp_path, listing(described("look"), entry, described("wipe")))
     assert inside(server, names) == ["look", "wipe"]
     [warning] = server.warnings
     assert "the MCP server" in warning
-    assert re.search(says, warning), warning
+    assert re.search(message, warning), warning
 
 
 def test_a_broken_tool_that_is_declared_is_an_error_and_so_is_a_server_of_broken_ones(tmp_path: Path) -> None:
     bad = described("bad", {"a": {"type": "array", "items": {"type": "tuple"}}})
-    says = r"the MCP server .*MCP tool 'bad': the property a\[\]: the type 'tuple' is not understood"
+    message = r"the MCP server .*MCP tool 'bad': the property a\[\]: the type 'tuple' is not understood"
     for settings in ({"only": ["bad", "look"]}, {"costs": {"bad": {"usd": 1}}}):
-        with pytest.raises(ToolError, match=says):
+        with pytest.raises(ToolError, match=message):
             inside(Hostile(tmp_path, listing(described("look"), bad)), never, **settings)
     assert inside(Hostile(tmp_path, listing(described("look"), bad)), names, only=["look"]) == ["look"]
     with pytest.raises(ToolError, match="has no tool that can be offered: 'bad'"):
@@ -116,16 +116,16 @@ def test_of_many_tools_those_wanted_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ways", "more", "start_seconds", "says"),
+    ("ways", "more", "start_seconds", "message"),
     [
         (["pages"], {}, 30, "its list of tools has no end: 100 tools on 100 pages"),
         (["pages"], {"pause": 0.2}, 0.7, "has not listed its tools within 0.7 s"),
     ],
 )
 def test_a_list_that_never_ends_does(
-    tmp_path: Path, ways: list[str], more: dict[str, Any], start_seconds: float, says: str
+    tmp_path: Path, ways: list[str], more: dict[str, Any], start_seconds: float, message: str
 ) -> None:
-    with pytest.raises(ToolError, match=says):
+    with pytest.raises(ToolError, match=message):
         inside(Hostile(tmp_path, ways=ways, **more), never, start_seconds=start_seconds)
 
 
@@ -133,7 +133,7 @@ ERROR = {"jsonrpc": "2.0", "id": NUMBER, "error": {"code": -1, "message": "out o
 
 
 @pytest.mark.parametrize(
-    ("replies", "says"),
+    ("replies", "message"),
     [
         ({"initialize": b"[]"}, "answers a list"),
         ({"initialize": b"{"}, "its answer: no JSON"),
@@ -146,8 +146,8 @@ ERROR = {"jsonrpc": "2.0", "id": NUMBER, "error": {"code": -1, "message": "out o
         ({"tools/list": b'{"jsonrpc":"2.0","id":null,"error":{"message":"Parse error"}}'}, "Parse error"),
     ],
 )
-def test_a_start_that_is_none_says_why(tmp_path: Path, replies: dict[str, bytes], says: str) -> None:
-    with pytest.raises(ToolError, match=f"the MCP server .* cannot be used: .*{says}"):
+def test_a_failed_start_gives_its_reason(tmp_path: Path, replies: dict[str, bytes], message: str) -> None:
+    with pytest.raises(ToolError, match=f"the MCP server .* cannot be used: .*{message}"):
         inside(Hostile(tmp_path, replies), never)
 
 
@@ -165,7 +165,7 @@ for _ in range(60):
 
 
 @pytest.mark.parametrize(
-    ("reply", "says"),
+    ("reply", "message"),
     [
         (LONG, "answers more than 20971520 bytes"),
         (result(content=[{"type": "text", "text": "x" * 4_500_000}]), "bytes as JSON"),
@@ -185,9 +185,9 @@ for _ in range(60):
         (b'{"jsonrpc":"2.0","id":777000777,"result":', "no JSON"),
     ],
 )
-def test_an_answer_that_is_none_is_a_failed_call_that_says_why(tmp_path: Path, reply: bytes, says: str) -> None:
+def test_an_invalid_answer_is_a_failed_call_with_its_reason(tmp_path: Path, reply: bytes, message: str) -> None:
     note, second = inside(Hostile(tmp_path, {"call:0": reply}), looks)
-    assert re.search(says, note), note
+    assert re.search(message, note), note
     assert second == "found\nit", "the server goes on"
 
 
@@ -209,10 +209,10 @@ def test_the_rest_of_a_line_that_is_too_long_fails_no_later_call(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("way", "says"), [("flood", "in a row were no answers"), ("endless", "answers more than 20971520 bytes")]
+    ("way", "message"), [("flood", "in a row were no answers"), ("endless", "answers more than 20971520 bytes")]
 )
 def test_a_server_that_never_stops_talking_is_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, says: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, message: str
 ) -> None:
     monkeypatch.setattr(mcp_session, "MOST_UNASKED", 3000)
 
@@ -220,7 +220,7 @@ def test_a_server_that_never_stops_talking_is_ended(
         return [await look(tools) for _ in range(20)]
 
     notes = inside(Hostile(tmp_path, ways=[way]), talk)
-    assert says in notes[0]
+    assert message in notes[0]
     assert "in a row were no answers" in notes[-1]
 
 
@@ -249,7 +249,7 @@ def test_neither_a_server_nor_its_children_outlive_the_context(tmp_path: Path, h
         inside(Hostile(tmp_path / "raised", ways=ways), fail)
 
 
-def test_nor_when_the_one_who_started_it_is_cancelled(tmp_path: Path, hasty: None) -> None:
+def test_a_server_does_not_outlive_a_cancelled_owner(tmp_path: Path, hasty: None) -> None:
     server = Hostile(tmp_path, {"call:0": b"hm"}, ways=["spawn", "linger", "ignore_term"])
 
     async def play() -> None:
@@ -267,7 +267,7 @@ def test_nor_when_the_one_who_started_it_is_cancelled(tmp_path: Path, hasty: Non
 
 
 @pytest.mark.slow
-def test_nor_when_the_interpreter_ends_first(tmp_path: Path) -> None:
+def test_a_server_does_not_outlive_the_interpreter(tmp_path: Path) -> None:
     server = Hostile(tmp_path, ways=["spawn", "linger", "ignore_term"])
     code = (
         "import asyncio, sys\nfrom tape.tools import mcp_tools\n"

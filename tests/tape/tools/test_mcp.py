@@ -166,7 +166,7 @@ async def effects_of(tools: list[Tool]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("declared", "says"),
+    ("declared", "message"),
     [
         ({"pure": {"add": True}, "destructive": {"add": True}}, "add: a pure tool changes nothing"),
         ({"pure": {"add": "yes"}}, "add: pure is True or False, got 'yes'"),
@@ -179,8 +179,8 @@ async def effects_of(tools: list[Tool]) -> dict[str, str]:
         ({"only": ["ad"]}, "has no tool 'ad'; it has add, multiply_quick"),
     ],
 )
-def test_declarations_that_cannot_be_are_refused(tmp_path: Path, declared: dict[str, Any], says: str) -> None:
-    with pytest.raises(ToolError, match=says):
+def test_declarations_that_cannot_be_are_refused(tmp_path: Path, declared: dict[str, Any], message: str) -> None:
+    with pytest.raises(ToolError, match=message):
         inside(quick(tmp_path), never, **declared)
 
 
@@ -216,7 +216,7 @@ def test_tools_outlive_neither_their_server_nor_its_loop(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("command", "says"),
+    ("command", "message"),
     [
         (["no-such-program-anywhere"], "cannot be used: FileNotFoundError"),
         ([sys.executable, "-c", "raise SystemExit('out of order')"], "last words: out of order"),
@@ -224,8 +224,8 @@ def test_tools_outlive_neither_their_server_nor_its_loop(tmp_path: Path) -> None
         ("python server.py", "is a list"),
     ],
 )
-def test_a_server_that_does_not_start_says_why(command: Any, says: str) -> None:
-    with pytest.raises(ToolError, match=says):
+def test_a_server_that_does_not_start_is_an_error_with_its_reason(command: Any, message: str) -> None:
+    with pytest.raises(ToolError, match=message):
         inside(command, never)
 
 

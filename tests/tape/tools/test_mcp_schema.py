@@ -53,7 +53,7 @@ def test_a_property_may_be_anything_or_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("properties", "says"),
+    ("properties", "message"),
     [
         ({"a": {"type": "tuple"}}, "MCP tool t: the property a: the type 'tuple'"),
         ({"a": {"allOf": []}}, "the property a: 'allOf' is not understood"),
@@ -70,8 +70,8 @@ def test_a_property_may_be_anything_or_left_out() -> None:
         ({"model_config": {"type": "integer"}}, "the property model_config: pydantic has a meaning of its own"),
     ],
 )
-def test_what_is_not_understood_is_named(properties: dict[str, Any], says: str) -> None:
-    with pytest.raises(ToolError, match=says):
+def test_what_is_not_understood_is_named(properties: dict[str, Any], message: str) -> None:
+    with pytest.raises(ToolError, match=message):
         model(properties)
 
 
@@ -89,7 +89,7 @@ def chain(levels: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("schema", "says"),
+    ("schema", "message"),
     [
         (bomb(9), "the property a: with references followed the schema has more than 500 parts"),
         (bomb(30), "refers to itself, or is nested too deep"),
@@ -126,8 +126,8 @@ def chain(levels: int) -> Any:
         ({"type": {}}, "its arguments are of the type an object"),
     ],
 )
-def test_no_schema_is_too_hostile_to_be_named(schema: dict[str, Any], says: str) -> None:
-    with pytest.raises(ToolError, match=f"MCP tool t: .*({says})") as refused:
+def test_no_schema_is_too_hostile_to_be_named(schema: dict[str, Any], message: str) -> None:
+    with pytest.raises(ToolError, match=f"MCP tool t: .*({message})") as refused:
         arguments_model("t", schema)
     assert len(str(refused.value)) < 600
 

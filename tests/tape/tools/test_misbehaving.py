@@ -62,7 +62,7 @@ def test_ctrl_c_still_interrupts_and_one_that_is_raised_in_another_thread_is_a_f
 
 
 @pytest.mark.parametrize("error", [SystemExit(2), asyncio.CancelledError(), ValueError("bad"), Mute()])
-def test_a_judge_that_fails_ends_the_episode_and_says_so(error: BaseException) -> None:
+def test_a_judge_that_fails_ends_the_episode_as_an_error_of_the_environment(error: BaseException) -> None:
     def judge(answer: Any) -> bool:
         raise error
 

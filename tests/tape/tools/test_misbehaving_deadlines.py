@@ -37,7 +37,7 @@ def test_a_tool_that_does_not_end_is_left_behind_at_the_deadline(
     assert name == "thread" or "was left behind" in played.detail
 
 
-def test_in_a_loop_of_the_callers_too(time_up: TimeUp) -> None:
+def test_a_tool_is_left_behind_in_a_loop_of_the_caller_too(time_up: TimeUp) -> None:
     plan = '{"calls": [{"tool": "t", "arguments": {}}], "answer": "#1"}'
     env = ToolEnvironment("task", [made(hanging(time_up)["swallow"])])
     trace = TraceWriter("e")

@@ -15,13 +15,13 @@ from tests.tape.tools.misbehaving import RESULTS, Mute, Odd, coroutine, made, ne
 INFINITE = ("an infinite number", lambda: {1: float("inf")}, "no JSON")
 
 
-@pytest.mark.parametrize(("value", "says"), [pytest.param(*item[1:], id=item[0]) for item in (*RESULTS, INFINITE)])
+@pytest.mark.parametrize(("value", "message"), [pytest.param(*item[1:], id=item[0]) for item in (*RESULTS, INFINITE)])
 @pytest.mark.parametrize("later", [False, True], ids=["plain", "async"])
-def test_a_result_that_no_file_could_hold_is_a_failed_call(value: Callable[[], Any], says: str, later: bool) -> None:
+def test_a_result_that_no_file_could_hold_is_a_failed_call(value: Callable[[], Any], message: str, later: bool) -> None:
     env = ToolEnvironment("task", [returning(value, later=later)])
     env.reset(0)
     _, used = env.step("t()")
-    assert says in env._state.note
+    assert message in env._state.note
     assert used["usd"] == 500_000
 
 
@@ -68,7 +68,7 @@ def test_a_tool_that_changes_its_arguments_pays_for_what_it_was_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("actual", "says"),
+    ("actual", "message"),
     [
         (lambda: thrown(SystemExit(4)), "SystemExit: 4"),
         (lambda: thrown(asyncio.CancelledError()), "CancelledError"),
@@ -82,7 +82,7 @@ def test_a_tool_that_changes_its_arguments_pays_for_what_it_was_asked() -> None:
 )
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_cost_that_cannot_be_counted_is_booked_as_its_worst_case(
-    actual: Callable[[], Any], says: str, fails: bool
+    actual: Callable[[], Any], message: str, fails: bool
 ) -> None:
     def work() -> int:
         if fails:
@@ -92,7 +92,7 @@ def test_a_cost_that_cannot_be_counted_is_booked_as_its_worst_case(
     played = play(made(work, cost=Odd(actual)))
     assert played.used["usd"] == 500_000
     assert played.end_state == ("failure" if fails else "env_error")
-    assert fails or says in played.detail
+    assert fails or message in played.detail
 
 
 @pytest.mark.parametrize("worst", [lambda: 1 / 0, lambda: "much", lambda: None, lambda: Resources({"usd": 10**30})])

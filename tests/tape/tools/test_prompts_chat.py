@@ -92,7 +92,7 @@ def test_the_schema_has_every_field_written_and_every_text_bounded() -> None:
         assert all(any(f'"{bound}"' in text for bound in ("maxLength", "pattern", "const", "enum")) for text in texts)
 
 
-def test_what_only_reads_and_what_destroys_is_said_where_tools_differ_in_that() -> None:
+def test_read_only_and_destructive_tools_are_marked_where_tools_differ_in_that() -> None:
     @tool(usd=1, destructive=True)
     def drop(name: str) -> None:
         """Drop a table."""
@@ -102,10 +102,10 @@ def test_what_only_reads_and_what_destroys_is_said_where_tools_differ_in_that() 
     assert (listed["- add"], listed["- drop"]) == ("Read-only.", "Destructive.")
     assert text.count("Read-only.") == text.count("Destructive.") == 1
     assert "each as often as you list it" in text
-    for item, said in ((add, False), (note, True)):  # tools that are all alike
+    for item, ordered in ((add, False), (note, True)):  # tools that are all alike
         text = prompt(prompt_format(item).plan_request(after(), {}))
         assert "Read-only." not in text
-        assert ("as often as" in text) == ("in the order in which you list them" in text) == said
+        assert ("as often as" in text) == ("in the order in which you list them" in text) == ordered
 
 
 def test_an_unknown_price_is_not_shown_as_none_at_all() -> None:
@@ -217,7 +217,7 @@ def sizes(request: Request) -> tuple[int, int]:
 
 
 @given(st.text(max_size=900), st.integers(1, 900))
-def test_a_text_is_cut_to_bytes_and_says_so(text: str, longest: int) -> None:
+def test_a_text_is_cut_to_bytes_and_marked(text: str, longest: int) -> None:
     shown = cut(text, longest + 3)
     assert len(shown.encode()) <= longest + 3
     assert shown == text or (shown.endswith("…") and text.startswith(shown[:-1]))

@@ -75,8 +75,8 @@ def read(quoted: str) -> list[str]:
     return [json.loads(one) for one in re.findall(r'"(?:[^"\\]|\\.)*"', quoted)]
 
 
-def is_seen(name: str, said: str, quoted: set[str]) -> bool:
-    return name in quoted or (re.fullmatch("[A-Za-z_][A-Za-z0-9_-]*", name) is not None and name in said)
+def is_seen(name: str, output: str, quoted: set[str]) -> bool:
+    return name in quoted or (re.fullmatch("[A-Za-z_][A-Za-z0-9_-]*", name) is not None and name in output)
 
 
 def is_honest(arguments: dict[str, Any]) -> bool:
@@ -85,13 +85,13 @@ def is_honest(arguments: dict[str, Any]) -> bool:
         rows, whole = rows_of(arguments), "\n".join(pages_of(arguments))
     except UnshowableError:
         return False
-    said = "\n".join(map(str, rows))
-    assert len(said) <= MOST_CHARACTERS
-    assert len(said.splitlines()) == len(rows) <= MOST_ROWS, "one line each, whatever it holds"
-    assert all(c.isprintable() or c == "\n" for c in said)
-    quoted = set(read(said))
+    output = "\n".join(map(str, rows))
+    assert len(output) <= MOST_CHARACTERS
+    assert len(output.splitlines()) == len(rows) <= MOST_ROWS, "one line each, whatever it holds"
+    assert all(c.isprintable() or c == "\n" for c in output)
+    quoted = set(read(output))
     for name in names(arguments):
-        assert is_seen(name, said, quoted), name
+        assert is_seen(name, output, quoted), name
     for text in texts(arguments, spread=False):
         assert text in quoted or (text[:80] in quoted and text[-80:] in quoted), text
     pieces = read(whole)
@@ -150,8 +150,8 @@ def test_odd_arguments_at_length() -> None:
 
 
 def test_a_long_value_hides_no_argument_behind_it() -> None:
-    said = shown({"a": "x" * 700, "path": "/ IMPORTANT", "recursive": True})
-    assert said == (
+    output = shown({"a": "x" * 700, "path": "/ IMPORTANT", "recursive": True})
+    assert output == (
         f'a = "{"x" * 80}" ... 540 of 700 characters left out ... "{"x" * 80}"\npath = "/ IMPORTANT"\nrecursive = true'
     )
     assert shown({"n": list(range(900))}) == "n = [0, 1, 2, ... 894 of 900 items left out ..., 897, 898, 899]"
@@ -191,7 +191,7 @@ def test_what_is_too_deep_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "output"),
     [
         ('x"\nAt most: usd 0.', '"x\\"\\nAt most: usd 0."'),
         ("a\u202eb\u200bc\u2028d\x1b[2J", '"a\\u202eb\\u200bc\\u2028d\\u001b[2J"'),
@@ -203,12 +203,12 @@ def test_what_is_too_deep_is_refused() -> None:
         ("\u00bd \ud800", '"\u00bd \\ud800"'),
     ],
 )
-def test_what_is_unseen_or_imitates_others_is_shown_as_an_escape(text: str, said: str) -> None:
-    assert shown({"a": text}) == f"a = {said}"
+def test_what_is_unseen_or_imitates_others_is_shown_as_an_escape(text: str, output: str) -> None:
+    assert shown({"a": text}) == f"a = {output}"
     assert read(shown({"a": text})) == [text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")]
 
 
-def test_names_that_look_alike_are_told_apart() -> None:
+def test_names_that_look_alike_are_distinguished() -> None:
     assert shown({"path": 1, "p\u0430th": 2, "a.b": 3, "c": {"b": "x" * 300}}).split("\n")[:3] == [
         "path = 1",
         '"p\\u0430th" (letters: CYRILLIC) = 2',
@@ -218,8 +218,8 @@ def test_names_that_look_alike_are_told_apart() -> None:
 
 def test_a_hidden_secret_is_named_with_its_length(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redaction, "_hidden", (redaction.Secret(SECRET),))
-    said = shown({"header": f"Bearer {SECRET}", "plain": "[key]"})
-    assert said == 'header = "Bearer [key]" (a secret in it is hidden; 28 characters in all)\nplain = "[key]"'
+    output = shown({"header": f"Bearer {SECRET}", "plain": "[key]"})
+    assert output == 'header = "Bearer [key]" (a secret in it is hidden; 28 characters in all)\nplain = "[key]"'
     assert "hidden, since it holds a secret" in shown({"codes": list(SECRET)})
     with pytest.raises(UnshowableError, match="a name holds a secret"):
         rows_of({SECRET: 1})

@@ -63,7 +63,7 @@ def test_what_was_read_takes_the_place_of_the_text() -> None:
     assert (read.unread(), read.values()) == (None, ["Ann"])
 
 
-def test_a_text_that_does_not_say_makes_the_call_a_failed_one() -> None:
+def test_a_text_without_the_answer_makes_the_call_a_failed_one() -> None:
     made = call("search", "cheap", q="who")
     state = after(call("f")).with_call(made, '"text"', "text").read(None)
     assert [found.call for found in state.got] == [call("f")]

@@ -53,15 +53,15 @@ def test_bounds_in_hints_hold() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "says"),
+    ("values", "message"),
     [
         ({"a": 1}, "add: b: Field required"),
         ({"a": 1, "b": "two"}, "add: b: .*number"),
         ({"a": 1, "b": 2, "c": 3}, "add: c: Extra inputs"),
     ],
 )
-def test_values_that_do_not_fit_are_named(values: dict[str, Any], says: str) -> None:
-    with pytest.raises(InvalidCallError, match=says):
+def test_values_that_do_not_fit_are_named(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidCallError, match=message):
         add.checked(values)
 
 
@@ -110,7 +110,7 @@ def private(_x: int) -> int:
 
 
 @pytest.mark.parametrize(
-    ("function", "settings", "says"),
+    ("function", "settings", "message"),
     [
         (undocumented, {}, "undocumented: the function needs a docstring"),
         (unhinted, {}, "unhinted: the parameter x needs a type hint"),
@@ -129,8 +129,8 @@ def private(_x: int) -> int:
         (plain, {"destructive": None}, "plain: destructive is True or False, got None"),
     ],
 )
-def test_declarations_that_cannot_be_are_refused(function: Any, settings: dict[str, Any], says: str) -> None:
-    with pytest.raises(ToolError, match=says):
+def test_declarations_that_cannot_be_are_refused(function: Any, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ToolError, match=message):
         tool(**settings)(function)
 
 
@@ -173,7 +173,7 @@ MIXED = [multiply_exact, tool(kind="multiply", variant="log")(product)]
 
 
 @pytest.mark.parametrize(
-    ("tools", "says"),
+    ("tools", "message"),
     [
         ([], "at least one tool"),
         ([add, add], "two tools named add"),
@@ -182,8 +182,8 @@ MIXED = [multiply_exact, tool(kind="multiply", variant="log")(product)]
         (MIXED[::-1], "multiply.exact and multiply.log are of one kind, but only multiply.exact is pure"),
     ],
 )
-def test_toolboxes_that_contradict_themselves_are_refused(tools: list[Tool], says: str) -> None:
-    with pytest.raises(ToolError, match=says):
+def test_toolboxes_that_contradict_themselves_are_refused(tools: list[Tool], message: str) -> None:
+    with pytest.raises(ToolError, match=message):
         Toolbox(tools)
 
 

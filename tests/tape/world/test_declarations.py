@@ -82,7 +82,7 @@ def declared(hints: dict[str, Any], **settings: Any) -> World:
 
 
 @pytest.mark.parametrize(
-    ("changes", "says"),
+    ("changes", "message"),
     [
         ({"name": ""}, "needs a name"),
         ({"rules": " \n "}, "rules are missing"),
@@ -91,13 +91,13 @@ def declared(hints: dict[str, Any], **settings: Any) -> World:
         ({"longest_plan": 0}, "longest_plan is a whole number from 1"),
     ],
 )
-def test_a_world_needs_a_name_rules_and_whether_it_is_deterministic(changes: dict[str, Any], says: str) -> None:
-    with pytest.raises(WorldError, match=says):
+def test_a_world_needs_a_name_rules_and_whether_it_is_deterministic(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(WorldError, match=message):
         world(**changes)
 
 
 @pytest.mark.parametrize(
-    ("hints", "settings", "says"),
+    ("hints", "settings", "message"),
     [
         ({"state": Spot}, {}, "step: a step function takes a state and an action"),
         ({"state": int, "action": Go}, {}, "step: a state is a pydantic model, got <class 'int'>"),
@@ -117,8 +117,8 @@ def test_a_world_needs_a_name_rules_and_whether_it_is_deterministic(changes: dic
         ({"state": Spot, "action": Go}, {"usd": -1}, "usd"),
     ],
 )
-def test_a_step_is_read_from_its_type_hints(hints: dict[str, Any], settings: dict[str, Any], says: str) -> None:
-    with pytest.raises(ConfigError, match=says):
+def test_a_step_is_read_from_its_type_hints(hints: dict[str, Any], settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         declared(hints, **settings)
 
 
@@ -150,12 +150,12 @@ def test_what_is_missing_is_named_when_it_is_to_be_played() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "says"), [(OneWay, "does not survive JSON"), (NotANumber, "cannot be written as JSON")]
+    ("model", "message"), [(OneWay, "does not survive JSON"), (NotANumber, "cannot be written as JSON")]
 )
-def test_a_start_that_is_no_json_is_refused(model: type[BaseModel], says: str) -> None:
+def test_a_start_that_is_no_json_is_refused(model: type[BaseModel], message: str) -> None:
     made = declared({"state": model, "action": Go})
     made.goal(lambda state: False)
-    with pytest.raises(WorldError, match=says):
+    with pytest.raises(WorldError, match=message):
         made.environment(model())
 
 
@@ -180,19 +180,19 @@ def test_an_unknown_amount_is_refused_under_a_cap() -> None:
 
 
 @pytest.mark.parametrize(
-    ("amount", "says"),
+    ("amount", "message"),
     [(lambda here, go: here.nowhere, "AttributeError"), (lambda here, go: -1, "must be a finite number >= 0")],
 )
-def test_a_cost_that_cannot_be_computed_ends_the_episode_and_names_its_action(amount: Any, says: str) -> None:
+def test_a_cost_that_cannot_be_computed_ends_the_episode_and_names_its_action(amount: Any, message: str) -> None:
     made = world()
     made.action(coins=amount)(plain)
     made.goal(lambda spot: spot.at > 9)
     env = made.environment(Spot())
-    with pytest.raises(EnvironmentFaultError, match=says):
+    with pytest.raises(EnvironmentFaultError, match=message):
         env.domain.cost(env.domain.project(env.reset(0)), "Go()")
     result = TapeAgent(ScriptedPlayer(made, plans=[["Go()"]])).run(env, budget=Budget.of(steps=2))
     assert result.end_state == "env_error"
-    assert says in result.detail
+    assert message in result.detail
     assert result.steps == 0
 
 

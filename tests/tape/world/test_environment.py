@@ -58,7 +58,7 @@ def test_a_step_changes_the_state_and_costs_what_is_declared() -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "says"),
+    ("action", "message"),
     [
         ('Walk(to="depot")', "no road leads from depot to depot"),
         ('Walk(to="sea")', "Walk: to: Input should be"),
@@ -69,19 +69,19 @@ def test_a_step_changes_the_state_and_costs_what_is_declared() -> None:
         ("Walk(to=#1)", "Walk: to: Input should be"),
     ],
 )
-def test_a_refused_action_changes_nothing_costs_a_step_and_gives_its_reason(action: str, says: str) -> None:
+def test_a_refused_action_changes_nothing_costs_a_step_and_gives_its_reason(action: str, message: str) -> None:
     env = make_courier().environment(Round())
     before = seen(env)
     observation, used = env.step(action)
     after = env.domain.project(observation)
     assert used == Resources({"steps": 1})
     assert env.domain.key(after) == env.domain.key(before)
-    assert says in after.note
-    assert says in observation.text
+    assert message in after.note
+    assert message in observation.text
     assert env.state == Round()
     prompts = env.prompt_format("chat")
     asked = [prompts.plan_request(state, {}).prompt[-1].content for state in (before, after)]  # type: ignore[union-attr]
-    assert [says in text for text in asked] == [False, True]
+    assert [message in text for text in asked] == [False, True]
     assert prompts.score_request(before)[0] == prompts.score_request(after)[0], "a refusal is no part of a state"
 
 
@@ -128,7 +128,7 @@ def test_less_may_be_used_than_declared() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "says"),
+    ("answer", "message"),
     [
         (None, "a state of this world is a Die, got None"),
         ((Die(), {"seconds": 1}), r"Roll used seconds, which it does not declare: @world.action\(seconds=AT_MOST\)"),
@@ -137,7 +137,7 @@ def test_less_may_be_used_than_declared() -> None:
         (Die.model_construct(eyes=2.5), "is no Die: eyes: Input should be a valid integer"),
     ],
 )
-def test_a_step_that_breaks_its_declaration_ends_the_episode(answer: Any, says: str) -> None:
+def test_a_step_that_breaks_its_declaration_ends_the_episode(answer: Any, message: str) -> None:
     def roll(die: Die, action: Roll) -> Any:
         return answer
 
@@ -145,8 +145,8 @@ def test_a_step_that_breaks_its_declaration_ends_the_episode(answer: Any, says: 
     model = ScriptedLM(['{"thought": "", "action": {"name": "Roll", "arguments": {}}}'])
     result = ReactAgent(model).run(env, budget=Budget.of(steps=2))
     assert result.end_state == "env_error"
-    assert re.search(says, result.detail)
-    with pytest.raises(ValueError, match=says):
+    assert re.search(message, result.detail)
+    with pytest.raises(ValueError, match=message):
         env.step("Roll()")
 
 

@@ -106,7 +106,7 @@ def test_schemas_are_as_strict_as_the_strictest_endpoint_wants_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "says"),
+    ("kind", "message"),
     [
         (dict[str, int], "a dict has no fixed names"),
         (dict, "a dict has no fixed names"),
@@ -122,8 +122,8 @@ def test_schemas_are_as_strict_as_the_strictest_endpoint_wants_them() -> None:
         (Annotated[str, Field(json_schema_extra={"not": {"const": "x"}})], "do not enforce 'not'"),
     ],
 )
-def test_what_cannot_be_enforced_is_refused_by_its_place(kind: Any, says: str) -> None:
-    with pytest.raises(WorldError, match=says) as refused:
+def test_what_cannot_be_enforced_is_refused_by_its_place(kind: Any, message: str) -> None:
+    with pytest.raises(WorldError, match=message) as refused:
         StateType(create_model("State", value=(kind, ...)))
     assert str(refused.value).startswith("State.value")
     StateType(create_model("State", value=(Annotated[kind, Context], ...), other=(int, 0)))  # nobody writes context

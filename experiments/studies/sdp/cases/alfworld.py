@@ -136,7 +136,7 @@ _NAMES = ("at", "shut", "holding", "made", "stored", "lit", "in", "empty_handed"
 
 
 def _pool(domain: HouseholdDomain, outcome: Outcome) -> list[tuple[Predicate, bool]]:
-    """What the grounder says before and after, and what nobody said."""
+    """Statements of the grounder before and after, and statements that it has not made."""
     before, after = domain.ground(outcome.before), domain.ground(outcome.after)
     known = {p: v for p, v in {**before, **after}.items() if p.name in _NAMES}
     guessed = {Predicate("in", (kind, place)): True for kind in domain.layout.goal.kinds for place in _near(outcome)}

@@ -129,7 +129,7 @@ def _plain(rng: random.Random, hop: Hop) -> Case:
 
 
 def _wrong_object(rng: random.Random, hop: Hop) -> Case | None:
-    """The same relation of somebody else, cited with its own paragraph or with the right one."""
+    """The same relation of another subject, cited with its own paragraph or with the right one."""
     relation = hop.query.split(" of ")[0]
     stated = [(p.title, read(query_text(relation, p.title), [p])) for p in _passages() if p != hop.passage]
     wrong = [(title, found) for title, found in stated if found not in (None, hop.finding)]
@@ -146,7 +146,7 @@ def _wrong_object(rng: random.Random, hop: Hop) -> Case | None:
 
 
 def _negation(rng: random.Random, hop: Hop) -> Case:
-    """A finding that says that there is none; or a paragraph that denies what is claimed."""
+    """A finding that there is none; or a paragraph that denies what is claimed."""
     if rng.random() < 0.5:
         finding = rng.choice(NEGATIONS).format(**hop.words)
         return _finding("negation", hop, finding, hop.passage.title, 0)

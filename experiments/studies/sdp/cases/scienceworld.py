@@ -167,7 +167,7 @@ def _paraphrase(step: _Step, rng: random.Random) -> Case | None:
 
 
 def _judged(family: str, step: _Step, tail: list[Target], outcome: Outcome) -> Case | None:
-    """A case with its true k, by the tree of objects; None if it cannot be told."""
+    """A case with its true k, by the tree of objects; None if it is unknown."""
     if outcome.completed:
         return Case(family, (*tail, GOAL), outcome, len(tail) + 1)
     k = 0
@@ -203,7 +203,7 @@ def _about(state: ScienceState, rng: random.Random, *, anything: bool) -> Target
 
 
 def _denied(target: Target) -> str:
-    """An answer with the right words that says the opposite."""
+    """An answer with the right words and the opposite meaning."""
     [(predicate, _)] = target.requires
     first, *rest = predicate.args
     match predicate.name:

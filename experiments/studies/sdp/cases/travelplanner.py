@@ -183,7 +183,7 @@ def _over_budget(trip: Trip, rng: random.Random) -> Case | None:
 
 
 def _missing_cuisine(trip: Trip, rng: random.Random) -> Case | None:
-    """A check of a whole trip in which nobody serves one of the required cuisines."""
+    """A check of a whole trip in which no restaurant serves one of the required cuisines."""
     wanted = trip.query.constraints.cuisines
     booked: list[str] = []
     for slot in trip.slots[:-2]:

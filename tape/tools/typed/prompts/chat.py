@@ -60,7 +60,7 @@ class ChatTypedFormat(TypedFormat):
     """
 
     def _messages(self, state: TypedState, ask: str, remaining: Mapping[str, int] | None = None) -> tuple[Message, ...]:
-        listed = "\n".join(_told(item) for item in self._domain.tools(state))
+        listed = "\n".join(_listed(item) for item in self._domain.tools(state))
         there = ", ".join(sorted(self._domain.have)) or "nothing"
         left = ", ".join(in_units(kind, count) for kind, count in (remaining or {}).items())
         parts = [f"Request: {state.request}"] if state.request else []
@@ -139,14 +139,14 @@ class ChatTypedFormat(TypedFormat):
         thought = str(data.get("thought", ""))
         if isinstance(data.get("action"), str):
             return thought, parse(data["action"]).text
-        said = data.get("call")
-        if not isinstance(said, str):
+        named = data.get("call")
+        if not isinstance(named, str):
             raise InvalidOutputError('no call: the field "call" is missing')
-        if said.startswith(_HAND_IN):
-            return thought, answer(said.removeprefix(_HAND_IN)).text
-        found = next((item for item in self._domain.tools(state) if item.name == said), None)
+        if named.startswith(_HAND_IN):
+            return thought, answer(named.removeprefix(_HAND_IN)).text
+        found = next((item for item in self._domain.tools(state) if item.name == named), None)
         if found is None:
-            raise InvalidOutputError(f"no call: there is no tool {said[:80]!r}")
+            raise InvalidOutputError(f"no call: there is no tool {named[:80]!r}")
         return thought, as_action(found)
 
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
@@ -160,16 +160,16 @@ class ChatTypedFormat(TypedFormat):
         prompt = self._messages(as_typed(state), ask, remaining)
         return Request(prompt, 3, constraint=Choice(options), role="select")
 
-    def _reading(self, said: str) -> Request:
+    def _reading(self, request: str) -> Request:
         listed = "\n".join(f"- {goal}" for goal in self._goals)
         ask = (
-            f"Things:\n{listed}\n\nRequest: {said[:LONGEST_REQUEST]}\n\n"
+            f"Things:\n{listed}\n\nRequest: {request[:LONGEST_REQUEST]}\n\n"
             "Which of these things is asked for? Answer with it, word by word."
         )
         return Request(turns(READING, (), ask), 60, constraint=self._choice(), role="project")
 
 
-def _told(item: Tool) -> str:
+def _listed(item: Tool) -> str:
     """A tool on one line."""
     known = {kind: count for kind, count in item.worst.items() if count is not None and kind != "steps"}
     costs = ", ".join(in_units(kind, count) for kind, count in known.items())

@@ -18,23 +18,23 @@ class TypedFormat(PromptFormat):
 
     Args:
         domain: The tools.
-        goals: The types that a request may name; none where it is told what is wanted.
+        goals: The types that a request may name; none where the wanted type is given.
     """
 
     def __init__(self, domain: TypedDomain, goals: Sequence[str] = ()) -> None:
         self._domain, self._goals = domain, tuple(goals)
 
     def project_request(self, state: State) -> Request | None:
-        """Ask which of the goals a request names, where nobody has read it."""
+        """Ask which of the goals a request names, where it has not been read yet."""
         here = as_typed(state)
         return self._reading(here.unread) if self._goals and here.unread else None
 
     @abstractmethod
-    def _reading(self, said: str) -> Request:
+    def _reading(self, request: str) -> Request:
         """Ask which of the goals a text names."""
 
     def longest_project_request(self, state: State, action: Action) -> Request | None:
-        """After any call the user may have said something new."""
+        """After any call the user may have a new request."""
         del state, action
         return self._reading("1 " * (LONGEST_REQUEST // 2)) if self._goals else None
 
@@ -45,7 +45,7 @@ class TypedFormat(PromptFormat):
         return as_typed(state).read(text.strip())
 
     def unread(self, state: State) -> TypedState:
-        """Nobody knows what is wanted."""
+        """What is wanted stays unknown."""
         return as_typed(state).read(None)
 
     def _choice(self) -> Choice:
@@ -53,4 +53,4 @@ class TypedFormat(PromptFormat):
 
 
 LONGEST_REQUEST = 600
-"""Characters of what a user says."""
+"""Characters of a user's request."""

@@ -1,6 +1,6 @@
 """The ``declared`` prompt format: all that is left to a model is to pick one of the chains or calls that are listed.
 
-Every chain that is listed is legal and ends with what is wanted; which of them is cheap nobody says. So
+Every chain that is listed is legal and ends with what is wanted; prices are not shown. So
 ``declared:first`` plays the greedy choice, whose next call is always the cheapest that leads on; ``declared:random``
 stands in for a model that knows what tools take and give and nothing about prices: a simulated one, to be called so.
 """
@@ -72,8 +72,8 @@ class DeclaredTypedFormat(TypedFormat):
         options = tuple(str(i) for i in range(1, len(paths) + 1))
         return Request(f"select: {self._domain.key(state)}", 3, constraint=Choice(options), role="select")
 
-    def _reading(self, said: str) -> Request:
-        return Request(f"read: {said}", 60, constraint=self._choice(), role="project")
+    def _reading(self, request: str) -> Request:
+        return Request(f"read: {request}", 60, constraint=self._choice(), role="project")
 
 
 def leading_on(domain: TypedDomain, state: TypedState) -> list[Action]:
@@ -94,7 +94,7 @@ def legal_chains(domain: TypedDomain, state: TypedState, count: int) -> list[lis
     rng = random.Random(f"legal chains: {domain.key(state)}: {state.request}")
     found: dict[tuple[Action, ...], None] = {}
     for number in range(TRIES):
-        chain = _walk(domain, state, useful, None if number == 0 else rng)
+        chain = _chain(domain, state, useful, None if number == 0 else rng)
         if chain is not None:
             found.setdefault(tuple(chain), None)
         if len(found) >= count:
@@ -102,7 +102,7 @@ def legal_chains(domain: TypedDomain, state: TypedState, count: int) -> list[lis
     return [list(chain) for chain in found]
 
 
-def _walk(
+def _chain(
     domain: TypedDomain, state: TypedState, useful: Sequence[Tool], rng: random.Random | None
 ) -> list[Action] | None:
     """One chain; the cheapest next call each time where nothing is drawn. None where it has run into nothing."""

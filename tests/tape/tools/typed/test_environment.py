@@ -50,7 +50,7 @@ def writes(*plans: Sequence[str]) -> LanguageModel:
     return ScriptedLM(answer)
 
 
-def test_the_cheapest_chain_is_called_and_values_go_where_their_types_say() -> None:
+def test_the_cheapest_chain_is_called_and_values_go_by_their_types() -> None:
     result = exact().run(env(), budget=ROOMY)
     assert result.success
     assert result.actions == ["foundry()", "haft()", 'answer(value="axe")']
@@ -180,7 +180,7 @@ def test_what_a_person_refuses_is_planned_around() -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "said"),
+    ("action", "message"),
     [
         ("forge()", "takes 'iron', which is not at hand"),
         ("smelt(ore=1)", "has no arguments; write smelt()"),
@@ -191,12 +191,12 @@ def test_what_a_person_refuses_is_planned_around() -> None:
         ("nonsense", ""),
     ],
 )
-def test_what_cannot_be_done_takes_a_step_and_says_why(action: str, said: str) -> None:
+def test_an_impossible_action_takes_a_step_and_gives_its_reason(action: str, message: str) -> None:
     played = env()
     before = played.domain.key(played.domain.project(played.reset(0)))
     observation, used = played.step(action)
     assert dict(used) == {"steps": 1}
-    assert said in observation.text
+    assert message in observation.text
     assert played.domain.key(observation.data) == before
     assert played.domain.outcome(observation.data, action).state is None
 

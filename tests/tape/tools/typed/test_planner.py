@@ -68,7 +68,7 @@ def test_a_composite_is_taken_where_it_is_cheaper_and_in_time() -> None:
     assert cheapest_chains(TOOLS, "ore", HAVE).best.tools == ()
 
 
-def test_where_no_chain_fits_it_says_what_would_do() -> None:
+def test_where_no_chain_fits_the_reason_names_what_would_fit() -> None:
     short = cheapest_chains(TOOLS, "axe", HAVE, limits={"usd": 500_000})
     assert not short
     assert "800000" in short.reason

@@ -17,13 +17,13 @@ from tests.tape.tools.typed.goods import haft, smelt
 SMELT = {"name": "smelt", "takes": "ore", "gives": "iron", "cost": {"usd": "0.40", "seconds": 1}}
 
 
-def test_a_tool_says_what_it_takes_and_gives() -> None:
+def test_a_tool_declares_what_it_takes_and_gives() -> None:
     assert (smelt.takes, smelt.gives) == (("ore",), "iron")
     assert (haft.takes, haft.gives) == (("blade", "wood"), "axe")
 
 
 @pytest.mark.parametrize(
-    ("types", "said"),
+    ("types", "message"),
     [
         ({"takes": "ore"}, "gives nothing"),
         ({"takes": ("ore", "coal"), "gives": "iron"}, "names 2 types for 1 parameters"),
@@ -33,8 +33,8 @@ def test_a_tool_says_what_it_takes_and_gives() -> None:
         ({"takes": "ore", "gives": "x" * 200}, "is a name of up to"),
     ],
 )
-def test_types_that_cannot_be_are_refused(types: dict[str, Any], said: str) -> None:
-    with pytest.raises(ToolError, match=said):
+def test_types_that_cannot_be_are_refused(types: dict[str, Any], message: str) -> None:
+    with pytest.raises(ToolError, match=message):
 
         @tool(usd="0.01", **types)
         def wrong(ore: str) -> str:
@@ -80,7 +80,7 @@ def without(field: str) -> dict[str, Any]:
         ([{**SMELT, "price": 1}], 1, "price", "is not known; there are name, takes"),
     ],
 )
-def test_what_is_wrong_in_a_file_is_said_with_record_field_and_remedy(
+def test_errors_in_a_file_name_record_field_and_remedy(
     tmp_path: Path, data: Any, record: int | None, field: str, remedy: str
 ) -> None:
     file = tmp_path / "tools.json"
