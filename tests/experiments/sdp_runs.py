@@ -10,22 +10,19 @@ from typing import Any
 from experiments.harness.methods import Method
 from experiments.studies.tape.levels import on_levels
 from tape.engine.result import EpisodeResult
-from tape.runner.configurations import Job, checked
+from tape.runner.configurations import checked
 from tape.runner.directory import RunDirectory
 from tape.trace import FinishedEvent, StartedEvent, TraceWriter, read_trace
-from tests.experiments.synthetic import options
+from tests.experiments.synthetic import line, options
 from tests.tape.sdp.synthetic import Synthetic
 
 AS_GIVEN = {"SDP": {"skill": 0.45}, "SDP, other": {"skill": 0.8, "cascade": False, "score": True}}
 
 
 def make_sdp_run(path: Path, methods: Mapping[str, Mapping[str, Any]] = AS_GIVEN, limit: int = 8) -> Path:
-    """A run on Sokoban levels of which nothing is Sokoban but the names of the tasks.
+    """A run of which nothing is Sokoban but the names of the tasks.
 
-    Args:
-        path: The run directory.
-        methods: By configuration, the settings of :class:`Synthetic`; an empty one makes an episode without a chain.
-        limit: Levels.
+    By configuration ``methods`` has the settings of :class:`Synthetic`; empty ones make episodes without a chain.
     """
     chosen = options(limit=limit, seeds=2)
     configurations = checked(
@@ -51,25 +48,9 @@ def make_sdp_run(path: Path, methods: Mapping[str, Mapping[str, Any]] = AS_GIVEN
                 _without_chain(trace)
             *_, last = read_trace(trace)
             assert isinstance(last, FinishedEvent)
-            directory.append([line(configuration.name, job, last.result)], {job.key: trace})
+            directory.append([line(configuration, job, last.result)], {job.key: trace})
             trace.unlink()
     return path
-
-
-def line(configuration: str, job: Job, result: Mapping[str, Any]) -> dict[str, Any]:
-    """The line of an episode."""
-    return {
-        "key": job.key,
-        "cell": configuration,
-        "environment": "sokoban",
-        "level_set": job.task.level_set,
-        "task": job.task.id,
-        "digest": job.task.digest,
-        "repeat": job.repeat,
-        "agent": "sdp",
-        "model": "bundled:nano-750",
-        "result": dict(result),
-    }
 
 
 def _without_chain(path: Path) -> None:

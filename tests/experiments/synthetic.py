@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -34,29 +34,15 @@ def make_run(
     ]
     Random(shuffle).shuffle(found)
     lines = [
-        _line(configuration, job, solves(split(configuration.name)[2], number, job.repeat), shuffle)
+        line(configuration, job, _result(configuration, job, solves, number, shuffle))
         for configuration, number, job in found
     ]
     directory.append(lines, {})
     return path
 
 
-def _numbered(configuration: Configuration) -> list[tuple[int, Job]]:
-    return [(index // configuration.spec.repeats, job) for index, job in enumerate(configuration.jobs())]
-
-
-def _line(configuration: Configuration, job: Job, success: bool, shuffle: int) -> dict[str, Any]:
-    budget = dict(configuration.spec.caps(job.task))
-    result = EpisodeResult(
-        end_state="success" if success else "budget:steps",
-        success=success,
-        steps=budget["steps"] - 2 * success,
-        lm_calls={"act": 10},
-        prompt_tokens={"act": 200},
-        completion_tokens={"act": 50},
-        budget=budget,
-        solver_seconds=0.001 * (1 + shuffle),
-    )
+def line(configuration: Configuration, job: Job, result: Mapping[str, Any]) -> dict[str, Any]:
+    """The line of an episode."""
     return {
         "key": job.key,
         "cell": configuration.name,
@@ -67,5 +53,25 @@ def _line(configuration: Configuration, job: Job, success: bool, shuffle: int) -
         "repeat": job.repeat,
         "agent": configuration.spec.label(),
         "model": configuration.spec.model,
-        "result": result.model_dump(mode="json"),
+        "result": dict(result),
     }
+
+
+def _numbered(configuration: Configuration) -> list[tuple[int, Job]]:
+    return [(index // configuration.spec.repeats, job) for index, job in enumerate(configuration.jobs())]
+
+
+def _result(configuration: Configuration, job: Job, solves: Solves, number: int, shuffle: int) -> dict[str, Any]:
+    budget = dict(configuration.spec.caps(job.task))
+    success = solves(split(configuration.name)[2], number, job.repeat)
+    result = EpisodeResult(
+        end_state="success" if success else "budget:steps",
+        success=success,
+        steps=budget["steps"] - 2 * success,
+        lm_calls={"act": 10},
+        prompt_tokens={"act": 200},
+        completion_tokens={"act": 50},
+        budget=budget,
+        solver_seconds=0.001 * (1 + shuffle),
+    )
+    return result.model_dump(mode="json")

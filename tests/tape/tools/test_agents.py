@@ -61,15 +61,12 @@ def test_caps_on_model_calls_are_kept_wherever_they_lie(agent: type[Agent], kind
     assert ends & {"infeasible", f"budget:{kind}"}
 
 
-def test_the_solver_takes_what_the_budget_pays_wherever_it_is_tight() -> None:
+def test_the_solver_takes_what_the_budget_pays_and_begins_no_plan_that_it_cannot() -> None:
     for usd, best in (("0.041", "exact exact"), ("0.040", "exact quick"), ("0.021", "quick quick")):
         lm = ScriptedLM(script(QUICK))
         result = TapeAgent(lm, execution="forced").run(computing(usd=usd))
         chosen = [action.split("(")[0].removeprefix("multiply.") for action in result.actions[:2]]
         assert sorted(chosen) == best.split()
-
-
-def test_a_plan_that_nothing_pays_is_not_begun() -> None:
     result = TapeAgent(ScriptedLM(script(PLAN)), on_infeasible="stop").run(computing(usd="0.0029"))
     assert (result.end_state, result.steps, result.used.get("usd", 0)) == ("infeasible", 0, 0)
 
