@@ -10,7 +10,7 @@ from functools import partial
 from experiments.benches.solvers.table import solver_text
 from experiments.harness.places import ROOT
 from experiments.settings_table import settings_text
-from experiments.studies.aec.readme_table import household_text
+from experiments.studies.aec.readme_table import alfworld_text
 from experiments.studies.sdp.results_table import hops_text, sdp_text
 from experiments.studies.tape.headline_table import headline_text
 from experiments.studies.tools.table import tool_text
@@ -22,7 +22,7 @@ PAGES: Mapping[str, Mapping[str, Callable[[], str]]] = {
         "headline": headline_text,
         "solver table": solver_text,
         "tools": tool_text,
-        "households": household_text,
+        "households": alfworld_text,
         "sdp": sdp_text,
     },
     "hotpotqa.md": {"hops": hops_text},

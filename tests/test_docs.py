@@ -1,4 +1,4 @@
-"""README, docs and CONTRIBUTING say what is true: their commands run as printed, their examples print what they say.
+"""README, docs and CONTRIBUTING: their commands run as printed, their examples print what is shown.
 
 Commands of ``tape`` that need no key, no data and no other machine are run, on one task each. Studies, training and
 benchmarks take hours, so their command lines are parsed by their own parsers, as are the commands in ``PARSED``. All of
@@ -234,7 +234,7 @@ def reason(command: str) -> str | None:
 
 
 def play(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run a command in this process, a run on one task only; fails where its exit code does not say that it worked."""
+    """Run a command in this process, a run on one task only; fails where its exit code is not that of success."""
     from tape.cli import main
 
     words = shlex.split(command)
@@ -250,7 +250,7 @@ def play(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
             with pytest.raises(SystemExit) as ended:
                 runpy.run_module(words[2], run_name="__main__")
             code = int(ended.value.code or 0)
-    allowed = {0, 1} if words[1] == "solve" else {0}  # 1: no path fits, and it says why
+    allowed = {0, 1} if words[1] == "solve" else {0}  # 1: no path fits, with its reason
     assert code in allowed, f"{command}\n{printed.getvalue()}"
 
 
@@ -284,7 +284,7 @@ CONTINUED = ("budgets.md", "control.md", "sdp-trajectories.md")
 
 
 def expected(block: Block) -> list[str]:
-    """The lines that an example says it prints: the comments at its end, or the block that follows."""
+    """The output that an example shows: the comments at its end, or the block that follows."""
     if block.after:
         return block.after.splitlines()
     [end] = re.findall(r"(?:^# .*\n)*\Z", block.text, re.MULTILINE)[:1]

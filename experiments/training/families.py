@@ -29,7 +29,7 @@ class Family:
         actions: Ids of the words among which a target may be spread evenly.
         space: Where the space of a token stands, see :func:`experiments.training.tokenizer.build`.
         prompt_format: In which its prompts are written.
-        about: What ``tape models`` says.
+        about: The line in ``tape models``.
     """
 
     words: list[str]

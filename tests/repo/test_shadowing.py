@@ -1,4 +1,4 @@
-"""A user's own folder ``solvers`` or ``envs`` in the working directory comes before ours: fresh processes say so."""
+"""A user's own folder ``solvers`` or ``envs`` in the working directory comes before ours: fresh processes report it."""
 
 import os
 import subprocess

@@ -13,7 +13,7 @@ from tape.show.document import Table, table
 MODEL = "household"
 
 
-def household_text() -> str:
+def alfworld_text() -> str:
     """What agents achieve under tight and loose budgets, and what those achieve and spend that check differently."""
     found = (agents_table(_read("alfworld")), checks_table(_read("aec")))
     return "\n".join("\n".join([table(one.head, one.rows), "", one.note, ""]) for one in found)

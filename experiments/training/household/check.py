@@ -1,4 +1,4 @@
-"""Draws every household of a training run again and says whether any of them is shipped as a game.
+"""Draws every household of a training run again and reports whether any of them is shipped as a game.
 
 ``python -m experiments.training.household.check --steps 1900``
 """

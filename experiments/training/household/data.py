@@ -135,13 +135,13 @@ def _ask_next(rng: random.Random, row: Sequence, world: World, state: Knowledge,
     """What the plan's next command leads to, and some others, possible or not, each from this same moment."""
     asked = {plan[0], *(world.possible(rng) for _ in range(6))}
     for command in sorted(asked, key=lambda c: c.text):
-        if command.thing and not _settled(state, command):
+        if command.thing and not _is_known(state, command):
             continue
         row.query([NEXT, *command_words(command), ARROW], change_words(world.twin(), command))
 
 
-def _settled(state: Knowledge, command: Command) -> bool:
-    """Whether what is known or assumed says if the object is where it would be taken or used."""
+def _is_known(state: Knowledge, command: Command) -> bool:
+    """Whether it is known or assumed if the object is where it would be taken or used."""
     if command.verb == "take":
         return state.of(command.place) in SEARCHED or any(place == command.place for _, place in state.assumed)
     return True

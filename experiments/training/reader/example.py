@@ -21,7 +21,7 @@ class Asked:
     Attributes:
         question: As it is asked.
         quote: The sentence that answers it, word for word; empty where none does.
-        answer: What the sentence says; empty where none does.
+        answer: The answer in the sentence; empty where there is none.
         title: Of its paragraph.
         gap: Whether the question is a sentence that the answer completes.
     """

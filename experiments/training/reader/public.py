@@ -29,7 +29,7 @@ class Hop:
     Attributes:
         id: Of the question, and the hop's number.
         question: With the answers of earlier hops put in; ``SUBJECT >> RELATION`` or a sentence.
-        answer: As the file says it.
+        answer: As the file has it.
         gold: The paragraph with the answer.
         others: The other paragraphs of its question.
     """

@@ -207,7 +207,7 @@ RELATIONS: Sequence[Relation] = (
     ),
 )
 _PEOPLE = re.compile(r"\w+(?:ish|ian|ese|can|man|ench)")
-"""One word that ends so is mostly no name, but says of what people somebody is."""
+"""One word that ends so is mostly no name, but a nationality."""
 _FOUND = tuple(re.compile(one.pattern) for one in RELATIONS)
 
 

@@ -25,7 +25,7 @@ from tape.cgdp.prompts.lexicon import Lexicon, vocabulary
 WORDS = list(dict.fromkeys((PAD, EOS, *model_words())))
 ID = {word: i for i, word in enumerate(WORDS)}
 MARK = {True: ID["found"], False: ID["none"]}
-"""After the tag of each sentence of a state the model is taught to say whether it matters; nobody asks it that."""
+"""After the tag of each sentence of a state the model is taught whether it matters; no request asks for that."""
 
 WINDOW = 576
 """Most tokens of a prompt of 512 and its answer."""

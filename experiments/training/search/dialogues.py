@@ -44,7 +44,7 @@ def _corpus(seed: int, part: str) -> tuple[Dialogue, Index]:
 def _task(talk: Dialogue, question: Question, index: Index) -> Task:
     names = talk.speakers
     if not question.answerable:
-        # What nobody said is looked for as what somebody did say would be.
+        # A statement that was not made is searched for as one that was made.
         asked = keywords(question.text, names)
         rare = " ".join(word for word in asked.split() if word not in vocabulary())
         queries = distinct([asked, _without(asked, names), rare])

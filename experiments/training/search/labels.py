@@ -80,7 +80,7 @@ def known(task: Task, page: SearchPage, rounds: Sequence[Played] = ()) -> Knowle
 
 
 def states(hop: Hop, item: Tagged) -> bool:
-    """Whether what is tagged is evidence of a hop: a sentence, or a fact or note that says it."""
+    """Whether what is tagged is evidence of a hop: a sentence, or a fact or note that states it."""
     if item.kind == "open":
         return False
     if item.kind == "note":
@@ -95,8 +95,8 @@ def wanted_query(rng: random.Random, task: Task, page: SearchPage, knows: Knowle
         rng: Source of randomness.
         task: The task.
         page: What is shown.
-        knows: What that says.
-        spread: Whether earlier queries are not shown, so that another wording is worth a try now and then.
+        knows: The facts in it.
+        spread: Whether earlier queries are not shown, so that another wording is tried now and then.
     """
     number = task.next_hop(knows.seen)
     while number is not None:

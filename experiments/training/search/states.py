@@ -160,7 +160,7 @@ def _asked(
         rng: Source of randomness.
         task: The task.
         page: What is shown.
-        knows: What that says.
+        knows: The facts in it.
         spread: Whether earlier queries are not shown.
         noting: Whether a note may be taken.
         forgetful: Whether it may, but would not be shown, or need not, as what is shown is kept anyway.

@@ -29,7 +29,7 @@ def draw_left(rng: random.Random, calls: int) -> Left:
 
 
 def afford(left: Left) -> list[int]:
-    """How many calls of each retriever alone the rest pays, as :func:`tape.tools.variants.affordable` says."""
+    """How many calls of each retriever alone the rest pays, as :func:`tape.tools.variants.affordable` counts them."""
     return [min(MOST_AFFORDED, left[0] // seconds, left[1] // usd) for seconds, usd in COSTS]
 
 

@@ -1,4 +1,4 @@
-"""Reports from made-up episodes: what they say is what the episodes say, without any model."""
+"""Reports from made-up episodes: their numbers follow from the episodes, without any model."""
 
 import re
 from pathlib import Path

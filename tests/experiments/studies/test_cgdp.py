@@ -1,4 +1,4 @@
-"""The studies of search agents: what they play, tiny runs with a scripted policy, and what their reports say."""
+"""The studies of search agents: what they play, tiny runs with a scripted policy, and their reports."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def judge_of(level: Level) -> Judge:
 
 
 def trace_of(level: Level, budget: int | None, acts: Sequence[tuple[str | None, str]], **config: object) -> list[Event]:
-    """A trace as agents write it; each act is what the thought says (None: no call was made) and what was executed."""
+    """A trace as agents write it; each act is the thought (None: no call was made) and the executed action."""
     judge, state = judge_of(level), level.start
     events: list[Event] = [StartedEvent(config={"horizon": None, **config}, budget={})]
     for done, (thought, action) in enumerate([*acts, ("", "")]):

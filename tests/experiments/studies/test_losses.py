@@ -80,7 +80,7 @@ def test_an_end_while_the_goal_is_within_reach(plan: str) -> None:
 
 
 def test_a_step_in_the_dark() -> None:
-    # Up is called invalid, so no walk is left, and it is tried in the end.
+    # Up is called invalid, so no path is left, and it is tried in the end.
     model = SimulatedModel(YARD, {(YARD.start, "U"): " invalid"}, [" U"])
     assert lost(model) == "replanning"
     assert set(STAGES) == {"sampling", "prediction", "score", "selection", "execution", "replanning"}

@@ -1,4 +1,4 @@
-"""The experiments on tool environments: the matrix, tiny runs with scripted models, and what their reports say."""
+"""The experiments on tool environments: the matrix, tiny runs with scripted models, and their reports."""
 
 import re
 from collections.abc import Callable

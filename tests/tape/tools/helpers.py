@@ -190,7 +190,7 @@ def _obtained(request: Request) -> int:
 
 
 def follow(plan: Sequence[tuple[str, dict[str, Any]]], final: Any = None) -> Callable[[Request], str]:
-    """Answers act requests by the next call of a plan, as the number of results in the prompt says; then answers."""
+    """Answers act requests by the next call of a plan, counting the results in the prompt; then answers."""
 
     def act(request: Request) -> str:
         done = len(re.findall(r"^#\d+ \S+\(", asked(request), re.MULTILINE))

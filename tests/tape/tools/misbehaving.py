@@ -200,7 +200,7 @@ def hanging(time_up: TimeUp) -> dict[str, Callable[[], Any]]:
 
 
 def sums(trace: TraceWriter) -> Counter[str]:
-    """What was settled, by the events."""
+    """The amounts settled, by the events."""
     found: Counter[str] = Counter()
     for event in trace.events:
         if isinstance(event, LedgerEvent) and event.what == "settle":

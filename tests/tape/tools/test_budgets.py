@@ -90,7 +90,7 @@ def test_caps_hold() -> None:
     assert set(ends) >= {"success", "budget", "infeasible"}
 
 
-def test_only_a_broken_declaration_breaks_a_cap() -> None:
+def test_only_a_cost_above_its_declared_bound_breaks_a_cap() -> None:
     assert sweep(40, "lies", lies=True)["success"] > 0
 
 

@@ -1,4 +1,4 @@
-"""Declared costs: what a call used is never above the worst case, or a broken declaration that is named."""
+"""Declared costs: what a call used is below the worst case, or reported as a cost above the declared bound."""
 
 import json
 import logging

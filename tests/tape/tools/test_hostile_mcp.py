@@ -77,7 +77,7 @@ BROKEN: list[tuple[str, Any, str]] = [
     ("a schema that is a number", {"name": "bad", "inputSchema": 5}, "described by 5"),
     ("an enum that is a number", described("bad", {"a": {"enum": 5}}), "the property a: options are a list"),
     ("a union of nothing", described("bad", {"a": {"anyOf": []}}), "the property a: 'anyOf'"),
-    ("a name that nobody can call", described("b/d"), "'b/d'"),
+    ("a name that cannot be called", described("b/d"), "'b/d'"),
     ("the name of the answer", described("answer"), "give the tool another name"),
     ("no name", {"inputSchema": {}}, "number 2 of its list, whose name is (null|None)"),
     ("an endless name", described("x" * 5000), "number 2 of its list"),

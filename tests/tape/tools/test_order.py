@@ -48,7 +48,7 @@ class World:
     done: list[Any] = field(default_factory=lambda: [[]])
 
     def make(self, kind: str, x: int, of: str | None) -> str:
-        """Do it; the result names the call, so that who takes it says which call gave it."""
+        """Do it; the result names the call, so that a later call shows which one it used."""
         if kind in self.pure:
             self.done[-1].append(f"{kind}({x}, {of}) in {len(self.done)}")
             return str(self.done[-1][-1])

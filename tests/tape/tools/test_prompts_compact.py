@@ -173,7 +173,7 @@ def test_a_kind_of_one_tool_stands_beside_kinds_with_variants() -> None:
     prompt_format = without("search.grade1", "search.grade3")
     request = prompt_format.act_request(ToolState(), LEFT, None, ())
     assert isinstance(request.prompt, str)
-    # The prompt says what can be afforded of the tools that there is a choice of.
+    # The prompt counts affordable calls of the tools that there is a choice of.
     assert request.prompt.endswith("<act> afford: 9 2 0 -> ")
     assert isinstance(request.constraint, Regex)
     admitted = [rank for rank in "123" if re.fullmatch(request.constraint.pattern, f"search v{rank} founder e1 ")]

@@ -1,4 +1,4 @@
-"""The files that docs/environments.md tells the reader to write."""
+"""The files that the reader of docs/environments.md writes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FILES = {text.split()[1]: text for language, text in FENCED if language == "pyth
 
 
 def printed(name: str) -> str:
-    """What the page says that a file prints: the block without a language that follows it."""
+    """The output of a file on the page: the block without a language that follows it."""
     index = next(i for i, (_, text) in enumerate(FENCED) if text.startswith(f"# {name}\n"))
     language, text = FENCED[index + 1]
     assert not language, f"no output of {name} is shown"

@@ -126,7 +126,7 @@ def test_what_cannot_be_enforced_is_refused_by_its_place(kind: Any, message: str
     with pytest.raises(WorldError, match=message) as refused:
         StateType(create_model("State", value=(kind, ...)))
     assert str(refused.value).startswith("State.value")
-    StateType(create_model("State", value=(Annotated[kind, Context], ...), other=(int, 0)))  # nobody writes context
+    StateType(create_model("State", value=(Annotated[kind, Context], ...), other=(int, 0)))  # context is not predicted
 
 
 def test_values_are_listed_where_they_are_finite() -> None:
