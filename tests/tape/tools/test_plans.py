@@ -55,7 +55,7 @@ Pure = Callable[[Call], bool]
 def meaning(calls: Sequence[Call], pure: Pure, there: int = 0) -> list[object]:
     """What a plan does: its impure calls, and before, between and after them the sets of pure ones.
 
-    A result that is used is named by the call that gave it: an impure one by its number, a pure one by its place as well.
+    A used result is named by the call that gave it: an impure one by its number, a pure one by its place as well.
     """
     terms: list[object] = [("there", k) for k in range(1, there + 1)]
     found: list[object] = [set()]
