@@ -47,17 +47,10 @@ PARSED = {
     r"^tape gateway": "it serves until it is stopped",
     r"^tape export": "a collector, or an extra that the tests do without",
     r"ray://": "a cluster",
-    r"^(python|\.venv/bin/python) -m (experiments|envs|tools)\.": "hours",
 }
 """Commands that are only parsed, and what they would need."""
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* found in sys.modules:RuntimeWarning")
-
-QUICK: dict[str, list[str]] = {
-    "experiments.studies.tape.error_analysis": [],
-    "experiments.studies.sdp.ablation --run": ["--dry-run"],
-}
-"""Commands of a checkout that are run nevertheless, since they read a run that the page has made; what is added."""
 
 NEEDS = {
     "alfworld": "textworld",
@@ -68,11 +61,9 @@ NEEDS = {
     "hotpot_search": "bm25s",
     "locomo": "bm25s",
     "repo_qa": "bm25s",
+    "cp-sat": "ortools",
 }
-"""Environment -> the optional package that its episodes import."""
-
-SOLVERS = {"cp-sat": "ortools"}
-
+"""Environment or solver -> the optional package that it imports."""
 
 ROUTINE = {"README.md", "CONTRIBUTING.md", "architecture.md", "budgets.md"}
 """Pages whose commands and examples run with every change."""
@@ -212,7 +203,7 @@ def test_every_option_of_a_command_is_known(page: str, command: str, monkeypatch
 
 ELSEWHERE = {
     "envs.scienceworld.make_tasks": "it has no options",
-    "ablation --run": "it reads the run, and is run below",
+    "ablation --run": "it reads the run",
     "llama_cpp.server": "it is another package's",
 }
 """Commands without a parser of their own, and why."""
@@ -220,12 +211,12 @@ ELSEWHERE = {
 
 def reason(command: str) -> str | None:
     """Why a command is parsed and not run."""
-    if not command.startswith("tape") and not any(module in command for module in QUICK):
+    if not command.startswith("tape"):
         return "hours, or it installs"
     for pattern, needs in PARSED.items():
-        if re.search(pattern, command) and not any(module in command for module in QUICK):
+        if re.search(pattern, command):
             return needs
-    for name, package in {**NEEDS, **SOLVERS}.items():
+    for name, package in NEEDS.items():
         if re.search(rf"(run|--solver) {name}\b", command) and importlib.util.find_spec(package) is None:
             return f"{package} is not installed"
     if "run scienceworld" in command and shutil.which("java") is None:
@@ -233,23 +224,16 @@ def reason(command: str) -> str | None:
     return None
 
 
-def play(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run a command in this process, a run on one task only; fails where its exit code is not that of success."""
+def play(command: str) -> None:
+    """Run a command of ``tape`` in this process, a run on one task only; fails where it does not succeed."""
     from tape.cli import main
 
     words = shlex.split(command)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        if words[0] == "tape":
-            if words[1] == "run":
-                words += ["--limit", "1", "--repeats", "1", "--quiet"]
-            code = main(words[1:])
-        else:
-            added = next(added for start, added in QUICK.items() if start in command)
-            monkeypatch.setattr(sys, "argv", [words[2], *words[3:], *added])
-            with pytest.raises(SystemExit) as ended:
-                runpy.run_module(words[2], run_name="__main__")
-            code = int(ended.value.code or 0)
+        if words[1] == "run":
+            words += ["--limit", "1", "--repeats", "1", "--quiet"]
+        code = main(words[1:])
     allowed = {0, 1} if words[1] == "solve" else {0}  # 1: no path fits, with its reason
     assert code in allowed, f"{command}\n{printed.getvalue()}"
 
@@ -267,7 +251,7 @@ def test_the_commands_of_a_page_run_one_after_the_other(
         if block.page == page and "graph.save(" in block.text:
             exec(compile(block.text, page, "exec"), {})  # writes the graph that a command reads
     for command in run:
-        play(command, monkeypatch)
+        play(command)
     if not run:
         pytest.skip("; ".join(sorted({f"{command}: {reason(command)}" for command in mine})))
 
