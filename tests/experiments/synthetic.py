@@ -9,8 +9,11 @@ from typing import Any
 
 from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Options, split, unopened
+from experiments.harness.measured import Measured
+from experiments.studies.tape.catalogue import find
 from tape.engine.result import EpisodeResult
 from tape.runner.configurations import Configuration, Job, checked
+from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
 
 Solves = Callable[[str, int, int], bool]
@@ -39,6 +42,15 @@ def make_run(
     ]
     directory.append(lines, {})
     return path
+
+
+def measured(name: str, path: Path, solves: Solves, levels: int = 3) -> Measured:
+    """A made-up run of a study; it has no traces, so the stage that lost an episode is given."""
+    directory = RunDirectory(make_run(find(name), path, solves, options(limit=levels)))
+    found = Measured.load(directory, write_derived(directory))
+    for record in (record for records in found.records.values() for record in records):
+        found.note(record, "lost", lambda: "sampling")
+    return found
 
 
 def line(configuration: Configuration, job: Job, result: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,21 +14,13 @@ from experiments.harness.measured import Measured
 from experiments.harness.places import RESULTS
 from experiments.studies.tape.catalogue import find
 from tape.errors import RunDirectoryError
-from tape.runner.derived import write_derived
-from tape.runner.directory import RunDirectory
-from tests.experiments.synthetic import make_run
+from tests.experiments.synthetic import measured
 
 pytest.importorskip("pyarrow")
 
 
 def played(name: str, path: Path) -> Measured:
-    run = make_run(find(name), path, lambda method, level, repeat: method.startswith("TAPE") or (level + repeat) == 0)
-    directory = RunDirectory(run)
-    found = Measured.load(directory, write_derived(directory))
-    for records in found.records.values():
-        for record in records:  # made-up episodes have no traces to read it from
-            found.note(record, "lost", lambda: "sampling")
-    return found
+    return measured(name, path, lambda method, level, repeat: method.startswith("TAPE") or (level + repeat) == 0)
 
 
 @pytest.fixture(scope="module")

@@ -8,18 +8,15 @@ import pytest
 from experiments import report
 from experiments.harness import register
 from experiments.harness.cli import publish
-from experiments.harness.measured import Measured
 from experiments.harness.methods import BASELINES, PAPER, TAPE, TAPE_PLUS
 from experiments.harness.standard import in_words, sections_of, verdict
 from experiments.studies.tape import reproduce
 from experiments.studies.tape.catalogue import NAMES, find
 from experiments.studies.tape.headline_table import headline_text
 from experiments.studies.tape.levels import EASY, HARD
-from tape.runner.derived import write_derived
-from tape.runner.directory import RunDirectory
 from tape.show.document import markdown
 from tape.statistics import Paired
-from tests.experiments.synthetic import Solves, make_run, options
+from tests.experiments.synthetic import make_run, measured
 
 WITHOUT_TRACES = tuple(name for name in NAMES if name != "errors")
 
@@ -35,11 +32,6 @@ def no_models(monkeypatch: pytest.MonkeyPatch) -> None:
 def best(method: str, level: int, repeat: int) -> bool:
     """TAPE solves everything, the others the first level only."""
     return method.startswith("TAPE") or level == 0
-
-
-def measured(path: Path, name: str, solves: Solves = best, levels: int = 3) -> Measured:
-    directory = RunDirectory(make_run(find(name), path, solves, options(limit=levels)))
-    return Measured.load(directory, write_derived(directory))
 
 
 @pytest.mark.parametrize("name", WITHOUT_TRACES)
@@ -103,7 +95,7 @@ def test_where_tape_loses_the_summary_reports_it(tmp_path: Path) -> None:
     def worst(method: str, level: int, repeat: int) -> bool:
         return not method.startswith("TAPE") and (method != "ReAct" or level == 0)
 
-    found = measured(tmp_path / "run", "best_of_n", worst, levels=8)
+    found = measured("best_of_n", tmp_path / "run", worst, levels=8)
     sentence = in_words(found, find("best_of_n").pairs(found))[0]
     assert sentence.startswith(f"{EASY}, `nano-750`: {TAPE.label} is ")
     assert "**below** Best-of-4 ReAct -1.00 (-1.00 to -0.68)" in sentence
@@ -113,7 +105,7 @@ def test_where_tape_loses_the_summary_reports_it(tmp_path: Path) -> None:
 
 
 def test_every_run_on_a_test_set_stays_listed(tmp_path: Path) -> None:
-    file, found = tmp_path / "list.json", measured(tmp_path / "run", "headline")
+    file, found = tmp_path / "list.json", measured("headline", tmp_path / "run", best)
     first = register.entry(found)
     assert first is not None
     assert (first["study"], first["sets"], first["complete"]) == ("headline", [HARD], True)
@@ -136,10 +128,7 @@ def test_every_run_on_a_test_set_stays_listed(tmp_path: Path) -> None:
 
 
 def test_the_readme_table_comes_from_the_published_headline(tmp_path: Path) -> None:
-    found = measured(tmp_path / "run", "headline")
-    for record in (record for records in found.records.values() for record in records):
-        found.note(record, "lost", lambda: "sampling")  # made-up episodes have no traces to read it from
-    publish(find("headline"), found, tmp_path)
+    publish(find("headline"), measured("headline", tmp_path / "run", best), tmp_path)
     text = headline_text(tmp_path / "headline" / "episodes.parquet")
     assert "|  | `nano-750` |" in text
     for method in (PAPER, TAPE):

@@ -4,17 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.measured import Measured
 from experiments.harness.methods import LM_SELECTED, PAPER, TAPE, Method
 from experiments.harness.standard import sections_of
 from experiments.studies.tape import ablation
 from experiments.studies.tape.catalogue import find
 from experiments.studies.tape.levels import ADDITIONS
 from tape.engine.settings import TapeConfig
-from tape.runner.derived import write_derived
-from tape.runner.directory import RunDirectory
 from tape.show.document import markdown
-from tests.experiments.synthetic import make_run
+from tests.experiments.synthetic import measured
 
 
 def differing(one: Method, other: Method) -> set[str]:
@@ -47,12 +44,10 @@ def test_what_an_addition_contributes_is_isolated() -> None:
 
 @pytest.mark.usefixtures("undrawn")
 def test_the_report_shows_where_a_contribution_is_small(tmp_path: Path) -> None:
-    run = make_run(find("ablation"), tmp_path / "run", lambda method, level, repeat: TAPE.label in method or level == 0)
-    directory = RunDirectory(run)
-    measured = Measured.load(directory, write_derived(directory))
-    text = markdown("Ablation", sections_of(find("ablation"), measured))
+    found = measured("ablation", tmp_path / "run", lambda method, level, repeat: TAPE.label in method or level == 0)
+    text = markdown("Ablation", sections_of(find("ablation"), found))
     assert LM_SELECTED in text
     row = next(line for line in text.splitlines() if line.startswith("| the solver selects, not the LM |"))
-    assert row.count("equal in every episode") == 2 * len(measured.models())
+    assert row.count("equal in every episode") == 2 * len(found.models())
     together = next(line for line in text.splitlines() if line.startswith("| all of these |"))
     assert "+0." in together

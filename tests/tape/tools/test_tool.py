@@ -134,14 +134,6 @@ def test_declarations_that_cannot_be_are_refused(function: Any, settings: dict[s
         tool(**settings)(function)
 
 
-def test_what_is_not_declared_is_neither_pure_nor_destructive() -> None:
-    assert [(item.pure, item.destructive) for item in (tool()(product), note, add)] == [
-        (False, False), (False, False), (True, False)
-    ]  # fmt: skip
-    wipes = tool(destructive=True)(product)
-    assert (wipes.pure, wipes.destructive) == (False, True)
-
-
 def test_a_call_is_pure_where_its_kind_is_and_an_unknown_one_is_not() -> None:
     box = Toolbox(TOOLS)
     found = [box.is_pure(call(kind)) for kind in ("add", "multiply", "note", "power", "answer")]
