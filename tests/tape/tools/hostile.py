@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 import json
@@ -9,7 +10,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,24 @@ class Hostile:
         pids = self.file.with_suffix(".pids")
         while any(map(is_running, json.loads(pids.read_text()) if pids.exists() else [])):
             time.sleep(0.01)
+
+
+def inside(server: Hostile, body: Callable[[dict[str, Tool]], Any], **settings: Any) -> Any:
+    """What a function makes of a server's tools; afterwards nothing of the server is left."""
+
+    async def play() -> Any:
+        async with server.tools(**settings) as tools:
+            return await body(tools)
+
+    try:
+        return asyncio.run(play())
+    finally:
+        server.require_gone()
+
+
+async def never(tools: object) -> None:
+    """The body of a server that must not start."""
+    raise AssertionError(f"it started, with {tools}")
 
 
 def is_running(pid: int) -> bool:

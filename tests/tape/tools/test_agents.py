@@ -23,7 +23,7 @@ from tape.tools import ToolEnvironment, ToolError, ToolFailedError, tool
 from tape.tools.prompts.chat import ChatToolFormat
 from tape.tools.results import LONGEST_TEXT
 from tape.tools.state import ToolState
-from tape.trace import PathSelectedEvent, ReplannedEvent, TraceWriter
+from tape.trace import ReplannedEvent, TraceWriter
 from tests.tape.tools.helpers import TOOLS, computing, follow, prompt, script
 
 PLAN: list[tuple[str, dict[str, Any]]] = [
@@ -95,34 +95,6 @@ def test_what_failed_is_not_called_again_by_the_same_plan(agent: type[Agent]) ->
     result = agent(ScriptedLM(script(plan, act=follow(plan))), horizon=20, max_replans=3).run(computing(usd="1"))
     assert result.end_state in {"infeasible", "replan_limit", "failure"}
     assert result.used["usd"] == 2000  # a refused call costs nothing but its step
-
-
-@pytest.mark.parametrize("execution", ["constrained", "forced", "free"])
-def test_ways_to_execute_a_path_take_the_same_actions(execution: Any) -> None:
-    lm = ScriptedLM(script(PLAN, act=follow(PLAN)))
-    result = TapeAgent(lm, execution=execution).run(computing(usd="0.05"))
-    assert result.end_state == "success"
-    assert result.actions[-2:] == ["add(a=#2, b=5)", "answer(value=#3)"]
-    assert [action.split("(")[0] for action in result.actions[:2]] == ["multiply.exact"] * 2
-    assert result.lm_calls.get("act", 0) == (0 if execution == "forced" else 4)
-
-
-def test_the_model_selects_among_variants_by_their_description_in_the_prompt() -> None:
-    trace = TraceWriter("x")
-
-    def model(request: Request, sample: int) -> str:
-        if request.role == "select":
-            lines = [line for line in str(request.prompt).replace("\\n", "\n").splitlines() if line[:1].isdigit()]
-            assert all("of $0.05" in line for line in lines)
-            return next(line.split(":")[0] for line in lines if line.count("multiply.exact") == 2)
-        return script(QUICK)(request, sample)
-
-    result = TapeAgent(ScriptedLM(model), selector="lm", num_plans=2).run(computing(usd="0.05"), trace=trace)
-    assert result.end_state == "success"
-    assert result.lm_calls["select"] == 1
-    [event] = [event for event in trace.events if isinstance(event, PathSelectedEvent)]
-    assert event.selector == "lm:scripted"
-    assert [action.split("(")[0] for action in event.actions[:2]] == ["multiply.exact"] * 2
 
 
 def test_a_final_answer_is_given_at_the_limit() -> None:

@@ -19,17 +19,6 @@ from tape.trace import BrokenDeclarationEvent, TraceWriter
 RNG = random.Random("tools:cost")
 
 
-@given(st.integers(0, 5), st.integers(0, 10), st.integers(0, 10))
-def test_units_are_counted(each: int, used: int, most: int) -> None:
-    cost = PerUnit(
-        Resources({"usd": each, "tokens": None}), lambda arguments, result: len(arguments["q"] + result), most
-    )
-    actual = cost.actual({"q": "x" * used}, "", RNG)
-    assert actual["usd"] == each * used
-    assert actual["tokens"] is None
-    assert cost.worst()["usd"] == each * most
-
-
 @pytest.mark.parametrize("most", [-1, 1.5, True, "3"])
 def test_a_malformed_number_of_units_is_refused(most: object) -> None:
     with pytest.raises(ToolError, match="whole number"):

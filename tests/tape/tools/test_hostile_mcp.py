@@ -24,19 +24,8 @@ from tape.tools import Tool, ToolEnvironment, ToolError, mcp_process, mcp_sessio
 from tape.tools.calls import call
 from tests.tape.mutations import mutated
 from tests.tape.tools.helpers import script
-from tests.tape.tools.hostile import Hostile, described, listing, result
+from tests.tape.tools.hostile import Hostile, described, inside, listing, never, result
 from tests.tape.tools.hostile_server import NUMBER, answer
-
-
-def inside(server: Hostile, body: Callable[[dict[str, Tool]], Any], **settings: Any) -> Any:
-    async def play() -> Any:
-        async with server.tools(**settings) as tools:
-            return await body(tools)
-
-    try:
-        return asyncio.run(play())
-    finally:
-        server.require_gone()
 
 
 @pytest.fixture
@@ -48,10 +37,6 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def names(tools: dict[str, Tool]) -> list[str]:
     return list(tools)
-
-
-async def never(tools: dict[str, Tool]) -> None:
-    raise AssertionError(f"it started, with {list(tools)}")
 
 
 async def look(tools: dict[str, Tool]) -> Any:

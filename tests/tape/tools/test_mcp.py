@@ -18,7 +18,7 @@ from tape.lm.scripted import ScriptedLM
 from tape.tools import Tool, ToolEnvironment, ToolError, mcp_tools
 from tape.tools.calls import call
 from tests.tape.tools.helpers import script
-from tests.tape.tools.hostile import Hostile, described, is_running, listing
+from tests.tape.tools.hostile import Hostile, described, is_running, listing, never
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
@@ -124,10 +124,6 @@ def test_a_server_of_the_official_sdk(tmp_path: Path) -> None:
     quality = {"multiply_quick": 0.5, "multiply_exact": 1}
     inside([sys.executable, SCRIPT, str(file)], body, costs=COSTS, quality=quality, variants=variants, reads=["guess"])
     assert not is_running(int(file.read_text()))
-
-
-async def never(tools: list[Tool]) -> None:
-    raise AssertionError("it started")
 
 
 HINTED = {"look": "pure", "wipe": "destructive", "muddle": "pure", "append": "", "guess": "", "add": ""}
