@@ -220,9 +220,7 @@ class _Adviser:
     def _execution(self) -> None:
         execution = self._config.settled(self._env.domain).execution
         if execution == "constrained" and (why := self._bad("act")):
-            self._give(
-                "execution", "forced", f"{why}, so thoughts about planned actions do not justify a call each"
-            )
+            self._give("execution", "forced", f"{why}, so thoughts about planned actions do not justify a call each")
 
     def _selector(self) -> None:
         if why := self._bad("select"):
@@ -235,9 +233,7 @@ class _Adviser:
         if why := self._bad("project"):
             self._notes.append(f"{why}; nothing declared can read in its place: a model that reads better is needed")
         if why := self._bad("answer"):
-            self._notes.append(
-                f"{why}; so an answer at a limit (--on-limit final_answer) does not justify its call"
-            )
+            self._notes.append(f"{why}; so an answer at a limit (--on-limit final_answer) does not justify its call")
 
 
 def knows_no_more(plugin: EnvironmentPlugin, env: Environment) -> bool:

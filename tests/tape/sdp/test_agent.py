@@ -15,7 +15,6 @@ from envs.sokoban.sdp import CAPS
 from envs.sokoban.state import Level
 from envs.sokoban.xsb import parse, write
 from tape.agents.react import ReactAgent
-from tape.sdp.revalidation import Limits, checked, revalidate
 from tape.budget import Budget
 from tape.cli import main
 from tape.errors import ConfigError, TraceError
@@ -24,6 +23,7 @@ from tape.sdp.adapter import Caps
 from tape.sdp.agent import SdpAgent, caps_of
 from tape.sdp.events import ChainEvent, ConcludedEvent, ValidatedEvent
 from tape.sdp.reader import NotSdpError
+from tape.sdp.revalidation import Limits, checked, revalidate
 from tape.sdp.settings import SdpSettings
 from tape.sdp.trajectory import CertifiedTrajectory
 from tape.trace import Event, TraceWriter, read_trace

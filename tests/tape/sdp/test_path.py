@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.sokoban.environment import SokobanEnvironment
-from tape.sdp.revalidation import revalidate
 from tape.budget import Budget, Ledger, Resources
 from tape.engine.act import MAX_RETRIES, LmActor
 from tape.engine.context import RoleContext
@@ -31,6 +30,7 @@ from tape.sdp.chat_prompts import ActionAnswer
 from tape.sdp.events import ChainEvent, ValidatedEvent
 from tape.sdp.operators import Realized
 from tape.sdp.predicate_adapter import PROBE, PredicateAdapter
+from tape.sdp.revalidation import revalidate
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Target
 from tape.sdp.trajectory import CertifiedTrajectory
