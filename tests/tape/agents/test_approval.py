@@ -160,9 +160,6 @@ def test_without_a_callback_nothing_is_asked_and_all_is_executed() -> None:
     assert (result.success, done, decisions(trace)) == (True, ["look", "drop"], [])
 
 
-# --- approve_when -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("agent", ALL)
 def test_other_actions_are_selected_by_their_request(agent: type[Agent]) -> None:
     ask = Asked(True)
@@ -183,9 +180,6 @@ def test_it_is_not_needed_for_what_is_marked_and_is_asked_once_for_each_step() -
 def test_even_the_answer_can_be_refused(agent: type[Agent]) -> None:
     result, _, _ = played(agent, lambda r: not r.action.startswith("answer"), approve_when=lambda request: True)
     assert (result.end_state, "answer(value=#2)" in result.detail) == ("infeasible", True)
-
-
-# --- before anything is spent -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("execution", ["constrained", "forced", "free"])
@@ -246,9 +240,6 @@ def test_the_action_is_reserved_after_the_answer() -> None:
 
     result, done, _ = played(ReactAgent, ask, parent=parent, budget=None)
     assert (result.end_state, done) == ("budget:usd", ["look"])
-
-
-# --- callbacks ----------------------------------------------------------------------------------
 
 
 class ByMethod:
