@@ -92,8 +92,10 @@ class Ledger:
     def _require_usable(self) -> None:
         """Refuse where this or a parent is an earmark that has not begun or has ended."""
         for ledger in self._chain():
-            if isinstance(ledger, Earmark):
-                ledger._require_running()
+            if isinstance(ledger, Earmark) and ledger._whole is None:
+                raise ConfigError(f"the earmark {ledger.name!r} has not begun; use `with ledger.earmark(...) as part:`")
+            if isinstance(ledger, Earmark) and ledger._ended:
+                raise ConfigError(f"the earmark {ledger.name!r} has ended, and what was left of it has gone back")
 
     def _chain(self) -> Iterator[Ledger]:
         ledger: Ledger | None = self
@@ -373,12 +375,6 @@ class Earmark(Ledger):
         if kind is not GeneratorExit and self._lock.free():  # else perhaps a finalizer, which takes no lock
             with self._lock, self._lock.mutex:
                 self._book_due()
-
-    def _require_running(self) -> None:
-        if self._whole is None:
-            raise ConfigError(f"the earmark {self.name!r} has not begun; use `with ledger.earmark(...) as part:`")
-        if self._ended:
-            raise ConfigError(f"the earmark {self.name!r} has ended, and what was left of it has gone back")
 
     def _give_back(self) -> None:
         """Free in the parents what is not due any more, and settle with the payer once all is over."""
