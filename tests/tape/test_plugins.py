@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from tape.errors import MissingExtraError
-from tape.plugins import load, missing_extra, require_extra
+from tape.plugins import missing_extra, require_extra
 
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,9 +20,3 @@ def test_what_is_there_is_not_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "this", raising=False)
     assert missing_extra("local", "this", "numpy") is None
     assert "this" not in sys.modules
-
-
-def test_a_model_without_its_packages_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(MissingExtraError, match=r"^hf:a-model needs .*'tape-planner\[local\]'"):
-        load("tape.models", "hf")("a-model")
