@@ -9,7 +9,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -19,20 +19,14 @@ from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.xsb import parse
 from envs.travelplanner.plugin import PLUGIN as TRAVELPLANNER
 from tape.agents.base import Agent
-from tape.agents.best_of_n import BestOfNPlanAndActAgent, BestOfNReactAgent
-from tape.agents.open_loop import OpenLoopAgent
-from tape.agents.plan_and_act import PlanAndActAgent
-from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
-from tape.agents.react import ReactAgent
-from tape.agents.tape import TapeAgent, TapeAllStepAgent
 from tape.budget import Budget
 from tape.engine.result import END_STATES, EpisodeResult
 from tape.lm.base import Choice, Request
 from tape.lm.scripted import ScriptedLM
+from tape.plugins import load
 from tape.protocols import Environment, EnvironmentPlugin
 from tape.runner.directory import RunDirectory
 from tape.runner.results import write_results
-from tape.sdp.agent import SdpAgent
 from tape.testing.garbage import GARBAGE
 from tape.testing.line import Line
 from tape.tools import ToolEnvironment
@@ -68,28 +62,19 @@ ENVIRONMENTS: dict[str, tuple[Callable[[], Environment], tuple[str, ...]]] = {
 }
 """Environments, and the prompt formats that they are played in."""
 
-EVERYWHERE: dict[str, tuple[type[Agent], Mapping[str, Any]]] = {
-    "tape": (TapeAgent, {}),
-    "tape, free": (TapeAgent, {"execution": "free", "num_plans": 2}),
-    "tape, by the model": (TapeAgent, {"selector": "lm"}),
-    "tape_all_step": (TapeAllStepAgent, {}),
-    "open_loop": (OpenLoopAgent, {}),
-    "react": (ReactAgent, {}),
-    "plan_and_act": (PlanAndActAgent, {}),
-    "plan_and_act_replan": (PlanAndActReplanAgent, {}),
-    "best_of_n_react": (BestOfNReactAgent, {}),
-    "best_of_n_plan_and_act": (BestOfNPlanAndActAgent, {}),
-}
-VERIFYING: dict[str, tuple[type[Agent], Mapping[str, Any]]] = {
-    "tape, verified": (TapeAgent, {"aec": True}),
-    "sdp": (SdpAgent, {}),
-    "sdp, sampled": (SdpAgent, {"sdp": {"chain": "sample"}}),
-}
+Played: TypeAlias = "dict[str, tuple[type[Agent], Mapping[str, Any]]]"
+TAPE = load("tape.agents", "tape")
+NAMES = ("tape", "tape_all_step", "open_loop", "react", "plan_and_act", "plan_and_act_replan")
+NAMES += ("best_of_n_react", "best_of_n_plan_and_act")
+EVERYWHERE: Played = {name: (load("tape.agents", name), {}) for name in NAMES}
+EVERYWHERE["tape, free"] = (TAPE, {"execution": "free", "num_plans": 2})
+EVERYWHERE["tape, by the model"] = (TAPE, {"selector": "lm"})
+SDP = load("tape.agents", "sdp")
+VERIFYING: Played = {"tape, verified": (TAPE, {"aec": True}), "sdp": (SDP, {})}
+VERIFYING["sdp, sampled"] = (SDP, {"sdp": {"chain": "sample"}})
 """These need predicates."""
 
-ANSWERING: dict[str, tuple[type[Agent], Mapping[str, Any]]] = {
-    "react, answering at limits": (ReactAgent, {"on_limit": "final_answer"}),
-}
+ANSWERING: Played = {"react, answering at limits": (load("tape.agents", "react"), {"on_limit": "final_answer"})}
 """These need an environment that takes answers."""
 
 PAIRS = [(agent, environment) for environment in ENVIRONMENTS for agent in EVERYWHERE]
