@@ -78,15 +78,10 @@ class HouseholdDomain(AlfworldPredicates, AlfworldHypotheses, Domain, GoalTest, 
         """Where the agent is, what it holds, where the goal's kinds are, and what it has looked into."""
         here = as_state(state)
         held = " ".join([kind_of(here.holding), *here.marks_of(here.holding)]) if here.holding else "-"
-        objects = ",".join(
-            " ".join([kind, receptacle, *marks])
-            for kind, receptacle, marks in plain(here).pairs(self.layout.goal.kinds)
-        )
-        seen = ",".join(
-            f"{name} {status}"
-            for name, status in zip(self.layout.receptacles, here.status, strict=True)
-            if status != NEW
-        )
+        pairs = plain(here).pairs(self.layout.goal.kinds)
+        objects = ",".join(" ".join([kind, receptacle, *marks]) for kind, receptacle, marks in pairs)
+        looked = zip(self.layout.receptacles, here.status, strict=True)
+        seen = ",".join(f"{name} {status}" for name, status in looked if status != NEW)
         return f"at {here.at[0] if here.at else '-'} | hold {held} | {objects} | {seen}"
 
     def render(self, state: State) -> str:
@@ -119,12 +114,8 @@ class HouseholdDomain(AlfworldPredicates, AlfworldHypotheses, Domain, GoalTest, 
             commands += [Command("use", place, kind) for place in stands] + [Command("use", "", kind)]
         for kind in dict.fromkeys([goal.thing, *([kind_of(here.holding)] if here.holding else [])]):
             commands += [Command("put", place, kind) for place in places]
-            commands += [
-                Command(verb, place, kind)
-                for verb, (appliance, _) in TREATMENTS.items()
-                for place in places
-                if kind_of(place) == appliance
-            ]
+            for verb, (appliance, _) in TREATMENTS.items():
+                commands += [Command(verb, place, kind) for place in places if kind_of(place) == appliance]
         return tuple(dict.fromkeys([*(command.text for command in commands), *here.shown]))
 
     def offered(self, state: State) -> Sequence[Action]:

@@ -12,7 +12,7 @@ from envs.alfworld.game.sentences import whole
 from envs.alfworld.game.textworld_game import Fact
 from envs.alfworld.predicates import PLAIN
 from envs.alfworld.prompts.chat_text import RULES, STATUS_TEXT, described
-from envs.alfworld.state import BARE, Knowledge, Layout
+from envs.alfworld.state import BARE, Knowledge, Layout, as_state
 from tape.protocols import Action, State
 from tape.protocols.predicates import Predicate
 from tape.sdp.adapter import Caps
@@ -59,7 +59,7 @@ def unread(outcome: Outcome) -> str | None:
 
 def _fields(state: State) -> Fields:
     """Where the agent is, what it holds, and what is known of every receptacle."""
-    assert isinstance(state, Knowledge)
+    state = as_state(state)
     places = described(state).partition("Places:\n")[2].splitlines()
     held = " ".join([*state.marks_of(state.holding), state.holding]) if state.holding else "nothing"
     return (("at", state.at), ("in hand", held), ("places", tuple(place.removeprefix("- ") for place in places)))

@@ -129,12 +129,10 @@ class ScienceCommands:
         if command is None:
             return {NEVER: True}
         match command.verb:
-            case "":
+            case "" | "teleport":
                 return {}
             case "answer":
                 return {ASKED: True}
-            case "teleport":
-                return {}
             case "go":
                 return {Predicate("open", (f"door to {plain(command.things[0])}",)): True}
             case "put down" | "drop":
@@ -153,11 +151,9 @@ class ScienceCommands:
             name, value = SETS[verb]
             return {Predicate(name, (_bare(first),)): value}
         if verb in ("pick up", "take"):
-            gone: dict[Predicate, bool | None] = {
-                p: False for p in known if p.name == "stands" and p.args[0] == words_of(first)
-            }
-            taken = dict.fromkeys((reach(first), reach(f"{_bare(first)} in inventory")), True)
-            return {**gone, **taken, Predicate("carries", (_bare(first),)): True}
+            gone = [p for p in known if p.name == "stands" and p.args[0] == words_of(first)]
+            taken = (reach(first), reach(f"{_bare(first)} in inventory"), Predicate("carries", (_bare(first),)))
+            return {**dict.fromkeys(gone, False), **dict.fromkeys(taken, True)}
         if verb in ("put down", "drop"):
             return {Predicate("carries", (_bare(first),)): False, reach(first): True}
         if verb in _INTO and rest:

@@ -112,9 +112,8 @@ class _Game:
             return replace(gone, look=write_room(room.name, left), inventory=(*carried, f"a {named}"))
         if command == f"move {self.thing} to {self.box}" and room.name == self.here and (in_sight or line in carried):
             empty = f"a {self.box} (containing nothing)"
-            left = [
-                f"a {self.box} (containing a {self.thing})" if one == empty else one for one in lines if one != line
-            ]
+            full = f"a {self.box} (containing a {self.thing})"
+            left = [full if one == empty else one for one in lines if one != line]
             done = self.thing in state.focused
             put = replace(gone, look=write_room(room.name, left), inventory=tuple(c for c in carried if c != line))
             return replace(put, score=100 if done else state.score, done=done)
@@ -174,11 +173,8 @@ def _next(id: str, rng: random.Random, written: PromptFormat) -> RoleCase:
         assert isinstance(found, ScienceState)
         return found.place == truth.place or "another state"
 
-    def read(text: str) -> object:
-        return written.read_next(state, text)
-
     request, ideal = written.next_request(state, command), _ideal(state, command, truth)
-    return RoleCase("next", id, request, judged_by(read, right), ideal)
+    return RoleCase("next", id, request, judged_by(lambda text: written.read_next(state, text), right), ideal)
 
 
 def _ideal(state: ScienceState, command: str, after: ScienceState | None) -> str:
@@ -204,11 +200,7 @@ def _ideal(state: ScienceState, command: str, after: ScienceState | None) -> str
 def _score(id: str, rng: random.Random, written: PromptFormat) -> RoleCase:
     game = _Game(rng, near=True)
     start = game.start()
-    at: dict[str, list[str]] = {
-        "nothing": [],
-        "complete": game.path(),
-        "failed": [f"focus on {game.other}"],
-    }
+    at: dict[str, list[str]] = {"nothing": [], "complete": game.path(), "failed": [f"focus on {game.other}"]}
     truth = list(at)[int(id) % len(at)]
     state = _reached(game, start, at[truth])
     assert state is not None

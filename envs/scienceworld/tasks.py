@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Literal
@@ -29,18 +29,18 @@ class TaskInfo:
     """One of the thirty tasks.
 
     Attributes:
-        name: As the simulator calls it.
         topic: What it is about.
         title: Its title.
         splits: The first variation of each split, and one more than the last.
         gold: Per measured variation: steps of the gold path with simplifications ``easy``, and the score it reaches.
+        name: As the simulator calls it; in the file it is the key.
     """
 
-    name: str
     topic: str
     title: str
     splits: dict[str, tuple[int, int]]
     gold: dict[int, tuple[int, int]]
+    name: str = ""
 
     @property
     def variations(self) -> int:
@@ -65,20 +65,8 @@ class TaskInfo:
 @functools.cache
 def all_tasks() -> dict[str, TaskInfo]:
     """The tasks by their names."""
-    return {
-        name: TaskInfo(name, row.topic, row.title, row.splits, row.gold)
-        for name, row in read_json(DATA, dict[str, _Row], error=ScienceWorldError).items()
-    }
-
-
-@dataclass(frozen=True)
-class _Row:
-    """The file's entry for a task; see :class:`TaskInfo`."""
-
-    topic: str
-    title: str
-    splits: dict[str, tuple[int, int]]
-    gold: dict[int, tuple[int, int]]
+    rows = read_json(DATA, dict[str, TaskInfo], error=ScienceWorldError)
+    return {name: replace(row, name=name) for name, row in rows.items()}
 
 
 def named(what: str) -> list[TaskInfo]:

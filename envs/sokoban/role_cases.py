@@ -58,10 +58,6 @@ def _solution(level: Level, state: State) -> list[str]:
     return moves
 
 
-def _write(answer: object) -> str:
-    return json.dumps(answer)
-
-
 def _words(actions: Sequence[str]) -> list[str]:
     return [chat_text.WORDS[action] for action in actions]
 
@@ -71,7 +67,7 @@ def _plan(level: Level, form: PromptFormat, rng: random.Random, name: str) -> Ro
     best = _solution(level, level.start)
     steps = len(best) + SLACK
     judge = judged_plan(form, level.start, lambda plan: _solves(level, plan, steps))
-    answer = _write({"thought": "I go behind the box and push it to the goal.", "actions": _words(best)})
+    answer = json.dumps({"thought": "I go behind the box and push it to the goal.", "actions": _words(best)})
     return RoleCase("plan", name, form.plan_request(level.start, {"steps": steps}), judge, answer)
 
 
@@ -94,10 +90,9 @@ def _act(level: Level, form: PromptFormat, rng: random.Random, name: str) -> Rol
         return after is not None and oracle.viable(after, len(best) - 1)
 
     request = form.act_request(level.start, {"steps": len(best)}, None, ())
-    answer = _write({"thought": "This is the way to the box.", "action": chat_text.WORDS[best[0]]})
-    return RoleCase(
-        "act", name, request, judged_act(form, level.start, good), answer, sum(map(good, ACTIONS)) / len(ACTIONS)
-    )
+    answer = json.dumps({"thought": "This is the way to the box.", "action": chat_text.WORDS[best[0]]})
+    chance = sum(map(good, ACTIONS)) / len(ACTIONS)
+    return RoleCase("act", name, request, judged_act(form, level.start, good), answer, chance)
 
 
 def _somewhere(level: Level, rng: random.Random) -> State:
@@ -119,7 +114,7 @@ def _next(level: Level, form: PromptFormat, rng: random.Random, name: str) -> Ro
         if rng.random() < 0.02:  # not every board has each kind on the way
             wanted = kind
     judge = judged_by(lambda text: form.read_next(here, text), lambda found: found == after)
-    answer = _write(chat_text.outcome(level, here, action))
+    answer = json.dumps(chat_text.outcome(level, here, action))
     return RoleCase("next", name, form.next_request(here, action), judge, answer)
 
 
@@ -146,13 +141,10 @@ def _rollout(level: Level, form: PromptFormat, rng: random.Random, name: str) ->
 
     def judge(text: str) -> Judged:
         verdict = judged_by(lambda text: form.read_rollout(here, actions, text), lambda found: found == truth)(text)
-        return (
-            verdict
-            if verdict.valid and _is_whole(form.read_rollout(here, actions, text), len(actions))
-            else (Judged(False, False, verdict.why))
-        )
+        whole = verdict.valid and _is_whole(form.read_rollout(here, actions, text), len(actions))
+        return verdict if whole else Judged(False, False, verdict.why)
 
-    return RoleCase("rollout", name, request, judge, _write(outcomes))
+    return RoleCase("rollout", name, request, judge, json.dumps(outcomes))
 
 
 def _is_whole(states: Sequence[object], count: int) -> bool:

@@ -89,9 +89,8 @@ def parse(text: str, source: str = "<text>") -> list[Level]:
             board.append((number, line))
     finish()
     if not levels:
-        raise XsbError(
-            source, None, "there is no level in it; a level is drawn with the characters # @ + $ * . and space"
-        )
+        problem = "there is no level in it; a level is drawn with the characters # @ + $ * . and space"
+        raise XsbError(source, None, problem)
     return levels
 
 
@@ -228,10 +227,8 @@ def _check_reach(level: Level, numbers: list[int], source: str) -> None:
     for cell in level.floor:
         row, col = divmod(cell, level.cols)
         if row in (0, level.rows - 1) or col in (0, level.cols - 1):
-            problem = (
-                f"the player can walk off the board in column {col + 1} (counted without indentation); close the wall"
-            )
-            raise XsbError(source, numbers[row], problem)
+            where = f"in column {col + 1} (counted without indentation)"
+            raise XsbError(source, numbers[row], f"the player can walk off the board {where}; close the wall")
     for cell in level.start.boxes:
         if cell not in floor and cell not in level.goals:
             problem = "a box off its goal that the player can never reach, so the level cannot be solved; open the wall"

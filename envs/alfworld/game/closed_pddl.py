@@ -181,18 +181,14 @@ def _read_domain(text: str, where: str) -> _Rules:
 
 
 def _read_action(part: Tree, rules: _Rules) -> None:
-    where = rules.where
     name = part[0] if part and isinstance(part[0], str) else ""
-    where = f"{where}, action {name!r}"
+    where = f"{rules.where}, action {name!r}"
     _short(part, where)
     if len(rules.actions) == _MOST_ACTIONS:
         raise GameError(f"{where} is one too many; the most are {_MOST_ACTIONS}")
     fields = dict(zip(part[1::2], part[2::2], strict=False)) if all(map(_is_word, part[1::2])) else {}
-    if (
-        not name
-        or set(fields) - {":parameters", ":precondition", ":effect"}
-        or not isinstance(fields.get(":effect"), list)
-    ):
+    known = {":parameters", ":precondition", ":effect"}
+    if not name or set(fields) - known or not isinstance(fields.get(":effect"), list):
         raise GameError(f"{where} is malformed; it has :parameters, :precondition and :effect")
     given, condition = fields.get(":parameters", []), fields.get(":precondition", [])
     if not isinstance(given, list) or not isinstance(condition, list) or name in rules.actions:
@@ -203,9 +199,7 @@ def _read_action(part: Tree, rules: _Rules) -> None:
     extra = sum(len(_alternatives([each], where)) for each in conditions)
     if extra > _MOST_ALTERNATIVES:
         raise GameError(f"{where} has more than {_MOST_ALTERNATIVES} conditions of effects")
-    rules.actions[name] = [
-        _Choice(_bound({**parameters, **choice.variables}, where), choice.facts) for choice in choices
-    ]
+    rules.actions[name] = [_Choice(_bound({**parameters, **one.variables}, where), one.facts) for one in choices]
 
 
 def _short(part: Tree, where: str) -> Tree:

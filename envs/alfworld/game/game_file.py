@@ -42,7 +42,7 @@ _BASINS = {"sinkbasin": "Sink", "bathtubbasin": "Bathtub"}
 def read_house(game: str | PathLike[str] | GameData) -> House:
     """Read the house of a game file, with the names that the engine shows.
 
-    Properties that objects have before the game begins (a few official ones are cool) are not part of a household.
+    Properties that objects have before the game begins (a few official ones are cool) are not part of the house.
 
     Args:
         game: Path, JSON text, or what was read of it.
@@ -108,7 +108,7 @@ def missing_for(house: House) -> str | None:
 
 
 def game_text(house: House) -> str:
-    """The text of a game file with this household.
+    """The text of a game file with this house.
 
     Raises:
         GameError: The goal cannot be satisfied, or a name is not a kind with a number.
@@ -155,20 +155,8 @@ def _problem(house: House) -> str:
     facts += [f"(openable {by_name[r.name]})" for r in house.receptacles if r.openable]
     facts += [f"(inReceptacle {by_name[o]} {by_name[r]})" for o, r in house.inside]
     facts.append(f"(atLocation agent1 {locations[0]})")
-    return "\n".join(
-        [
-            "(define (problem household)",
-            "(:domain household)",
-            "(:objects",
-            *declared,
-            ")",
-            "(:init",
-            *facts,
-            ")",
-            f"(:goal {_goal(house.goal)})",
-            ")",
-        ]
-    )
+    lines = ["(define (problem household)", "(:domain household)", "(:objects", *declared, ")", "(:init", *facts, ")"]
+    return "\n".join([*lines, f"(:goal {_goal(house.goal)})", ")"])
 
 
 def _goal(goal: Goal) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from envs.scienceworld.gold import GoldStep
 from envs.scienceworld.predicates import meaning
@@ -19,12 +20,7 @@ _AGAIN = 4
 def next_actions(prompt: Prompt, steps: tuple[GoldStep, ...], at: int) -> list[tuple[int, str]]:
     """The actions from here on with the gold steps that they belong to; at least one."""
     if prompt.asked:
-        return [(at, "0"), *next_actions_unasked(prompt, steps, at)]
-    return next_actions_unasked(prompt, steps, at)
-
-
-def next_actions_unasked(prompt: Prompt, steps: tuple[GoldStep, ...], at: int) -> list[tuple[int, str]]:
-    """The same where the world has asked nothing."""
+        return [(at, "0"), *next_actions(replace(prompt, asked=False), steps, at)]
     while at < len(steps) and steps[at].action in prompt.useless:
         # What is not possible yet may be later: water has to boil before there is steam.
         if not _waited(prompt):

@@ -80,11 +80,7 @@ def _shown(text: str, action: str, observed: str, steps: tuple[GoldStep, ...]) -
     words = {"at": "move to|teleport to", "carries": "to the inventory", "focused": "focus on", "open": "now open"}
     words |= {"active": "now activated", "in": rf"to the {re.escape(predicate.args[-1])}"}
     first = re.escape(predicate.args[0])
-    return (
-        value
-        and re.search(first, observed, re.I) is not None
-        and re.search(words[predicate.name], observed) is not None
-    )
+    return value and all((re.search(first, observed, re.I), re.search(words[predicate.name], observed)))
 
 
 def _alike(expected: str, observed: str) -> bool:

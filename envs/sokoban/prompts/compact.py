@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 
 from envs.sokoban.domain import SokobanDomain, as_state
 from envs.sokoban.prompts import compact_text as compact
@@ -45,33 +46,22 @@ class CompactFormat(PromptFormat):
     def plan_request(self, state: AbstractState, remaining: Mapping[str, int]) -> Request:
         """``<plan> steps: 8 ->``; at most as many moves as steps remain."""
         steps = self._steps(remaining)
-        return Request(
-            self._prompt(state, compact.plan_query(steps)),
-            max_tokens=steps + 1,
-            constraint=Regex(f"(?: (?:{'|'.join(ACTIONS)})){{1,{steps}}}"),
-            role="plan",
-        )
+        prompt, moves = self._prompt(state, compact.plan_query(steps)), f"(?: (?:{'|'.join(ACTIONS)})){{1,{steps}}}"
+        return Request(prompt, max_tokens=steps + 1, constraint=Regex(moves), role="plan")
 
     def read_plan(self, state: AbstractState, text: str) -> Plan:
         """Moves up to the first word that is none."""
         del state
         words = text.split()
-        actions: list[str] = []
-        for word in words:
-            if word not in ACTIONS:
-                break
-            actions.append(word)
-        return Plan(tuple(actions), valid=bool(words) and len(actions) == len(words))
+        actions = tuple(takewhile(ACTIONS.__contains__, words))
+        return Plan(actions, valid=bool(words) and len(actions) == len(words))
 
     def next_request(self, state: AbstractState, action: Action, *, valid: bool = False) -> Request:
         """``<next> U ->``."""
         cells = len(as_state(state).boxes) + 1
-        return Request(
-            self._prompt(state, compact.next_query(action)),
-            max_tokens=cells + 1,
-            constraint=Regex(rf"(?: \([0-9],[0-9]\)){{{cells}}}" + ("" if valid else "| invalid")),
-            role="next",
-        )
+        prompt = self._prompt(state, compact.next_query(action))
+        pattern = rf"(?: \([0-9],[0-9]\)){{{cells}}}" + ("" if valid else "| invalid")
+        return Request(prompt, max_tokens=cells + 1, constraint=Regex(pattern), role="next")
 
     def read_next(self, state: AbstractState, text: str) -> State | None:
         """Player and boxes, or ``invalid``."""
@@ -92,12 +82,9 @@ class CompactFormat(PromptFormat):
     ) -> Request:
         """``<act> steps: 8 plan: .. ->``; with ``action`` only the kind of move is the model's to write."""
         wanted = action or f"(?:{'|'.join(ACTIONS)})"
-        return Request(
-            self._prompt(state, compact.act_query(self._steps(remaining), list(plan)[: compact.MAX_NUMBER])),
-            max_tokens=6,
-            constraint=Regex(f" next: (?:move|push) {wanted} action: {wanted}"),
-            role="act",
-        )
+        query = compact.act_query(self._steps(remaining), list(plan)[: compact.MAX_NUMBER])
+        pattern = f" next: (?:move|push) {wanted} action: {wanted}"
+        return Request(self._prompt(state, query), max_tokens=6, constraint=Regex(pattern), role="act")
 
     def read_act(self, state: AbstractState, text: str) -> tuple[str, Action]:
         """The thought before ``action:`` and the word after it."""
@@ -119,10 +106,7 @@ class CompactFormat(PromptFormat):
 
         The bundled model was trained on no prompt with scores or costs of plans, so it is shown what is left alone.
         """
-        query = compact.plan_query(self._steps(remaining))
-        return Request(
-            self._prompt(state, query),
-            max_tokens=max(len(path.actions) for path in paths) + 1,
-            constraint=Choice(tuple(compact.text(path.actions) for path in paths)),
-            role="select",
-        )
+        prompt = self._prompt(state, compact.plan_query(self._steps(remaining)))
+        most = max(len(path.actions) for path in paths) + 1
+        options = tuple(compact.text(path.actions) for path in paths)
+        return Request(prompt, max_tokens=most, constraint=Choice(options), role="select")
