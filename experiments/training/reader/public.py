@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from envs.musique.loader import records
+from envs.musique.errors import QuestionFileError
+from envs.records import records_of_lines
 from envs.search.metrics import normalise
 from experiments.training.reader.example import Asked, Sheet, sentences, shortened
 from experiments.training.reader.relations import DATE, NAME, NUMBER, asking
@@ -54,7 +55,7 @@ def load_hops(path: Path) -> list[Hop]:
     """
     training: list[Hop] = []
     reported: list[Hop] = []
-    for _, record in records(path):
+    for record in (one.fields for one in records_of_lines(path, QuestionFileError)):
         (training if is_for_training(record["id"]) else reported).extend(_hops(record))
     closed = {p.title for hop in reported for p in (hop.gold, *hop.others)}
     kept = []
