@@ -8,10 +8,10 @@ from functools import cache
 from importlib import resources
 from typing import Any, TypeVar
 
-from envs.musique.errors import MusiqueError, QuestionFileError
+from envs.musique.errors import MusiqueError
+from envs.musique.loader import records
 from envs.musique.question import Question
 from envs.musique.words import delexicalise
-from envs.records import records_of_lines
 from tape.protocols.search import Passage
 
 T = TypeVar("T")
@@ -68,4 +68,4 @@ def _questions() -> tuple[tuple[Question, str, str], ...]:
 
 def _read(name: str, read: Callable[[Mapping[str, Any]], T]) -> tuple[T, ...]:
     with resources.as_file(resources.files("envs.musique") / "data" / name) as path:
-        return tuple(read(record.fields) for record in records_of_lines(path, QuestionFileError))
+        return tuple(read(fields) for _, fields in records(path))

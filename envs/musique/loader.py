@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from envs.musique.errors import QuestionFileError
 from envs.musique.question import Question
@@ -42,6 +44,11 @@ def load(path: str | PathLike[str]) -> list[Question]:
         total = skipped + len(questions)
         warnings.warn(f"{path}: {skipped} of {total} questions are unanswerable: left out", UnanswerableWarning, 2)
     return list(questions.values())
+
+
+def records(path: Path) -> Iterator[tuple[int | str, Mapping[str, Any]]]:
+    """The fields of the JSON objects of a file, each with the number of its line; see :mod:`envs.records`."""
+    return ((record.place, record.fields) for record in records_of_lines(path, QuestionFileError))
 
 
 def _question(record: Record) -> Question:
