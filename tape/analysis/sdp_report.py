@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -91,6 +91,8 @@ def sections_of(found: Found, picture: Path | None = None) -> list[Section]:
 ByName = Mapping[str, Trajectories]
 """Trajectories by configuration."""
 
+Row = tuple[str, ...]
+
 
 def anatomy(own: ByName) -> list[Section]:
     """What the trajectories are like, without what it takes recorded facts for.
@@ -108,128 +110,114 @@ def anatomy(own: ByName) -> list[Section]:
 
 
 def _overview(found: ByName) -> Table:
-    rows = []
-    for name, own in found.items():
+    def row(own: Trajectories) -> Row:
         one = measured(own)
-        flagged = {how: n for how, n in one["certificates"].items() if how not in ("recomputed", "unrecorded")}
-        listed = ", ".join(f"{n} {how}" for how, n in flagged.items()) or "none"
-        row = [name, f"{one['episodes']} ({one['tasks']})", str(one["successes"]), str(one["goal_certified"])]
-        row += [str(one["certificates"]["recomputed"]), str(one["certificates"]["unrecorded"]), listed]
-        rows.append((*row, str(one["findings"])))
-    head = (
-        "configuration",
-        "n (tasks)",
-        "success",
-        "goal certified",
-        "certificates recomputed",
-        "without facts",
-        "flagged",
-    )
+        certificates = dict(one["certificates"])
+        recomputed, unrecorded = certificates.pop("recomputed"), certificates.pop("unrecorded")
+        flagged = ", ".join(f"{n} {how}" for how, n in certificates.items()) or "none"
+        counts = (one["successes"], one["goal_certified"], recomputed, unrecorded, flagged, one["findings"])
+        return (f"{one['episodes']} ({one['tasks']})", *map(str, counts))
+
+    head = ("n (tasks)", "success", "goal certified", "certificates recomputed", "without facts", "flagged", "findings")
     note = (
         "Recomputed: deterministic certificates that follow again from the recorded facts. Without facts: "
         "deterministic ones that only the environment could repeat. Flagged: those that can be wrong. Findings: "
         "violated invariants of the trajectories (`docs/sdp-trajectories.md`)."
     )
-    return Table((*head, "findings"), tuple(rows), note)
+    return _table(found, head, lambda own: [row(own)], note)
+
+
+def _table(found: ByName, head: Sequence[str], rows: Callable[[Trajectories], Iterable[Row]], note: str = "") -> Table:
+    """A table with some rows of each configuration."""
+    listed = tuple((name, *row) for name, own in found.items() for row in rows(own))
+    return Table(("configuration", *head), listed, note)
 
 
 def _cascades(found: ByName) -> Table:
-    rows = []
-    for name, own in found.items():
+    def row(own: Trajectories) -> Row:
         one = cascades(own)
-        row = [name, str(one.deep.n), *(depth.shown for depth in one.depths), one.deep.shown]
-        rows.append((*row, f"{one.without_completion.shown}, n = {one.without_completion.n}"))
+        shown = (str(one.deep.n), *(depth.shown for depth in one.depths), one.deep.shown)
+        return (*shown, f"{one.without_completion.shown}, n = {one.without_completion.n}")
+
     depths = [f"k = {k}" for k in range(1, MOST)] + [f"k >= {MOST}"]
     note = "n: certifying actions. The last column leaves out actions after which the environment reported all as done."
-    return Table(("configuration", "n", *depths, "k >= 2", "k >= 2 without completion"), tuple(rows), note)
+    return _table(found, ("n", *depths, "k >= 2", "k >= 2 without completion"), lambda own: [row(own)], note)
 
 
 def _replans(found: ByName) -> Table:
-    rows = []
-    for name, own in found.items():
-        rows.append((name, *(f"{one.shown}, n = {one.n}" for one in score_by_replans(own))))
-    head = ("configuration", *(f"{count} replans" for count in range(MOST)), f"{MOST} or more")
-    return Table(head, tuple(rows), "Mean of the environment's measure `score`, where it has one, else success.")
+    head = (*(f"{count} replans" for count in range(MOST)), f"{MOST} or more")
+    note = "Mean of the environment's measure `score`, where it has one, else success."
+    return _table(found, head, lambda own: [tuple(f"{one.shown}, n = {one.n}" for one in score_by_replans(own))], note)
 
 
 def _progress(found: ByName) -> Table:
-    rows = [(name, str(progress(own).n), progress(own).shown) for name, own in found.items()]
-    return Table(("configuration", "failed runs", "certified share of the chain"), tuple(rows))
+    head = ("failed runs", "certified share of the chain")
+    return _table(found, head, lambda own: [(str(progress(own).n), progress(own).shown)])
 
 
 def _progress_kinds(found: ByName) -> Table:
-    rows = []
-    for name, own in found.items():
-        rows += [(name, kind, str(one.n), one.shown) for kind, one in progress_by_kind(own).items()]
-    head = ("configuration", "kind of predicate", "planned in failed runs", "certified")
-    return Table(head, tuple(rows), "Planned: in the chain at the end.")
+    def rows(own: Trajectories) -> list[Row]:
+        return [(kind, str(one.n), one.shown) for kind, one in progress_by_kind(own).items()]
+
+    head = ("kind of predicate", "planned in failed runs", "certified")
+    return _table(found, head, rows, "Planned: in the chain at the end.")
 
 
 def _lengths(found: ByName) -> Table:
-    rows = []
-    for name, own in found.items():
-        rows += [(name, str(length), str(n), f"{k:.2f}") for length, (n, k) in certified_by_length(own).items()]
-    return Table(
-        ("configuration", "length of the chain at the end", "failed runs", "predicates certified, mean"), tuple(rows)
-    )
+    def rows(own: Trajectories) -> list[Row]:
+        return [(str(length), str(n), f"{k:.2f}") for length, (n, k) in certified_by_length(own).items()]
+
+    return _table(found, ("length of the chain at the end", "failed runs", "predicates certified, mean"), rows)
 
 
 def _rejections(found: ByName) -> Table:
-    rows = []
-    for name, own in found.items():
+    def rows(own: Trajectories) -> list[Row]:
         tried = attempts_by_kind(own)
-        for kind, by in rejections(own).items():
-            rows.append((name, kind, str(tried[kind]), *(str(by[stage]) for stage in STAGES)))
+        return [(kind, str(tried[kind]), *(str(by[stage]) for stage in STAGES)) for kind, by in rejections(own).items()]
+
     note = "Failed attempts of all runs, by the kind of their target; n: attempts at targets of the kind."
-    return Table(("configuration", "kind of predicate", "n", *STAGES.values()), tuple(rows), note)
+    return _table(found, ("kind of predicate", "n", *STAGES.values()), rows, note)
 
 
 def _endings(found: ByName) -> Table:
-    rows = []
-    for name, own in found.items():
-        for kind, by in endings(own).items():
-            rows.append((name, kind, str(by.total()), *(str(by[end]) for end in ENDS)))
+    def rows(own: Trajectories) -> list[Row]:
+        return [(kind, str(by.total()), *(str(by[end]) for end in ENDS)) for kind, by in endings(own).items()]
+
     note = "Failed runs, by the kind of the predicate at which they ended."
-    return Table(("configuration", "stuck at", "n", *ENDS.values()), tuple(rows), note)
+    return _table(found, ("stuck at", "n", *ENDS.values()), rows, note)
 
 
 def _credit(found: ByName) -> Table:
-    rows = []
-    for name, own in found.items():
-        for one in by_kind(own):
-            earned = f"{one.progress / len(own):.3f}"
-            rows.append((name, one.name, str(one.certified), str(one.attempts), f"{one.rate:.2f}", earned))
-    head = (
-        "configuration",
-        "kind of predicate",
-        "certified",
-        "attempts",
-        "certified per attempt",
-        "progress per episode",
-    )
-    return Table(head, tuple(rows), "An attempt is its target's kind; a cascade certifies other kinds too.")
+    def rows(own: Trajectories) -> list[Row]:
+        return [
+            (one.name, str(one.certified), str(one.attempts), f"{one.rate:.2f}", f"{one.progress / len(own):.3f}")
+            for one in by_kind(own)
+        ]
+
+    head = ("kind of predicate", "certified", "attempts", "certified per attempt", "progress per episode")
+    return _table(found, head, rows, "An attempt is its target's kind; a cascade certifies other kinds too.")
 
 
 def _verdicts(found: ByName) -> Table:
-    rows = []
-    for name, own in found.items():
-        for how, one in agreement(own).items():
-            precision, recall = (f"{s.shown}, n = {s.n}" for s in (one.precision, one.recall))
-            rows.append((name, how, precision, recall, str(one.unknown)))
+    def rows(own: Trajectories) -> list[Row]:
+        return [
+            (how, *(f"{s.shown}, n = {s.n}" for s in (one.precision, one.recall)), str(one.unknown))
+            for how, one in agreement(own).items()
+        ]
+
     note = (
         "Where the environment knows the truth of a predicate, which no agent sees. Precision: of the certified, "
         "the true ones. Recall: of the true ones that were looked at, the certified."
     )
-    return Table(("configuration", "judged by", "precision", "recall", "truth not known"), tuple(rows), note)
+    return _table(found, ("judged by", "precision", "recall", "truth not known"), rows, note)
 
 
 def _goals(found: ByName) -> Table:
-    rows = []
-    for name, own in found.items():
+    def row(own: Trajectories) -> Row:
         one = goals(own)
-        shares = (one.agree, one.certified, one.judged, one.forced)
-        rows.append((name, *(f"{s.shown}, n = {s.n}" for s in shares)))
-    head = ("configuration", "goal certified agrees with success", "success where certified",
+        return tuple(f"{s.shown}, n = {s.n}" for s in (one.agree, one.certified, one.judged, one.forced))
+
+    head = ("goal certified agrees with success", "success where certified",
             "success where the validator certified it", "success of forced answers")  # fmt: skip
     note = "Forced: a final answer at a limit; these runs are in the last column alone."
-    return Table(head, tuple(rows), note)
+    return _table(found, head, lambda own: [row(own)], note)

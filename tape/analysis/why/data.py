@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from tape.analysis.why.needs import Needs
@@ -14,6 +14,19 @@ from tape.budget import in_units
 def texts(amounts: Mapping[str, int]) -> dict[str, str]:
     """Amounts as people read them."""
     return {kind: in_units(kind, count) for kind, count in amounts.items()}
+
+
+def _plain(one: Any, without: Sequence[str] = ()) -> dict[str, Any]:
+    """The fields of a dataclass as JSON values; what is a dataclass itself has its ``to_dict``."""
+    return {field.name: _json(getattr(one, field.name)) for field in fields(one) if field.name not in without}
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, tuple):
+        return [_json(one) for one in value]
+    return value.to_dict() if is_dataclass(value) and not isinstance(value, type) else value
 
 
 @dataclass(frozen=True)
@@ -59,25 +72,9 @@ class Candidate:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return {
-            "actions": list(self.actions),
-            "nodes": list(self.nodes),
-            "edges": list(self.edges),
-            "moves": len(self.actions),
-            "cost": dict(self.cost),
-            "cost_text": texts(self.cost),
-            "objective": self.objective,
-            "value": self.value,
-            "horizon": self.horizon,
-            "score": self.score,
-            "goal": self.goal,
-            "likelihood": self.likelihood,
-            "support": self.support,
-            "confidence": self.confidence,
-            "partial": self.partial,
-            "over": dict(self.over),
-            "over_text": texts(self.over),
-        }
+        own = _plain(self, without=("stage",))
+        amounts = {"cost_text": texts(self.cost), "over_text": texts(self.over)}
+        return {**own, **amounts, "moves": len(self.actions), "value": self.value}
 
 
 @dataclass(frozen=True)
@@ -158,6 +155,10 @@ class Hypothesis:
     actions: tuple[str, ...]
     accepted: bool
     why: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return _plain(self)
 
 
 @dataclass(frozen=True)
@@ -257,59 +258,18 @@ class Round:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values; ``docs/why.md`` describes each."""
-
-        def path(one: Candidate | None) -> dict[str, Any] | None:
-            return None if one is None else one.to_dict()
-
-        mismatch = self.ended.mismatch
-        return {
-            "number": self.number,
-            "kind": self.kind,
-            "step": self.step,
-            "reason": self.reason,
+        own = _plain(self, without=("first", "last", "taken", "sampled", "readable", "reasons", "outcome", "ended"))
+        mismatch, longer = self.ended.mismatch, self.longer
+        seen = ("step", "predicted", "observed")
+        ended = {name: getattr(self.ended, name) for name in ("how", "taken", "of", "strayed")}
+        return own | {
             "events": [self.first, self.last],
-            "graph_at": self.graph_at,
-            "selected_at": self.selected_at,
-            "committed_at": self.committed_at,
             "followed": self.taken and self.chosen is not None,
-            "kept": self.kept,
-            "selector": self.selector,
-            "status": self.status,
-            "horizon": self.horizon,
             "partial": self.chosen is not None and self.chosen.partial,
-            "graph": None if self.graph is None else dict(self.graph),
             "plans": {"sampled": self.sampled, "readable": self.readable},
-            "left": dict(self.left),
             "left_text": texts(self.left),
-            "chosen": path(self.chosen),
-            "selected": path(self.selected),
-            "before": list(self.before),
-            "gained": self.gained,
-            "alternatives": [one.to_dict() for one in self.alternatives],
-            "alike": self.alike,
-            "misfits": [one.to_dict() for one in self.misfits],
-            "budgets": [line.to_dict() for line in self.budgets],
             "decided": self.decided,
-            "longer": self.longer
-            and {"to": self.longer.to["horizon"], "path": self.longer.path.to_dict(), "gain": self.longer.gain},
-            "together": [one.to_dict() for one in self.together],
-            "needs": None if self.needs is None else self.needs.to_dict(),
-            "hypotheses": [
-                {"actions": list(one.actions), "accepted": one.accepted, "why": one.why} for one in self.hypotheses
-            ],
-            "queries": list(self.queries),
-            "refusal": self.refusal,
-            "ended": {
-                "how": self.ended.how,
-                "taken": self.ended.taken,
-                "of": self.ended.of,
-                "strayed": self.ended.strayed,
-                "text": self.outcome,
-                "step": None if mismatch is None else mismatch.step,
-                "predicted": None if mismatch is None else mismatch.predicted,
-                "observed": None if mismatch is None else mismatch.observed,
-            },
+            "longer": longer and {"to": longer.to["horizon"], "path": longer.path.to_dict(), "gain": longer.gain},
+            "ended": ended | {"text": self.outcome} | {name: getattr(mismatch, name, None) for name in seen},
             "told": list(self.reasons),
-            "relaxed": self.relaxed,
-            "unreproduced": self.unreproduced,
         }
