@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from tape.analysis.why.needs import Needs
@@ -26,7 +26,7 @@ def _json(value: Any) -> Any:
         return dict(value)
     if isinstance(value, tuple):
         return [_json(one) for one in value]
-    return value.to_dict() if is_dataclass(value) and not isinstance(value, type) else value
+    return value.to_dict() if hasattr(value, "to_dict") else value
 
 
 @dataclass(frozen=True)
