@@ -349,4 +349,6 @@ def _surrogate(value: Any, path: str) -> str | None:
 
 
 def _field(path: str) -> str:
+    if len(path) > 3 * MOST_SHOWN:  # names of fields may be of any length too
+        path = f"{path[:MOST_SHOWN]} ... {path[-MOST_SHOWN:]}"
     return f"field {path}: " if path else ""

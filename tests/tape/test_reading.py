@@ -57,6 +57,7 @@ def test_what_is_within_bounds_is_read_as_the_standard_library_reads_it(value: A
         ('{"a":' * 101 + "1" + "}" * 101, f"nested deeper than {MOST_DEPTH}"),
         ('{"a": ["b", "\\ud800"]}', "here: field a.1: half of a surrogate pair"),
         ('{"\\udfff": 1}', "here: half of a surrogate pair"),
+        ('{"' + "x" * 5000 + '": "\\ud800"}', f"here: field {'x' * 80} ... {'x' * 80}: half of a surrogate pair"),
         (b'["\xff"]', "here: no UTF-8 text: byte 0xff in line 1"),
         (b"\xed\xa0\x80", "here: no UTF-8 text"),
     ],
