@@ -72,8 +72,8 @@ def test_the_replay_describes_predictions_refusals_and_commitments() -> None:
     _, refused = play(BoxWorld(0, OPEN), BoxModel(1, OPEN, plans=["open 1; take 1"]), max_replans=1)
     _, committed = play(BoxWorld(0, OPEN), BoxModel(0, OPEN))
     text = "\n".join([*describe(refused), *describe(committed)])
-    said = ("predicts", "nothing can be committed to", "accepted: take", "COMMITS to take", "true, query at step")
-    assert [part for part in said if part not in text] == []
+    parts = ("predicts", "nothing can be committed to", "accepted: take", "COMMITS to take", "true, query at step")
+    assert [part for part in parts if part not in text] == []
 
 
 class Contrary(BoxDomain):

@@ -46,7 +46,7 @@ def test_a_fact_is_checked_against_what_was_retrieved_in_the_trace_alone(tmp_pat
     file = tmp_path / "t.jsonl"
     for name, message, rules in (
         ("quote", "'The mayor of Tarn is Eve.' does not stand in", {"grounding", "cgdp"}),
-        ("text", "is told as the quote", {"grounding"}),
+        ("text", "is recorded as the quote", {"grounding"}),
     ):
         lines = played(file)
         beliefs = [event for event in forging.of(lines, "belief") if event["facts"]]

@@ -89,7 +89,7 @@ def test_every_episode_is_one_of_algorithm_1(
 @examples(300)
 @given(chains, moves, caps, st.booleans(), st.booleans())
 def test_k_never_skips_a_false_predicate(chains: Any, moves: Any, caps: Caps, strict: bool, cascade: bool) -> None:
-    """The truth is taken from what the environment remembers, not from what the loop was told."""
+    """The truth is taken from what the environment remembers, not from what the loop received."""
     played = play(Script(chains, moves), caps, sdp={"strict_algorithm1": strict, "cascade": cascade})
     tail: list[Any] = []
     for event in played.events:

@@ -155,8 +155,8 @@ def test_words_of_the_format_in_a_text_are_data() -> None:
     assert set(own) - plain - set(vocabulary()) <= {"|", ":", "s1"}
     assert own.count("s1") == 1
     assert page.tagged == [Tagged("sentence", hostile.text, "p9", hostile.title, new=True)]
-    said = written(FORM.extract_request(View("Who?"), (hostile,)), "s1 ; ")
-    assert FORM.read_extract(View("Who?"), (hostile,), said).findings == (Finding("p9", hostile.text),)
+    chosen = written(FORM.extract_request(View("Who?"), (hostile,)), "s1 ; ")
+    assert FORM.read_extract(View("Who?"), (hostile,), chosen).findings == (Finding("p9", hostile.text),)
 
 
 def test_moves_thoughts_and_rankings_are_read_as_the_view_has_them() -> None:
