@@ -188,13 +188,13 @@ def read_toml(folder: Folder, name: str) -> Entry:
     except OSError as error:
         raise DataFileError(str(file), "", "", f"cannot be read ({error.strerror}); is the package complete?") from None
     except DataError as error:
-        line, problem = told(error, str(file))
+        line, problem = located_problem(error, str(file))
         raise DataFileError(str(file), "", "", problem if line is None else f"line {line}: {problem}") from None
     except UnicodeDecodeError as error:
         raise DataFileError(str(file), "", "", f"is no UTF-8 text ({error})") from None
 
 
-def told(error: DataError, file: str) -> tuple[int | None, str]:
+def located_problem(error: DataError, file: str) -> tuple[int | None, str]:
     """Split an error of :mod:`tape.reading` into line and problem, for errors that have fields of their own.
 
     Args:

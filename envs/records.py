@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from envs.data_files import DataFileError, told
+from envs.data_files import DataFileError, located_problem
 from tape.errors import DataError
 from tape.protocols.search import LONGEST_TEXT
 from tape.reading import json_lines, read_json, short
@@ -109,7 +109,7 @@ def records_of_lines(path: Path, error: type[DataFileError]) -> Iterator[Record]
         for number, fields in json_lines(path):
             yield Record.of(fields, str(path), number, error, "give one JSON object a line")
     except DataError as problem:
-        line, text = told(problem, str(path))
+        line, text = located_problem(problem, str(path))
         raise error(str(path), line, "", f"{text}; give one JSON object a line") from None
 
 
@@ -127,7 +127,7 @@ def array_of(path: Path, error: type[DataFileError], what: str) -> list[Any]:
     try:
         items = read_json(path)
     except DataError as problem:
-        line, text = told(problem, str(path))
+        line, text = located_problem(problem, str(path))
         raise error(str(path), f"line {line}" if line else "", "", f"{text}; give one JSON array of {what}") from None
     if not isinstance(items, list) or not items:
         raise error(str(path), "", "", f"holds no array of {what}; give [{{...}}, ...] with at least one")

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable
 
 
-def told(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """The type and the message of an exception, whatever its ``__str__`` does."""
     try:
         message = str(error)

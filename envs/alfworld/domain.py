@@ -21,7 +21,7 @@ STEP = Resources({"steps": 1})
 PROMPT_FORMATS = ("household", "chat")
 
 
-class HouseholdDomain(AlfworldPredicates, AlfworldHypotheses, Domain, GoalTest, Choices):
+class AlfworldDomain(AlfworldPredicates, AlfworldHypotheses, Domain, GoalTest, Choices):
     """What an ALFWorld game declares.
 
     Args:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 from dataclasses import replace
 from typing import Literal
 
-from envs.alfworld.domain import STEP, HouseholdDomain
+from envs.alfworld.domain import STEP, AlfworldDomain
 from envs.alfworld.errors import GameError
 from envs.alfworld.game.games import Game
 from envs.alfworld.game.textworld_game import GameView, TextWorldGame
@@ -41,12 +41,12 @@ class AlfworldEnvironment(Environment):
         shown: Whether agents are shown the commands that the engine admits.
     """
 
-    domain: HouseholdDomain
+    domain: AlfworldDomain
     """The furniture and the goal, as the first observation lists them."""
 
     def __init__(self, game: Game, observation: Mode = "partial", *, shown: bool = False) -> None:
         self._game, self._full, self._shown = game, observation == "full", shown
-        self.domain = HouseholdDomain(layout_of(game.house, full=self._full), shown=shown)
+        self.domain = AlfworldDomain(layout_of(game.house, full=self._full), shown=shown)
         self._engine: TextWorldGame | None = None
         self._grounder = Grounder(self.domain.layout.receptacles)
         self._known = Knowledge.start(self.domain.layout)

@@ -266,7 +266,7 @@ class AlfworldPredicates(Predicates, ExclusiveGroups, Contexts):
         names = [("receptacle", kind_of(a)) if kind_of(a) in RECEPTACLES else ("object", a) for a in predicate.args]
         return names or [("predicate", predicate.name)]
 
-    def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
+    def establishing(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
         """Go there, open or close it, switch it on, do it to the object in hand, or put down what is held."""
         commands = self._establishing(as_state(state), predicate, value)
         return None if commands is None else [command.text for command in commands]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from envs.alfworld import rules
 from envs.alfworld.commands import Command, read_command
-from envs.alfworld.domain import HouseholdDomain
+from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.game.generator import draw_house
 from envs.alfworld.game.goal import TASK_TYPES
 from envs.alfworld.game.kinds import LAMPS, TREATMENTS, kind_of
@@ -52,7 +52,7 @@ def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]
 
 def _case(prompts: str, role: str, rng: random.Random, number: int) -> RoleCase:
     state, plan = _moment(rng, TASK_TYPES[number % len(TASK_TYPES)], role)
-    domain = HouseholdDomain(state.layout)
+    domain = AlfworldDomain(state.layout)
     written = prompt_format(domain, prompts)
     make = {"plan": _plan, "rollout": _rollout, "next": _next, "score": _score, "select": _select, "act": _act}
     return make[role](_Made(f"{number}", rng, domain, written, state, plan))
@@ -64,7 +64,7 @@ class _Made:
 
     id: str
     rng: random.Random
-    domain: HouseholdDomain
+    domain: AlfworldDomain
     written: PromptFormat
     state: Knowledge
     plan: list[Command]
@@ -102,7 +102,7 @@ def _moment(rng: random.Random, task: str, role: str) -> tuple[Knowledge, list[C
 
 def shortest(state: Knowledge) -> list[Command] | None:
     """The fewest commands to the goal where all is known; None where that takes more than :data:`_LONGEST`."""
-    domain = HouseholdDomain(state.layout)
+    domain = AlfworldDomain(state.layout)
     known = {domain.key(state)}
     queue = deque([(state, list[Command]())])
     while queue:
@@ -187,7 +187,7 @@ def _rollout(made: _Made) -> RoleCase:
     return RoleCase("rollout", made.id, request, judge, json.dumps(results))
 
 
-def _name(domain: HouseholdDomain, state: object) -> str | None:
+def _name(domain: AlfworldDomain, state: object) -> str | None:
     return None if state is None else domain.key(state)
 
 

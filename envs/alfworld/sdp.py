@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from envs.alfworld.domain import HouseholdDomain
+from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.game.sentences import whole
 from envs.alfworld.game.textworld_game import Fact
@@ -36,7 +36,7 @@ _FORMS = (
 _TELLING = ("shut", "holding", "made", "stored", "lit", "in", "empty_handed")
 
 
-def adapter(domain: HouseholdDomain) -> PredicateAdapter:
+def adapter(domain: AlfworldDomain) -> PredicateAdapter:
     """The adapter of a game."""
     return PredicateAdapter(
         domain,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from envs.alfworld import rules
 from envs.alfworld.commands import read_command
-from envs.alfworld.domain import HouseholdDomain
+from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.state import as_state
 from tape.protocols import Action, Prediction, State
 
@@ -18,7 +18,7 @@ class RulesWorldModel:
         domain: The game.
     """
 
-    def __init__(self, domain: HouseholdDomain) -> None:
+    def __init__(self, domain: AlfworldDomain) -> None:
         self._domain = domain
 
     async def predict(self, pairs: Sequence[tuple[State, Action]]) -> list[Prediction]:

@@ -43,13 +43,13 @@ class Evidence:
         passage: Id of the passage.
         path: The file, relative to the root.
         line: The line of the file that states it.
-        says: The line of the passage that shows it.
+        quote: The line of the passage that shows it.
     """
 
     passage: str
     path: str
     line: int
-    says: str
+    quote: str
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,7 @@ class ScienceWorldDomain(ScienceCommands, Domain, Experiment, GoalTest, Choices)
         """No predicate shows when an experiment is done: the score does, see :meth:`worth`."""
         return ({},)
 
-    def worth(self, state: State) -> float:
+    def value(self, state: State) -> float:
         """The score, which the environment reports after every step."""
         return as_state(state).score / FULL_SCORE
 
@@ -128,7 +128,7 @@ class ScienceWorldDomain(ScienceCommands, Domain, Experiment, GoalTest, Choices)
         """Look into a room that the agent has not been in."""
         return exploring(as_state(state), predicate)
 
-    def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
+    def establishing(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
         """The way into a room."""
         return way_into(as_state(state), predicate, value)
 

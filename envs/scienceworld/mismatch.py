@@ -58,7 +58,7 @@ class PathNeeds(MismatchTest):
         """
         domain = self._domain
         predicted, actions = _required(domain, predicted, observed, actions)
-        if domain.worth(observed) < domain.worth(predicted[0]):
+        if domain.value(observed) < domain.value(predicted[0]):
             return False
         hoped = [domain.ground(state) for state in predicted]
         seen, aims = domain.ground(observed), _aims(domain, predicted[-1], hoped[-1], goals=goals)

@@ -100,7 +100,7 @@ class SokobanPredicates(Predicates):
         """No step is needed: everything is seen. None for what is no predicate of this level."""
         return QueryMacro(predicate, ()) if predicate in self.ground(state) else None
 
-    def bridge(self, state: AbstractState, predicate: Predicate, value: bool) -> Sequence[Action] | None:
+    def establishing(self, state: AbstractState, predicate: Predicate, value: bool) -> Sequence[Action] | None:
         """The shortest way of the player to a cell that moves no box; None for all else."""
         if predicate.name != "player_at" or not value:
             return None

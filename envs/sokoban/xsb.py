@@ -26,7 +26,7 @@ from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 
-from envs.data_files import told
+from envs.data_files import located_problem
 from envs.sokoban.errors import XsbError
 from envs.sokoban.state import Level, State
 from tape.errors import DataError
@@ -105,7 +105,7 @@ def load(path: str | PathLike[str]) -> list[Level]:
     try:
         text = read_text(Path(path))
     except DataError as error:
-        line, problem = told(error, str(path))
+        line, problem = located_problem(error, str(path))
         raise XsbError(str(path), line, f"{problem}; give a text file in UTF-8") from None
     return parse(text, str(path))
 

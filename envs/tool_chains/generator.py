@@ -11,7 +11,7 @@ from math import ceil
 from envs.tool_chains.errors import ToolChainsError
 from envs.tool_chains.oracle import quickest, reference, within
 from envs.tool_chains.problem import CAPS, CHANGES, Offer, Problem, Reference, Turn, named
-from envs.tool_chains.words import Spec, all_specs, said, type_name, words
+from envs.tool_chains.words import Spec, all_specs, request_text, type_name, words
 
 LEVELS = range(5, 11)
 """Stages of a problem."""
@@ -147,7 +147,7 @@ class _Draw:
     ) -> Problem:
         settings = self._settings
         goals = tuple(sorted(self._type(spec, self._level) for spec in self._goals))
-        request = said(self._spec, self._rng)
+        request = request_text(self._spec, self._rng)
         return Problem(
             name, self._level, settings.change, settings.caps, offers, start, want, request, goals, turn, found, *caps
         )
@@ -224,7 +224,9 @@ class _Draw:
         if change == "price":
             return Turn(after, offers=tuple(self._dearer(offer, offer.name in coming) for offer in offers))
         if change == "wish":
-            return Turn(after, request=said(self._other, rng, "changes"), want=self._type(self._other, self._level))
+            return Turn(
+                after, request=request_text(self._other, rng, "changes"), want=self._type(self._other, self._level)
+            )
         return self._length(offers, after, coming)
 
     def _dearer(self, offer: Offer, coming: bool) -> Offer:

@@ -69,7 +69,7 @@ def finish_from(level: int) -> int:
     return max(thing_from(level) + 1, round(0.6 * level))
 
 
-def said(spec: Spec, rng: random.Random, kind: str = "requests") -> str:
+def request_text(spec: Spec, rng: random.Random, kind: str = "requests") -> str:
     """A request, or a change of mind, in words."""
     lists = words()
     chosen = {

@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 
-from envs.data_files import told
+from envs.data_files import located_problem
 from envs.travelplanner.cost import cents
 from envs.travelplanner.errors import DataError, TravelError
 from envs.travelplanner.files import named, rows
@@ -181,10 +181,10 @@ def _grounds(row: _Row) -> list[Ground]:
         raise row.error("distance", f"is more than {MOST} km")
     if match[2] == "m":
         kilometres /= 1000
-    told = {"duration": row["duration"], "distance": row["distance"]}
+    stated = {"duration": row["duration"], "distance": row["distance"]}
     car, taxi = int(kilometres * Decimal("0.05")) * 100, int(kilometres) * 100
     where = (row["origin"], row["destination"])
-    return [Ground(SELF_DRIVING, *where, car, **told), Ground(TAXI, *where, taxi, **told)]
+    return [Ground(SELF_DRIVING, *where, car, **stated), Ground(TAXI, *where, taxi, **stated)]
 
 
 def _states(folder: Path) -> dict[str, str]:
@@ -192,7 +192,7 @@ def _states(folder: Path) -> dict[str, str]:
     try:
         text = read_text(path)
     except ReadingError as error:
-        raise DataError(str(path), None, None, told(error, str(path))[1]) from None
+        raise DataError(str(path), None, None, located_problem(error, str(path))[1]) from None
     for number, line in enumerate(text.split("\n"), 1):
         city, tab, state = line.partition("\t")
         if line.strip():

@@ -223,7 +223,7 @@ class TripDomain(Domain, Outcomes, Progress):
     def _dearest(self) -> int:
         return max((option.cost for slot in self.trip.slots for option in self.menu(slot)), default=0) or 1
 
-    def worth(self, state: State) -> float:
+    def value(self, state: State) -> float:
         """What the last booking adds to an itinerary: a saving or a rating, in [-1, 1]."""
         here = as_state(state)
         if not here.booked:

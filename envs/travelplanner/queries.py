@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from envs.data_files import told
+from envs.data_files import located_problem
 from envs.travelplanner.cost import cents
 from envs.travelplanner.errors import DataError, TravelError
 from envs.travelplanner.files import rows, wide_cells
@@ -42,7 +42,7 @@ def load_queries(path: Path) -> list[Query]:
         try:
             records = [(number, _object(path, number, found)) for number, found in json_lines(path)]
         except ReadingError as error:
-            line, problem = told(error, str(path))
+            line, problem = located_problem(error, str(path))
             place = f"line {line}: " if line else ""
             raise DataError(str(path), None, None, f"{place}{problem}; write one query a line, in JSON") from None
     if not records:

@@ -231,7 +231,7 @@ class TripAdapter:
         del state
         return None
 
-    def retold(self, target: Target) -> Target | None:
+    def restated(self, target: Target) -> Target | None:
         """The same target with the slots that it names in their standard words.
 
         Raises:

@@ -9,8 +9,8 @@ from typing import Literal
 import torch
 
 from envs.alfworld.prompts import lexicon as household
+from experiments.training.alfworld import data as household_lm_data
 from experiments.training.chains import data as chains_lm_data
-from experiments.training.household import data as household_lm_data
 from experiments.training.search import data as search_lm_data
 from experiments.training.sokoban import data as lm_data
 from experiments.training.tools import data as tool_lm_data

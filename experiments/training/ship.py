@@ -17,9 +17,9 @@ from typing import Any
 import torch
 from safetensors.torch import load_file
 
+from experiments.training.alfworld import evaluate as eval_household_lm
 from experiments.training.chains import evaluate as eval_chains_lm
 from experiments.training.families import CHAINS, HOUSEHOLD, SEARCH, SOKOBAN, TOOLS, family_of
-from experiments.training.household import evaluate as eval_household_lm
 from experiments.training.search import evaluate as eval_search_lm
 from experiments.training.sokoban.evaluate import KINDS, report
 from experiments.training.tools import evaluate as eval_tool_lm

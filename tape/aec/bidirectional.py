@@ -95,7 +95,7 @@ def queryable(domain: Predicates) -> Assumable:
 
     def assumable(state: State, actions: Sequence[Action], predicate: Predicate) -> bool:
         needed = any(predicate in domain.preconditions(action) for action in actions)
-        established = any(domain.bridge(state, predicate, value) is not None for value in (True, False))
+        established = any(domain.establishing(state, predicate, value) is not None for value in (True, False))
         return needed and not established and domain.query(state, predicate) is not None
 
     return assumable
@@ -246,7 +246,7 @@ class _Search:
             if label_of(node.view, predicate, value):
                 continue
             # Declared for the start state; progression checks them here.
-            establishing = self._domain.bridge(self._state, predicate, value)
+            establishing = self._domain.establishing(self._state, predicate, value)
             if establishing:
                 after = self._progress.run(node, establishing)
                 if after is not None and label_of(after.view, predicate, value):

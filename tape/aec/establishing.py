@@ -54,7 +54,7 @@ def _edited(
         predicate = witness.predicate
         if predicate is None or witness.required is None or witness.step >= len(actions):
             continue
-        establishing = domain.bridge(state, predicate, witness.required)
+        establishing = domain.establishing(state, predicate, witness.required)
         if not establishing:
             continue
         if witness.kind == "uncovered":

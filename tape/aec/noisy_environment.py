@@ -65,7 +65,7 @@ class NoisyDomain(Domain, Predicates):
     goal_test, exclusive_groups, contexts = _of("_domain", "goal_test", "exclusive_groups", "contexts")
     unseen, hypotheses, choices = _of("_domain", "unseen", "hypotheses", "choices")
     preconditions, effects, goals = _of("_true", "preconditions", "effects", "goals")
-    rules, query, bridge = _of("_true", "rules", "query", "bridge")
+    rules, query, establishing = _of("_true", "rules", "query", "establishing")
 
     def __init__(
         self, domain: Domain, rates: Rates, seed: int, start: State | None = None, *, closed: bool = False

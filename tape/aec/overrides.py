@@ -92,14 +92,14 @@ class Overrides:
 
     items: tuple[Override, ...] = ()
 
-    def speaking(self, predicate: Predicate, features: Sequence[Feature]) -> Override | None:
+    def applying(self, predicate: Predicate, features: Sequence[Feature]) -> Override | None:
         """The rule that applies: the most precise one, then the one with more cases, then by name."""
         able = [item for item in self.items if item.rule.applies(predicate, features)]
         return min(able, key=lambda item: (-item.share, -item.n, item.rule), default=None)
 
     def mu(self, predicate: Predicate, features: Sequence[Feature], predicted: float) -> float:
         """The probability that the predicate is true: of the rule that applies, else the given prediction."""
-        rule = self.speaking(predicate, features)
+        rule = self.applying(predicate, features)
         return predicted if rule is None else rule.mu
 
     def to_json(self) -> str:

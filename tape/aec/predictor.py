@@ -118,7 +118,7 @@ class AskingPredictor(ABC):
             return {}
 
     def _corrected(self, predicate: Predicate, raw: float, spread: float) -> Estimate:
-        rule = self._rules.speaking(predicate, features_of(self._context.domain, predicate))
+        rule = self._rules.applying(predicate, features_of(self._context.domain, predicate))
         if rule is not None:  # its uncertainty follows from the number of its cases
             return Estimate(rule.mu, math.sqrt(rule.mu * (1 - rule.mu) / (rule.n + 2)), raw)
         return Estimate(self._calibration(raw) if self._calibration else raw, spread, raw)

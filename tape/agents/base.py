@@ -120,7 +120,9 @@ class Agent(ABC):
                 require_declared_scores(env.domain)
 
     @classmethod
-    def require_room(cls, config: TapeConfig, tasks: Iterable[tuple[str, Environment]], model: LanguageModel) -> None:
+    def require_context_budget(
+        cls, config: TapeConfig, tasks: Iterable[tuple[str, Environment]], model: LanguageModel
+    ) -> None:
         """Refuse a context window that does not do for all of some tasks; asked before anything is spent.
 
         Args:
@@ -231,7 +233,7 @@ class Agent(ABC):
             raise ConfigError("world_model='simulator' needs simulator=..., and only then")
         self.require(self.config, env)
         _require_own_loop(env)
-        config = self.config.settled(env.domain)
+        config = self.config.resolved(env.domain)
         caps = _caps("budget", budget) | _caps("the environment's budget", env.budget)
         deadline = Deadline(caps.get(WALL))
         ledger = Ledger(caps.without(WALL), parent, payer=payer)

@@ -93,7 +93,7 @@ class TapeAgent(LmAgent):
         Raises:
             ConfigError: Names what they lack.
         """
-        forced = config.settled(env.domain).execution == "forced" and config.selector != "lm"
+        forced = config.resolved(env.domain).execution == "forced" and config.selector != "lm"
         if forced and config.proposer == config.scorer == "declared" and config.on_limit != "final_answer":
             require_roles(config, env.domain, roles.prompt_format, roles.lm.name)
         else:

@@ -158,7 +158,7 @@ def _environment(one: Audited, played: Played | None) -> tuple[Environment | Non
     if played.spec is None:
         return env, None
     agent: type[Agent] = load("tape.agents", played.spec.agent)
-    return env, agent.resolve(played.spec.config).settled(env.domain)
+    return env, agent.resolve(played.spec.config).resolved(env.domain)
 
 
 def _linked(one: Audited, file: Path, record: Mapping[str, Any] | None) -> list[Event]:

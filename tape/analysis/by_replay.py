@@ -25,7 +25,7 @@ from tape.agents.base import Agent
 from tape.analysis.recorded import Decisions, RecordedActions, RecordedLM, UnansweredError, uncounted
 from tape.budget import Budget
 from tape.engine.method import Finding, methods
-from tape.errors import told
+from tape.errors import error_text
 from tape.protocols import Environment, WorldModel
 from tape.runner.spec import RunSpec
 from tape.trace import (
@@ -122,7 +122,7 @@ def replay(events: Sequence[Event], played: Played) -> Replayed:
     try:
         agent = played.agent() if played.agent is not None else None
     except Exception as error:  # a model that is not here
-        why = f"it cannot be made: {told(error)[:200]}"
+        why = f"it cannot be made: {error_text(error)[:200]}"
     if agent is not None:
         found = _compared(events, played, agent, whole=True)
         if not found.findings or played.same_sources:
@@ -138,7 +138,7 @@ def _compared(events: Sequence[Event], played: Played, agent: Agent | None, *, w
     again, fault, left = _again(events, played, agent, whole=whole)
     found = Replayed(actions=sum(isinstance(event, ActedEvent) for event in again))
     if fault is not None and not isinstance(fault, UnansweredError):
-        found.findings.append(Finding(RULE, None, f"it cannot be played again: {told(fault)[:200]}"))
+        found.findings.append(Finding(RULE, None, f"it cannot be played again: {error_text(fault)[:200]}"))
         return found
     own = None if whole else _own_kinds(events)
     config = next((event.config for event in events if isinstance(event, StartedEvent)), {})

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
-from tape.trace import ToldEvent, register_event
+from tape.trace import DescribedEvent, register_event
 
 
 class Shown(BaseModel):
@@ -39,7 +39,7 @@ class Declined(BaseModel):
 
 
 @register_event
-class RetrievedEvent(ToldEvent):
+class RetrievedEvent(DescribedEvent):
     """A search and the passages it returned, best first."""
 
     type: ClassVar[str] = "retrieved"
@@ -49,14 +49,14 @@ class RetrievedEvent(ToldEvent):
     thought: str
     passages: list[Shown]
 
-    def told(self) -> str:
+    def description(self) -> str:
         """Query and titles."""
         titles = ", ".join(f"{one.title} ({one.id})" for one in self.passages) or "nothing"
         return f"round {self.round}: {self.option}: {self.query!r} -> {titles}"
 
 
 @register_event
-class BeliefEvent(ToldEvent):
+class BeliefEvent(DescribedEvent):
     """The belief after an observation.
 
     Attributes:
@@ -80,7 +80,7 @@ class BeliefEvent(ToldEvent):
     dropped: list[str]
     tokens: int
 
-    def told(self) -> str:
+    def description(self) -> str:
         """Facts, open and resolved predicates, refused and dropped items."""
         count = "1 fact" if len(self.facts) == 1 else f"{len(self.facts)} facts"
         lines = [f"belief after round {self.round}: {count}, {self.tokens} tokens"]
@@ -94,7 +94,7 @@ class BeliefEvent(ToldEvent):
 
 
 @register_event
-class GateEvent(ToldEvent):
+class GateEvent(DescribedEvent):
     """Signals and decision of the gate after a round."""
 
     type: ClassVar[str] = "gate"
@@ -105,14 +105,14 @@ class GateEvent(ToldEvent):
     verdict: str
     fired: bool
 
-    def told(self) -> str:
+    def description(self) -> str:
         """J, UPR and the decision."""
         verdict = f", {self.verdict}" if self.verdict else ""
         return f"J {self.jaccard:.2f}, UPR {self.upr:.2f}, gate {self.gate}{verdict}" + (": stop" if self.fired else "")
 
 
 @register_event
-class ContextEvent(ToldEvent):
+class ContextEvent(DescribedEvent):
     """Items that did not fit into a prompt."""
 
     type: ClassVar[str] = "context"
@@ -120,13 +120,13 @@ class ContextEvent(ToldEvent):
     tokens: int
     dropped: list[str]
 
-    def told(self) -> str:
+    def description(self) -> str:
         """The items that were left out."""
         return f"{self.role}: left out to fit {self.tokens} tokens: {', '.join(self.dropped)}"
 
 
 @register_event
-class StoppedEvent(ToldEvent):
+class StoppedEvent(DescribedEvent):
     """Why the search stopped, and the basis of its answer.
 
     Attributes:
@@ -150,7 +150,7 @@ class StoppedEvent(ToldEvent):
     right: bool
     shown: list[str] | None = None
 
-    def told(self) -> str:
+    def description(self) -> str:
         """The reason, the answer and the gold answers."""
         grounds = (
             "" if self.aligned is None else f"; facts that agree in their subject: {', '.join(self.aligned) or 'none'}"

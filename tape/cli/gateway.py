@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tape.gateway.books import Books
     from tape.gateway.config import GatewayConfig
+    from tape.gateway.ledgers import Ledgers
 
 
 def main(argv: Sequence[str]) -> int:
@@ -55,8 +55,8 @@ def main(argv: Sequence[str]) -> int:
     if args.check:
         asyncio.run(_check(config))
         return 0
-    from tape.gateway.books import Books
     from tape.gateway.journal import Journal
+    from tape.gateway.ledgers import Ledgers
 
     journal = Journal(args.journal or args.config.with_suffix(".journal.jsonl"))
     try:
@@ -66,18 +66,18 @@ def main(argv: Sequence[str]) -> int:
             for one in args.settle:
                 print(settle(journal, one))
             return 0
-        books = Books(config.run, config.client, config.session, journal)
+        ledgers = Ledgers(config.run, config.client, config.session, journal)
         token_file = args.token_file or args.config.with_suffix(".token")
-        asyncio.run(_serve(config, books, args.http, token_file))
+        asyncio.run(_serve(config, ledgers, args.http, token_file))
     finally:
         journal.close()
     return 0
 
 
-async def _serve(config: GatewayConfig, books: Books, port: int | None, token_file: Path) -> None:
+async def _serve(config: GatewayConfig, ledgers: Ledgers, port: int | None, token_file: Path) -> None:
     from tape.gateway.gateway import Gateway
 
-    gateway = Gateway(config, books)
+    gateway = Gateway(config, ledgers)
     await gateway.start()
     try:
         for warning in gateway.warnings():
@@ -97,13 +97,13 @@ async def _serve(config: GatewayConfig, books: Books, port: int | None, token_fi
 async def _check(config: GatewayConfig) -> None:
     import tempfile
 
-    from tape.gateway.books import Books
     from tape.gateway.gateway import Gateway
     from tape.gateway.journal import Journal
+    from tape.gateway.ledgers import Ledgers
 
     with tempfile.TemporaryDirectory() as folder:
         journal = Journal(Path(folder) / "journal.jsonl")
-        gateway = Gateway(config, Books(config.run, config.client, config.session, journal))
+        gateway = Gateway(config, Ledgers(config.run, config.client, config.session, journal))
         try:
             await gateway.start()
             await gateway.stop()

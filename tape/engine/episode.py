@@ -17,11 +17,11 @@ from tape.engine.method import counters
 from tape.engine.project import LmProjector, Merger
 from tape.engine.result import EpisodeResult
 from tape.engine.settings import TapeConfig
-from tape.errors import BudgetExceededError, EnvironmentFaultError, UnknownCostError, told
+from tape.errors import BudgetExceededError, EnvironmentFaultError, UnknownCostError, error_text
 from tape.protocols import Action, Environment, Observation, State, WorldModel
 from tape.seeds import derive
 from tape.trace import ActedEvent, ApprovalEvent, LedgerEvent, ObservedEvent, TraceWriter
-from tape.trace.declarations import report_broken
+from tape.trace.declarations import report_costs_above_bound
 
 LIMITS = ("replan_limit", "infeasible", "no_plan")
 """End states at a limit; ``budget:<kind>`` is one too."""
@@ -54,7 +54,7 @@ def environment_faults(what: str) -> Iterator[None]:
     try:
         yield
     except (Exception, SystemExit) as error:
-        raise EnvironmentFaultError(f"{what}: {told(error)}") from error
+        raise EnvironmentFaultError(f"{what}: {error_text(error)}") from error
 
 
 @dataclass
@@ -271,7 +271,7 @@ class Episode:
             raise
         above_bound = reservation.settle(cost)
         self.trace.write(LedgerEvent(what="settle", purpose=purpose, amounts=dict(cost)))
-        report_broken(self.trace, purpose, above_bound)
+        report_costs_above_bound(self.trace, purpose, above_bound)
         self.result.steps += 1
         self.result.actions.append(action)
         self.taken.setdefault(self.env.domain.key(self.state), []).append(action)

@@ -222,7 +222,7 @@ class PlanGraph:
         """
         best: dict[tuple[str, Action], Edge] = {}
         for edge in self.edges():
-            if edge.refuted or edge.confidence < confidence:
+            if edge.contradicted or edge.confidence < confidence:
                 continue
             rival = best.get((edge.source, edge.action))
             if rival is None or (edge.certified, edge.votes) > (rival.certified, rival.votes):

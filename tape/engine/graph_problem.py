@@ -33,7 +33,7 @@ class Edge:
         votes: The number of sampled plans that take it.
         confidence: Probability that the world model gives its prediction; 1 once it was observed.
         certified: It was observed.
-        refuted: It was ruled out, for instance because another outcome was observed.
+        contradicted: It was ruled out, for instance because another outcome was observed.
         cost: Resources of taking it: the worst case, or a prediction (``costs="lm"``).
         reward: What taking it earns, with the objectives "visit" and "save".
     """
@@ -45,7 +45,7 @@ class Edge:
     votes: int
     confidence: float
     certified: bool
-    refuted: bool
+    contradicted: bool
     cost: Resources
     reward: float = 0.0
 

@@ -140,7 +140,7 @@ def by_goal(
         return node.likelihood, True
     reward = min(reward, _END if node.end else 0.0)
     if progress is not None and reward >= 0 and node.end and node.depth is not None and not node.visited:
-        credit = min(max(progress.worth(node.state), 0.0), 1.0)
+        credit = min(max(progress.value(node.state), 0.0), 1.0)
         reward = (reward + _END * (credit + node.depth)) / 3
     return node.likelihood * reward, False
 
@@ -183,7 +183,7 @@ def _on_the_way(state: State, depth: int, deepest: int, progress: Progress | Non
     """The reward of a node short of an end: its distance first, then the domain's partial credit."""
     if progress is None:
         return _DEPTH * depth
-    return (depth + (1 + progress.worth(state)) / 2) / (2 * deepest)
+    return (depth + (1 + progress.value(state)) / 2) / (2 * deepest)
 
 
 def save(graph: PlanGraph, kind: str) -> None:

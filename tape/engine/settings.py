@@ -203,7 +203,7 @@ class TapeConfig(BaseModel):
         """
         return cls.make(**{**PAPER, **more})
 
-    def settled(self, domain: Domain) -> TapeConfig:
+    def resolved(self, domain: Domain) -> TapeConfig:
         """These settings, with every None replaced by the default of the domain.
 
         Tools default to ``forced`` and ``stop``: a planned call is already written, so another request would only cost,

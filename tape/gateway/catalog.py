@@ -10,10 +10,10 @@ from typing import Any
 
 from tape.budget import Resources
 from tape.errors import ConfigError
-from tape.gateway.books import amounts
 from tape.gateway.config import Declared, GatewayConfig, ToolSettings
 from tape.gateway.downstream import Downstream
 from tape.gateway.errors import UnfitError
+from tape.gateway.ledgers import amounts
 from tape.gateway.pinned import PinnedTool
 from tape.gateway.prices import Price, unpriced
 from tape.gateway.python_tools import PythonTool

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from tape.errors import ConfigError, told
+from tape.errors import ConfigError, error_text
 from tape.gateway.config import GatewayConfig, ServerSettings
 from tape.gateway.errors import NO_ANSWER
 from tape.redaction import hide, redacted
@@ -78,7 +78,7 @@ class Downstream:
                 raise
             problem = f"it has not listed its tools within {self._settings.start_seconds:g} s (start_seconds)"
         except (ToolFailedError, OSError, ValueError, TypeError) as error:
-            problem = str(error) if isinstance(error, ToolFailedError) else told(error)
+            problem = str(error) if isinstance(error, ToolFailedError) else error_text(error)
         setting = "command" if self._settings.command else "url"
         message = f"the MCP server {self.name} cannot be used: {redacted(problem)}{await self._last_words()}"
         raise self._config.error(("servers", self.name, setting), message)
@@ -126,7 +126,9 @@ class Downstream:
                     await self.stop()
                     await self._connect()
             except (OSError, TimeoutError) as error:
-                raise ToolFailedError(f"the MCP server {self.name} cannot be started again: {told(error)}") from error
+                raise ToolFailedError(
+                    f"the MCP server {self.name} cannot be started again: {error_text(error)}"
+                ) from error
 
     def _is_ready(self) -> bool:
         session = self._session

@@ -12,11 +12,11 @@ from typing import Any
 from tape.budget import Resources
 from tape.budget.amounts import unknown
 from tape.errors import BudgetExceededError, UnknownCostError
-from tape.gateway.books import Book, Books, amount, amounts
 from tape.gateway.catalog import OWN, Catalog, Offered
 from tape.gateway.config import GatewayConfig
 from tape.gateway.downstream import Downstream, NotCalledError, UnansweredError
 from tape.gateway.errors import ChargeError, JournalError
+from tape.gateway.ledgers import Ledgers, SessionLedger, amount, amounts
 from tape.gateway.own_tools import OWN_LISTED, left
 from tape.gateway.planning import PlanError, fitting, plan
 from tape.gateway.python_tools import load_tool
@@ -53,11 +53,11 @@ class Gateway:
 
     Args:
         config: The configuration.
-        books: The ledgers.
+        ledgers: The ledgers.
     """
 
-    def __init__(self, config: GatewayConfig, books: Books) -> None:
-        self.config, self.books = config, books
+    def __init__(self, config: GatewayConfig, ledgers: Ledgers) -> None:
+        self.config, self.ledgers = config, ledgers
         self.catalog = Catalog(config)
         self._servers: list[Downstream] = []
 
@@ -102,7 +102,7 @@ class Gateway:
                     f"{tool.name} of {tool.origin} has no price, so every call of it is refused under the cap on "
                     f"{', '.join(unpriced)}: declare one, if only price = {{ {unpriced[0]} = 0 }}"
                 )
-        for number, one in self.books.left_open.items():
+        for number, one in self.ledgers.left_open.items():
             found.append(
                 f"call {number} of {one.tool} was in flight when an earlier gateway ended; it counts as "
                 f"{json.dumps(amounts(one.worst))} until it is settled by --settle"
@@ -117,7 +117,7 @@ class Gateway:
 
     async def call(self, who: Caller, name: str, arguments: Mapping[str, Any], approve: Approve) -> dict[str, Any]:
         """Answer a call of a tool; a refusal is a result with ``isError`` and a structured content."""
-        book = self.books.current(who.client, who.session)
+        book = self.ledgers.current(who.client, who.session)
         if name in OWN:
             return await self._own(who, book, name, arguments)
         tool = self.catalog.tools.get(name)
@@ -138,12 +138,12 @@ class Gateway:
             return refused("not_approved", f"{name} was not called: {no}", tool=name)
         return await self._charged(book, tool, quote)
 
-    async def _charged(self, book: Book, tool: Offered, quote: Quote) -> dict[str, Any]:
+    async def _charged(self, book: SessionLedger, tool: Offered, quote: Quote) -> dict[str, Any]:
         arguments, worst = quote.arguments, quote.worst
         try:
             if book.fits(worst):
                 await tool.ready()
-            charge = await self.books.begin(book, tool.name, worst)
+            charge = await self.ledgers.begin(book, tool.name, worst)
         except BudgetExceededError as error:
             return self._too_dear(book, tool, arguments, worst, error)
         except UnknownCostError as error:
@@ -179,7 +179,12 @@ class Gateway:
     # --- refusals -----------------------------------------------------------------------------
 
     def _too_dear(
-        self, book: Book, tool: Offered, arguments: Mapping[str, Any], worst: Resources, error: BudgetExceededError
+        self,
+        book: SessionLedger,
+        tool: Offered,
+        arguments: Mapping[str, Any],
+        worst: Resources,
+        error: BudgetExceededError,
     ) -> dict[str, Any]:
         fitting = self._fitting(book, tool, arguments)
         message = f"{tool.name} was not called, nothing was spent: {error}"
@@ -199,7 +204,9 @@ class Gateway:
         fields |= {"tool": tool.name, "resource": error.kind, "scope": error.ledger, "worst_case": amounts(worst)}
         return refused("budget_exceeded", message, **fields, would_fit=fitting)
 
-    def _fitting(self, book: Book, refused_tool: Offered, arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def _fitting(
+        self, book: SessionLedger, refused_tool: Offered, arguments: Mapping[str, Any]
+    ) -> list[dict[str, Any]]:
         """What does the same and would fit now."""
         return [
             {"tool": name, "worst_case": amounts(tool.worst(arguments)), "quality": tool.quality}
@@ -208,7 +215,7 @@ class Gateway:
 
     # --- the gateway's own tools ----------------------------------------------------------------
 
-    async def _own(self, who: Caller, book: Book, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    async def _own(self, who: Caller, book: SessionLedger, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         if name == "plan":
             try:
                 return own_result(await asyncio.to_thread(plan, self.catalog.tools, book, arguments))
@@ -218,25 +225,25 @@ class Gateway:
             return own_result(left(book) | {"affordable": self._affordable(book)})
         try:
             if name == "checkpoint":
-                return own_result({"handle": self.books.checkpoint(book), "session": book.session, **left(book)})
+                return own_result({"handle": self.ledgers.checkpoint(book), "session": book.session, **left(book)})
             handle = arguments.get("handle")
-            found = self.books.resume(who.client, who.session, handle) if isinstance(handle, str) else None
+            found = self.ledgers.resume(who.client, who.session, handle) if isinstance(handle, str) else None
         except JournalError as error:
             return refused("journal", str(error), tool=name)
         if found is None:
             return refused("unknown_handle", "no session of yours has this handle", tool=name)
         calls = [
             {"tool": tool, "outcome": outcome, "spent": amounts(spent)}
-            for tool, outcome, spent in self.books.journal.sessions[found.session].calls
+            for tool, outcome, spent in self.ledgers.journal.sessions[found.session].calls
         ]
         lost = [
             {"call": number, "tool": one.tool, "counts_as": amounts(one.worst)}
-            for number, one in self.books.left_open.items()
+            for number, one in self.ledgers.left_open.items()
             if one.session == found.session
         ]
         return own_result({"session": found.session, "calls": calls, "was_in_flight": lost, **left(found)})
 
-    def _affordable(self, book: Book) -> dict[str, Any]:
+    def _affordable(self, book: SessionLedger) -> dict[str, Any]:
         """How many calls of each tool alone are still paid for."""
         given = book.left()
         found: dict[str, Any] = {}

@@ -18,9 +18,9 @@ from tape.budget import Budget, Ledger, Reservation, Resources
 from tape.budget.amounts import booked, unknown
 from tape.budget.resources import MOST
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
-from tape.gateway.books import Book, amounts
 from tape.gateway.content import parts_of, read_worst, size_of, worst_of
 from tape.gateway.errors import ChargeError, FieldError
+from tape.gateway.ledgers import SessionLedger, amounts
 from tape.gateway.own_tools import left
 from tape.gateway.planning import PlanError, fitting, plan
 from tape.gateway.prices import Price, read_price, unpriced
@@ -309,8 +309,8 @@ class Guard:
             self._journal.catch_up()
 
     @property
-    def _book(self) -> Book:
-        return Book(_OWN, _OWN, self.ledger)
+    def _book(self) -> SessionLedger:
+        return SessionLedger(_OWN, _OWN, self.ledger)
 
 
 def _tool(name: str, given: Any) -> GuardedTool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tape.gateway.books import Book, amount
+from tape.gateway.ledgers import SessionLedger, amount
 from tape.gateway.planning import SCHEMA
 
 _NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
@@ -48,7 +48,7 @@ OWN_LISTED: tuple[dict[str, Any], ...] = (
 )
 
 
-def left(book: Book) -> dict[str, Any]:
+def left(book: SessionLedger) -> dict[str, Any]:
     """Every cap that a session's calls have to keep, with what is left, reserved and spent of it."""
     caps = []
     for ledger in book.ledgers():

@@ -12,8 +12,8 @@ from tape.budget import Resources, amount_of, kind_of
 from tape.choice import Choice, select
 from tape.choice.amounts import caps_of
 from tape.errors import ConfigError
-from tape.gateway.books import Book, amount
 from tape.gateway.errors import ChargeError
+from tape.gateway.ledgers import SessionLedger, amount
 from tape.reading import short
 
 MOST_STEPS = 50
@@ -97,7 +97,7 @@ def of_kind(tools: Mapping[str, Priced], kind: str) -> list[Priced]:
 
 
 def fitting(
-    tools: Mapping[str, Priced], book: Book, instead_of: str, arguments: Mapping[str, Any] | None
+    tools: Mapping[str, Priced], book: SessionLedger, instead_of: str, arguments: Mapping[str, Any] | None
 ) -> dict[str, Priced]:
     """What does the same as a tool and would fit now, by name; with arguments None for any call."""
     found = {}
@@ -111,7 +111,7 @@ def fitting(
     return found
 
 
-def plan(tools: Mapping[str, Priced], book: Book, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def plan(tools: Mapping[str, Priced], book: SessionLedger, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The answer of the tool.
 
     Raises:
@@ -258,7 +258,7 @@ def _described(choice: Choice, table: Mapping[str, tuple[Priced, Resources]]) ->
     }
 
 
-def _would_do(book: Book, choice: Choice, caps: Mapping[str, Decimal]) -> dict[str, Any]:
+def _would_do(book: SessionLedger, choice: Choice, caps: Mapping[str, Decimal]) -> dict[str, Any]:
     """How much more of each budget would do alone, or, where none would, of several together."""
     least = {kind: value for kind, value in choice.why.least.items() if value is not None}
     alone = bool(least)

@@ -15,7 +15,7 @@ from tape.budget import Resources
 from tape.budget.amounts import unknown
 from tape.budget.deadline import Deadline
 from tape.budget.resources import kind_of
-from tape.errors import ConfigError, told
+from tape.errors import ConfigError, error_text
 from tape.gateway.config import Declared, GatewayConfig
 from tape.gateway.downstream import UnansweredError
 from tape.gateway.prices import Price, unpriced
@@ -43,7 +43,9 @@ class OfTool(Part):
             return self.cost.actual(arguments, answer.structured, Random(0))
         except Exception as error:  # whatever a cost of one's own raises
             name = type(self.cost).__name__
-            print(f"tape gateway: {name}.actual failed ({told(error)}); the worst case is booked", file=sys.stderr)
+            print(
+                f"tape gateway: {name}.actual failed ({error_text(error)}); the worst case is booked", file=sys.stderr
+            )
             return unknown(worst)
 
 
@@ -118,8 +120,8 @@ def load_tool(name: str, declared: Declared, named: str, config: GatewayConfig, 
         with redirect_stdout(sys.stderr):  # the protocol is spoken on standard output
             found = getattr(importlib.import_module(module), attribute)
     except Exception as error:  # whatever a module raises
-        raise config.error(path, f"{named} cannot be imported ({told(error)}); modules are looked for in {folder} and "
-                           "on Python's path") from error  # fmt: skip
+        why = f"{named} cannot be imported ({error_text(error)})"
+        raise config.error(path, f"{why}; modules are looked for in {folder} and on Python's path") from error
     try:
         if not callable(found) and not isinstance(found, Tool):
             raise ToolError(f"{type(found).__name__} is no function; name a function, or a tool made by @tool")

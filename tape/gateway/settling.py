@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tape.budget import Budget, Resources
 from tape.errors import ConfigError
-from tape.gateway.books import amounts
 from tape.gateway.journal import Journal
+from tape.gateway.ledgers import amounts
 
 
 def settle(journal: Journal, text: str) -> str:

@@ -15,6 +15,7 @@ from tape.tools.calls import parse
 from tape.tools.errors import InvalidCallError
 from tape.trace import (
     ActedEvent,
+    DescribedEvent,
     FinishedEvent,
     GeneratedEvent,
     GraphFoldedEvent,
@@ -22,7 +23,6 @@ from tape.trace import (
     PathSelectedEvent,
     PlansSampledEvent,
     StartedEvent,
-    ToldEvent,
 )
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ class SampleMaker:
         for moment, event in operation.events:
             if isinstance(event, shown):
                 continue
-            data = event.told() if isinstance(event, ToldEvent) else event.model_dump(mode="json")
+            data = event.description() if isinstance(event, DescribedEvent) else event.model_dump(mode="json")
             source = f"tape.{event.type}"
             self._events.append(InfoEvent(source=source, data=_json(data), **self._at(moment, operation)))
 

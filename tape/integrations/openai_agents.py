@@ -146,8 +146,8 @@ def bounded_tools(tools: Sequence[Tool], guard: Guard) -> list[Tool]:
     return [_bounded(tool, guard) for tool in tools]
 
 
-def say_why(context: Any, error: Exception) -> str:
-    """For ``as_tool(failure_error_function=say_why)``: the model reads that the nested agent ran out of its budget."""
+def explain_refusal(context: Any, error: Exception) -> str:
+    """For ``as_tool(failure_error_function=explain_refusal)``: the model reads that the nested agent has no budget left."""
     return str(error) if isinstance(error, OutOfBudget) else default_tool_error_function(context, error)
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 from tape.errors import TraceError
 from tape.trace import (
     ActedEvent,
-    BrokenDeclarationEvent,
+    CostAboveBoundEvent,
     Event,
     FinishedEvent,
     GeneratedEvent,
@@ -116,7 +116,7 @@ class Operations:
                 self._close(call, end)
             case PlansSampledEvent() | GraphFoldedEvent() | PathSelectedEvent():
                 self._planning().events.append((self._now, event))
-            case LedgerEvent() | ActedEvent() | ObservedEvent() | BrokenDeclarationEvent() if self._tool is not None:
+            case LedgerEvent() | ActedEvent() | ObservedEvent() | CostAboveBoundEvent() if self._tool is not None:
                 self._tool.events.append((self._now, event))
                 if isinstance(event, ObservedEvent):
                     self._end_tool()
@@ -177,7 +177,7 @@ class Operations:
 
     def _end_what_is_over(self, event: Event) -> None:
         """End the tool call and the planning round that an event does not belong to any more."""
-        if self._tool is not None and not isinstance(event, ActedEvent | BrokenDeclarationEvent):
+        if self._tool is not None and not isinstance(event, ActedEvent | CostAboveBoundEvent):
             settled = any(isinstance(held, LedgerEvent) and held.what == "settle" for _, held in self._tool.events)
             if settled and self._tool.last(ActedEvent) is None:
                 self._end_tool()

@@ -21,6 +21,7 @@ from tape.plugins import require_extra
 from tape.redaction import redacted
 from tape.trace import (
     ActedEvent,
+    DescribedEvent,
     Event,
     FinishedEvent,
     GeneratedEvent,
@@ -30,7 +31,6 @@ from tape.trace import (
     PathSelectedEvent,
     PlansSampledEvent,
     StartedEvent,
-    ToldEvent,
 )
 
 if TYPE_CHECKING:
@@ -257,8 +257,8 @@ def _of_plan(operation: Operation) -> Iterator[tuple[str, Any]]:
 
 def _about(event: Event) -> Attributes:
     """An event that has no span of its own: its numbers and short texts."""
-    if isinstance(event, ToldEvent):
-        return {"tape.text": event.told()}
+    if isinstance(event, DescribedEvent):
+        return {"tape.text": event.description()}
     if isinstance(event, PlansSampledEvent):
         return {"tape.plans": [" ; ".join(plan) for plan in event.plans], "tape.valid": list(event.valid)}
     if isinstance(event, LedgerEvent):

@@ -32,7 +32,7 @@ from tape.lm.base import (
 from tape.lm.payment import Payment
 from tape.lm.wrapper import WrappedLM, require_all
 from tape.trace import GeneratedEvent, LedgerEvent, PromptPart, TraceWriter
-from tape.trace.declarations import report_broken
+from tape.trace.declarations import report_costs_above_bound
 from tape.trace.events import LedgerAction
 
 T = TypeVar("T")
@@ -156,7 +156,7 @@ class AccountedLM(WrappedLM):
         if self._trace is not None:
             for event in generated:
                 self._trace.write(event)
-        report_broken(self._trace, _purpose(roles), broken)
+        report_costs_above_bound(self._trace, _purpose(roles), broken)
         if failure is not None:
             raise failure
         return list(answers)

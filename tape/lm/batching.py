@@ -44,7 +44,7 @@ class EpisodeBatch:
         self._sent: set[asyncio.Task[None]] = set()
         self._scheduler = BatchScheduler(episodes) if is_continuous(model) else None
 
-    def member(self, index: int) -> BatchSlot:
+    def slot(self, index: int) -> BatchSlot:
         """The model as the episode ``index`` sees it."""
         return BatchSlot(self, self._model, index)
 

@@ -108,7 +108,7 @@ class Progress(Part):
     """
 
     @abstractmethod
-    def worth(self, state: State) -> float:
+    def value(self, state: State) -> float:
         """In [-1, 1]; without declared outcomes the share of the task that is done, in [0, 1]."""
 
 
@@ -154,7 +154,7 @@ class Predicates(Part):
         """Steps from a state that reveal the value of a predicate; None if none are known."""
 
     @abstractmethod
-    def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
+    def establishing(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
         """Establishing actions: from a state they give a predicate a value, whatever it is now; None if none known."""
 
 

@@ -52,7 +52,7 @@ def check_before(
             _check_first(configuration, agent, config, model)
         if model is not None:
             plugin: EnvironmentPlugin = load("tape.environments", configuration.spec.environment)
-            agent.require_room(config, ((task.id, plugin.make(task)) for task in configuration.tasks), model)
+            agent.require_context_budget(config, ((task.id, plugin.make(task)) for task in configuration.tasks), model)
 
 
 def _check_first(

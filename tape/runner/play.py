@@ -139,7 +139,7 @@ async def _episode(
             seed=spec.episode_seed(job.task, job.repeat),
             trace=trace,
             simulator=plugin.simulator(env) if spec.config.world_model == "simulator" else None,
-            model=batch.member(index),
+            model=batch.slot(index),
             payer=run,
         )
     finally:

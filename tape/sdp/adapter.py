@@ -128,7 +128,7 @@ class Regrounds(Adapter, Protocol):
     def at_goal(self, state: State) -> bool | None:
         """Whether the task is done in a state; None if the state does not determine it."""
 
-    def retold(self, target: Target) -> Target | None:
+    def restated(self, target: Target) -> Target | None:
         """The target with the text of its typed content; None if a model wrote the text.
 
         Raises:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from tape.sdp.operators import Check, How
 from tape.sdp.target import Target, predicate_of
-from tape.trace import ToldEvent, register_event
+from tape.trace import DescribedEvent, register_event
 
 
 class TargetRecord(BaseModel):
@@ -90,7 +90,7 @@ JsonFields = Annotated[
 
 
 @register_event
-class ChainEvent(ToldEvent):
+class ChainEvent(DescribedEvent):
     """A chain: proposed at the start, or a new tail.
 
     Attributes:
@@ -106,14 +106,14 @@ class ChainEvent(ToldEvent):
     reason: str
     targets: list[TargetRecord]
 
-    def told(self) -> str:
+    def description(self) -> str:
         """The chain in words."""
         steps = " -> ".join(target.text for target in self.targets) or "none"
         return f"chain ({self.reason}): {steps}"
 
 
 @register_event
-class ValidatedEvent(ToldEvent):
+class ValidatedEvent(DescribedEvent):
     """One attempt at the current target and its verdict.
 
     Attributes:
@@ -147,7 +147,7 @@ class ValidatedEvent(ToldEvent):
     after: JsonFields
     nodes: tuple[str, str]
 
-    def told(self) -> str:
+    def description(self) -> str:
         """The verdict in words."""
         if self.k:
             how = sorted({check.how for check in self.checks if check.holds})
@@ -161,7 +161,7 @@ target; REPLAN or PROPOSE gave no chain; the global step cap; a budget or anothe
 
 
 @register_event
-class ConcludedEvent(ToldEvent):
+class ConcludedEvent(DescribedEvent):
     """How the loop ended.
 
     Attributes:
@@ -185,6 +185,6 @@ class ConcludedEvent(ToldEvent):
     caps: dict[str, int] = Field(default_factory=dict)
     state: JsonFields | None = None
 
-    def told(self) -> str:
+    def description(self) -> str:
         """The end in words."""
         return f"SDP: {self.certified} of {self.planned} predicates certified ({self.why})"

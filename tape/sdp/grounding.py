@@ -59,7 +59,7 @@ class _Checker:
     def _words(self, record: TargetRecord) -> str:
         try:
             target = record.target()
-            told = self._adapter.retold(target)
+            told = self._adapter.restated(target)
         except Exception as error:  # a record may hold anything
             return f"{record.text!r} is no target of this task: {str(error)[:200]}"
         if told is None or TargetRecord.of(told) == record:

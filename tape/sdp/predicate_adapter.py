@@ -172,7 +172,7 @@ class PredicateAdapter:
         known = self._predicates.ground(state)
         return any(all(known.get(p) is value for p, value in goal.items()) for goal in self._predicates.goals())
 
-    def retold(self, target: Target) -> Target | None:
+    def restated(self, target: Target) -> Target | None:
         """The target with the text of the goal or of its requirements; a model's text has to name the same predicates.
 
         Raises:

@@ -194,7 +194,7 @@ class ToolAdapter:
         del state
         return None
 
-    def retold(self, target: Target) -> Target | None:
+    def restated(self, target: Target) -> Target | None:
         """The target with the text of its requirement.
 
         Raises:

@@ -18,6 +18,7 @@ from tape.trace import (
     ActedEvent,
     ActionsSampledEvent,
     ApprovalEvent,
+    DescribedEvent,
     Event,
     FinishedEvent,
     GraphFoldedEvent,
@@ -28,7 +29,6 @@ from tape.trace import (
     PlansSampledEvent,
     ReplannedEvent,
     StartedEvent,
-    ToldEvent,
 )
 
 _LONGEST_VALUE = 200
@@ -99,8 +99,8 @@ def _described(events: Sequence[Event]) -> Iterator[str]:
                 yield f"replans ({event.reason}): round {event.count + 1}"
             case MalformedEvent():
                 yield f"  malformed {event.role} answer survived: {event.text!r}"
-            case ToldEvent():
-                yield event.told()
+            case DescribedEvent():
+                yield event.description()
             case FinishedEvent():
                 result = event.result
                 detail = result.get("detail", "")

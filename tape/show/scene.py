@@ -15,7 +15,7 @@ from tape.show.text import asked_about, one_line, plain
 from tape.trace import (
     ActedEvent,
     ApprovalEvent,
-    BrokenDeclarationEvent,
+    CostAboveBoundEvent,
     Event,
     FinishedEvent,
     InfeasibleEvent,
@@ -85,7 +85,7 @@ class Scene:
                 # Between observations, which have the exact rest.
                 for kind in self.remaining.keys() & event.amounts.keys():
                     self.remaining[kind] = max(0, self.remaining[kind] - (event.amounts[kind] or 0))
-            case BrokenDeclarationEvent():
+            case CostAboveBoundEvent():
                 self.note = f"broken declaration: {event.purpose} used more {event.kind} than declared"
             case PathSelectedEvent():
                 self.ahead = list(event.actions)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tape.budget.deadline import blocking
-from tape.errors import is_ctrl_c, told
+from tape.errors import error_text, is_ctrl_c
 from tape.tools.errors import ToolFailedError
 from tape.tools.results import as_json
 from tape.waiting import leave
@@ -80,7 +80,7 @@ def _failed(error: BaseException) -> Made:
     """
     if is_ctrl_c(error):
         raise error
-    return Made(failure=str(error) if isinstance(error, ToolFailedError) else told(error))
+    return Made(failure=str(error) if isinstance(error, ToolFailedError) else error_text(error))
 
 
 def _written(value: Any) -> Made:

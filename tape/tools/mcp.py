@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from tape.errors import told
+from tape.errors import error_text
 from tape.reading import short
 from tape.tools.cost import Amount, Cost, Unknown, amounts
 from tape.tools.errors import ToolError, ToolFailedError, ToolWarning
@@ -269,7 +269,7 @@ class _Server:
         try:
             return await ServerProcess.start(self._command, self._env, self._cwd)
         except (OSError, ValueError, TypeError) as error:
-            raise ToolError(f"{self.name} cannot be used: {told(error)}") from error
+            raise ToolError(f"{self.name} cannot be used: {error_text(error)}") from error
 
     async def _tools(self, listed: Sequence[Any], declared: Mapping[str, Any]) -> list[Tool]:
         entries, left_out = entries_of(listed)

@@ -5,7 +5,8 @@ from tape.trace.events import ActedEvent as ActedEvent
 from tape.trace.events import ActionsSampledEvent as ActionsSampledEvent
 from tape.trace.events import AnsweredEvent as AnsweredEvent
 from tape.trace.events import ApprovalEvent as ApprovalEvent
-from tape.trace.events import BrokenDeclarationEvent as BrokenDeclarationEvent
+from tape.trace.events import CostAboveBoundEvent as CostAboveBoundEvent
+from tape.trace.events import DescribedEvent as DescribedEvent
 from tape.trace.events import DifferedEvent as DifferedEvent
 from tape.trace.events import Event as Event
 from tape.trace.events import FinishedEvent as FinishedEvent
@@ -21,7 +22,6 @@ from tape.trace.events import PlansSampledEvent as PlansSampledEvent
 from tape.trace.events import PromptPart as PromptPart
 from tape.trace.events import ReplannedEvent as ReplannedEvent
 from tape.trace.events import StartedEvent as StartedEvent
-from tape.trace.events import ToldEvent as ToldEvent
 from tape.trace.events import register_event as register_event
 from tape.trace.file import SCHEMA as SCHEMA
 from tape.trace.file import TraceWriter as TraceWriter

@@ -6,13 +6,13 @@ import logging
 from collections.abc import Sequence
 
 from tape.budget import Broken, in_units
-from tape.trace.events import BrokenDeclarationEvent
+from tape.trace.events import CostAboveBoundEvent
 from tape.trace.file import TraceWriter
 
 logger = logging.getLogger("tape.budget")
 
 
-def report_broken(trace: TraceWriter | None, purpose: str, broken: Sequence[Broken]) -> None:
+def report_costs_above_bound(trace: TraceWriter | None, purpose: str, broken: Sequence[Broken]) -> None:
     """Report a cost above its declared bound at once, in the log and in the trace.
 
     Args:
@@ -28,5 +28,5 @@ def report_broken(trace: TraceWriter | None, purpose: str, broken: Sequence[Brok
             in_units(found.kind, found.declared),
         )
         if trace is not None:
-            event = BrokenDeclarationEvent(purpose=purpose, kind=found.kind, declared=found.declared, used=found.used)
+            event = CostAboveBoundEvent(purpose=purpose, kind=found.kind, declared=found.declared, used=found.used)
             trace.write(event)

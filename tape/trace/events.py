@@ -22,11 +22,11 @@ class Event(BaseModel):
     type: ClassVar[str] = ""
 
 
-class ToldEvent(Event, ABC):
+class DescribedEvent(Event, ABC):
     """Base of events that describe themselves when they are replayed."""
 
     @abstractmethod
-    def told(self) -> str:
+    def description(self) -> str:
         """One or more plain lines."""
 
 
@@ -219,7 +219,7 @@ class LedgerEvent(Event):
     amounts: dict[str, Count | None]
 
 
-class BrokenDeclarationEvent(Event):
+class CostAboveBoundEvent(Event):
     """More was used than had been declared as the worst case."""
 
     type: ClassVar[str] = "broken_declaration"
@@ -237,14 +237,14 @@ class AnsweredEvent(Event):
     success: bool
 
 
-class InfeasibleEvent(ToldEvent):
+class InfeasibleEvent(DescribedEvent):
     """Planning ended for want of a path: why, in words and as ``EpisodeResult.explanation``."""
 
     type: ClassVar[str] = "infeasible"
     text: str
     explanation: Explanation
 
-    def told(self) -> str:
+    def description(self) -> str:
         """The words."""
         return self.text
 
@@ -271,8 +271,8 @@ def register_event(event: type[Event]) -> type[Event]:
     return event
 
 
-for _event in (*Event.__subclasses__(), *ToldEvent.__subclasses__()):
-    if _event is not ToldEvent:
+for _event in (*Event.__subclasses__(), *DescribedEvent.__subclasses__()):
+    if _event is not DescribedEvent:
         register_event(_event)
 
 

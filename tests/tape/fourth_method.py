@@ -12,7 +12,7 @@ from tape.agents.react import ReactAgent
 from tape.engine.episode import Episode
 from tape.engine.method import Method, MethodSettings
 from tape.engine.settings import TapeConfig
-from tape.trace import Event, ToldEvent, register_event
+from tape.trace import DescribedEvent, Event, register_event
 
 
 class LooksSettings(MethodSettings):
@@ -22,13 +22,13 @@ class LooksSettings(MethodSettings):
 
 
 @register_event
-class LookedEvent(ToldEvent):
+class LookedEvent(DescribedEvent):
     """It has looked around."""
 
     type: ClassVar[str] = "looked"
     number: int
 
-    def told(self) -> str:
+    def description(self) -> str:
         return f"  looks around, the {self.number}. time"
 
 

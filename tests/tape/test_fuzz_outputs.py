@@ -14,7 +14,7 @@ import pytest
 
 from envs.alfworld import prompts
 from envs.alfworld.commands import Command
-from envs.alfworld.domain import HouseholdDomain
+from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.predicates import inside, shut
 from envs.alfworld.prompts import chat_schema as household_schema
 from envs.hotpotqa.prompts import prompt_format as hotpotqa_format
@@ -101,7 +101,7 @@ for _name, _domain, _format in (("chat", TOOLS, TOOLS_CHAT), ("compact", lexicon
 HOUSE = households.world_of(households.KITCHEN)
 HELD = replace(HOUSE.known, holding="apple 1", at=("fridge 1",))
 ASKED = [inside("apple", "fridge 1"), shut("cabinet 1")]
-HOUSEHOLD = HouseholdDomain(HOUSE.layout)
+HOUSEHOLD = AlfworldDomain(HOUSE.layout)
 
 
 def _lived(prompt_format: PromptFormat, text: str) -> None:

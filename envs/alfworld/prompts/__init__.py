@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from envs.alfworld.domain import HouseholdDomain
+from envs.alfworld.domain import AlfworldDomain
+from envs.alfworld.prompts.alfworld import AlfworldFormat
 from envs.alfworld.prompts.chat import ChatFormat
-from envs.alfworld.prompts.household import HouseholdFormat
 from tape.protocols.prompt_format import PromptFormat, pick
 
-PROMPT_FORMATS: dict[str, Callable[[HouseholdDomain], PromptFormat]] = {
-    "household": HouseholdFormat,
+PROMPT_FORMATS: dict[str, Callable[[AlfworldDomain], PromptFormat]] = {
+    "household": AlfworldFormat,
     "chat": ChatFormat,
 }
 
 
-def prompt_format(domain: HouseholdDomain, name: str) -> PromptFormat:
+def prompt_format(domain: AlfworldDomain, name: str) -> PromptFormat:
     """The prompts of a task in a prompt format.
 
     Raises:

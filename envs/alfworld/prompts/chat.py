@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from envs.alfworld import rules
 from envs.alfworld.commands import Command, read_command
-from envs.alfworld.domain import HouseholdDomain
+from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.game.goal import Goal
 from envs.alfworld.game.kinds import AFTER, kind_of
 from envs.alfworld.prompts import chat_schema
@@ -48,7 +48,7 @@ class ChatFormat(PlaceBeliefs):
         examples: Worked examples by role, questions and answers; by default those of :func:`worked`.
     """
 
-    def __init__(self, domain: HouseholdDomain, examples: Examples | None = None) -> None:
+    def __init__(self, domain: AlfworldDomain, examples: Examples | None = None) -> None:
         self._domain, self._layout = domain, domain.layout
         self._examples = worked() if examples is None else examples
 
@@ -313,7 +313,7 @@ def _read_act(text: str) -> chat_schema.ActAnswer:
 def worked() -> Examples:
     """A worked example of each role, in a house of things and places that no game has."""
     layout = Layout(Goal("pick_cool_then_place_in_recep", "melon", "rack"), ("counter 1", "fridge 1", "rack 1"))
-    shown = ChatFormat(HouseholdDomain(layout), examples={})
+    shown = ChatFormat(AlfworldDomain(layout), examples={})
     start = Knowledge.start(layout)
     seen = replace(start, at=("counter 1",), inside=frozenset({("melon 1", "counter 1")})).found("counter 1", BARE)
     held = replace(seen, inside=frozenset(), holding="melon 1")

@@ -23,7 +23,7 @@ from envs.alfworld.predicates import inside, shut, two
 from envs.alfworld.prompts.placing import placed
 from envs.alfworld.state import SEARCHED, Knowledge
 from experiments.studies.aec.bound import feasibility_bound
-from experiments.training.household.plans import Scene, best_plan
+from experiments.training.alfworld.plans import Scene, best_plan
 from tape.aec.facts import Evidence, GroundedStore
 from tape.aec.noisy_environment import NoisyDomain, Rates
 from tape.aec.verifier import Rulebook, Verdict, Verifier

@@ -27,7 +27,7 @@ LADDER = tuple(f"bundled:{size}" for size in ("nano-750", "nano-1500", "nano-300
 
 ADDITIONS = tuple(one for one in methods.ADDITIONS if not {*one[1]} & {"reselect", "mismatch"})
 """The additions that can change anything on Sokoban: each step there costs what it may cost, and states are compared
-whole (:meth:`tape.engine.settings.TapeConfig.settled`)."""
+whole (:meth:`tape.engine.settings.TapeConfig.resolved`)."""
 TAKEN_APART = tuple(f"bundled:{size}" for size in ("nano-1500", "nano-3000", "nano"))
 """The models with which TAPE+ is taken apart: neither the weakest one nor those near the ceiling."""
 

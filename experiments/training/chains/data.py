@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import torch
 
 from envs.tool_chains.compact import goal_words, prompt, vocabulary
-from envs.tool_chains.words import all_specs, said, type_name
+from envs.tool_chains.words import all_specs, request_text, type_name
 from experiments.training.packing import EOS, PAD, Sequence, collate
 
 WORDS = list(dict.fromkeys((PAD, EOS, *vocabulary())))
@@ -28,7 +28,7 @@ def draw(rng: random.Random, held_out: bool) -> tuple[str, str]:
     specs = all_specs()
     while True:
         spec = rng.choice(specs)
-        text = said(spec, rng, "changes" if rng.random() < CHANGES_SHARE else "requests")
+        text = request_text(spec, rng, "changes" if rng.random() < CHANGES_SHARE else "requests")
         if is_held_out(text) == held_out:
             return text, type_name(spec, 1, 1)
 

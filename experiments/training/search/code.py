@@ -65,7 +65,7 @@ def _task(rng: random.Random, question: RepoQuestion, index: Index, passages: di
     for number, hop in enumerate(question.hops):
         there = hop.answer != UNANSWERABLE
         evidence = (
-            frozenset([_evidence(hop.evidence.says, hop.answer, passages[hop.evidence.passage])])
+            frozenset([_evidence(hop.evidence.quote, hop.answer, passages[hop.evidence.passage])])
             if there
             else frozenset()
         )

@@ -77,7 +77,7 @@ def shown(hop: Hop, passages: Sequence[Passage]) -> bool:
 
 def stated_alone(title: str, sentence: str) -> str:
     """A sentence as it stands in notes and thoughts."""
-    return Tagged("sentence", sentence, subject=title).said
+    return Tagged("sentence", sentence, subject=title).sentence
 
 
 def _thought(task: Task, passages: Sequence[Passage], found: set[int], tries: Sequence[int]) -> str:

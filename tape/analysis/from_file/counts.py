@@ -9,7 +9,7 @@ from typing import Any
 from tape.trace import (
     ActedEvent,
     AnsweredEvent,
-    BrokenDeclarationEvent,
+    CostAboveBoundEvent,
     Event,
     GeneratedEvent,
     LedgerEvent,
@@ -52,7 +52,7 @@ def _counted(events: Sequence[Event], started: StartedEvent) -> Iterator[tuple[s
     yield "budget", {kind: cap for kind, cap in started.budget.items() if cap}
     yield (
         "broken_declarations",
-        dict(Counter(event.kind for event in events if isinstance(event, BrokenDeclarationEvent))),
+        dict(Counter(event.kind for event in events if isinstance(event, CostAboveBoundEvent))),
     )
     used: Counter[str] = Counter()
     unknown = set()
@@ -113,7 +113,7 @@ def _payments(events: Sequence[Event]) -> Iterator[str]:
                 amount = _short(event.amounts)
                 yield f"{event.purpose} was settled with {amount} for {len(answered_by)} answers of {tokens} tokens"
         else:
-            acted = next((one for one in after if not isinstance(one, BrokenDeclarationEvent)), None)
+            acted = next((one for one in after if not isinstance(one, CostAboveBoundEvent)), None)
             if isinstance(acted, ActedEvent) and (f"step:{acted.action}", acted.cost) != (event.purpose, event.amounts):
                 amount = _short(event.amounts)
                 yield f"{event.purpose} was settled with {amount}, and {acted.action!r} cost {_short(acted.cost)}"

@@ -218,7 +218,7 @@ class _Adviser:
         return any(plan.actions for plan in plans)
 
     def _execution(self) -> None:
-        execution = self._config.settled(self._env.domain).execution
+        execution = self._config.resolved(self._env.domain).execution
         if execution == "constrained" and (why := self._bad("act")):
             self._give("execution", "forced", f"{why}, so thoughts about planned actions do not justify a call each")
 

@@ -224,7 +224,7 @@ class Prober:
             simulator=plugin.simulator(env) if config.world_model == "simulator" else None,
         )
         steps = task.budget.get("steps")
-        most = kind.most_lm_calls(kind.resolve(config).settled(env.domain), steps, steps) if steps else None
+        most = kind.most_lm_calls(kind.resolve(config).resolved(env.domain), steps, steps) if steps else None
         if steps and most is not None and plugin.reads:
             most += steps + 1  # what is seen at the beginning and after each step is read
         worst = [(record.worst_tokens, record.worst_usd) for record in self.probe.roles.values()]

@@ -47,7 +47,7 @@ def _end(events: Sequence[Event]) -> Iterator[str]:
         yield f"It ended without success after {steps} ({result.get('end_state')}){detail}."
     for event in events:
         if isinstance(event, ConcludedEvent):
-            yield f"{event.told()}."
+            yield f"{event.description()}."
 
 
 def _unplanned(events: Sequence[Event], agent: str) -> str:

@@ -178,7 +178,7 @@ def _counts(again: Rebuilt, selection: PathSelectedEvent) -> dict[str, int]:
         "nodes": len(graph.nodes),
         "edges": len(edges),
         "certified": sum(edge.certified for edge in edges),
-        "contradicted": sum(edge.refuted for edge in edges),
+        "contradicted": sum(edge.contradicted for edge in edges),
         "left_out": len(graph.usable_edges()) - len(usable),
         "goals": sum(bool(graph.attributes(node)["goal"]) for node in reached),
     }

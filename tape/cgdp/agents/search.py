@@ -101,7 +101,9 @@ class SearchAgent(Agent):
             )
 
     @classmethod
-    def require_room(cls, config: TapeConfig, tasks: Iterable[tuple[str, Environment]], model: LanguageModel) -> None:
+    def require_context_budget(
+        cls, config: TapeConfig, tasks: Iterable[tuple[str, Environment]], model: LanguageModel
+    ) -> None:
         """Refuse a window or a belief cap that is too small for any of some tasks.
 
         Args:

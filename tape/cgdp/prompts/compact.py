@@ -80,7 +80,7 @@ class Tagged:
     new: bool = False
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """The text, preceded by its subject unless it names it."""
         return self.text if _names(self.text, self.subject) else f"{self.subject}: {self.text}"
 
@@ -191,7 +191,7 @@ class CompactSearchFormat(PromptFormat):
             case ["answer"]:
                 return Move("answer")
             case ["note", tag]:
-                return Move("note", _tagged(page, tag, _notable).said)
+                return Move("note", _tagged(page, tag, _notable).sentence)
             case ["search", *query] if len(query) <= MOST_WORDS:
                 return Move("search", page.read(query))
         raise InvalidOutputError(f"expected search, answer or note, got {text[:80]!r}")
@@ -211,7 +211,7 @@ class CompactSearchFormat(PromptFormat):
         page, words = page_of(view), _ended(text)
         if len(words) < 2:
             raise InvalidOutputError(f"expected a tag and what comes next, got {text[:80]!r}")
-        thought = [] if words[0] == "none" else [_tagged(page, words[0], _notable).said]
+        thought = [] if words[0] == "none" else [_tagged(page, words[0], _notable).sentence]
         # A full stop separates its names from those of the next step.
         thought = [text if text.endswith((".", "!", "?")) else f"{text}." for text in thought]
         if words[1:] == ["found"]:

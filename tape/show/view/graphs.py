@@ -65,7 +65,7 @@ def graph_record(
     named = {number for path in paths for number in path}
     order = {node: i for i, node in enumerate(levels)}
     within = [edge for edge in edges if edge.source in order and edge.target in order]
-    within.sort(key=lambda e: (e.id not in named, not (e.certified or e.refuted), e.votes == 0, e.id))
+    within.sort(key=lambda e: (e.id not in named, not (e.certified or e.contradicted), e.votes == 0, e.id))
     kept = sorted(within[: max(MOST_EDGES, len(named))], key=lambda e: e.id)
     places = {edge.id: place for place, edge in enumerate(kept)}
     nodes = [_node(graph, node, level, leaving[node]) for node, level in levels.items()]
@@ -91,7 +91,7 @@ def _levels(
 ) -> dict[str, int]:
     """The nodes that are kept, with their levels."""
     named = [graph.edge(number) for path in paths for number in path]
-    observed = [edge for edge in graph.edges() if edge.certified or edge.refuted]
+    observed = [edge for edge in graph.edges() if edge.certified or edge.contradicted]
     levels: dict[str, int] = {start: 0}
     for edge in [*named, *observed]:
         levels.setdefault(edge.source, 0)
@@ -138,7 +138,7 @@ def _node(graph: PlanGraph, node: str, level: int, leaving: Sequence[Edge]) -> d
 def _edge(edge: Edge, order: Mapping[str, int], *, usable: bool) -> dict[str, Any]:
     record: dict[str, Any] = {"from": order[edge.source], "to": order[edge.target], "action": edge.action}
     record |= {"votes": edge.votes, "cost": amounts(edge.cost.items())}
-    marks = {"certified": edge.certified, "contradicted": edge.refuted, "unusable": not usable}
+    marks = {"certified": edge.certified, "contradicted": edge.contradicted, "unusable": not usable}
     if edge.confidence < 1:
         record["confidence"] = edge.confidence
     if edge.reward:
@@ -183,7 +183,7 @@ def changes(before: PlanGraph, after: PlanGraph) -> dict[str, Any]:
             "new": _named([edge.action for ends, edge in new.items() if ends not in old]),
             "gone": _named([edge.action for ends, edge in old.items() if ends not in new]),
             "certified": _named([edge.action for edge in _newly(old, new, "certified")]),
-            "contradicted": _named([edge.action for edge in _newly(old, new, "refuted")]),
+            "contradicted": _named([edge.action for edge in _newly(old, new, "contradicted")]),
         },
     }
 

@@ -13,7 +13,8 @@ from tape.trace import (
     ActionsSampledEvent,
     AnsweredEvent,
     ApprovalEvent,
-    BrokenDeclarationEvent,
+    CostAboveBoundEvent,
+    DescribedEvent,
     Event,
     FinishedEvent,
     GeneratedEvent,
@@ -22,7 +23,6 @@ from tape.trace import (
     MismatchEvent,
     ObservedEvent,
     PlansSampledEvent,
-    ToldEvent,
 )
 
 _TOGETHER = {"predicted", "judged", "malformed"}
@@ -100,7 +100,7 @@ class Timeline:
             case LedgerEvent(what="refused"):
                 wanted = ", ".join(text for _, text in amounts(event.amounts.items()))
                 self._note(event, "Refused by the budget", "warn", [f"{event.purpose} would have needed {wanted}"])
-            case BrokenDeclarationEvent():
+            case CostAboveBoundEvent():
                 used, declared = in_units(event.kind, event.used), in_units(event.kind, event.declared)
                 lines = [f"{event.purpose} used {used} where at most {declared} was declared"]
                 self._note(event, "Broken declaration", "warn", lines)
@@ -119,7 +119,7 @@ class Timeline:
                 ]
                 lines = [f"best: {event.chosen}", *scores]
                 self._note(event, f"{len(event.actions)} actions sampled", "plain", lines)
-            case ToldEvent():
+            case DescribedEvent():
                 self._note(event, *_described(event))
             case _:
                 pass  # selections and graphs are in the rounds, amounts in the budgets
@@ -159,13 +159,13 @@ class Timeline:
             self.moments[-1].setdefault("calls", []).append(number)
 
 
-def _described(event: ToldEvent) -> tuple[str, str, list[str]]:
+def _described(event: DescribedEvent) -> tuple[str, str, list[str]]:
     """Title, tone and lines of an event that describes itself; those of verification and of SDP get shorter words.
 
     They go by the names of their types, so that neither AEC nor SDP is loaded for it.
     """
     fields = event.model_dump()
-    lines = [line.strip() for line in event.told().splitlines()]
+    lines = [line.strip() for line in event.description().splitlines()]
     match event.type:
         case "predicted":
             believed = {None: "", True: ", believed true", False: ", believed false"}[fields["simulated"]]

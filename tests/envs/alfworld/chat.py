@@ -8,9 +8,9 @@ from envs.alfworld.commands import Command
 from envs.alfworld.prompts.chat import ChatFormat
 from envs.alfworld.prompts.chat_schema import DONE, LEADS_TO, NOTHING
 from envs.alfworld.state import BARE, KEPT, OPEN, SHUT
-from experiments.training.household.world import World
+from experiments.training.alfworld.world import World
 from tape.lm.base import JsonSchema, Request
-from tests.envs.alfworld.households import KITCHEN, STUDY, domain_of, known, world_of
+from tests.envs.alfworld.worlds import KITCHEN, STUDY, domain_of, known, world_of
 
 KNOWN = replace(
     known(KITCHEN).found("countertop 1", "bare").found("fridge 1", SHUT),

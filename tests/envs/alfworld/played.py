@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from envs.alfworld import rules
 from envs.alfworld.commands import Command, read_command
-from envs.alfworld.domain import STEP, HouseholdDomain
+from envs.alfworld.domain import STEP, AlfworldDomain
 from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.prompts import prompt_format
 from envs.alfworld.sdp import adapter
-from experiments.training.household.world import World
+from experiments.training.alfworld.world import World
 from tape.budget import Budget, Resources
 from tape.protocols import Environment, Observation
 from tape.protocols.prompt_format import PromptFormat
 from tape.sdp.adapter import Adapter
 
 
-class PlayedHousehold(Environment):
+class PlayedAlfworld(Environment):
     """One episode.
 
     Args:
@@ -23,10 +23,10 @@ class PlayedHousehold(Environment):
         steps: Cap on commands.
     """
 
-    domain: HouseholdDomain
+    domain: AlfworldDomain
 
     def __init__(self, world: World, steps: int) -> None:
-        self.world, self.domain, self.budget = world, HouseholdDomain(world.layout), Budget({"steps": steps})
+        self.world, self.domain, self.budget = world, AlfworldDomain(world.layout), Budget({"steps": steps})
 
     def reset(self, seed: int) -> Observation:
         return Observation("", self.world.known)

@@ -15,7 +15,7 @@ from envs.alfworld.plugin import PLUGIN
 from envs.alfworld.rules import satisfied
 from tape.protocols.predicates import Predicate
 from tests.envs.alfworld.helpers import all_games, needs_engine
-from tests.envs.alfworld.households import closure
+from tests.envs.alfworld.worlds import closure
 from tests.places import ROOT
 
 pytestmark = needs_engine

@@ -23,9 +23,9 @@ from envs.alfworld.game.kinds import (
     kind_of,
 )
 from envs.alfworld.state import Knowledge
-from experiments.training.household.plans import best_plan
-from experiments.training.household.world import World
-from tests.envs.alfworld.households import drawn, seeds, sensible, tasks, world_of
+from experiments.training.alfworld.plans import best_plan
+from experiments.training.alfworld.world import World
+from tests.envs.alfworld.worlds import drawn, seeds, sensible, tasks, world_of
 from tests.profiles import parts
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from envs.alfworld.domain import HouseholdDomain
+from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.simulator_model import RulesWorldModel
 from envs.alfworld.state import Knowledge
 from envs.sokoban.environment import SokobanEnvironment
@@ -25,8 +25,8 @@ from tape.lm.scripted import ScriptedLM
 from tape.protocols import Domain, State
 from tape.protocols.domain import map_plain
 from tape.trace import GraphFoldedEvent, TraceWriter
-from tests.envs.alfworld.households import SHELVES, known, world_of
-from tests.envs.alfworld.played import PlayedHousehold
+from tests.envs.alfworld.played import PlayedAlfworld
+from tests.envs.alfworld.worlds import SHELVES, known, world_of
 from tests.tape.helpers import ROOM
 
 START = known(SHELVES)
@@ -50,7 +50,7 @@ class Guessing(ScriptedLM):
 
 
 def context_of(likely: Mapping[str, float] = LIKELY, env: Any = None) -> RoleContext:
-    env, trace = env or PlayedHousehold(world_of(SHELVES), steps=9), TraceWriter("test")
+    env, trace = env or PlayedAlfworld(world_of(SHELVES), steps=9), TraceWriter("test")
     return RoleContext(AccountedLM(Guessing(likely), Ledger(None), trace), env.prompt_format("chat"), env.domain, trace)
 
 
@@ -64,7 +64,7 @@ def plan(*places: str) -> list[str]:
 
 
 def folded(graph: PlanGraph, domain: Domain, start: State, actions: list[str]) -> FoldedPlan:
-    assert isinstance(domain, HouseholdDomain)
+    assert isinstance(domain, AlfworldDomain)
     [predictions] = asyncio.run(RulesWorldModel(domain).rollout([(start, actions)]))
     states = [start, *(prediction.state for prediction in predictions)]
     assert all(state is not None for state in states)
@@ -142,7 +142,7 @@ def test_the_solver_prefers_the_likelier_of_equal_paths() -> None:
 
 @pytest.mark.parametrize("best", ["shelf 1", "shelf 2"])
 def test_tape_looks_first_where_the_model_thinks_it_likeliest(best: str) -> None:
-    house = PlayedHousehold(world_of(SHELVES), steps=9)
+    house = PlayedAlfworld(world_of(SHELVES), steps=9)
     places = itertools.cycle(["shelf 1", "shelf 2"])
 
     def answer(request: Request, sample: int) -> str:

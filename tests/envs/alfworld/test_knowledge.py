@@ -12,8 +12,8 @@ from envs.alfworld.commands import Command
 from envs.alfworld.game.kinds import OPENABLE, kind_of
 from envs.alfworld.predicates import inside
 from envs.alfworld.state import BARE, KEPT, OPEN, SHUT, Layout, unseen
-from experiments.training.household.plans import best_plan
-from tests.envs.alfworld.households import KITCHEN, SHELVES, domain_of, drawn, follow, known, seeds, tasks, world_of
+from experiments.training.alfworld.plans import best_plan
+from tests.envs.alfworld.worlds import KITCHEN, SHELVES, domain_of, drawn, follow, known, seeds, tasks, world_of
 
 
 @pytest.mark.parametrize("status", [KEPT, OPEN, BARE])

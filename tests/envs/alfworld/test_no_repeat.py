@@ -10,8 +10,8 @@ from tape.engine.result import EpisodeResult
 from tape.lm.base import Choice, JsonSchema, Request
 from tape.lm.scripted import ScriptedLM
 from tape.trace import ActedEvent, ObservedEvent, TraceWriter
-from tests.envs.alfworld.households import STUDY, world_of
-from tests.envs.alfworld.played import PlayedHousehold
+from tests.envs.alfworld.played import PlayedAlfworld
+from tests.envs.alfworld.worlds import STUDY, world_of
 
 
 def chat(request: Request, sample: int) -> str:
@@ -38,7 +38,7 @@ def played(prompt_format: str, *, no_repeat: bool) -> tuple[EpisodeResult, list[
     script = chat if prompt_format == "chat" else compact_words
     trace = TraceWriter("test")
     agent = ReactAgent(ScriptedLM(script, prompt_format=prompt_format, obey=True), no_repeat=no_repeat)
-    result = agent.run(PlayedHousehold(world_of(STUDY), steps=12), trace=trace)
+    result = agent.run(PlayedAlfworld(world_of(STUDY), steps=12), trace=trace)
     seen = [event.key for event in trace.events if isinstance(event, ObservedEvent)]
     done = [event.action for event in trace.events if isinstance(event, ActedEvent)]
     return result, list(zip(seen, done, strict=False))
@@ -56,7 +56,7 @@ def test_nothing_is_done_twice_in_an_identical_state(prompt_format: str) -> None
 
 
 def test_what_was_done_elsewhere_may_be_done_here() -> None:
-    house = PlayedHousehold(world_of(STUDY), steps=9)
+    house = PlayedAlfworld(world_of(STUDY), steps=9)
     assert house.domain.choices is not None
     state = as_state(house.reset(0).data)
     twin = house.domain.without(state, ["take book 1 from desk 2", "go to bed 1", "look"])

@@ -9,18 +9,18 @@ from hypothesis import given
 
 from envs.alfworld import rules
 from envs.alfworld.commands import Command, read_command
-from envs.alfworld.domain import HouseholdDomain
+from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.game.goal import TWO, Goal
 from envs.alfworld.game.house import House, Receptacle
 from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.predicates import EMPTY, NEVER, PLAIN, AlfworldPredicates, at, inside, made, openable, shut, two
 from envs.alfworld.projector import all_seen
 from envs.alfworld.state import BARE, NEW, Layout
-from experiments.training.household.world import World
+from experiments.training.alfworld.world import World
 from tape.aec.facts import Evidence, GroundedStore
 from tape.aec.verifier import Rulebook, Verifier
 from tape.protocols.predicates import Predicate
-from tests.envs.alfworld.households import (
+from tests.envs.alfworld.worlds import (
     KITCHEN,
     STUDY,
     closure,
@@ -212,7 +212,7 @@ def test_establishing_actions_do_what_they_are_for(seed: int, task: str) -> None
         wanted = [(made(mark), True) for mark in ("clean", "hot", "cool", "lit")] + [(EMPTY, True)]
         wanted += [(f(r), v) for r in world.layout.receptacles for f, v in ((at, True), (shut, True), (shut, False))]
         for predicate, value in wanted:
-            bridge = domain.bridge(world.known, predicate, value)
+            bridge = domain.establishing(world.known, predicate, value)
             if bridge is None:
                 continue
             twin = world.twin()
@@ -244,7 +244,7 @@ def test_an_object_beside_itself_makes_no_two(inside: tuple[tuple[str, str], ...
         Receptacle(name, False, i) for i, name in enumerate(("countertop 1", "diningtable 1", "sinkbasin 1"))
     )
     state = all_seen(House(places, inside, Goal(TWO, "apple", "diningtable")))
-    domain = HouseholdDomain(state.layout)
+    domain = AlfworldDomain(state.layout)
     store = GroundedStore(domain, domain.key)
     store.observe(state, Evidence("observation", 0, "all of it"))
     plan = ["go to countertop 1", "take apple from countertop 1", "go to diningtable 1"]

@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 
 from envs.alfworld import prompts
 from envs.alfworld.commands import read_command
-from envs.alfworld.domain import HouseholdDomain
+from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.prompts.chat_schema import DONE, LEADS_TO, NOTHING
 from envs.alfworld.simulator_model import RulesWorldModel
 from envs.alfworld.state import Knowledge
-from experiments.training.household.plans import best_plan
+from experiments.training.alfworld.plans import best_plan
 from tape.agents.tape import TapeAgent
 from tape.errors import InvalidOutputError, UnknownNameError
 from tape.lm.base import Choice, JsonSchema, Request
 from tape.lm.scripted import ScriptedLM, obeys
 from tests.envs.alfworld.chat import COOK, FOUND, KNOWN, READER, act, actions_of, format_of, prompt, result, steps
-from tests.envs.alfworld.households import KITCHEN, STUDY, domain_of, drawn, known, seeds, sensible, tasks, world_of
-from tests.envs.alfworld.played import PlayedHousehold
+from tests.envs.alfworld.played import PlayedAlfworld
+from tests.envs.alfworld.worlds import KITCHEN, STUDY, domain_of, drawn, known, seeds, sensible, tasks, world_of
 from tests.tape.offers import offers
 
 
@@ -135,7 +135,7 @@ def test_what_was_tried_is_neither_offered_nor_read_while_anything_else_is_left(
 
 def test_where_commands_are_shown_the_prompt_names_them_and_the_schema_admits_no_others() -> None:
     world = world_of(KITCHEN)
-    prompt_format = prompts.prompt_format(HouseholdDomain(world.layout, shown=True), "chat")
+    prompt_format = prompts.prompt_format(AlfworldDomain(world.layout, shown=True), "chat")
     state = replace(KNOWN, shown=("go to cabinet 1", "look", "open fridge 1"))
     request = prompt_format.act_request(state, {}, None, ())
     assert "Possible commands: go to cabinet 1; open fridge 1." in prompt(request)
@@ -176,7 +176,7 @@ def test_an_unknown_format_is_refused_by_name() -> None:
 
 def test_tape_plays_a_game_through_the_chat_format() -> None:
     """A script that plans by the rules wins; every prompt and answer takes the real way."""
-    house = PlayedHousehold(world_of(KITCHEN, full=True), steps=12)
+    house = PlayedAlfworld(world_of(KITCHEN, full=True), steps=12)
 
     def answer(request: Request, sample: int) -> str:
         if request.role == "plan":

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from envs.alfworld import prompts
 from envs.alfworld.commands import Command, read_command
-from envs.alfworld.domain import HouseholdDomain
+from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.game.goal import Goal
 from envs.alfworld.game.kinds import OBJECTS
 from envs.alfworld.predicates import inside, searched, shut
-from envs.alfworld.prompts.household import HouseholdFormat
+from envs.alfworld.prompts.alfworld import AlfworldFormat
 from envs.alfworld.prompts.lexicon import (
     RECEPTACLE_WORDS,
     VERBS,
@@ -25,14 +25,14 @@ from envs.alfworld.prompts.lexicon import (
     state_words,
 )
 from envs.alfworld.state import BARE, SHUT, Knowledge, Layout
-from experiments.training.household.data import change_words
-from experiments.training.household.plans import best_plan
+from experiments.training.alfworld.data import change_words
+from experiments.training.alfworld.plans import best_plan
 from tape.errors import InvalidOutputError, ModelError
 from tape.lm.base import Choice, Constraint, Regex, Request
 from tape.lm.scripted import obeys
 from tape.protocols.prompt_format import PromptFormat, option_values
 from tests.envs.alfworld.chat import COOK
-from tests.envs.alfworld.households import (
+from tests.envs.alfworld.worlds import (
     KITCHEN,
     SHELVES,
     STUDY,
@@ -50,10 +50,10 @@ from tests.tape.offers import offers
 HOUSEHOLD = prompts.prompt_format(domain_of(world_of(KITCHEN)), "household")
 
 
-def format_of(state: Knowledge) -> HouseholdFormat:
+def format_of(state: Knowledge) -> AlfworldFormat:
     found = domain_of(world_of(KITCHEN)) if state.layout.goal == KITCHEN.goal else domain_of(world_of(STUDY))
     prompt_format = prompts.prompt_format(found, "household")
-    assert isinstance(prompt_format, HouseholdFormat)
+    assert isinstance(prompt_format, AlfworldFormat)
     return prompt_format
 
 
@@ -340,7 +340,7 @@ def test_names_beyond_the_vocabulary_are_unsupported() -> None:
         with pytest.raises(ModelError, match=r"^unsupported: .* no word for '(shelf31|teapot)'"):
             state_words(state)
     with pytest.raises(ModelError, match="unsupported"):
-        prompts.prompt_format(HouseholdDomain(layout), "household").plan_request(Knowledge.start(layout), {})
+        prompts.prompt_format(AlfworldDomain(layout), "household").plan_request(Knowledge.start(layout), {})
     with pytest.raises(ModelError, match="unsupported"):
         command_words(Command("take", "shelf 1", "teapot 1"))
     assert receptacle_word("shelf 30") == "shelf30"

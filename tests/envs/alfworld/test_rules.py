@@ -9,7 +9,7 @@ from envs.alfworld import rules
 from envs.alfworld.commands import Command, read_command
 from envs.alfworld.resolve import resolved
 from envs.alfworld.state import BARE, KEPT, OPEN, SHUT
-from tests.envs.alfworld.households import KITCHEN, drawn, follow, known, seeds, sensible, tasks, world_of
+from tests.envs.alfworld.worlds import KITCHEN, drawn, follow, known, seeds, sensible, tasks, world_of
 
 
 @given(seeds, tasks)

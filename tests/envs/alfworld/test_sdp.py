@@ -16,7 +16,7 @@ from tape.protocols.predicates import Predicate
 from tape.sdp.operators import Outcome
 from tape.sdp.predicate_prompts import PredicatePrompts
 from tape.sdp.target import Target
-from tests.envs.alfworld.households import KITCHEN, domain_of, known, world_of
+from tests.envs.alfworld.worlds import KITCHEN, domain_of, known, world_of
 
 ANSWERS = [
     "Nothing happens.",

@@ -83,7 +83,7 @@ def test_a_question_its_sub_questions_and_evidence(tmp_path: Path) -> None:
         ("discount", "PriceError", 13),
         ("PriceError", "ShopError", 8),
     ]
-    assert [hop.evidence.says for hop in one.hops] == [
+    assert [hop.evidence.quote for hop in one.hops] == [
         'total = discount(sum(items), label="all")',
         'raise PriceError("below nothing")',
         "class PriceError(ShopError):  # in shop.errors",
@@ -119,12 +119,12 @@ def check_gold(one: RepoQuestion, repository: Repository, texts: dict[str, str])
     assert all(normalise(answer) for answer in one.answers)
     for hop in one.hops:
         gold = hop.evidence
-        assert gold.says in texts[gold.passage]
+        assert gold.quote in texts[gold.passage]
         assert gold.passage.rpartition(":")[0] == gold.path
         line = repository.sources[gold.path].lines[gold.line - 1]
         if hop.answer == UNANSWERABLE:
             continue
-        assert re.search(rf"(?<!\w){re.escape(hop.answer)}(?!\w)", gold.says), hop
+        assert re.search(rf"(?<!\w){re.escape(hop.answer)}(?!\w)", gold.quote), hop
         if hop.relation not in ("class_of", "module"):  # which the place of the line shows
             assert hop.answer in line or hop.answer in (repository.sources[gold.path].lines[gold.line]), hop
     if one.answerable:

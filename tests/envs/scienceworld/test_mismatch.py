@@ -60,14 +60,14 @@ class Toy(Experiment):
     def query(self, state: State, predicate: Predicate) -> QueryMacro | None:
         return None
 
-    def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
+    def establishing(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
         return None
 
     def purpose(self, state: State) -> Assignment:
         found: Facts = state
         return found
 
-    def worth(self, state: State) -> float:
+    def value(self, state: State) -> float:
         return 0.0
 
     def is_no_op(self, state: State, action: Action) -> bool:
@@ -156,7 +156,7 @@ class Opened(Toy):
     def effects(self, action: Action, known: Assignment) -> Effects:
         return {}
 
-    def worth(self, state: State) -> float:
+    def value(self, state: State) -> float:
         return sum(state.values())
 
 

@@ -117,7 +117,7 @@ def test_the_domain_declares_predicates_and_all_are_seen() -> None:
 def test_establishing_actions_lead_there_and_move_no_box(level: Level) -> None:
     domain = SokobanDomain(level)
     for target in level.floor:
-        bridge = domain.bridge(level.start, cell("player_at", divmod(target, level.cols)), True)
+        bridge = domain.establishing(level.start, cell("player_at", divmod(target, level.cols)), True)
         if bridge is not None:
             states = replay(level, list(bridge))
             assert states[-1] == State(target, level.start.boxes)
@@ -125,8 +125,8 @@ def test_establishing_actions_lead_there_and_move_no_box(level: Level) -> None:
         elif target not in level.start.boxes:
             # Only boxes are in the way.
             assert target != level.start.player
-    assert domain.bridge(level.start, cell("player_at", divmod(level.start.player, level.cols)), False) is None
-    assert domain.bridge(level.start, cell("box_at", divmod(level.start.boxes[0], level.cols)), True) is None
+    assert domain.establishing(level.start, cell("player_at", divmod(level.start.player, level.cols)), False) is None
+    assert domain.establishing(level.start, cell("box_at", divmod(level.start.boxes[0], level.cols)), True) is None
 
 
 def test_more_goals_than_boxes_are_a_goal_too() -> None:

@@ -9,7 +9,7 @@ import pytest
 from envs.tool_chains.compact import ReadingFormat, goal_words, prompt, vocabulary
 from envs.tool_chains.environment import ToolChainsEnvironment
 from envs.tool_chains.generator import Settings, generate
-from envs.tool_chains.words import all_specs, said, type_name
+from envs.tool_chains.words import all_specs, request_text, type_name
 from experiments.training.chains.data import WORDS, draw, is_held_out
 from tape.agents.tape import TapeAgent
 from tape.errors import ConfigError, InvalidOutputError
@@ -24,7 +24,7 @@ def test_the_vocabulary_writes_every_request_and_every_type() -> None:
     rng = random.Random(1)
     for spec in all_specs():
         for kind in ("requests", "changes"):
-            assert "<unk>" not in prompt(said(spec, rng, kind))
+            assert "<unk>" not in prompt(request_text(spec, rng, kind))
         assert set(goal_words(type_name(spec, 1, 1))) <= set(vocabulary())
     assert prompt("Please make me a Sandwich!")[-4:] == ["a", "<unk>", "<read>", "->"]
     assert len(set(WORDS)) == len(WORDS)

@@ -18,7 +18,7 @@ from envs.tool_chains.loader import load, own_tools
 from envs.tool_chains.oracle import dijkstra, within
 from envs.tool_chains.problem import CHANGES, Offer, named
 from envs.tool_chains.scripted_reader import read
-from envs.tool_chains.words import PARTS, all_specs, said, type_name, words
+from envs.tool_chains.words import PARTS, all_specs, request_text, type_name, words
 from tape.tools.typed import cheapest_chains
 from tape.tools.typed.loader import ToolFileError, tools_of
 
@@ -106,7 +106,7 @@ def test_the_scripted_reader_reads_every_wording() -> None:
     rng = random.Random(0)
     for spec in all_specs():
         for kind in ("requests", "changes"):
-            assert read(said(spec, rng, kind)) == type_name(spec, 5, 5)
+            assert read(request_text(spec, rng, kind)) == type_name(spec, 5, 5)
     assert read("Please make me a kite.") is None
     phrases = [[(e["name"], phrase) for e in words()[part] for phrase in e["said"]] for part in PARTS]
     for thing, finish, tongue in product(*phrases):

@@ -93,7 +93,7 @@ class Chests(Declared):
             return None
         return QueryMacro(predicate, (f"go {predicate.args[1]}", f"open {predicate.args[1]}"))
 
-    def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
+    def establishing(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
         if predicate.name == "open" and value:
             return (f"go {predicate.args[0]}", f"open {predicate.args[0]}")
         return None

@@ -49,5 +49,5 @@ class Declared(Domain, Predicates):
     def query(self, state: Any, predicate: Predicate) -> QueryMacro | None:
         return None
 
-    def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
+    def establishing(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
         return None

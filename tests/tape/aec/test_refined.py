@@ -82,7 +82,7 @@ def test_revealed_values_are_judged_once_with_the_models_own_probability() -> No
     gem = about[gem_in(0)]
     assert (gem.value, gem.mu, gem.features) == (True, pytest.approx(0.1), [["argument 1", "0"]])
     assert gem.raw != gem.mu
-    assert "revealed: gem_in(0) is true, predicted 0.10" in gem.told()
+    assert "revealed: gem_in(0) is true, predicted 0.10" in gem.description()
 
 
 def test_plans_may_come_from_the_search_instead_of_the_model() -> None:
@@ -116,7 +116,7 @@ def test_establishing_actions_have_to_leave_fewer_witnesses() -> None:
     assert (edited(whole[1:]), edited(whole), edited(())) == (whole, whole, ())
 
     class Useless(BoxDomain):
-        def bridge(self, state: object, predicate: Predicate, value: bool) -> list[str]:
+        def establishing(self, state: object, predicate: Predicate, value: bool) -> list[str]:
             return ["rattle 1"]
 
     assert EpistemicState(episode, Useless(2)).with_establishing_actions(("open 0", "take 0")) == ("open 0", "take 0")

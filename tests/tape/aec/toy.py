@@ -138,7 +138,7 @@ class BoxDomain(Declared):
         unlock = (f"unlock {box}",) if state.locked[box] else ()
         return QueryMacro(predicate, (*unlock, f"open {box}"))
 
-    def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
+    def establishing(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
         return [f"unlock {predicate.args[0]}"] if predicate.name == "locked" and not value else None
 
 

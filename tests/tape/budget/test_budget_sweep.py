@@ -17,7 +17,7 @@ import pytest
 
 from tape.budget import Budget, Ledger, Payer, Resources
 from tape.engine.result import END_STATES, EpisodeResult
-from tape.trace import BrokenDeclarationEvent, TraceWriter
+from tape.trace import CostAboveBoundEvent, TraceWriter
 from tests.tape.budget.sweep_parts import Faults, Model, Simulated, Tools, Truth, drawn_budget
 
 AT_ONCE = 20
@@ -44,7 +44,7 @@ def check(result: EpisodeResult, truth: Truth, budget: Budget, trace: TraceWrite
     # Nothing is lost: what ended is booked as it was, what failed at its worst case.
     assert Resources(result.used) == truth.used + truth.worst
     assert Resources(result.paid) == truth.paid + truth.worst
-    broken = [event for event in trace.events if isinstance(event, BrokenDeclarationEvent)]
+    broken = [event for event in trace.events if isinstance(event, CostAboveBoundEvent)]
     assert bool(broken) == bool(truth.broken) == bool(result.broken_declarations)
     assert all(event.used > event.declared for event in broken)
     over = {kind for kind, cap in budget.items() if result.used.get(kind, 0) > cap}

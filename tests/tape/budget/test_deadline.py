@@ -246,7 +246,7 @@ def test_a_batch_is_cancelled_where_the_time_of_all_is_up(all_end: bool) -> None
     async def go() -> None:
         model = Held()
         batch = EpisodeBatch(model, 2)
-        tasks = [asyncio.create_task(batch.member(i).generate([Request(str(i), 3)])) for i in range(2)]
+        tasks = [asyncio.create_task(batch.slot(i).generate([Request(str(i), 3)])) for i in range(2)]
         await model.asked.wait()
         tasks[1].cancel()
         if all_end:

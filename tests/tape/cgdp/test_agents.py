@@ -433,7 +433,7 @@ def test_a_window_is_checked_against_every_task_before_the_first_is_played() -> 
 
     def require(**settings: int) -> None:
         agent = CgdpAgent(scripted_policy(1), **settings)
-        CgdpAgent.require_room(agent.config, tasks, agent.model)
+        CgdpAgent.require_context_budget(agent.config, tasks, agent.model)
 
     message = r"task 'b', which needs most: context_tokens=300 .* give at least (\d+)"
     with pytest.raises(ConfigError, match=message) as error:

@@ -59,7 +59,7 @@ def test_a_contradicted_edge_is_never_selected_and_an_observed_one_is_certain(
     usable = {(e.source, e.action): e for e in graph.usable_edges()}
     chosen = usable[first.source, first.action]
     assert (chosen.target, chosen.certified, chosen.confidence) == ("99", True, 1.0)
-    assert not any(edge.refuted for edge in graph.usable_edges())
+    assert not any(edge.contradicted for edge in graph.usable_edges())
 
 
 def test_most_votes_win_and_the_first_sampled_on_a_tie() -> None:

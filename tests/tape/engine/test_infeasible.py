@@ -56,7 +56,7 @@ def test_the_explanation_is_in_units_before_anything_but_planning_is_spent() -> 
     assert (option["caps"], option["proven"]) == ([{"resource": "usd", "ledger": "episode", "cap": 0.003}], True)
     assert option["plan"][1:] == ["multiply.quick(a=#1, b=7)", "add(a=#2, b=5)", "answer(value=#3)"]
     [event] = [found for found in trace.events if isinstance(found, InfeasibleEvent)]
-    assert (event.text, event.explanation, event.told()) == (text, result.explanation, text)
+    assert (event.text, event.explanation, event.description()) == (text, result.explanation, text)
     assert json.loads(json.dumps(result.explanation)) == result.explanation
     selected = [event for event in trace.events if isinstance(event, PathSelectedEvent)]
     assert [event.status for event in selected] == ["INFEASIBLE", "INFEASIBLE"]

@@ -65,7 +65,7 @@ def test_episodes_beside_it_change_no_plan() -> None:
         async def one(index: int) -> None:
             try:
                 await agent.arun(
-                    SokobanEnvironment(ROOM, 6), seed=7 + index, trace=traces[index], model=batch.member(index)
+                    SokobanEnvironment(ROOM, 6), seed=7 + index, trace=traces[index], model=batch.slot(index)
                 )
             finally:
                 await batch.leave()

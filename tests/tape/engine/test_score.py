@@ -172,7 +172,7 @@ class Half(GoalTest, Progress):
     def satisfied(self, state: State) -> bool:
         return False
 
-    def worth(self, state: State) -> float:
+    def value(self, state: State) -> float:
         return 0.5
 
 

@@ -129,7 +129,7 @@ class Graded(ToolDomain, Progress):
     def progress(self) -> Progress:
         return self
 
-    def worth(self, state: Any) -> float:
+    def value(self, state: Any) -> float:
         return 0.0
 
 
@@ -156,7 +156,7 @@ TOOL_DOMAIN = ToolEnvironment("?", TOOLS).domain
     ids=["tools", "graded tools", "sokoban", "alfworld", "scienceworld"],
 )
 def test_the_domain_chooses_the_settings_that_are_left_open(domain: Any, chosen: tuple[str, ...]) -> None:
-    found = TapeConfig().settled(domain())
+    found = TapeConfig().resolved(domain())
     assert (found.execution, found.on_infeasible, found.mismatch, found.sampling) == chosen
     named = TapeConfig(execution="free", on_infeasible="partial", sampling="distinct", mismatch="needed")
-    assert named.settled(domain()) == named
+    assert named.resolved(domain()) == named

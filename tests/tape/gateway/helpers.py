@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from tape.gateway.books import Books
 from tape.gateway.catalog import Offered
 from tape.gateway.config import GatewayConfig, load_config
 from tape.gateway.gateway import Caller, Gateway
 from tape.gateway.guard import ModelCharge
 from tape.gateway.journal import Journal
+from tape.gateway.ledgers import Ledgers
 
 WHO = Caller("local", "stdio")
 
@@ -85,7 +85,7 @@ async def running(file: Path) -> AsyncIterator[Gateway]:
     journal = Journal(file.with_suffix(".journal.jsonl"))
     path = list(sys.path)
     try:
-        gateway = Gateway(config, Books(config.run, config.client, config.session, journal))
+        gateway = Gateway(config, Ledgers(config.run, config.client, config.session, journal))
         await gateway.start()
         try:
             yield gateway

@@ -63,14 +63,14 @@ class Place:
 
     def require_kept(self) -> int:
         """The journal opens, holds every call, and counts what was in flight in full; returns what is open."""
-        from tape.gateway.books import Books
         from tape.gateway.journal import Journal
+        from tape.gateway.ledgers import Ledgers
 
         for number, (_, reserved) in enumerate(self.calls(), 1):
             assert reserved >= number, f"call {number} began with {reserved} reservations in the journal"
         journal = Journal(self.journal)
         try:
-            used = Books(Budget({"usd": CAP}), {}, Budget(), journal).run.used["usd"]
+            used = Ledgers(Budget({"usd": CAP}), {}, Budget(), journal).run.used["usd"]
         finally:
             journal.close()
         assert used == self.booked()

@@ -18,23 +18,23 @@ from hypothesis import strategies as st
 
 from tape.budget import Budget, Resources
 from tape.errors import BudgetExceededError, ConfigError
-from tape.gateway.books import Books, Charge
 from tape.gateway.errors import JournalError
 from tape.gateway.journal import Journal
+from tape.gateway.ledgers import Charge, Ledgers
 from tape.gateway.settling import settle
 from tests.profiles import examples
 
 COST = Resources({"steps": 1, "usd": 400})
 
 
-def books(path: Path, **caps: int) -> Books:
+def books(path: Path, **caps: int) -> Ledgers:
     given = {name: Budget({"usd": cap}) for name, cap in caps.items()}
     empty = Budget()
     clients = {"local": given.get("client", empty)}
-    return Books(given.get("run", empty), clients, given.get("session", empty), Journal(path))
+    return Ledgers(given.get("run", empty), clients, given.get("session", empty), Journal(path))
 
 
-def begin(found: Books, worst: Resources = COST) -> Coroutine[Any, Any, Charge]:
+def begin(found: Ledgers, worst: Resources = COST) -> Coroutine[Any, Any, Charge]:
     return found.begin(found.current("local", "a"), "look", worst)
 
 

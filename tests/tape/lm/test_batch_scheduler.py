@@ -70,7 +70,7 @@ class Seen:
 
             async def one(index: int) -> Any:
                 try:
-                    return await episodes[index](self.batch.member(index))
+                    return await episodes[index](self.batch.slot(index))
                 finally:
                     await self.batch.leave()
 

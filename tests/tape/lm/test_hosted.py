@@ -125,7 +125,7 @@ def test_samples_are_asked_for_one_by_one_where_the_server_gives_one() -> None:
 
 def test_a_batch_has_all_its_calls_in_flight_and_a_model_serves_several_event_loops() -> None:
     async def episode(batch: EpisodeBatch, index: int) -> None:
-        await batch.member(index).generate([Request(f"{index}.{i}", 5) for i in range(2)])
+        await batch.slot(index).generate([Request(f"{index}.{i}", 5) for i in range(2)])
         await batch.leave()
 
     async def play() -> None:

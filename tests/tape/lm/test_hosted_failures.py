@@ -79,7 +79,7 @@ def test_the_others_of_a_batch_keep_their_answers(tmp_path: Any) -> None:
 
     async def episode(batch: EpisodeBatch, index: int, text: str, ledger: Ledger) -> list[Completion]:
         try:
-            lm = AccountedLM(batch.member(index), ledger)
+            lm = AccountedLM(batch.slot(index), ledger)
             return await lm.generate([Request("fine", 5), Request(text, 5)])
         finally:
             await batch.leave()

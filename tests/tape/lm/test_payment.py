@@ -122,7 +122,7 @@ def test_nothing_is_reserved_for_a_repeat_after_its_episode_has_left() -> None:
     async def go() -> None:
         batch = EpisodeBatch(Slow([""], price=PRICE), 2)
         tasks = [
-            asyncio.create_task(AccountedLM(batch.member(i), ledger).generate([REQUEST]))
+            asyncio.create_task(AccountedLM(batch.slot(i), ledger).generate([REQUEST]))
             for i, ledger in enumerate(ledgers)
         ]
         await left.wait()

@@ -16,7 +16,7 @@ from tape.lm.base import FREE, Choice, Completion, Price, Regex, Request, Usage,
 from tape.lm.batching import EpisodeBatch
 from tape.lm.cache import CachedLM
 from tape.lm.scripted import ScriptedLM
-from tape.trace import BrokenDeclarationEvent, TraceWriter
+from tape.trace import CostAboveBoundEvent, TraceWriter
 from tests.tape.helpers import tiny_lm
 
 PROMPT = " size: 7x9 wall: none player: (1,1) box: (2,2) goal: (3,3)"
@@ -35,7 +35,7 @@ class Recording(ScriptedLM):
 
 
 async def talk(batch: EpisodeBatch, index: int, turns: int, delays: int) -> list[str]:
-    member, heard = batch.member(index), []
+    member, heard = batch.slot(index), []
     for turn in range(turns):
         for _ in range(delays):
             await asyncio.sleep(0)  # let the others run: the batch must not depend on it
@@ -156,7 +156,7 @@ def test_one_request_that_uses_too_much_is_not_excused_by_its_batch(caplog: pyte
     assert ledger.violations == {"tokens": 1}
     assert not ledger.overspent()
     assert ledger.used["tokens"] == 9
-    [event] = [event for event in trace.events if isinstance(event, BrokenDeclarationEvent)]
+    [event] = [event for event in trace.events if isinstance(event, CostAboveBoundEvent)]
     assert (event.purpose, event.kind, event.declared, event.used) == ("lm:,plan", "tokens", 6, 8)
     assert "used 8 tokens where at most 6 tokens was declared" in caplog.text
 

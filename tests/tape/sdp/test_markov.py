@@ -46,8 +46,8 @@ from tape.sdp.target import Chain, Target
 from tape.sdp.writing import WritingRealize
 from tape.seeds import derive
 from tape.trace import TraceWriter
-from tests.envs.alfworld.households import KITCHEN, world_of
-from tests.envs.alfworld.played import PlayedHousehold
+from tests.envs.alfworld.played import PlayedAlfworld
+from tests.envs.alfworld.worlds import KITCHEN, world_of
 from tests.tape.helpers import ROOM
 from tests.tape.sdp.flags import Script, chain, play
 
@@ -111,7 +111,7 @@ def test_operators_on_alfworld_do_not_see_the_prefix() -> None:
         ("go to cabinet 2", "go to countertop 1", "go to fridge 1"),
         ("go to cabinet 2", "go to countertop 1", "go to cabinet 2", "open fridge 1", "go to fridge 1"),
     ]
-    same([everything(PlayedHousehold(world_of(KITCHEN), 99), opened, way, "open fridge 1") for way in ways])
+    same([everything(PlayedAlfworld(world_of(KITCHEN), 99), opened, way, "open fridge 1") for way in ways])
 
 
 def reply(request: Request, sample: int) -> str:

@@ -35,7 +35,7 @@ def test_every_call_has_a_predicate_that_can_be_read_again_and_holds_once_it_was
     assert (goal, target.kind) == (GOAL, made.kind)
     record = TargetRecord.model_validate_json(TargetRecord.of(target).model_dump_json())
     again = record.target()
-    restated = adapter.retold(again)
+    restated = adapter.restated(again)
     assert restated is not None
     assert TargetRecord.of(restated) == record
     [(name, value)] = adapter.facts(again, start.with_call(made, "1"))
@@ -65,7 +65,7 @@ def test_an_answer_on_the_way_and_a_call_that_gives_nothing_have_targets_too() -
     for target in (tried, given_):
         by = "divide(a=1, b=0)" if target is tried else None
         own = Target(target.text, target.kind, target.requires, by=by)
-        assert adapter.retold(own) == own
+        assert adapter.restated(own) == own
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_what_is_no_predicate_of_tools_is_not_so_and_is_named(name: str) -> None
     target = Target("?", "add", ((predicate_of(name), True),))
     assert adapter.facts(target, after(call("add", a=1, b=2))) == ((name, False),)
     with pytest.raises(ValueError, match=r"is not result\(#K, CALL\)|does not write its call|expected|is no call"):
-        adapter.retold(target)
+        adapter.restated(target)
 
 
 @given(st.lists(actions(), max_size=8), st.integers(0, 3))

@@ -352,7 +352,7 @@ def test_an_episodes_budget_drains_between_observations() -> None:
         observed("", usd=50_000, tokens=90),
         trace.LedgerEvent(what="reserve", purpose="lm:plan", amounts={"usd": 30_000, "tokens": 80}),
         trace.LedgerEvent(what="settle", purpose="lm:plan", amounts={"usd": 10_000, "tokens": 200, "calls": 1}),
-        trace.BrokenDeclarationEvent(purpose="lm:plan", kind="tokens", declared=80, used=200),
+        trace.CostAboveBoundEvent(purpose="lm:plan", kind="tokens", declared=80, used=200),
     )
     assert scene.remaining == {"usd": 40_000, "tokens": 0}
     text = rendered(scene)

@@ -21,7 +21,7 @@ from tape.show.view.results import differences, run_rows
 from tape.show.view.sources import open_sources, read_events
 from tape.show.view.spending import spending
 from tape.statistics import paired
-from tape.trace import BrokenDeclarationEvent, Event, FinishedEvent, LedgerEvent
+from tape.trace import CostAboveBoundEvent, Event, FinishedEvent, LedgerEvent
 from tests.profiles import examples
 from tests.tape.show.view_runs import episode, graph, write_run, write_trace
 
@@ -136,7 +136,7 @@ def test_what_is_spent_after_the_last_observation_has_a_bar_too() -> None:
 
 
 def test_notes_name_amounts_in_units() -> None:
-    broken = BrokenDeclarationEvent(purpose="step:search", kind="usd", declared=1_000, used=2_500)
+    broken = CostAboveBoundEvent(purpose="step:search", kind="usd", declared=1_000, used=2_500)
     refused = LedgerEvent(what="refused", purpose="lm:plan", amounts={"usd": 9_000})
     moments = episode_record([*episode()[:2], broken, refused], why)["moments"]
     assert [moment["lines"] for moment in moments if moment["sort"] == "note"] == [

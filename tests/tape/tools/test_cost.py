@@ -14,7 +14,7 @@ from tape.engine.result import EpisodeResult
 from tape.lm.scripted import ScriptedLM
 from tape.tools import PerUnit, ToolEnvironment, ToolError, Uniform, tool
 from tape.tools.calls import call
-from tape.trace import BrokenDeclarationEvent, TraceWriter
+from tape.trace import CostAboveBoundEvent, TraceWriter
 
 RNG = random.Random("tools:cost")
 
@@ -60,7 +60,7 @@ def test_more_units_than_declared_are_booked_counted_and_named(caplog: pytest.Lo
     assert result.success
     assert result.used["usd"] == 80
     assert result.broken_declarations == {"usd": 1}
-    [event] = [event for event in trace.events if isinstance(event, BrokenDeclarationEvent)]
+    [event] = [event for event in trace.events if isinstance(event, CostAboveBoundEvent)]
     assert (event.purpose, event.declared, event.used) == ("step:" + call("shout", text="abcdefgh").text, 50, 80)
     assert "shout" in caplog.text
 

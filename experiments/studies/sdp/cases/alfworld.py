@@ -9,7 +9,7 @@ from functools import cache
 from itertools import islice
 
 from envs.alfworld.commands import read_command
-from envs.alfworld.domain import HouseholdDomain
+from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.game.games import Game, load_games
 from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.game.oracle import shortest
@@ -48,7 +48,7 @@ class _ByLayout:
     async def validate(self, tail: Chain, outcome: Outcome) -> Verdict:
         """As in an episode of that game."""
         assert isinstance(outcome.after, Knowledge)
-        return await PredicateValidate(HouseholdDomain(outcome.after.layout), unread).validate(tail, outcome)
+        return await PredicateValidate(AlfworldDomain(outcome.after.layout), unread).validate(tail, outcome)
 
 
 def _cases(seed: int) -> Iterator[Case]:
@@ -66,7 +66,7 @@ def _plan(game: Game) -> tuple[str, ...]:
 
 def _played(game: Game, rng: random.Random) -> Iterator[Case]:
     """One game, played well or at random, and a case of every step."""
-    domain = HouseholdDomain(layout_of(game.house, full=False))
+    domain = AlfworldDomain(layout_of(game.house, full=False))
     grounder, known = Grounder(domain.layout.receptacles), Knowledge.start(domain.layout)
     good, plan = rng.choice((0.0, 0.5, 0.9)), list(_plan(game))
     with TextWorldGame(game.data()) as engine:
@@ -87,7 +87,7 @@ def _played(game: Game, rng: random.Random) -> Iterator[Case]:
                 return
 
 
-def _any(domain: HouseholdDomain, admissible: Sequence[str], rng: random.Random) -> str:
+def _any(domain: AlfworldDomain, admissible: Sequence[str], rng: random.Random) -> str:
     """A command that does something, or one that may do nothing."""
     doing = [c for c in admissible if not c.startswith(("go to", "examine", "look", "inventory"))]
     if doing and rng.random() < 0.5:
@@ -98,7 +98,7 @@ def _any(domain: HouseholdDomain, admissible: Sequence[str], rng: random.Random)
     return rng.choice(admissible)
 
 
-def _case(domain: HouseholdDomain, family: str, outcome: Outcome, facts: frozenset[Fact], rng: random.Random) -> Case:
+def _case(domain: AlfworldDomain, family: str, outcome: Outcome, facts: frozenset[Fact], rng: random.Random) -> Case:
     count = rng.randint(2, 4) if family == "several" else rng.randint(0 if family == "plain" else 1, 2)
     targets = []
     for place in range(count):
@@ -113,7 +113,7 @@ def read_verb(action: str) -> str:
     return action.partition(" ")[0]
 
 
-def _requires(domain: HouseholdDomain, family: str, outcome: Outcome, rng: random.Random, *, wrong: bool) -> Required:
+def _requires(domain: AlfworldDomain, family: str, outcome: Outcome, rng: random.Random, *, wrong: bool) -> Required:
     """What a target requires: what the command was to bring about, or what is seen, right or wrong."""
     pool = _pool(domain, outcome)
     meant = [(p, v) for p, v in domain.effects(outcome.action, domain.ground(outcome.before)).items() if v is not None]
@@ -135,7 +135,7 @@ _NAMES = ("at", "shut", "holding", "made", "stored", "lit", "in", "empty_handed"
 """What targets require."""
 
 
-def _pool(domain: HouseholdDomain, outcome: Outcome) -> list[tuple[Predicate, bool]]:
+def _pool(domain: AlfworldDomain, outcome: Outcome) -> list[tuple[Predicate, bool]]:
     """Statements of the grounder before and after, and statements that it has not made."""
     before, after = domain.ground(outcome.before), domain.ground(outcome.after)
     known = {p: v for p, v in {**before, **after}.items() if p.name in _NAMES}
@@ -150,7 +150,7 @@ def _near(outcome: Outcome) -> tuple[str, ...]:
     return (*outcome.after.at, command.place) if command is not None and command.place else outcome.after.at
 
 
-def _other(domain: HouseholdDomain, predicate: Predicate, rng: random.Random) -> Predicate:
+def _other(domain: AlfworldDomain, predicate: Predicate, rng: random.Random) -> Predicate:
     """The same of another receptacle, or of another kind of thing or treatment: right words, wrong object."""
     args, places = list(predicate.args), domain.layout.receptacles
     if not args:

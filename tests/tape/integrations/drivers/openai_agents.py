@@ -29,7 +29,7 @@ from agents.usage import Usage
 from openai.types.responses import ResponseTextDeltaEvent
 
 from tape.gateway.guard import Guard
-from tape.integrations.openai_agents import BoundedModel, OutOfBudget, bounded_tools, say_why
+from tape.integrations.openai_agents import BoundedModel, OutOfBudget, bounded_tools, explain_refusal
 from tests.tape.integrations.drivers.base import Ask, Driver, Played
 from tests.tape.integrations.drivers.scripted import NUMBERS, ScriptError, Truth, Wide, awaited_functions_of
 
@@ -113,7 +113,7 @@ class OpenAIAgents(Driver):
         return await _played(agent, [{"role": "user", "content": content}])
 
     async def nested(self, truth: Truth, guard: Guard, inner: Truth, own: Guard) -> Played:
-        ask = agent_of(inner, own).as_tool("ask", "Ask.", run_config=QUIET, failure_error_function=say_why)
+        ask = agent_of(inner, own).as_tool("ask", "Ask.", run_config=QUIET, failure_error_function=explain_refusal)
         call = ask.on_invoke_tool
 
         async def invoke(context: Any, arguments: str) -> Any:

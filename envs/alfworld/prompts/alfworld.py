@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from envs.alfworld import rules
 from envs.alfworld.commands import Command, read_command
-from envs.alfworld.domain import HouseholdDomain
+from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.game.kinds import AFTER, OBJECTS, OPENABLE, TREATMENTS, kind_of
 from envs.alfworld.prompts.changes import hopeless, score_of_steps, switched_on, taken
 from envs.alfworld.prompts.lexicon import (
@@ -48,14 +48,14 @@ _SEEN = tuple(status for status in STATUSES if status != NEW)
 _SCORES = {f"{n} ": score_of_steps(n) for n in range(MOST_STEPS + 1)}
 
 
-class HouseholdFormat(PlaceBeliefs):
+class AlfworldFormat(PlaceBeliefs):
     """The prompts of the bundled household models, beliefs about what is unseen among them.
 
     Args:
         domain: The game.
     """
 
-    def __init__(self, domain: HouseholdDomain) -> None:
+    def __init__(self, domain: AlfworldDomain) -> None:
         self._domain, self._layout = domain, domain.layout
 
     # A space ends each token, so none is the beginning of another, on which a constraint could run aground.

@@ -19,7 +19,7 @@ MOST_HANDLES = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Book:
+class SessionLedger:
     """The ledger of one session.
 
     Attributes:
@@ -93,7 +93,7 @@ class Charge:
             self.settle(unknown(self._reservation.worst_case), self.outcome)
 
 
-class Books:
+class Ledgers:
     """All ledgers, as the journal left them.
 
     Args:
@@ -111,8 +111,8 @@ class Books:
         self.run = Ledger(run, name="run")
         self._caps, self._session = clients, session
         self._clients: dict[str, Ledger] = {}
-        self._books: dict[str, Book] = {}
-        self._current: dict[tuple[str, str | int], Book] = {}
+        self._books: dict[str, SessionLedger] = {}
+        self._current: dict[tuple[str, str | int], SessionLedger] = {}
         self.left_open = dict(journal.open)
         """What an earlier gateway had reserved and not settled, by number."""
         for name, kept in journal.sessions.items():
@@ -122,15 +122,15 @@ class Books:
             except UnknownCostError as error:
                 raise ConfigError(f"{journal.path}: {error}, or name another journal by --journal") from error
 
-    def _book(self, session: str, client: str) -> Book:
+    def _book(self, session: str, client: str) -> SessionLedger:
         if session not in self._books:
             if client not in self._clients:
                 self._clients[client] = Ledger(self._caps.get(client), parent=self.run, name="client")
             ledger = Ledger(self._session, parent=self._clients[client], name="session")
-            self._books[session] = Book(session, client, ledger)
+            self._books[session] = SessionLedger(session, client, ledger)
         return self._books[session]
 
-    def current(self, client: str, key: str | int) -> Book:
+    def current(self, client: str, key: str | int) -> SessionLedger:
         """The book of a client's session.
 
         Args:
@@ -147,7 +147,7 @@ class Books:
         """End the session in a slot: the next one there goes on with the slot's own book, whatever was resumed."""
         self._current.pop((client, slot), None)
 
-    async def begin(self, book: Book, tool: str, worst: Resources) -> Charge:
+    async def begin(self, book: SessionLedger, tool: str, worst: Resources) -> Charge:
         """Set a worst case aside everywhere, or nowhere.
 
         Raises:
@@ -163,7 +163,7 @@ class Books:
             raise
         return Charge(self.journal, number, reservation)
 
-    def checkpoint(self, book: Book) -> str:
+    def checkpoint(self, book: SessionLedger) -> str:
         """A handle by which the client of a session goes on with it, in another connection or after a restart.
 
         Raises:
@@ -175,7 +175,7 @@ class Books:
         self.journal.checkpoint(handle, book.session, book.client)
         return handle
 
-    def resume(self, client: str, key: str | int, handle: str) -> Book | None:
+    def resume(self, client: str, key: str | int, handle: str) -> SessionLedger | None:
         """Go on with an earlier session: from now on calls are booked there. None where the handle is not theirs."""
         name = self.journal.handles.get(digest(handle))
         if name is None or self.journal.sessions[name].client != client:

@@ -12,7 +12,7 @@ from envs.alfworld.game.house import House
 from envs.alfworld.game.kinds import AFTER, CAN_CONTAIN, LAMPS, TREATMENTS, kind_of
 from envs.alfworld.rules import meant
 from envs.alfworld.state import BARE, KEPT, OPEN, SHUT, Knowledge, Layout, unseen
-from experiments.training.household.plans import Scene, pairs_of
+from experiments.training.alfworld.plans import Scene, pairs_of
 
 
 class World:

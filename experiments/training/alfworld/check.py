@@ -1,6 +1,6 @@
 """Draws every household of a training run again and reports whether any of them is shipped as a game.
 
-``python -m experiments.training.household.check --steps 1900``
+``python -m experiments.training.alfworld.check --steps 1900``
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ import argparse
 import sys
 
 from envs.alfworld.game.games import held_out
-from experiments.training.household.data import households
+from experiments.training.alfworld.data import households
 from experiments.training.train import SIZES
 
 
 def main() -> int:
     """Compare by hash; exit code 1 if a shipped game was trained on."""
     parser = argparse.ArgumentParser(
-        prog="python -m experiments.training.household.check",
+        prog="python -m experiments.training.alfworld.check",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from envs.alfworld import rules
 from envs.alfworld.commands import Command
-from envs.alfworld.domain import HouseholdDomain
+from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.game.generator import draw_house
 from envs.alfworld.game.goal import SIMPLE, TASK_TYPES, Goal
 from envs.alfworld.game.house import House, Receptacle
 from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.inference import RULES
 from envs.alfworld.state import Knowledge
-from experiments.training.household.plans import best_plan
-from experiments.training.household.world import World
+from experiments.training.alfworld.plans import best_plan
+from experiments.training.alfworld.world import World
 from tape.protocols.predicates import Assignment, Predicate
 
 KITCHEN = House(
@@ -55,8 +55,8 @@ def drawn(seed: int, task: str, *, full: bool, size: float = 0.0) -> World:
     return world_of(draw_house(random.Random(f"household-test:{task}:{seed}"), task, size), full=full)
 
 
-def domain_of(world: World, *, shown: bool = False) -> HouseholdDomain:
-    return HouseholdDomain(world.layout, shown=shown)
+def domain_of(world: World, *, shown: bool = False) -> AlfworldDomain:
+    return AlfworldDomain(world.layout, shown=shown)
 
 
 def sensible(world: World, rng: random.Random) -> Command:

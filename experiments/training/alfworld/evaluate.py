@@ -14,17 +14,17 @@ from pathlib import Path
 
 from envs.alfworld import rules
 from envs.alfworld.commands import read_command
-from envs.alfworld.domain import HouseholdDomain
+from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.game.generator import draw_house
 from envs.alfworld.game.goal import TASK_TYPES
 from envs.alfworld.game.house import House
 from envs.alfworld.game.kinds import ALWAYS_OPENABLE, OPENABLE, kind_of
 from envs.alfworld.game.rooms import tendency
 from envs.alfworld.predicates import inside, shut
-from envs.alfworld.prompts.household import HouseholdFormat
+from envs.alfworld.prompts.alfworld import AlfworldFormat
 from envs.alfworld.state import NEW, Knowledge
-from experiments.training.household.plans import best_plan
-from experiments.training.household.world import World
+from experiments.training.alfworld.plans import best_plan
+from experiments.training.alfworld.world import World
 from experiments.training.sokoban.evaluate import Tally
 from tape.errors import InvalidOutputError
 from tape.lm.base import Completion, LanguageModel, Request
@@ -76,8 +76,8 @@ def _world(house: House, *, full: bool) -> World:
     return World(house, full=full, names={r.name: r.name for r in house.receptacles})
 
 
-def _format(state: Knowledge) -> HouseholdFormat:
-    return HouseholdFormat(HouseholdDomain(state.layout))
+def _format(state: Knowledge) -> AlfworldFormat:
+    return AlfworldFormat(AlfworldDomain(state.layout))
 
 
 def wins(world: World, actions: Sequence[str]) -> bool:
@@ -137,14 +137,14 @@ def _ask_next(asked: Asked, world: World, rng: random.Random) -> None:
                 _: Request,
                 before: Knowledge = before,
                 expected: Knowledge | None = expected,
-                prompt_format: HouseholdFormat = prompt_format,
+                prompt_format: AlfworldFormat = prompt_format,
             ) -> None:
                 try:
                     found = prompt_format.read_next(before, answer.texts[0])
                 except InvalidOutputError:
                     tally.add("next state", False)
                     return
-                key = HouseholdDomain(before.layout).key
+                key = AlfworldDomain(before.layout).key
                 same = (found is None) == (expected is None) and (
                     found is None or expected is None or key(found) == key(expected)  # type: ignore[arg-type]
                 )

@@ -38,8 +38,8 @@ from envs.alfworld.prompts.lexicon import (
     state_words,
 )
 from envs.alfworld.state import NEW, SEARCHED, Knowledge
-from experiments.training.household.plans import best_plan
-from experiments.training.household.world import World
+from experiments.training.alfworld.plans import best_plan
+from experiments.training.alfworld.world import World
 from experiments.training.packing import PAD, Sequence, collate
 
 ID = {word: i for i, word in enumerate(WORDS)}
