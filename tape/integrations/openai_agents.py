@@ -147,7 +147,7 @@ def bounded_tools(tools: Sequence[Tool], guard: Guard) -> list[Tool]:
 
 
 def explain_refusal(context: Any, error: Exception) -> str:
-    """For ``as_tool(failure_error_function=explain_refusal)``: the model reads that the nested agent has no budget left."""
+    """For ``as_tool(failure_error_function=explain_refusal)``: tells the model that the nested agent has no budget."""
     return str(error) if isinstance(error, OutOfBudget) else default_tool_error_function(context, error)
 
 
