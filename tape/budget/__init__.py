@@ -13,7 +13,9 @@ from tape.budget.resources import (
     in_units,
     kind_of,
     kinds,
+    money_kinds,
     part_in_units,
+    undeclared,
 )
 
 __all__ = [
@@ -32,6 +34,8 @@ __all__ = [
     "in_units",
     "kind_of",
     "kinds",
+    "money_kinds",
     "part_in_units",
+    "undeclared",
     "unknown",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-from tape.budget.units import exactly, parse_amount
+from tape.budget.units import exactly, nearest, parse_amount
 from tape.errors import BudgetExceededError, ConfigError
 from tape.reading import short
 
@@ -27,11 +27,13 @@ class ResourceKind:
         name: For instance ``"usd"``.
         unit: For people, for instance ``"US dollar"``.
         resolution: The size of one count in units, for instance ``Decimal("1e-6")``.
+        money: It is a currency: a tool that declares no price costs an unknown amount of it (:func:`undeclared`).
     """
 
     name: str
     unit: str
     resolution: Decimal
+    money: bool = False
 
     def count(self, amount: int | float | str | Decimal) -> int:
         """Turn an amount in units into counts.
@@ -59,7 +61,7 @@ class ResourceKind:
 _KINDS: dict[str, ResourceKind] = {}
 
 
-def declare(name: str, unit: str, resolution: str | int = 1) -> ResourceKind:
+def declare(name: str, unit: str, resolution: str | int = 1, *, money: bool = False) -> ResourceKind:
     """Declare a resource kind of your own; declaring the same kind again is harmless.
 
     Do it where the module of your environment or tools is imported, so that worker processes know the kind too.
@@ -69,6 +71,7 @@ def declare(name: str, unit: str, resolution: str | int = 1) -> ResourceKind:
         unit: For people, in the singular, for instance ``"coin"``.
         resolution: The smallest difference between amounts, in units: ``1`` for things that are counted, ``"1e-6"``
             for micro-dollars.
+        money: It is a currency, so that a tool without a declared price is not taken to be free.
 
     Raises:
         ConfigError: The name is taken by a different declaration, or the resolution is no positive number.
@@ -82,7 +85,7 @@ def declare(name: str, unit: str, resolution: str | int = 1) -> ResourceKind:
             f"{name}: the resolution must be positive, from 1e-{_MOST_EXPONENT} to 1e{_MOST_EXPONENT}, "
             f"got {short(resolution)}"
         )
-    kind = ResourceKind(name, unit, size)
+    kind = ResourceKind(name, unit, size, money)
     if _KINDS.setdefault(name, kind) != kind:
         raise ConfigError(f"resource {name!r} is already declared as {_KINDS[name]}")
     return kind
@@ -91,10 +94,31 @@ def declare(name: str, unit: str, resolution: str | int = 1) -> ResourceKind:
 declare("steps", "step")
 declare("calls", "call")
 declare("tokens", "token")
-declare("usd", "US dollar", "1e-6")
+declare("usd", "US dollar", "1e-6", money=True)
 declare("seconds", "second", "1e-3")
 """What tools declare to take, on a simulated clock; ``wall_seconds`` is real time."""
 declare("wall_seconds", "second", "1e-3")
+
+
+def money_kinds() -> tuple[str, ...]:
+    """The names of all declared currencies."""
+    return tuple(name for name, kind in _KINDS.items() if kind.money)
+
+
+def undeclared() -> Resources:
+    """What a call of a tool takes for which no price is declared; agents, guards and the gateway all ask this.
+
+    ==========================  ==========================================================
+    resource                    what a call of a tool takes of it
+    ==========================  ==========================================================
+    money                       what is declared; an unknown amount where nothing is
+    ``calls``, ``tokens``       nothing that is not declared: models take them
+    ``steps``                   one, which is counted, not declared
+    ``wall_seconds``            real time, which is measured
+    ``seconds``, own resources  what is declared; nothing where nothing is
+    ==========================  ==========================================================
+    """
+    return Resources(dict.fromkeys(money_kinds()))
 
 
 def amount_of(name: str, count: int) -> Decimal:
@@ -154,7 +178,8 @@ def kind_of(name: str) -> ResourceKind:
     except KeyError:
         known = ", ".join(sorted(_KINDS))
         raise ConfigError(
-            f"resource {name!r} is not declared; declared: {known}. Use tape.budget.declare(name, unit, resolution)"
+            f"resource {name!r} is not declared{nearest(name, _KINDS)}; declared: {known}. "
+            "Use tape.budget.declare(name, unit, resolution)"
         ) from None
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
+from difflib import get_close_matches
 from fractions import Fraction
 
 from tape.errors import ConfigError
@@ -79,6 +81,15 @@ def parse_amount(kind: str, value: object, unit: str = "") -> Decimal:
     if not amount.is_finite() or amount < 0:
         raise ConfigError(f"{kind}: {short(value)} must be a finite number >= 0")
     return amount
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Which of the known resources a name was probably meant for: ``" (did you mean 'usd'?)"``, or nothing."""
+    listed = {one.lower(): one for one in known}
+    word = name.strip().lower()
+    alike = ("usd" if word in _MONEY else "seconds" if word in _TIME else word, *get_close_matches(word, listed, 1))
+    meant = next((listed[one] for one in alike if one in listed), "")
+    return f" (did you mean {meant!r}?)" if meant else ""
 
 
 def exactly(amount: Decimal, size: Decimal) -> Decimal | None:

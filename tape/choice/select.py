@@ -11,6 +11,8 @@ from typing import Any
 
 import solvers
 from solvers import PathProblem, Status
+from tape.budget import Resources, kinds
+from tape.budget.units import nearest
 from tape.choice.amounts import WIDE, as_written, caps_of, digits, plain, written
 from tape.choice.answer import Choice, Why
 from tape.choice.options import Asked, Option, Options, options_of
@@ -78,12 +80,33 @@ def select(
     if horizon is not None and (isinstance(horizon, bool) or not isinstance(horizon, int) or horizon < 1):
         raise ConfigError(f"horizon={horizon!r}: the most steps, at least 1")
     found = options_of(plans, Asked(cost, value, caps, start, goals, horizon, variants))
+    _require_named(caps, found, cost)
     search = _Search(found, caps, as_written(budget))
     paths = search.best(k)
     if not paths:
         return Choice(None, {}, {name: plain(cap) for name, cap in caps.items()}, None, (), search.why_not())
     first, *others = [search.choice(path) for path in paths]
     return replace(first, alternatives=tuple(others), why=search.why(paths[0], first))
+
+
+def _require_named(caps: Mapping[str, Decimal], found: Options, cost: object) -> None:
+    """Refuse a budget that no cost names: it would cap nothing.
+
+    Functions and graphs may name a declared resource another time, and `Resources` keep no zeros.
+
+    Raises:
+        ConfigError: Names the resource that was probably meant.
+    """
+    table = list(cost.values()) if isinstance(cost, Mapping) else []
+    whole = bool(table) and not any(isinstance(one, Resources) for one in table)
+    costs = [*(option.cost for option in found.options), *(one for one in table if isinstance(one, Mapping))]
+    named = {name for one in costs for name in one}
+    for name in caps:
+        if named and name not in named and (whole or name not in kinds()):
+            raise ConfigError(
+                f"the budget {name!r} would cap nothing: no cost names it{nearest(name, named)}. Costs name "
+                f"{', '.join(sorted(named))}; a step that takes none of it says {{{name!r}: 0}}"
+            )
 
 
 class _Search:

@@ -338,7 +338,10 @@ class Episode:
         for action, cost in self.possible_costs().items():
             unknown = [kind for kind in self.ledger.capped() if cost[kind] is None]
             if unknown:
-                raise UnknownCostError(f"action {action!r} has an unknown cost in {unknown[0]} under a hard cap")
+                raise UnknownCostError(
+                    f"{action} costs an unknown amount of {unknown[0]}, which is capped; declare it, for a tool by "
+                    f"@tool({unknown[0]}=...), {unknown[0]}=0 if it takes none"
+                )
 
     def possible_costs(self) -> Mapping[str, Resources]:
         """The worst case of every action or family of actions that the domain can list; else empty."""

@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from tape.budget import Resources, kind_of, kinds
+from tape.budget import Resources, kind_of, kinds, money_kinds, undeclared
 from tape.budget.resources import MOST
 from tape.errors import ConfigError
 from tape.gateway.errors import ChargeError, FieldError
@@ -214,8 +214,8 @@ class Price:
 
 
 def unpriced() -> Price:
-    """The price of a tool without one: an unknown amount of everything but ``steps``, which is counted here."""
-    return Price((Fixed(Resources(dict.fromkeys(set(kinds()) - {"steps", "wall_seconds"}))),))
+    """The price of a tool that declares none: an unknown amount of money (:func:`tape.budget.undeclared`)."""
+    return Price((Fixed(undeclared()),))
 
 
 def highest(several: Sequence[Resources]) -> Resources:
@@ -229,7 +229,7 @@ def highest(several: Sequence[Resources]) -> Resources:
 
 
 def read_price(given: Any, path: Sequence[str | int]) -> Price:
-    """Read a price of the configuration.
+    """Read a price of the configuration; one that names no money takes an unknown amount of it.
 
     Args:
         given: One part or a list of parts, as TOML has them.
@@ -241,8 +241,17 @@ def read_price(given: Any, path: Sequence[str | int]) -> Price:
     if isinstance(given, list):
         if not 0 < len(given) <= _MOST_PARTS:
             raise FieldError(path, f"a price is one part or a list of 1 to {_MOST_PARTS}")
-        return Price(tuple(_part(one, (*path, i)) for i, one in enumerate(given)))
-    return Price((_part(given, path),))
+        parts = [_part(one, (*path, i)) for i, one in enumerate(given)]
+    else:
+        parts = [_part(given, path)]
+    return Price((*parts, *(() if _names_money(given) else unpriced().parts)))
+
+
+def _names_money(given: Any) -> bool:
+    """Whether amounts of money stand anywhere in a price."""
+    if isinstance(given, Mapping):
+        return any(name in money_kinds() or _names_money(one) for name, one in given.items())
+    return isinstance(given, list) and any(map(_names_money, given))
 
 
 def read_amounts(given: Any, path: Sequence[str | int]) -> Resources:

@@ -132,5 +132,5 @@ def load_tool(name: str, declared: Declared, named: str, config: GatewayConfig, 
     if declared.price is not None:
         return PythonTool(tool, declared.price, True, limit)
     if isinstance(found, Tool):
-        return PythonTool(tool, Price((OfTool(tool.cost),)), True, limit)
+        return PythonTool(tool, Price((OfTool(tool.cost),)), None not in tool.worst.values(), limit)
     return PythonTool(tool, unpriced(), False, limit)

@@ -1,6 +1,6 @@
 """Tools as an environment: functions with declared costs, called along plans, under hard budgets."""
 
-from tape.tools.cost import Fixed, PerUnit, Uniform, Unknown
+from tape.tools.cost import Fixed, PerUnit, Uniform
 from tape.tools.environment import ToolEnvironment
 from tape.tools.errors import ToolError, ToolFailedError, ToolWarning
 from tape.tools.mcp import mcp_tools
@@ -16,7 +16,6 @@ __all__ = [
     "ToolWarning",
     "Toolbox",
     "Uniform",
-    "Unknown",
     "mcp_tools",
     "tool",
 ]

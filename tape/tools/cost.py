@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Protocol
 
-from tape.budget import Resources, kind_of, kinds
+from tape.budget import Resources, kind_of, undeclared
 from tape.tools.errors import ToolError
-
-_COUNTED_HERE = {"steps", "calls", "tokens", "wall_seconds"}
 
 Amount = int | float | str | Decimal | None
 
@@ -49,20 +47,6 @@ class Fixed:
         """The same."""
         del arguments, result, rng
         return self.resources
-
-
-@dataclass(frozen=True)
-class Unknown:
-    """An unknown amount of everything that tools can use; under a hard cap on it no episode starts."""
-
-    def worst(self) -> Resources:
-        """Unknown in every declared kind but those that are counted here, whatever a tool does."""
-        return Resources(dict.fromkeys(set(kinds()) - _COUNTED_HERE))
-
-    def actual(self, arguments: Mapping[str, Any], result: Any, rng: random.Random) -> Resources:
-        """Unknown too."""
-        del arguments, result, rng
-        return self.worst()
 
 
 @dataclass(frozen=True)
@@ -137,11 +121,10 @@ def _times(each: Resources, units: int) -> Resources:
 
 
 def amounts(given: Mapping[str, Amount]) -> Fixed:
-    """A fixed cost from the keyword arguments of :func:`tape.tools.tool.tool`.
+    """A fixed cost from the keyword arguments of :func:`tape.tools.tool.tool`; unknown money where none is named.
 
     Raises:
         ConfigError: A kind is not declared, or an amount is malformed.
     """
-    for name in given:
-        kind_of(name)
-    return Fixed.of(**given)
+    named = any(kind_of(name).money for name in given)
+    return Fixed.of(**given) if named else Fixed(Resources.of(**given) + undeclared())

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from tape.errors import error_text
 from tape.reading import short
-from tape.tools.cost import Amount, Cost, Unknown, amounts
+from tape.tools.cost import Amount, Cost, amounts
 from tape.tools.errors import ToolError, ToolFailedError, ToolWarning
 from tape.tools.mcp_process import ServerProcess
 from tape.tools.mcp_schema import arguments_model, described
@@ -128,7 +128,7 @@ def _tool(server: _Server, name: str, entry: Mapping[str, Any], declared: Mappin
         ToolError: It cannot be offered.
     """
     kind, _, variant = declared["variants"].get(name, name).partition(".")
-    cost = declared["costs"].get(name, Unknown())
+    cost = declared["costs"].get(name) or amounts({})
     arguments = arguments_model(short(name), entry.get("inputSchema"))
     output = entry.get("outputSchema")
     outputs = output.get("properties") if isinstance(output, Mapping) else None

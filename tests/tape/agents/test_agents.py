@@ -256,7 +256,7 @@ def test_an_unknown_cost_or_price_under_a_cap_is_refused_at_the_start() -> None:
             self.domain.cost = lambda state, action: Resources({"steps": 1, "usd": None})  # type: ignore[method-assign]
 
     model = SimulatedModel(CORRIDOR)
-    with pytest.raises(UnknownCostError, match="'U' has an unknown cost in usd"):
+    with pytest.raises(UnknownCostError, match="U costs an unknown amount of usd"):
         TapeAgent(model).run(Metered(), budget=Budget.of(usd=1))
     assert not model.requests
     assert TapeAgent(model).run(Metered()).success

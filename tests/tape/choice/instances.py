@@ -101,6 +101,7 @@ def graph(seed: int) -> Graph:
     caps = {
         kind: sum(rng.choices(prices[kind], k=rng.randint(1, 4)), Decimal(0)) for kind in kinds if rng.random() < 0.9
     }
+    caps = {kind: cap for kind, cap in caps.items() if any(kind in edge.cost for edge in edges)}
     return Graph({name: rng.choice(grid) for name in names}, edges, start, caps, goals, folded)
 
 
@@ -144,4 +145,5 @@ def lists(seed: int) -> Lists:
         value = [rng.choice(grid) for _ in plans]
     variants = {step: rng.sample(steps, rng.randint(1, 3)) for step in steps if rng.random() < 0.3}
     caps = {kind: sum(rng.choices(prices, k=rng.randint(1, 4)), Decimal(0)) for kind in kinds if rng.random() < 0.9}
+    caps = {kind: cap for kind, cap in caps.items() if any(kind in one for one in cost.values())}
     return Lists(plans, cost, value, variants, caps)

@@ -69,7 +69,7 @@ def test_nothing_fits_and_the_least_that_would_do() -> None:
 
 
 def test_where_no_budget_alone_would_do_they_are_raised_together() -> None:
-    plans, cost = [["a"], ["b"]], {"a": {"usd": 3, "gold": 5}, "b": {"usd": 6, "gold": 3}}
+    plans, cost = [["a"], ["b"]], {"a": {"usd": 3, "gold": 5, "steps": 0}, "b": {"usd": 6, "gold": 3}}
     assert select(plans, cost=cost, budget="usd=2,steps=1").why.least == {"usd": Decimal(3), "steps": None}
     choice = select(plans, cost=cost, budget={"usd": 2, "gold": 2})
     assert choice.why.least == {"usd": None, "gold": None}
@@ -116,11 +116,24 @@ def test_budgets_and_costs_that_hold_counts_are_read_as_such() -> None:
 
 
 def test_what_is_spent_holds_capped_kinds_that_cost_nothing_and_others() -> None:
-    choice = select([["a", "b"]], cost={"a": {"usd": 1}, "b": {}}, budget={"seconds": 5})
+    choice = select([["a", "b"]], cost={"a": {"usd": 1}, "b": {"seconds": 0}}, budget={"seconds": 5})
     assert choice.spent == {"seconds": 0, "usd": 1}
     assert choice.left == {"seconds": 5}
     assert select([["a"]], cost={"a": {"usd": 1}}).why.text == "Nothing is capped."
     assert select([["a"]]).plan == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("USD", "usd"), ("dollars", "usd"), ("$", "usd"), ("sec", "seconds"), ("secnds", "seconds"), ("gold", None)],
+)
+def test_a_budget_that_no_cost_names_is_refused_with_the_nearest_name(name: str, meant: str | None) -> None:
+    cost = {"a": {"usd": 901, "seconds": 1}}
+    hint = f" (did you mean '{meant}'?)" if meant else ""
+    with pytest.raises(ConfigError, match=re.escape(f"the budget '{name}' would cap nothing: no cost names it{hint}.")):
+        select([["a"]], cost=cost, budget={name: 5})
+    assert select([["a"]], cost={"a": {**cost["a"], name: 5}}, budget={name: 5}).plan == ["a"]
+    assert select([["a"]], cost={"a": Resources.of(usd=1)}, budget={"seconds": 5}).left == {"seconds": 5}
 
 
 def test_nothing_stood_in_the_way() -> None:

@@ -45,7 +45,7 @@ def divide(a: float, b: float) -> float:
     return a / b
 
 
-@tool()
+@tool(usd=0)
 def note(text: str, tags: list[str] | None = None, urgent: bool = False) -> dict[str, Any]:
     """Write a note."""
     return {"text": text, "tags": tags, "urgent": urgent}

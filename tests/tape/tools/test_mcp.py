@@ -51,8 +51,7 @@ async def listed(tools: dict[str, Tool]) -> None:
     assert tools["add"].description == "Add two numbers."
     assert dict(tools["multiply.exact"].worst) == {"steps": 1, "usd": 20_000, "seconds": 1000}
     assert (tools["multiply.quick"].quality, tools["guess"].reads) == (0.5, True)
-    # The cost of this tool is not declared, so it is unknown, not zero.
-    assert tools["say"].worst["usd"] is tools["say"].worst["seconds"] is None
+    assert tools["say"].worst["usd"] is None  # an undeclared price is no zero
     assert tools["say"].worst["steps"] == 1
     assert await effects_of([tools[name] for name in HINTED]) == HINTED
 
@@ -182,9 +181,9 @@ def test_declarations_that_cannot_be_are_refused(tmp_path: Path, declared: dict[
 
 def test_an_unknown_cost_under_a_cap_is_an_error_at_the_start(tmp_path: Path) -> None:
     async def body(tools: list[Tool]) -> None:
-        await TapeAgent(ScriptedLM(["x"])).arun(ToolEnvironment("t", tools, budget=Budget.of(seconds=1)))
+        await TapeAgent(ScriptedLM(["x"])).arun(ToolEnvironment("t", tools, budget=Budget.of(usd=1)))
 
-    with pytest.raises(UnknownCostError, match="'add' has an unknown cost in seconds"):
+    with pytest.raises(UnknownCostError, match="add costs an unknown amount of usd"):
         inside(quick(tmp_path), body)
 
 

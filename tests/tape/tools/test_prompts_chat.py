@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Request
 from tape.lm.scripted import ScriptedLM, obeys
-from tape.tools import Tool, Unknown, tool
+from tape.tools import Tool, tool
 from tape.tools.calls import call, parse
 from tape.tools.prompts.chat import ChatToolFormat
 from tape.tools.prompts.common import JUDGED_WRONG
@@ -38,7 +38,7 @@ class Box(BaseModel):
     label: str | None = None
 
 
-@tool(cost=Unknown())
+@tool(usd=None, seconds=None)
 def pack(
     box: Box,
     size: Size,
