@@ -17,7 +17,7 @@ from tape.agents.final_answer import require_answers_taken
 from tape.agents.options import Listener, Options, approver, listen, require_roles, require_whole
 from tape.agents.playing import account, play_to_end
 from tape.approval import Approve, When, asked_by_caller
-from tape.budget import Budget, Ledger, Payer
+from tape.budget import Budget, BudgetLike, Ledger, Payer
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline
 from tape.engine.act import MAX_RETRIES, LmActor
@@ -168,17 +168,35 @@ class Agent(ABC):
         del config, steps, longest_plan
         return None
 
-    def run(self, env: Environment, *, approve: Approve | None = None, **options: Any) -> EpisodeResult:
+    def run(
+        self,
+        env: Environment,
+        *,
+        budget: BudgetLike = None,
+        seed: int = 0,
+        trace: TraceWriter | Path | str | None = None,
+        parent: Ledger | None = None,
+        payer: Payer | None = None,
+        simulator: WorldModel | None = None,
+        model: LanguageModel | None = None,
+        approve: Approve | None = None,
+        approve_when: When | None = None,
+        listener: Listener | None = None,
+    ) -> EpisodeResult:
         """Play one episode: :meth:`arun` synchronously; a plain ``approve`` is called in the caller's thread."""
-        return run_sync(self.arun(env, approve=approve and asked_by_caller(approve), **options))
+        playing = self.arun(
+            env, budget=budget, seed=seed, trace=trace, parent=parent, payer=payer, simulator=simulator, model=model,
+            approve=approve and asked_by_caller(approve), approve_when=approve_when, listener=listener,
+        )  # fmt: skip
+        return run_sync(playing)
 
     async def arun(
         self,
         env: Environment,
         *,
-        budget: Budget | None = None,
+        budget: BudgetLike = None,
         seed: int = 0,
-        trace: TraceWriter | Path | None = None,
+        trace: TraceWriter | Path | str | None = None,
         parent: Ledger | None = None,
         payer: Payer | None = None,
         simulator: WorldModel | None = None,
@@ -191,7 +209,7 @@ class Agent(ABC):
 
         Args:
             env: The environment; its own ``budget``, if it has one, is kept too.
-            budget: Hard caps.
+            budget: Hard caps: a `Budget`, a text such as ``"$0.05, 20 steps"``, or amounts by resource.
             seed: Root of all randomness.
             trace: A writer, or a file for the event log.
             parent: An enclosing ledger; the agent plans within the rest of its caps too.
@@ -234,7 +252,7 @@ class Agent(ABC):
         self.require(self.config, env)
         _require_own_loop(env)
         config = self.config.resolved(env.domain)
-        caps = _caps("budget", budget) | _caps("the environment's budget", env.budget)
+        caps = Budget.read(budget) | Budget.read(env.budget, "the environment's budget")
         deadline = Deadline(caps.get(WALL))
         ledger = Ledger(caps.without(WALL), parent, payer=payer)
         writer = trace if isinstance(trace, TraceWriter) else TraceWriter(self.name, trace)
@@ -267,15 +285,6 @@ class Agent(ABC):
     @abstractmethod
     async def _play(self, episode: Episode) -> None:
         """Play until the episode ends; returning means that the agent has given up (``failure``)."""
-
-
-def _caps(what: str, given: Any) -> Budget:
-    """The given caps, none by default; refuse anything but a budget."""
-    if given is None:
-        return Budget()
-    if not isinstance(given, Budget):
-        raise ConfigError(f'{what} is {given!r}; write Budget.of(usd="$0.05", steps=8)')
-    return given
 
 
 def _require_own_loop(env: Environment) -> None:

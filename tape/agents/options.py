@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from tape.approval import Approve, Approver, When
-from tape.budget import Budget, Ledger, Payer
+from tape.budget import BudgetLike, Ledger, Payer
 from tape.engine.episode import Episode
 from tape.engine.settings import LM_ROLES, TapeConfig
 from tape.errors import ConfigError
@@ -27,9 +27,9 @@ Play: TypeAlias = Callable[[Episode], Awaitable[None]]
 class Options(NamedTuple):
     """The options of both; see :meth:`tape.agents.base.Agent.arun`."""
 
-    budget: Budget | None = None
+    budget: BudgetLike = None
     seed: int = 0
-    trace: TraceWriter | Path | None = None
+    trace: TraceWriter | Path | str | None = None
     parent: Ledger | None = None
     payer: Payer | None = None
     simulator: WorldModel | None = None

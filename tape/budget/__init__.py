@@ -1,7 +1,7 @@
 """Hard budgets: kinds of resources, caps, and ledgers that reserve before anything is spent and settle after."""
 
 from tape.budget.amounts import Broken, Limit, Payer, unknown
-from tape.budget.caps import Budget
+from tape.budget.caps import Budget, BudgetLike
 from tape.budget.ledger import Earmark, Ledger
 from tape.budget.reservation import Reservation
 from tape.budget.resources import (
@@ -21,6 +21,7 @@ from tape.budget.resources import (
 __all__ = [
     "Broken",
     "Budget",
+    "BudgetLike",
     "Earmark",
     "Ledger",
     "Limit",

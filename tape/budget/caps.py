@@ -5,10 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from typing import Any
 
-from tape.budget.resources import MOST, kind_of
+from tape.budget.resources import MOST, kind_of, kinds
+from tape.budget.units import MONEY, TIME, unit_of
 from tape.errors import ConfigError
 from tape.reading import short
+
+
+def resource_of(amount: str) -> str:
+    """The resource that an amount with a unit is of: ``$0.05``, ``5 cents``, ``20 steps``; empty where it has no unit.
+
+    Raises:
+        ConfigError: It is a time, which two resources have.
+    """
+    unit = unit_of(amount)
+    if unit in MONEY:
+        return "usd"
+    if unit in TIME:
+        raise ConfigError(
+            f"budget {short(amount)}: say which time: wall_seconds={amount} is real time, seconds={amount} what tools "
+            "declare"
+        )
+    return next((name for name in kinds() if unit in (name, kind_of(name).unit, f"{kind_of(name).unit}s")), "")
 
 
 class Budget(Mapping[str, int]):
@@ -31,7 +50,7 @@ class Budget(Mapping[str, int]):
 
     @classmethod
     def parse(cls, text: str) -> Budget:
-        """Read ``steps=8,usd=0.05``; amounts may be written as ``usd=$0.05,wall_seconds=2 min,tokens=10k``.
+        """Read ``"$0.05, 20 steps"`` or ``"usd=0.05,steps=20,wall_seconds=2 min,tokens=10k"``.
 
         Raises:
             ConfigError: A part is malformed; the message names it.
@@ -39,13 +58,32 @@ class Budget(Mapping[str, int]):
         amounts: dict[str, str] = {}
         # A comma before three digits is one within a number, as in tokens=1,000.
         for part in filter(None, (p.strip() for p in re.split(r",(?!\d{3}(?!\d))", text))):
-            name, equals, value = part.partition("=")
-            if not equals or not value:
-                raise ConfigError(f"budget {short(part)}: expected KIND=AMOUNT, for instance steps=8")
-            if name.strip() in amounts:
-                raise ConfigError(f"budget: {name.strip()} is given twice")
-            amounts[name.strip()] = value.strip()
+            name, equals, value = (one.strip() for one in part.partition("="))
+            if not equals:
+                name, value = resource_of(part), part
+            if not name or not value:
+                raise ConfigError(
+                    f"budget {short(part)}: expected AMOUNT UNIT or KIND=AMOUNT, such as 8 steps or usd=0.05"
+                )
+            if name in amounts:
+                raise ConfigError(f"budget: {name} is given twice")
+            amounts[name] = value
         return cls.of(**amounts)
+
+    @classmethod
+    def read(cls, given: object, what: str = "budget") -> Budget:
+        """A budget as people give it: a `Budget`, amounts in units by resource, a text, or None for no caps.
+
+        Raises:
+            ConfigError: It is none of these, or malformed; a cap that was not understood would not be kept.
+        """
+        if given is None or isinstance(given, Budget):
+            return given or cls()
+        if isinstance(given, str):
+            return cls.parse(given)
+        if isinstance(given, Mapping) and all(isinstance(name, str) for name in given):
+            return cls.of(**given)
+        raise ConfigError(f'{what} is {given!r}; write "$0.05, 8 steps" or Budget.of(usd="$0.05", steps=8)')
 
     def __getitem__(self, name: str) -> int:
         return self._caps[name]
@@ -69,3 +107,7 @@ class Budget(Mapping[str, int]):
 
     def __repr__(self) -> str:
         return f"Budget({self._caps})"
+
+
+BudgetLike = Budget | Mapping[str, Any] | str | None
+"""What :meth:`Budget.read` takes."""

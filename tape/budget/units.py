@@ -11,11 +11,11 @@ from fractions import Fraction
 from tape.errors import ConfigError
 from tape.reading import short
 
-_MONEY = {
+MONEY = {
     **dict.fromkeys(("$", "usd", "us$", "dollar", "dollars", "us dollar", "us dollars"), Fraction(1)),
     **dict.fromkeys(("cent", "cents", "ct", "¢"), Fraction(1, 100)),
 }
-_TIME = {
+TIME = {
     **dict.fromkeys(("us", "µs", "microsecond", "microseconds"), Fraction(1, 10**6)),
     **dict.fromkeys(("ms", "millisecond", "milliseconds"), Fraction(1, 1000)),
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), Fraction(1)),
@@ -23,10 +23,10 @@ _TIME = {
     **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), Fraction(3600)),
     **dict.fromkeys(("d", "day", "days"), Fraction(86400)),
 }
-_TABLES = (_MONEY, _TIME)
+_TABLES = (MONEY, TIME)
 _EXAMPLES = {
-    id(_MONEY): "0.05, '$0.05', '0.05 usd' or '5 cents'",
-    id(_TIME): "1.5, '250 ms', '1.5 s', '2 min' or '1 h'",
+    id(MONEY): "0.05, '$0.05', '0.05 usd' or '5 cents'",
+    id(TIME): "1.5, '250 ms', '1.5 s', '2 min' or '1 h'",
 }
 _TIMES = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6}
 
@@ -87,9 +87,15 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Which of the known resources a name was probably meant for: ``" (did you mean 'usd'?)"``, or nothing."""
     listed = {one.lower(): one for one in known}
     word = name.strip().lower()
-    alike = ("usd" if word in _MONEY else "seconds" if word in _TIME else word, *get_close_matches(word, listed, 1))
+    alike = ("usd" if word in MONEY else "seconds" if word in TIME else word, *get_close_matches(word, listed, 1))
     meant = next((listed[one] for one in alike if one in listed), "")
     return f" (did you mean {meant!r}?)" if meant else ""
+
+
+def unit_of(amount: str) -> str:
+    """The unit that an amount is written in, ``$`` too; empty where it has none, or is no amount."""
+    found = _AMOUNT.fullmatch(amount.strip()) if len(amount) <= _LONGEST else None
+    return "" if found is None else " ".join((found["unit"] or found["dollar"] or "").lower().split())
 
 
 def exactly(amount: Decimal, size: Decimal) -> Decimal | None:

@@ -14,7 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Self
 
-from tape.budget import Budget, Ledger, Reservation, Resources
+from tape.budget import Budget, BudgetLike, Ledger, Reservation, Resources
 from tape.budget.amounts import booked, unknown
 from tape.budget.resources import MOST
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
@@ -169,7 +169,7 @@ class Guard:
 
     def __init__(
         self,
-        budget: Budget | str,
+        budget: BudgetLike,
         *,
         tools: Mapping[str, Any] | None = None,
         models: Mapping[str, tuple[str | Decimal, str | Decimal]] | None = None,
@@ -185,18 +185,17 @@ class Guard:
         self._content = read_worst(content or {})
         self.most_tokens, self._bytes_per_token = most_tokens, bytes_per_token
         self._program = os.getpid()
-        self.ledger = Ledger(Budget.parse(budget) if isinstance(budget, str) else budget, name=_OWN)
+        self.ledger = Ledger(Budget.read(budget), name=_OWN)
         self._journal = None if journal is None else SharedJournal(Path(journal), self.ledger)
 
-    def within(self, budget: Budget | str, *, name: str = "agent") -> Guard:
+    def within(self, budget: BudgetLike, *, name: str = "agent") -> Guard:
         """A guard for a nested agent: its calls have to fit into its own caps and into these.
 
         Its own caps begin anew after a crash; these do not.
         """
         inner = object.__new__(Guard)
         inner.__dict__.update(self.__dict__)
-        caps = Budget.parse(budget) if isinstance(budget, str) else budget
-        inner.ledger = Ledger(caps, parent=self.ledger, name=name)
+        inner.ledger = Ledger(Budget.read(budget), parent=self.ledger, name=name)
         return inner
 
     def close(self) -> None:

@@ -138,7 +138,9 @@ def require_environment(env: Environment) -> None:
     """
     if not isinstance(env, Environment) or not isinstance(domain := getattr(env, "domain", None), Domain):
         raise ConfigError(
-            f"{type(env).__name__} is no environment: it has to inherit from tape.protocols.Environment, and its "
+            "a list is no environment; write ToolEnvironment(task, tools)"
+            if isinstance(env, list | tuple)
+            else f"{type(env).__name__} is no environment: it has to inherit from tape.protocols.Environment, and its "
             "attribute domain from tape.protocols.Domain"
         )
     for owner in (env, domain):

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from tape.budget import Budget, Resources
+from tape.budget import Budget, BudgetLike, Resources
 from tape.lm.base import Request
 from tape.protocols import Action, AnswersAtLimit, Environment, Observation, State
 from tape.protocols.prompt_format import PromptFormat, pick
@@ -39,7 +39,7 @@ class ToolEnvironment(Environment, AnswersAtLimit):
     Args:
         task: What is to be done, in words.
         tools: The tools; those of one kind from the cheapest to the dearest.
-        budget: Hard caps.
+        budget: Hard caps, for instance ``"$0.05, 20 steps"``.
         judge: Decides whether an answer is right. Without one every answer is a success.
         prompt_formats: How the task is written for models; general models by default.
 
@@ -54,14 +54,12 @@ class ToolEnvironment(Environment, AnswersAtLimit):
         task: str,
         tools: Sequence[Tool] | Toolbox,
         *,
-        budget: Budget | None = None,
+        budget: BudgetLike = None,
         judge: Judge | None = None,
         prompt_formats: PromptFormats | None = None,
     ) -> None:
         self.toolbox = tools if isinstance(tools, Toolbox) else Toolbox(tools)
-        if budget is not None and not isinstance(budget, Budget):
-            raise ToolError(f'budget is {budget!r}; write Budget.of(usd="$0.05", steps=8)')
-        self.budget = budget or Budget()
+        self.budget = Budget.read(budget)
         self.domain = ToolDomain(task, self.toolbox)
         self._prompt_formats = prompt_formats or {"chat": ChatToolFormat}
         self._judge = judge

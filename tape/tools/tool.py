@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
-from typing import Any, get_type_hints
+from typing import Any, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
@@ -64,6 +64,10 @@ class Tool:
     loop: asyncio.AbstractEventLoop | None = None
     takes: tuple[str, ...] = ()
     gives: str = ""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function, as before it was a tool: outside of episodes, without a budget."""
+        return self.function(*args, **kwargs)
 
     def __post_init__(self) -> None:
         self._require_types()
@@ -262,6 +266,11 @@ def make_tool(
     )
 
 
+@overload
+def tool(function: Callable[..., Any], /) -> Tool: ...
+
+
+@overload
 def tool(
     *,
     kind: str | None = None,
@@ -274,13 +283,31 @@ def tool(
     takes: str | Sequence[str] = (),
     gives: str = "",
     **fixed: Amount,
-) -> Callable[[Callable[..., Any]], Tool]:
-    """Make a tool of the function below: ``@tool(usd="0.01", seconds=0.2)``.
+) -> Callable[[Callable[..., Any]], Tool]: ...
+
+
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    kind: str | None = None,
+    variant: str = "",
+    cost: Cost | None = None,
+    quality: float | None = None,
+    reads: bool = False,
+    pure: bool = False,
+    destructive: bool = False,
+    takes: str | Sequence[str] = (),
+    gives: str = "",
+    **fixed: Amount,
+) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """Make a tool of the function below: ``@tool(usd="0.01", seconds=0.2)``, or ``@tool`` alone.
 
     The arguments' schema comes from the type hints, the description from the docstring. A parameter of the type
     ``random.Random`` is not the model's: it gets a generator that depends on the episode's seed and the call alone.
 
     Args:
+        function: The function, where nothing is declared of it.
         kind: What it does; by default the function's name. Give several functions the same kind and each a variant
             where they do the same at another price or quality, and the solver chooses.
         variant: Its name within the kind.
@@ -303,7 +330,9 @@ def tool(
         "kind": kind, "variant": variant, "cost": cost, "quality": quality, "reads": reads, "pure": pure,
         "destructive": destructive, "takes": takes, "gives": gives,
     }  # fmt: skip
-    return lambda function: make_tool(function, **settings | fixed)
+    if function is not None:
+        return make_tool(function)
+    return lambda below: make_tool(below, **settings | fixed)
 
 
 class Toolbox:
@@ -321,7 +350,12 @@ class Toolbox:
         if not tools:
             raise ToolError("an environment needs at least one tool")
         self._kinds: dict[str, dict[str, Tool]] = {}
-        for item in tools:
+        for number, item in enumerate(tools):
+            if not isinstance(item, Tool):
+                raise ToolError(
+                    f"tools[{number}] is {item!r:.80}, which is no tool"
+                    + ("; put @tool above it" if callable(item) else "")
+                )
             variants = self._kinds.setdefault(item.kind, {})
             if item.variant in variants:
                 raise ToolError(f"there are two tools named {item.name}; give each its own variant=...")

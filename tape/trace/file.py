@@ -49,7 +49,8 @@ class TraceWriter:
         TraceError: The file cannot be made.
     """
 
-    def __init__(self, episode: str, path: Path | None = None, listener: Listener | None = None) -> None:
+    def __init__(self, episode: str, path: Path | str | None = None, listener: Listener | None = None) -> None:
+        path = None if path is None else Path(path)
         self.episode = episode
         self._listeners = [] if listener is None else [listener]
         self.events: list[Event] = []

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from tape.budget import Budget
+from tape.budget import Budget, BudgetLike
 from tape.protocols import Environment, EnvironmentPlugin, Task
 from tape.tools.results import jsonable
 from tape.world.declarations import Declarations
@@ -47,7 +47,7 @@ class World(Declarations, EnvironmentPlugin):
         self.model = model
         self._tasks: dict[str, tuple[BaseModel, str, Budget]] = {}
 
-    def environment(self, start: BaseModel, *, task: str = "", budget: Budget | None = None) -> WorldEnvironment:
+    def environment(self, start: BaseModel, *, task: str = "", budget: BudgetLike = None) -> WorldEnvironment:
         """A task to play, for instance by ``TapeAgent(model).run(world.environment(start, budget=budget))``.
 
         Args:
@@ -59,9 +59,7 @@ class World(Declarations, EnvironmentPlugin):
             WorldError: Something is not declared, the start is no state of the world or solved already, or the budget
                 caps a resource in which no action declares what it costs.
         """
-        if budget is not None and not isinstance(budget, Budget):
-            raise WorldError(f"{self.name}: budget is {budget!r}; write Budget.of(steps=5, coins=2)")
-        caps = budget or Budget()
+        caps = Budget.read(budget)
         declared = {name for item in self.actions.types.values() for name in item.amounts}
         self.states.write(start)
         if missing := sorted(set(caps) - declared - NOT_OF_ACTIONS):
@@ -71,7 +69,7 @@ class World(Declarations, EnvironmentPlugin):
             )
         return WorldEnvironment(self, start, task, caps)
 
-    def add_task(self, name: str, start: BaseModel, *, task: str = "", budget: Budget | None = None) -> None:
+    def add_task(self, name: str, start: BaseModel, *, task: str = "", budget: BudgetLike = None) -> None:
         """Add a task for ``tape run`` and for :meth:`tasks`.
 
         Args:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from tape.budget import Budget, Resources
+from tape.budget import Budget, BudgetLike, Resources
 from tape.protocols import Action, Environment, Observation, State
 from tape.protocols.prompt_format import PromptFormat, pick
 from tape.seeds import derive
@@ -68,7 +68,7 @@ class TypedEnvironment(Environment):
         tools: The tools, all of them typed.
         have: What is there from the start, values by type; it is never used up.
         want: The type that is to be handed in; that alone is success.
-        budget: Hard caps.
+        budget: Hard caps, for instance ``"$0.05, 20 steps"``.
         saves: The resource of which the best chain uses least.
         request: What the user wants in words. With ``goals`` the model has to read ``want`` from this.
         goals: The types that a request may name.
@@ -88,7 +88,7 @@ class TypedEnvironment(Environment):
         *,
         have: Mapping[str, Any],
         want: str,
-        budget: Budget | None = None,
+        budget: BudgetLike = None,
         saves: str = "usd",
         request: str = "",
         goals: Sequence[str] = (),
@@ -101,9 +101,7 @@ class TypedEnvironment(Environment):
             raise ToolError(f"{missing[0]!r} is wanted and is none of the goals that a request may name")
         if goals and not request:
             raise ToolError("goals are what a request may name; give request=..., or leave goals out")
-        if budget is not None and not isinstance(budget, Budget):
-            raise ToolError(f'budget is {budget!r}; write Budget.of(usd="$0.05", steps=8)')
-        self.budget = budget or Budget()
+        self.budget = Budget.read(budget)
         self.domain = TypedDomain(tools, have, saves, request or f"Make and hand in: {want}")
         self.changes, self.goals = tuple(changes), tuple(goals)
         self._have, self._want, self._request = dict(have), want, request

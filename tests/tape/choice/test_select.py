@@ -158,7 +158,7 @@ def test_nothing_stood_in_the_way() -> None:
         ([["a"]], {"cost": {"a": 1}, "budget": {"usd": "5 s"}}, "the budget: usd: '5 s' is in 's'"),
         ([["a"]], {"cost": {"a": 1}, "budget": {"usd": None}}, "the budget in usd is None: leave it out"),
         ([["a"]], {"cost": {"a": 1}, "budget": 3}, "budget=3: expected amounts by resource"),
-        ([["a"]], {"cost": {"a": 1}, "budget": "usd"}, "expected KIND=AMOUNT"),
+        ([["a"]], {"cost": {"a": 1}, "budget": "usd"}, "or KIND=AMOUNT"),
         ([["a"]], {"value": {"a": "much"}}, "the value of step 'a' must be a finite number .*, got 'much'"),
         ([["a"]], {"value": {"a": 1e300}}, "the value of step 'a' must be a finite number .of at most 30 digits"),
         ([["a"]], {"value": lambda _: None}, "the value of step 'a' must be a finite number .*, got None"),
