@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from solvers.errors import SolverError
 from tape.agents.final_answer import FinalAnswer
 from tape.agents.options import Play
@@ -15,6 +17,7 @@ from tape.errors import (
     InvalidOutputError,
     ModelError,
 )
+from tape.protocols import FailedCall
 from tape.trace import FinishedEvent
 
 
@@ -75,8 +78,12 @@ def account(episode: Episode) -> None:
         with environment_faults("measuring the episode failed"):
             measured = env.measures()
             result.measures = dict(sorted({**result.measures, **measured}.items()))
+        with environment_faults("listing failed calls failed"):
+            result.failed_calls = list(env.failed_calls())
     except EnvironmentFaultError as error:
         result.detail = f"{result.detail}; {error}".removeprefix("; ")
+    if result.failed_calls and not result.success:
+        result.detail = f"{result.detail}; {failures(result.failed_calls)}".removeprefix("; ")
     result.malformed = episode.roles.malformed
     result.lm_calls = dict(sorted(lm.calls.items()))
     result.prompt_tokens = dict(sorted(lm.prompts.items()))
@@ -88,3 +95,10 @@ def account(episode: Episode) -> None:
     result.wall_seconds = episode.deadline.elapsed()
     result.wall_overrun_seconds = episode.deadline.overrun()
     episode.trace.write(FinishedEvent(result=result.model_dump()))
+
+
+def failures(failed: Sequence[FailedCall]) -> str:
+    """How many calls failed, and what the last one raised."""
+    last = failed[-1]
+    several = "1 call failed" if len(failed) == 1 else f"{len(failed)} calls failed, the last one"
+    return f"{several}: {last.call}: {last.error}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,9 +20,12 @@ from tape.engine.result import EpisodeResult
 from tape.engine.settings import TapeConfig
 from tape.errors import BudgetExceededError, EnvironmentFaultError, UnknownCostError, error_text
 from tape.protocols import Action, Environment, Observation, State, WorldModel
+from tape.redaction import redacted
 from tape.seeds import derive
 from tape.trace import ActedEvent, ApprovalEvent, LedgerEvent, ObservedEvent, TraceWriter
 from tape.trace.declarations import report_costs_above_bound
+
+logger = logging.getLogger("tape.engine")
 
 LIMITS = ("replan_limit", "infeasible", "no_plan")
 """End states at a limit; ``budget:<kind>`` is one too."""
@@ -274,6 +278,7 @@ class Episode:
         report_costs_above_bound(self.trace, purpose, above_bound)
         self.result.steps += 1
         self.result.actions.append(action)
+        logger.info("step %d: %s", self.result.steps, redacted(action))
         self.taken.setdefault(self.env.domain.key(self.state), []).append(action)
         self.trace.write(ActedEvent(step=self.result.steps, action=action, text=text, planned=planned, cost=dict(cost)))
         state = await self.observe(observation)

@@ -6,10 +6,18 @@ import json
 from decimal import Decimal
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_serializer
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_serializer,
+    model_serializer,
+)
 
 from tape.budget import amount_of, kind_of
 from tape.budget.deadline import KIND as WALL
+from tape.protocols.types import FailedCall
 
 END_STATES = (
     "success",
@@ -57,6 +65,7 @@ class EpisodeResult(BaseModel):
         budget_violations: Kinds settled above their cap; must be empty.
         broken_declarations: How often a cost was above the declared bound, by kind.
         actions: The executed actions.
+        failed_calls: The calls of tools that gave nothing, in order; in files only where there are any.
         detail: One sentence, if the end state needs one.
         answer: The final answer with its placeholders resolved, in environments that expect one; None if there is
             none. In files a value that is not JSON is written as its text.
@@ -92,6 +101,7 @@ class EpisodeResult(BaseModel):
     budget_violations: list[str] = Field(default_factory=list)
     broken_declarations: dict[str, int] = Field(default_factory=dict)
     actions: list[str] = Field(default_factory=list)
+    failed_calls: list[FailedCall] = Field(default_factory=list)
     detail: str = ""
     answer: Any = None
     explanation: dict[str, Any] | None = None
@@ -105,6 +115,13 @@ class EpisodeResult(BaseModel):
     @field_serializer("answer")
     def _as_json(self, answer: Any) -> Any:
         return json_or_text(answer)
+
+    @model_serializer(mode="wrap")
+    def _without_none_failed(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written: dict[str, Any] = dump(self)
+        if not self.failed_calls:
+            del written["failed_calls"]
+        return written
 
     @property
     def spent(self) -> dict[str, Decimal | None]:

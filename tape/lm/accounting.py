@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -31,11 +32,14 @@ from tape.lm.base import (
 )
 from tape.lm.payment import Payment
 from tape.lm.wrapper import WrappedLM, require_all
+from tape.redaction import redacted
 from tape.trace import GeneratedEvent, LedgerEvent, PromptPart, TraceWriter
 from tape.trace.declarations import report_costs_above_bound
 from tape.trace.events import LedgerAction
 
 T = TypeVar("T")
+
+logger = logging.getLogger("tape.lm")
 
 
 class AccountedLM(WrappedLM):
@@ -212,6 +216,8 @@ def _generated(request: Request, answer: Any, usage: Usage) -> GeneratedEvent:
         assert isinstance(request.constraint, Choice)
         texts, weights = request.constraint.options, tuple(answer[0])
     prompt = (Message("", request.prompt),) if isinstance(request.prompt, str) else request.prompt
+    if logger.isEnabledFor(logging.DEBUG):
+        logger.debug("%s", redacted(f"{request.role} was asked {request.prompt!r} and answered {texts!r}"))
     return GeneratedEvent(
         role=request.role,
         prompt=tuple(PromptPart(role=part.role, content=part.content) for part in prompt),

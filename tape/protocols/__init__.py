@@ -4,7 +4,7 @@ from tape.protocols.domain import Domain
 from tape.protocols.environment import AnswersAtLimit, Environment, EnvironmentPlugin, prompt_version
 from tape.protocols.prompt_format import OfferedPath, PromptFormat
 from tape.protocols.roles import Actor, PlannedActor, Proposer, Scorer, WorldModel
-from tape.protocols.types import Acted, Action, Observation, Plan, Prediction, Score, State, Task
+from tape.protocols.types import Acted, Action, FailedCall, Observation, Plan, Prediction, Score, State, Task
 
 __all__ = [
     "Acted",
@@ -14,6 +14,7 @@ __all__ = [
     "Domain",
     "Environment",
     "EnvironmentPlugin",
+    "FailedCall",
     "Observation",
     "OfferedPath",
     "Plan",

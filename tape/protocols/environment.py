@@ -17,7 +17,7 @@ from tape.protocols.parts import Part, require_known_parts
 from tape.protocols.prompt_format import PromptFormat
 from tape.protocols.role_cases import RoleCase
 from tape.protocols.roles import WorldModel
-from tape.protocols.types import Action, Observation, State, Task
+from tape.protocols.types import Action, FailedCall, Observation, State, Task
 
 
 class AnswersAtLimit(Part):
@@ -100,6 +100,10 @@ class Environment(ABC):
     def measures(self) -> Mapping[str, float]:
         """Measures beside success, by name, for instance the F1 of an answer. Called at the end."""
         return {}
+
+    def failed_calls(self) -> Sequence[FailedCall]:
+        """The calls of tools that gave nothing, in order; asked at the end."""
+        return ()
 
     def gold(self) -> tuple[Sequence[str], Sequence[str]]:
         """The accepted answers, and the ids of the passages with the evidence; either may be empty.

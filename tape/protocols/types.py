@@ -43,6 +43,23 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class FailedCall:
+    """A call of a tool that gave nothing.
+
+    Attributes:
+        call: The call as it was planned, for instance ``search(query=#1)``.
+        arguments: What the tool was called with, as JSON values.
+        error: The exception's type and text, or why there is no result.
+        traceback: Where it was raised; only where that was asked for.
+    """
+
+    call: str
+    arguments: Mapping[str, Any]
+    error: str
+    traceback: str = ""
+
+
+@dataclass(frozen=True)
 class Prediction:
     """A predicted transition.
 

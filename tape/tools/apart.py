@@ -31,12 +31,14 @@ class Made:
         plain: The same as plain values, as JSON has them.
         written: The same as a JSON text.
         failure: Why there is none; None where there is one.
+        error: What the function raised, if that is why.
     """
 
     value: Any = None
     plain: Any = None
     written: str = "null"
     failure: str | None = None
+    error: BaseException | None = None
 
 
 async def make(call: Callable[[], Any], what: str) -> Made:
@@ -80,7 +82,7 @@ def _failed(error: BaseException) -> Made:
     """
     if is_ctrl_c(error):
         raise error
-    return Made(failure=str(error) if isinstance(error, ToolFailedError) else error_text(error))
+    return Made(failure=str(error) if isinstance(error, ToolFailedError) else error_text(error), error=error)
 
 
 def _written(value: Any) -> Made:

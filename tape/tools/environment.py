@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import random
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,8 +14,9 @@ from typing import Any
 
 from tape.budget import Budget, BudgetLike, Resources
 from tape.lm.base import Request
-from tape.protocols import Action, AnswersAtLimit, Environment, Observation, State
+from tape.protocols import Action, AnswersAtLimit, Environment, FailedCall, Observation, State
 from tape.protocols.prompt_format import PromptFormat, pick
+from tape.redaction import redacted
 from tape.seeds import derive
 from tape.tools.apart import Made, attempt, make
 from tape.tools.calls import ANSWER, Call, parse
@@ -25,6 +28,11 @@ from tape.tools.results import LONGEST_NOTE, cut, jsonable
 from tape.tools.state import ToolState
 from tape.tools.tool import STEP, Tool, Toolbox
 from tape.waiting import run_sync
+
+logger = logging.getLogger("tape.tools")
+
+LONGEST_TRACEBACK = 10_000
+"""Characters."""
 
 PromptFormats = Mapping[str, Callable[[ToolDomain], PromptFormat]]
 """How a task is written for each family of models, by the prompt format's name."""
@@ -42,6 +50,7 @@ class ToolEnvironment(Environment, AnswersAtLimit):
         budget: Hard caps, for instance ``"$0.05, 20 steps"``.
         judge: Decides whether an answer is right. Without one every answer is a success.
         prompt_formats: How the task is written for models; general models by default.
+        tracebacks: Keep the tracebacks of failed calls for the result (``result.failed_calls``).
 
     Raises:
         ToolError: The tools contradict each other.
@@ -57,6 +66,7 @@ class ToolEnvironment(Environment, AnswersAtLimit):
         budget: BudgetLike = None,
         judge: Judge | None = None,
         prompt_formats: PromptFormats | None = None,
+        tracebacks: bool = False,
     ) -> None:
         self.toolbox = tools if isinstance(tools, Toolbox) else Toolbox(tools)
         self.budget = Budget.read(budget)
@@ -64,6 +74,8 @@ class ToolEnvironment(Environment, AnswersAtLimit):
         self._prompt_formats = prompt_formats or {"chat": ChatToolFormat}
         self._judge = judge
         self._state, self._seed = ToolState(), 0
+        self._failed: list[FailedCall] = []
+        self._tracebacks = tracebacks
         self._asked: ToolFormat | None = None
         self.answered: Any = None
         """The answer as a value; None before."""
@@ -79,7 +91,7 @@ class ToolEnvironment(Environment, AnswersAtLimit):
 
     def reset(self, seed: int) -> Observation:
         """Start again. What the tools draw depends on the seed and on the call alone, not on what came before."""
-        self._state, self._seed, self.answered = ToolState(), seed, None
+        self._state, self._seed, self.answered, self._failed = ToolState(), seed, None, []
         return self._observation()
 
     def _observation(self) -> Observation:
@@ -140,7 +152,7 @@ class ToolEnvironment(Environment, AnswersAtLimit):
         if failure is None:
             self._state = self._state.with_call(call, made.written, text)
         else:
-            self._fail(call, failure)
+            self._fail(call, failure, jsonable(counted), made.error)
         used = attempt(lambda: Made(item.used(counted, made.value, self._rng("cost", item, asked))))
         if isinstance(used.value, Resources):
             return used.value
@@ -148,8 +160,16 @@ class ToolEnvironment(Environment, AnswersAtLimit):
             return item.worst  # the units of a result that is not there cannot be counted
         raise ToolError(f"{item.name}: what a call used cannot be counted: {used.failure}")
 
-    def _fail(self, call: Call, note: str) -> None:
-        self._state = self._state.with_failure(call, cut(note, LONGEST_NOTE))
+    def _fail(self, call: Call, why: str, arguments: dict[str, Any], error: BaseException | None) -> None:
+        note = cut(why, LONGEST_NOTE)
+        self._state = self._state.with_failure(call, note)
+        trace = "".join(traceback.format_exception(error)) if self._tracebacks and error is not None else ""
+        self._failed.append(FailedCall(call.text, arguments, note, cut(trace, LONGEST_TRACEBACK)))
+        logger.warning("the call %s failed: %s", *redacted([call.text, note]))
+
+    def failed_calls(self) -> Sequence[FailedCall]:
+        """The calls that gave nothing, in order."""
+        return self._failed
 
     def _rng(self, what: str, item: Tool, asked: str) -> random.Random:
         return random.Random(derive(self._seed, what, item.name, asked))
