@@ -2,7 +2,7 @@
 
 1. ``sources.py``: what was named on the command line: run directories, or single traces.
 2. ``results.py``: the table of results, and the difference of two runs.
-3. ``episode.py``: one episode for the page, made from its events: ``moments.py`` (the timeline), ``graphs.py`` (plan
+3. ``episode.py``: one episode for the page, made from its events: ``timeline.py`` (the timeline), ``graphs.py`` (plan
    graphs and what changed between two of them), ``geometry.py`` (their layout), ``spending.py`` (budgets step by step).
 4. ``page.py``: puts the page together. ``templates/`` holds what the browser gets: markup, styles and scripts.
 
