@@ -9,8 +9,8 @@ from tape.budget import in_units, kind_of, kinds
 from tape.engine.graph import PlanGraph
 from tape.engine.result import EpisodeResult
 from tape.show.view.graphs import changes, graph_record, left_along, path_changes
-from tape.show.view.timeline import Timeline
 from tape.show.view.spending import spending
+from tape.show.view.timeline import Timeline
 from tape.trace import Event, FinishedEvent, GraphFoldedEvent, ObservedEvent, StartedEvent
 
 Why = Callable[[Sequence[Event]], tuple[list[dict[str, Any]], list[str]]]
