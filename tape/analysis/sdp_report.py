@@ -206,7 +206,7 @@ def _verdicts(found: ByName) -> Table:
         ]
 
     note = (
-        "Where the environment knows the truth of a predicate, which no agent sees. Precision: of the certified, "
+        "Where the environment can tell the truth of a predicate, which no agent sees. Precision: of the certified, "
         "the true ones. Recall: of the true ones that were looked at, the certified."
     )
     return _table(found, ("judged by", "precision", "recall", "truth not known"), rows, note)

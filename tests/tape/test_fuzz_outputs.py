@@ -41,7 +41,7 @@ from tape.tools.prompts import chat_schema
 from tape.tools.prompts.chat import ChatToolFormat
 from tape.tools.prompts.common import ToolFormat
 from tape.tools.state import ToolState
-from tests.envs.alfworld import households
+from tests.envs.alfworld import worlds
 from tests.envs.hotpotqa import helpers as hotpotqa
 from tests.envs.scienceworld.recorded import recorded, views
 from tests.tape.conftest import Keep
@@ -98,7 +98,7 @@ for _name, _domain, _format in (("chat", TOOLS, TOOLS_CHAT), ("compact", lexicon
         f"tools {_name} answer": partial(_format.read_answer, GOT),
     }
 
-HOUSE = households.world_of(households.KITCHEN)
+HOUSE = worlds.world_of(worlds.KITCHEN)
 HELD = replace(HOUSE.known, holding="apple 1", at=("fridge 1",))
 ASKED = [inside("apple", "fridge 1"), shut("cabinet 1")]
 HOUSEHOLD = AlfworldDomain(HOUSE.layout)

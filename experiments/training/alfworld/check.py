@@ -9,7 +9,7 @@ import argparse
 import sys
 
 from envs.alfworld.game.games import held_out
-from experiments.training.alfworld.data import households
+from experiments.training.alfworld.data import games
 from experiments.training.train import SIZES
 
 
@@ -25,10 +25,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     shipped, count, found = held_out(), 0, 0
-    for house in households(args.seed, args.batch, args.steps):
+    for house in games(args.seed, args.batch, args.steps):
         count += 1
         found += house.digest() in shipped
-    print(f"{count:,} households trained on, {len(shipped)} shipped games, {found} in both")
+    print(f"{count:,} games trained on, {len(shipped)} shipped games, {found} in both")
     return int(found > 0)
 
 

@@ -1,4 +1,4 @@
-"""Training text for the bundled household LM: our own households by the rules of the game, never a shipped one.
+"""Training text for the bundled household LM: our own games by the rules of the game, never a shipped one.
 
 Every sequence is one moment of a game and several queries (``envs/alfworld/prompts/lexicon.py``). Where the agent has
 not seen the whole household, the answer is what is really so: the model learns how likely it is.
@@ -188,7 +188,7 @@ def _rows(seed: int, batch: int, index: int, drawn: list[House] | None) -> list[
     return rows
 
 
-def households(seed: int, batch: int, steps: int) -> Iterator[House]:
+def games(seed: int, batch: int, steps: int) -> Iterator[House]:
     """Every household of the first batches."""
     for index in range(steps):
         drawn: list[House] = []

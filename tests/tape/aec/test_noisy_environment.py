@@ -64,7 +64,7 @@ def test_everything_else_passes_through() -> None:
         ("goals",),
         ("rules",),
         ("query", START, key_in("c1")),
-        ("bridge", START, is_open("c1"), True),
+        ("establishing", START, is_open("c1"), True),
         *(("admissible", START), ("cost", START, "go c1"), ("key", START), ("render", START)),
     ):
         assert getattr(noisy, name)(*args) == getattr(DOMAIN, name)(*args)

@@ -87,9 +87,9 @@ def plain_run(tmp_path: Path) -> Path:
         acted("U", "D"),
         trace.FinishedEvent(result=failure.model_dump()),
     ]
-    directory.append([line(configuration.name, won, success)], {})
+    directory.append([line(configuration, won, success)], {})
     file = write_trace(tmp_path / f"{lost.key}.jsonl", events)
-    directory.append([line(configuration.name, lost, failure.model_dump())], {lost.key: file})
+    directory.append([line(configuration, lost, failure.model_dump())], {lost.key: file})
     return directory.path
 
 

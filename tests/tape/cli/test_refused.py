@@ -69,7 +69,7 @@ REFUSED = {
     "--agent tape --verify aec --auto-roles": "under verification the verifier decides",
     # numbers are bounded where they enter
     "--budget tokens=1e999999": "tokens: '1e999999' is in 'e999999', not in tokens",
-    "--budget tokens=1e99": "'1e99' is more than anybody has",
+    "--budget tokens=1e99": "'1e99' is too much",
     f"--budget tokens={MANY}": "the most is 9,223,372,036,854,775,807 tokens",
     "--budget usd=9e30": "the most is $9,223,372,036,854.775807",
     "--run-budget tokens=1e29": "the most is 9,223,372,036,854,775,807 tokens",

@@ -206,10 +206,10 @@ async def test_a_client_has_so_many_calls_in_flight_and_a_cancelled_one_books_it
         assert (await client.call_tool("budget", {})).structured_content["error"] == "busy"
         task.cancel()
         await asyncio.wait([task])
-        while gateway.books.run.reserved:
+        while gateway.ledgers.run.reserved:
             await asyncio.sleep(0.01)
         assert (await client.call_tool("budget", {})).structured_content["left"] == {"usd": 0.06}
-        assert gateway.books.run.used["usd"] == 40_000
+        assert gateway.ledgers.run.used["usd"] == 40_000
     journal = (tmp_path / "gateway.journal.jsonl").read_text().splitlines()
     assert json.loads(journal[-1])["outcome"] == "cut off"
 

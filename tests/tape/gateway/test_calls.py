@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tape.budget import Resources
-from tape.gateway import books
+from tape.gateway import ledgers
 from tape.gateway.gateway import Caller, Gateway
 from tape.gateway.python_tools import OfTool
 from tape.gateway.quotes import Answer
@@ -70,15 +70,15 @@ async def test_ledgers_nest_session_client_run(tmp_path: Path) -> None:
             while "scope" not in (found := await ask(gateway, "dear", Caller(client, session), text="x")):
                 pass
             scopes.append(found["scope"])
-        assert gateway.books.run.used["usd"] == 280_000
+        assert gateway.ledgers.run.used["usd"] == 280_000
     assert scopes == ["session", "session", "client", "session", "run", "run"]
 
 
 async def test_parallel_calls_never_take_more_than_there_is(gateway: Gateway) -> None:
     answer = await asyncio.gather(*(call(gateway, "dear", text=str(n)) for n in range(20)))
     assert sum(not one["isError"] for one in answer) == 2
-    assert gateway.books.run.used["usd"] == 80_000
-    assert not gateway.books.run.reserved
+    assert gateway.ledgers.run.used["usd"] == 80_000
+    assert not gateway.ledgers.run.reserved
 
 
 async def test_what_is_in_flight_is_named_in_a_refusal(gateway: Gateway, tmp_path: Path) -> None:
@@ -92,8 +92,8 @@ async def test_what_is_in_flight_is_named_in_a_refusal(gateway: Gateway, tmp_pat
         task.cancel()
     await asyncio.wait(waiting)
     # What a call has done that was cut off nobody knows: its worst case is booked.
-    assert gateway.books.run.used["usd"] == 80_000
-    assert not gateway.books.run.reserved
+    assert gateway.ledgers.run.used["usd"] == 80_000
+    assert not gateway.ledgers.run.reserved
     assert [line["outcome"] for line in lines(tmp_path) if "close" in line] == ["cut off", "cut off"]
 
 
@@ -173,7 +173,7 @@ async def test_a_handle_goes_on_with_a_session_after_a_restart(tmp_path: Path) -
         answer = await ask(gateway, "resume", handle=handle)
         assert answer["calls"] == [{"tool": "dear", "outcome": "ok", "spent": {"usd": 0.04, "steps": 1}}]
         assert await left(gateway) == 0.06
-        assert gateway.books.run.used["usd"] == 40_000
+        assert gateway.ledgers.run.used["usd"] == 40_000
 
 
 def priced(hostile: Hostile) -> str:
@@ -185,7 +185,7 @@ async def test_a_server_that_dies_is_paid_once_and_started_again(tmp_path: Path)
     hostile = Hostile(tmp_path / "server", {"call:0": b"not json, and no answer"})
     async with gateway_on(tmp_path, f"[gateway]\ncall_seconds = 200\n{priced(hostile)}") as gateway:
         waiting = asyncio.create_task(call(gateway, "wipe"))
-        while not gateway.books.run.reserved:
+        while not gateway.ledgers.run.reserved:
             await asyncio.sleep(0.01)
         process = gateway._servers[0]._channel
         assert isinstance(process, ServerProcess)
@@ -248,7 +248,7 @@ async def test_a_slot_keeps_what_was_spent_in_it(tmp_path: Path) -> None:
         other = (await ask(gateway, "checkpoint"))["handle"]
         assert "left" in await ask(gateway, "resume", one, handle=other)
         assert await left(gateway, who=one) == 0.1
-        gateway.books.end("local", 1)  # the session, and with it what was resumed
+        gateway.ledgers.end("local", 1)  # the session, and with it what was resumed
         assert await left(gateway, who=one) == 0.06
         assert await left(gateway, who=Caller("local", 2)) == await left(gateway, who=Caller("local", 0)) == 0.1
     async with gateway_on(tmp_path, CONFIG) as gateway:
@@ -256,7 +256,7 @@ async def test_a_slot_keeps_what_was_spent_in_it(tmp_path: Path) -> None:
 
 
 async def test_a_session_has_so_many_handles(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(books, "MOST_HANDLES", 2)
+    monkeypatch.setattr(ledgers, "MOST_HANDLES", 2)
     found = [await call(gateway, "checkpoint") for _ in range(3)]
     assert [one.get("isError", False) for one in found] == [False, False, True]
     assert "has 2 handles" in found[2]["structuredContent"]["message"]

@@ -174,7 +174,7 @@ async def test_a_server_that_ends_between_the_reservation_and_the_call_costs_not
     server = Changing(tmp_path / "server")
 
     async with running(config(tmp_path, server)) as gateway:
-        reserve = gateway.books.journal.reserve
+        reserve = gateway.ledgers.journal.reserve
 
         async def late(*arguments: Any) -> int:
             number = await reserve(*arguments)
@@ -182,10 +182,10 @@ async def test_a_server_that_ends_between_the_reservation_and_the_call_costs_not
             monkeypatch.undo()
             return number
 
-        monkeypatch.setattr(gateway.books.journal, "reserve", late)
+        monkeypatch.setattr(gateway.ledgers.journal, "reserve", late)
         assert (await ask(gateway, "a"))["error"] == "server"
         assert await left(gateway) == 100
-        assert not gateway.books.run.reserved
+        assert not gateway.ledgers.run.reserved
         assert not (await call(gateway, "a"))["isError"]
         assert server.called() == ["a"]
 
@@ -256,7 +256,7 @@ def scenario(folder: Path, seed: int) -> Counter[str]:
                 expected += (cost if name == "asks" else PRICE) if made else 0
                 found["calls made" if made else "calls refused"] += 1
                 assert bool(made) == (answer.get("structuredContent", {}).get("error") in (None, "unanswered")), answer
-                assert gateway.books.run.used["usd"] == expected
+                assert gateway.ledgers.run.used["usd"] == expected
 
     asyncio.run(body())
     known: list[Any] = []

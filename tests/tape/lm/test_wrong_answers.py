@@ -97,7 +97,7 @@ def test_answers_to_something_else_are_a_model_error_that_is_booked(
         ledger, trace = Ledger(Budget.of(calls=10, tokens=100)), TraceWriter("e")
         model = Wrong(change, price)
 
-        inner = EpisodeBatch(model, 1).member(0) if wrapped else model
+        inner = EpisodeBatch(model, 1).slot(0) if wrapped else model
         accounted = AccountedLM(inner, ledger, trace)
         ask = accounted.generate if kind == "generate" else accounted.score_options
         with pytest.raises(WrongAnswerError, match=f"scripted .*{message}.*; mend the backend"):
