@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
-
-import torch
 
 from envs.alfworld.prompts import lexicon as household
 from experiments.training.alfworld import data as household_lm_data
 from experiments.training.chains import data as chains_lm_data
+from experiments.training.packing import Batch
 from experiments.training.search import data as search_lm_data
 from experiments.training.sokoban import data as lm_data
 from experiments.training.tools import data as tool_lm_data
-
-Batches = Callable[[int, str, int, int], Iterator[dict[str, torch.Tensor]]]
 
 
 @dataclass(frozen=True)
@@ -24,7 +21,8 @@ class Family:
 
     Attributes:
         words: The vocabulary; the position is the id.
-        batches: Of ``(seed, size, batch, first)``.
+        batch: Of seed, size of the model, number of sequences and number of the batch: a function of these alone, so
+            that training can resume.
         window: Most tokens of a prompt and its answer.
         actions: Ids of the words among which a target may be spread evenly.
         space: Where the space of a token stands, see :func:`experiments.training.tokenizer.build`.
@@ -33,7 +31,7 @@ class Family:
     """
 
     words: list[str]
-    batches: Batches
+    batch: Callable[[int, str, int, int], Batch]
     window: int
     actions: list[int]
     space: Literal["before", "after"]
@@ -41,19 +39,19 @@ class Family:
     about: str
 
 
-SOKOBAN = Family(lm_data.WORDS, lm_data.batches, 256, lm_data.ACTION_IDS, "before", "compact", "Sokoban")
+SOKOBAN = Family(lm_data.WORDS, lm_data.batch, 256, lm_data.ACTION_IDS, "before", "compact", "Sokoban")
 TOOLS = Family(
-    tool_lm_data.WORDS, tool_lm_data.batches, 512, [], "after", "tools", "our own GSM-Hard and MuSiQue problems"
+    tool_lm_data.WORDS, tool_lm_data.batch, 512, [], "after", "tools", "our own GSM-Hard and MuSiQue problems"
 )
 
 HOUSEHOLD = Family(
-    list(household.WORDS), household_lm_data.batches, 512, [], "after", "household", "household tasks (ALFWorld)"
+    list(household.WORDS), household_lm_data.batch, 512, [], "after", "household", "household tasks (ALFWorld)"
 )
 
-CHAINS = Family(chains_lm_data.WORDS, chains_lm_data.batches, 256, [], "after", "chains", "requests of tool_chains")
+CHAINS = Family(chains_lm_data.WORDS, chains_lm_data.batch, 256, [], "after", "chains", "requests of tool_chains")
 
 SEARCH = Family(
-    search_lm_data.WORDS, search_lm_data.batches, search_lm_data.WINDOW, [], "after", "search", "roles of search agents"
+    search_lm_data.WORDS, search_lm_data.batch, search_lm_data.WINDOW, [], "after", "search", "roles of search agents"
 )
 
 

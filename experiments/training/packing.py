@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 import torch
 
 PAD, EOS = "<pad>", "<eos>"
+Words = list[str] | tuple[str, ...]
+Batch = dict[str, torch.Tensor]
+"""``ids, position, label, optimal`` of shape (batch, length) and ``mask`` (batch, 1, length, length)."""
 
 
 @dataclass
@@ -23,6 +26,7 @@ class Sequence:
         position: Position of each token in its own prompt.
         label: Target id of the *next* token where it is trained on, else -100.
         optimal: Bit mask of all optimal actions where the target is a plan step, else 0.
+        shown: How many tokens of the state each token of a query sees.
     """
 
     vocabulary: Mapping[str, int]
@@ -31,6 +35,7 @@ class Sequence:
     position: list[int] = field(default_factory=list)
     label: list[int] = field(default_factory=list)
     optimal: list[int] = field(default_factory=list)
+    shown: list[int] = field(default_factory=list)
 
     def prefix(self, words: list[str]) -> None:
         """Append the state."""
@@ -39,10 +44,18 @@ class Sequence:
         self.position += range(len(words))
         self.label += [-100] * len(words)
         self.optimal += [0] * len(words)
+        self.shown += [0] * len(words)
 
-    def query(self, prompt: list[str], answer: list[str], optimal: list[int] | None = None) -> None:
-        """Append a query and its answer; only the answer and its end are trained on."""
-        start = self.segment.count(0)
+    def query(self, prompt: Words, answer: Words, optimal: list[int] | None = None, *, upto: int | None = None) -> None:
+        """Append a query and its answer, of which only the answer and its end are trained on.
+
+        Args:
+            prompt: The query.
+            answer: Its answer.
+            optimal: Masks of the optimal actions, of an answer that is a plan.
+            upto: How many tokens of the state it sees; all by default.
+        """
+        start = self.segment.count(0) if upto is None else upto
         number = self.segment[-1] + 1
         words = [*prompt, *answer]
         self.ids += [self.vocabulary[w] for w in words]
@@ -51,14 +64,15 @@ class Sequence:
         self.label += [-100] * (len(prompt) - 1) + [self.vocabulary[w] for w in answer] + [self.vocabulary[EOS]]
         masks = optimal or [0] * len(answer)
         self.optimal += [0] * (len(prompt) - 1) + masks + [0]
+        self.shown += [start] * len(words)
 
 
 ROW = 96
 """Tokens in one row of a batch; short sequences share a row."""
 
 
-def collate(sequences: list[Sequence], pad_id: int) -> dict[str, torch.Tensor]:
-    """Fit sequences into rows (first fit, longest first) and build the attention mask.
+def collate(sequences: list[Sequence], pad_id: int, size: int = ROW) -> Batch:
+    """Fit sequences into rows of ``size`` tokens (first fit, longest first) and build the attention mask.
 
     A token sees the earlier tokens of its own query and of its own state, nothing else.
     """
@@ -70,7 +84,7 @@ def collate(sequences: list[Sequence], pad_id: int) -> dict[str, torch.Tensor]:
         if slot is None:
             slot = len(rows)
             rows.append([])
-            left.append(max(ROW, length))
+            left.append(max(size, length))
         rows[slot].append(item)
         left[slot] -= length
     width = max(sum(len(s.ids) for s in row) for row in rows)
@@ -84,11 +98,12 @@ def collate(sequences: list[Sequence], pad_id: int) -> dict[str, torch.Tensor]:
     segment = pad("segment", -1)
     same_document = document[:, :, None] == document[:, None, :]
     same_segment = segment[:, :, None] == segment[:, None, :]
-    state = (segment == 0)[:, None, :]
+    position = pad("position", 0)
+    state = (segment == 0)[:, None, :] & (position[:, None, :] < pad("shown", 0)[:, :, None])
     causal = torch.ones(width, width, dtype=torch.bool).tril()
     return {
         "ids": pad("ids", pad_id),
-        "position": pad("position", 0),
+        "position": position,
         "label": pad("label", -100),
         "optimal": pad("optimal", 0),
         "mask": (same_document & (same_segment | state) & causal)[:, None],

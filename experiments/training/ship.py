@@ -54,11 +54,7 @@ def ship(checkpoint: Path, name: str, facts: dict[str, Any]) -> None:
 
 def main() -> None:
     """Ship one model."""
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.training.ship",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = argparse.ArgumentParser(prog="python -m experiments.training.ship", description=__doc__)
     parser.add_argument("training", type=Path)
     parser.add_argument("--count", type=int, default=400, help="held-out states per kind of board, or problems")
     parser.add_argument(

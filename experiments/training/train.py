@@ -156,11 +156,10 @@ def train(recipe: Recipe, out: Path, device: str, log_every: int = 50) -> None:
         first, seconds = saved["step"], saved["seconds"]
         print(f"resuming at step {first}", flush=True)
     ladder = {recipe.steps // 8, recipe.steps // 4, recipe.steps // 2, recipe.steps}
-    stream = family.batches(recipe.seed, recipe.size, recipe.batch, first)
     began, total = time.monotonic() - seconds, 0.0
     try:
         for step in range(first, recipe.steps):
-            batch = {k: v.to(device) for k, v in next(stream).items()}
+            batch = {k: v.to(device) for k, v in family.batch(recipe.seed, recipe.size, recipe.batch, step).items()}
             loss = loss_of(model, batch, family.actions)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
@@ -218,11 +217,7 @@ def _save_state(
 
 def main() -> None:
     """Parse the command line and train."""
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.training.train",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = argparse.ArgumentParser(prog="python -m experiments.training.train", description=__doc__)
     parser.add_argument("--size", choices=sorted(SIZES), default="mini")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--steps", type=int, help="optimizer steps; the size's own by default")

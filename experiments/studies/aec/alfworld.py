@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from experiments.harness import tightness
-from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
+from experiments.harness.experiment import DROP, OTHER_LM, Experiment
 from experiments.harness.measured import Measured
 from experiments.harness.methods import (
     BEST_REACT,
@@ -56,11 +56,7 @@ EXPERIMENT = Experiment(
     configurations=partial(tightness.configurations, ENVIRONMENT, OWN, methods=METHODS),
     sections=sections,
     pairs=against(TAPE.label),
-    paper=(
-        PaperValue(
-            "relative drop from easy to hard, mean of four tasks: TAPE, Plan-and-Act, ReAct", "28 %, 52 %, 55 %"
-        ),
-    ),
+    paper=(DROP,),
     differs=(
         OTHER_LM.replace("Sokoban", "ALFWorld tasks"),
         "The games are the 60 that ship with the package, 10 of each type; the official ones are played by "

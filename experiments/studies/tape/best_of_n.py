@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 from experiments.harness.cli import main
 from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
-from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
 from experiments.harness.methods import (
     BEST_PLAN_AND_ACT,
@@ -19,14 +19,9 @@ from experiments.harness.methods import (
 )
 from experiments.harness.standard import both_against_all, success_bars
 from experiments.studies.tape.levels import BATCH, EASY, HARD, OTHER_LEVELS, grid
-from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section
 
 METHODS = (REACT, BEST_REACT, PLAN_AND_ACT, BEST_PLAN_AND_ACT, BEST_PLANS, PAPER, TAPE)
-
-
-def configurations(options: Options) -> list[Configuration]:
-    return grid(METHODS, (EASY, HARD), options)
 
 
 def sections(measured: Measured) -> list[Section]:
@@ -44,7 +39,7 @@ EXPERIMENT = Experiment(
     "that fits, under the constraint and with replanning: it is the paper's algorithm without merging plans into a "
     "graph, so that what TAPE is above it is what merging brings. TAPE samples 4 plans. The tokens are in the table.",
     models=("bundled:nano-1500",),
-    configurations=configurations,
+    configurations=partial(grid, METHODS, (EASY, HARD)),
     sections=sections,
     pairs=both_against_all,
     paper=(

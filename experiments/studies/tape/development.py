@@ -6,22 +6,17 @@ Changes to the engine are tried here, never on the levels of the other experimen
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 from experiments.harness.cli import main
 from experiments.harness.experiment import OTHER_LM, Experiment
-from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
 from experiments.harness.methods import PAPER, REPLANNING, SIMULATOR, TAPE, left_out
 from experiments.harness.standard import against, success_bars
 from experiments.studies.tape.levels import ADDITIONS, BATCH, TAKEN_APART, grid
-from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section
 
 LEVELS = "hard-dev"
-
-
-def configurations(options: Options) -> list[Configuration]:
-    return grid((REPLANNING, PAPER, TAPE, *left_out(ADDITIONS), SIMULATOR), (LEVELS,), options)
 
 
 def sections(measured: Measured) -> list[Section]:
@@ -36,7 +31,7 @@ EXPERIMENT = Experiment(
     source="nothing; these are additions to its algorithm",
     about="100 hard levels that no other experiment uses. Each row takes one addition away.",
     models=TAKEN_APART,
-    configurations=configurations,
+    configurations=partial(grid, (REPLANNING, PAPER, TAPE, *left_out(ADDITIONS), SIMULATOR), (LEVELS,)),
     sections=sections,
     pairs=against(TAPE.label),
     differs=(

@@ -318,11 +318,7 @@ def _mean(found: Sequence[dict[str, Any]], name: str) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the tables of a run directory."""
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.studies.tape.error_analysis",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = argparse.ArgumentParser(prog="python -m experiments.studies.tape.error_analysis", description=__doc__)
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="a finished run of Sokoban")
     parser.add_argument("--levels", help="a level set or XSB file, where the run's own was moved")
     args = parser.parse_args(argv)

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 from experiments.harness.cli import main
 from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
-from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
 from experiments.harness.methods import PAPER, PLAN_AND_ACT, REACT, REPLANNING, TAPE
 from experiments.harness.standard import both_against_all, role
 from experiments.studies.tape.levels import BATCH, HARD, LADDER, OTHER_LEVELS, grid
 from experiments.studies.tape.losses import losses_section
-from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section
 from tape.show.plots import Panel, Plot, Series
-
-
-def configurations(options: Options) -> list[Configuration]:
-    return grid((REACT, PLAN_AND_ACT, REPLANNING, PAPER, TAPE), (HARD,), options)
 
 
 def sections(measured: Measured) -> list[Section]:
@@ -45,7 +40,7 @@ EXPERIMENT = Experiment(
     about="The same five agents with every bundled model: three early checkpoints of the smallest one, then the three "
     "finished ones.",
     models=LADDER,
-    configurations=configurations,
+    configurations=partial(grid, (REACT, PLAN_AND_ACT, REPLANNING, PAPER, TAPE), (HARD,)),
     sections=sections,
     pairs=both_against_all,
     batch=BATCH,

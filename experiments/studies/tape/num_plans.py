@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 from experiments.harness.cli import main
 from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
-from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
 from experiments.harness.methods import PAPER, TAPE, Method
 from experiments.harness.standard import Pair
 from experiments.studies.tape.levels import BATCH, HARD, OTHER_LEVELS, grid
-from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section
 from tape.show.plots import Panel, Plot, Series
 
@@ -28,10 +27,6 @@ def paper(count: int) -> Method:
 
 def best_of(count: int) -> Method:
     return Method(f"Best-of-{count} Plan-and-Act", "best_of_n_plan_and_act", {"num_plans": count})
-
-
-def configurations(options: Options) -> list[Configuration]:
-    return grid([make(count) for make in (paper, tape, best_of) for count in COUNTS], (HARD,), options)
 
 
 def sections(measured: Measured) -> list[Section]:
@@ -76,7 +71,7 @@ EXPERIMENT = Experiment(
     source="figure 4b",
     about="TAPE with M sampled plans, beside Best-of-N Plan-and-Act with N = M samples at every step.",
     models=("bundled:nano-1500",),
-    configurations=configurations,
+    configurations=partial(grid, [make(count) for make in (paper, tape, best_of) for count in COUNTS], (HARD,)),
     sections=sections,
     pairs=pairs,
     batch=BATCH,

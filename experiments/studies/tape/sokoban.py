@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 from experiments.harness.cli import main
-from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
-from experiments.harness.matrix import Options
+from experiments.harness.experiment import DROP, OTHER_LM, Experiment, PaperValue
 from experiments.harness.measured import Measured
 from experiments.harness.methods import EVERYTHING, PAPER, REACT, TAPE
 from experiments.harness.standard import SIMULATED, both_against_all, success_bars
 from experiments.studies.tape.examples import two_trajectories
 from experiments.studies.tape.levels import BATCH, EASY, HARD, OTHER_LEVELS, grid
-from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section
 
 SETTINGS = (EASY, HARD)
-
-
-def configurations(options: Options) -> list[Configuration]:
-    return grid(EVERYTHING, SETTINGS, options)
 
 
 def sections(measured: Measured) -> list[Section]:
@@ -36,7 +31,7 @@ EXPERIMENT = Experiment(
     source="figure 3 (its part on Sokoban)",
     about="All agents with one model, on the same levels, with the same budget, seeds and sampling temperature.",
     models=("bundled:nano",),
-    configurations=configurations,
+    configurations=partial(grid, EVERYTHING, SETTINGS),
     sections=sections,
     pairs=both_against_all,
     batch=BATCH,
@@ -45,9 +40,7 @@ EXPERIMENT = Experiment(
         PaperValue("the same, ours with additions", "-", EASY, TAPE.label),
         PaperValue("Plan-and-Act, easy (table 4; table 1: 17.0)", "20.0 % (4.0)", EASY, "Plan-and-Act"),
         PaperValue("ReAct, easy (table 4; table 1: 5.0)", "4.0 % (2.0)", EASY, "ReAct"),
-        PaperValue(
-            "relative drop from easy to hard, mean of four tasks: TAPE, Plan-and-Act, ReAct", "28 %, 52 %, 55 %"
-        ),
+        DROP,
     ),
     differs=(
         OTHER_LM,

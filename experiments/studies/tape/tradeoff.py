@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 from experiments.harness.cli import main
 from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
-from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured, Record
 from experiments.harness.methods import EVERYTHING, PAPER
 from experiments.harness.standard import SIMULATED, both_against_all, mean, role, share
 from experiments.studies.tape.levels import BATCH, HARD, OTHER_LEVELS, grid
-from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
 from tape.show.plots import Panel, Plot, Series
-
-
-def configurations(options: Options) -> list[Configuration]:
-    return grid(EVERYTHING, (HARD,), options)
 
 
 def sections(measured: Measured) -> list[Section]:
@@ -49,7 +44,7 @@ EXPERIMENT = Experiment(
     source="figure 5b",
     about="The hard half of the first experiment seen from another side: the same episodes, shared by key.",
     models=("bundled:nano",),
-    configurations=configurations,
+    configurations=partial(grid, EVERYTHING, (HARD,)),
     sections=sections,
     pairs=both_against_all,
     batch=BATCH,

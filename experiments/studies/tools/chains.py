@@ -241,11 +241,7 @@ def by_level(rows: Sequence[dict[str, Any]], methods: Sequence[str]) -> str:
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    found = argparse.ArgumentParser(
-        prog="python -m experiments.studies.tools.chains",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    found = argparse.ArgumentParser(prog="python -m experiments.studies.tools.chains", description=__doc__)
     found.add_argument("--count", type=int, default=8, help="problems of each kind (default: 8)")
     found.add_argument("--method", action="append", help="only methods whose name begins so; may be repeated")
     found.add_argument("--read-by", action="append", default=[], metavar="MODEL", help="TAPE with this model as reader")

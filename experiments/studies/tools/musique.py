@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from experiments.harness import tightness
-from experiments.harness.experiment import Experiment, PaperValue
+from experiments.harness.experiment import DROP, Experiment
 from experiments.harness.measured import Measured
 from experiments.harness.standard import against
 from experiments.studies.tape.levels import BATCH
@@ -48,11 +48,7 @@ EXPERIMENT = Experiment(
     configurations=partial(tightness.configurations, ENVIRONMENT, OWN, others=OTHERS),
     sections=sections,
     pairs=against(tightness.TAPE.label),
-    paper=(
-        PaperValue(
-            "relative drop from easy to hard, mean of four tasks: TAPE, Plan-and-Act, ReAct", "28 %, 52 %, 55 %"
-        ),
-    ),
+    paper=(DROP,),
     differs=(
         "Corpus and questions are the project's own, about invented people and places, so no model knows the answers; "
         "the public MuSiQue file (`--data FILE`) needs a general model, named by `--models`. The retrievers' numbers "

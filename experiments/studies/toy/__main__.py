@@ -29,11 +29,7 @@ NOTE = "Simulation: oracle policies with injected errors; no language model."
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.studies.toy",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = argparse.ArgumentParser(prog="python -m experiments.studies.toy", description=__doc__)
     parser.add_argument("--dry-run", action="store_true", help="only say what would run")
     parser.add_argument("--limit", type=int, default=None, metavar="N", help="only the N shortest horizons")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4], help="root seeds of the episodes")

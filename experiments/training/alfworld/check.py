@@ -15,11 +15,7 @@ from experiments.training.train import SIZES
 
 def main() -> int:
     """Compare by hash; exit code 1 if a shipped game was trained on."""
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.training.alfworld.check",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = argparse.ArgumentParser(prog="python -m experiments.training.alfworld.check", description=__doc__)
     parser.add_argument("--steps", type=int, default=SIZES["household"]["steps"])
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--seed", type=int, default=0)

@@ -9,9 +9,6 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import count
-
-import torch
 
 from envs.alfworld.commands import Command
 from envs.alfworld.game.generator import draw_house
@@ -40,7 +37,7 @@ from envs.alfworld.prompts.lexicon import (
 from envs.alfworld.state import NEW, SEARCHED, Knowledge
 from experiments.training.alfworld.plans import best_plan
 from experiments.training.alfworld.world import World
-from experiments.training.packing import PAD, Sequence, collate
+from experiments.training.packing import PAD, Batch, Sequence, collate
 
 ID = {word: i for i, word in enumerate(WORDS)}
 
@@ -166,14 +163,9 @@ def _ask_places(rng: random.Random, row: Sequence, world: World, state: Knowledg
         row.query([LOOK_UP, receptacle_word(place), ARROW], [state.of(place)])
 
 
-def batches(seed: int, size: str, batch: int, first: int = 0) -> Iterator[dict[str, torch.Tensor]]:
-    """Endless batches; batch ``i`` depends on ``seed`` and ``i`` alone.
-
-    See :func:`experiments.training.sokoban.data.batches`.
-    """
-    del size
-    for index in count(first):
-        yield collate(_rows(seed, batch, index, None), ID[PAD])
+def batch(seed: int, _size: str, count: int, index: int) -> Batch:
+    """A batch of moments of games, see :class:`experiments.training.families.Family`."""
+    return collate(_rows(seed, count, index, None), ID[PAD])
 
 
 def _rows(seed: int, batch: int, index: int, drawn: list[House] | None) -> list[Sequence]:

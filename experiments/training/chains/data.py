@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterator
-
-import torch
 
 from envs.tool_chains.compact import goal_words, prompt, vocabulary
 from envs.tool_chains.words import all_specs, request_text, type_name
-from experiments.training.packing import EOS, PAD, Sequence, collate
+from experiments.training.packing import EOS, PAD, Batch, Sequence, collate
 
 WORDS = list(dict.fromkeys((PAD, EOS, *vocabulary())))
 ID = {word: i for i, word in enumerate(WORDS)}
@@ -33,21 +30,14 @@ def draw(rng: random.Random, held_out: bool) -> tuple[str, str]:
             return text, type_name(spec, 1, 1)
 
 
-def batches(seed: int, size: str, batch: int, first: int = 0) -> Iterator[dict[str, torch.Tensor]]:
-    """Endless batches; batch ``i`` depends on ``seed`` and ``i`` alone.
-
-    See :func:`experiments.training.sokoban.data.batches`.
-    """
-    del size
-    index = first
-    while True:
-        rng = random.Random(f"chains-lm-data:{seed}:{index}")
-        rows: list[Sequence] = []
-        for _ in range(batch):
-            text, goal = draw(rng, held_out=False)
-            row, shown = Sequence(ID), prompt(text)
-            row.prefix(shown[:-2])
-            row.query(shown[-2:], goal_words(goal))
-            rows.append(row)
-        yield collate(rows, ID[PAD])
-        index += 1
+def batch(seed: int, _size: str, count: int, index: int) -> Batch:
+    """A batch of requests, see :class:`experiments.training.families.Family`."""
+    rng = random.Random(f"chains-lm-data:{seed}:{index}")
+    rows: list[Sequence] = []
+    for _ in range(count):
+        text, goal = draw(rng, held_out=False)
+        row, shown = Sequence(ID), prompt(text)
+        row.prefix(shown[:-2])
+        row.query(shown[-2:], goal_words(goal))
+        rows.append(row)
+    return collate(rows, ID[PAD])

@@ -60,11 +60,7 @@ def card(run: Path, folder: Path) -> dict[str, Any]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write factors and card."""
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.training.reader.ship",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = argparse.ArgumentParser(prog="python -m experiments.training.reader.ship", description=__doc__)
     parser.add_argument("run", type=Path, help="folder of the training run")
     parser.add_argument("--out", type=Path, default=adapters_folder() / NAME, help="folder of the adapter")
     args = parser.parse_args(arguments)

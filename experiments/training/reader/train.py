@@ -177,11 +177,7 @@ def begin_with(adapters: Mapping[str, LowRank], folder: Path) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train from the command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.training.reader.train",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = argparse.ArgumentParser(prog="python -m experiments.training.reader.train", description=__doc__)
     parser.add_argument("--base", type=Path, required=True, help="folder of the base model, as transformers saves it")
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
     parser.add_argument(

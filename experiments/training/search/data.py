@@ -8,13 +8,11 @@ learns to match words that it has never seen.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-import torch
-
-from experiments.training.packing import EOS, PAD
+from experiments.training.packing import EOS, PAD, ROW, Batch, Sequence, collate
 from experiments.training.search import code, dialogues, musique
 from experiments.training.search.labels import Case, Label
 from experiments.training.search.states import belief_case, newest_case, transcript_case
@@ -29,7 +27,6 @@ MARK = {True: ID["found"], False: ID["none"]}
 
 WINDOW = 576
 """Most tokens of a prompt of 512 and its answer."""
-ROW = 96
 DEPTHS = (3, 3, 5, 5, 10)
 CONDITIONS = (("transcript", 0.22), ("newest", 0.16), ("structured", 0.31), ("freeform", 0.31))
 
@@ -122,66 +119,19 @@ def length(case: Case) -> int:
     return len(case.words) + sum(len(label.prompt) + len(label.reply) for label in case.labels)
 
 
-def collate(found: list[Case]) -> dict[str, torch.Tensor]:
-    """Rows of a batch; a role sees its own tokens and the state as far as it is shown.
-
-    See :func:`experiments.training.packing.collate`.
-    """
-    rows: list[list[Case]] = []
-    left: list[int] = []
-    width = max(ROW, *(length(case) for case in found))
-    for case in sorted(found, key=lambda c: -length(c)):
-        slot = next((i for i, free in enumerate(left) if free >= length(case)), None)
-        if slot is None:
-            rows.append([])
-            left.append(width)
-            slot = len(rows) - 1
-        rows[slot].append(case)
-        left[slot] -= length(case)
-    shape = (len(rows), width)
-    ids = torch.full(shape, ID[PAD])
-    position, label = torch.zeros(shape, dtype=torch.long), torch.full(shape, -100)
-    mask = torch.zeros(len(rows), width, width, dtype=torch.bool)
-    for number, row in enumerate(rows):
-        start = 0
-        for case in row:
-            start = _place(case, start, ids[number], position[number], label[number], mask[number])
-        rest = torch.arange(start, width)
-        mask[number, rest, rest] = True
-    return {"ids": ids, "position": position, "label": label, "optimal": torch.zeros_like(ids), "mask": mask[:, None]}
-
-
-def _place(
-    case: Case, start: int, ids: torch.Tensor, position: torch.Tensor, label: torch.Tensor, mask: torch.Tensor
-) -> int:
-    size = len(case.words)
-    ids[start : start + size] = torch.tensor([ID[word] for word in case.words])
-    position[start : start + size] = torch.arange(size)
-    mask[start : start + size, start : start + size] = torch.ones(size, size, dtype=torch.bool).tril()
+def sequence(case: Case) -> Sequence:
+    """A case as a sequence; a role sees its own tokens and the state as far as it is shown."""
+    row = Sequence(ID)
+    row.prefix(case.words)
     for place, matters in case.marks.items():
-        label[start + place] = MARK[matters]
-    at = start + size
+        row.label[place] = MARK[matters]
     for asked in case.labels:
-        words = [*asked.prompt, *asked.reply]
-        count = len(words)
-        ids[at : at + count] = torch.tensor([ID[word] for word in words])
-        position[at : at + count] = torch.arange(asked.upto, asked.upto + count)
-        targets = [ID[word] for word in asked.reply] + [ID[EOS]]
-        label[at + len(asked.prompt) - 1 : at + count] = torch.tensor(targets)
-        mask[at : at + count, start : start + asked.upto] = True
-        mask[at : at + count, at : at + count] = torch.ones(count, count, dtype=torch.bool).tril()
-        at += count
-    return at
+        row.query(asked.prompt, asked.reply, upto=asked.upto)
+    return row
 
 
-def batches(seed: int, size: str, batch: int, first: int = 0) -> Iterator[dict[str, torch.Tensor]]:
-    """Endless batches of about ``batch`` rows of :data:`ROW` tokens; batch ``i`` depends on ``seed`` and ``i`` alone.
-
-    See :func:`experiments.training.sokoban.data.batches`.
-    """
-    del size
-    index = first
-    while True:
-        mix = [mix for mix in MIXES if mix.start <= index][-1]
-        yield collate(cases(random.Random(f"search-lm-data:{seed}:{index}"), batch * ROW, mix))
-        index += 1
+def batch(seed: int, _size: str, count: int, index: int) -> Batch:
+    """A batch of about ``count`` rows of :data:`ROW` tokens, see :class:`experiments.training.families.Family`."""
+    mix = [mix for mix in MIXES if mix.start <= index][-1]
+    found = cases(random.Random(f"search-lm-data:{seed}:{index}"), count * ROW, mix)
+    return collate([sequence(case) for case in found], ID[PAD], max(ROW, *map(length, found)))

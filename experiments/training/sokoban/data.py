@@ -7,18 +7,16 @@ only, exactly as at inference. Only boards that are not held out are used.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from envs.sokoban.generator import random_board
 from envs.sokoban.prompts import compact_text as compact
 from envs.sokoban.simulator import is_push, step
 from envs.sokoban.state import ACTIONS, Level, State, is_held_out
 from envs.sokoban.table import CostToGo
-from experiments.training.packing import EOS, PAD, Sequence, collate
+from experiments.training.packing import EOS, PAD, Batch, Sequence, collate
 
 WORDS = [PAD, EOS, *compact.vocabulary()]
 ID = {word: i for i, word in enumerate(WORDS)}
@@ -152,26 +150,19 @@ def draw_states(rng: random.Random, level: Level, table: CostToGo, count: int, m
     return found
 
 
-def batches(seed: int, size: str, batch: int, first: int = 0) -> Iterator[dict[str, torch.Tensor]]:
-    """Endless batches; batch ``i`` depends on ``seed`` and ``i`` alone, so training can resume.
-
-    Yields:
-        ``ids, position, label, optimal`` of shape (batch, length) and ``mask`` (batch, 1, length, length).
-    """
+def batch(seed: int, size: str, count: int, index: int) -> Batch:
+    """A batch of states of boards, see :class:`experiments.training.families.Family`."""
     mix = MIXES[size]
-    index = first
-    while True:
-        rng = random.Random(f"lm-data:{seed}:{index}")
-        kind = rng.choices(mix, [k.share for k in mix])[0]
-        per_board = 8 if kind.boxes == 1 else 32
-        rows: list[Sequence] = []
-        while len(rows) < batch:
-            level = random_board(
-                rng, rng.randint(*kind.rows), rng.randint(*kind.cols), kind.boxes, rng.choice((0.05, 0.08, 0.08, 0.12))
-            )
-            if is_held_out(level):
-                continue
-            table = CostToGo(level)
-            rows += [sequence(rng, level, table, s) for s in draw_states(rng, level, table, per_board, kind.max_length)]
-        yield collate(rows[:batch], ID[PAD])
-        index += 1
+    rng = random.Random(f"lm-data:{seed}:{index}")
+    kind = rng.choices(mix, [k.share for k in mix])[0]
+    per_board = 8 if kind.boxes == 1 else 32
+    rows: list[Sequence] = []
+    while len(rows) < count:
+        level = random_board(
+            rng, rng.randint(*kind.rows), rng.randint(*kind.cols), kind.boxes, rng.choice((0.05, 0.08, 0.08, 0.12))
+        )
+        if is_held_out(level):
+            continue
+        table = CostToGo(level)
+        rows += [sequence(rng, level, table, s) for s in draw_states(rng, level, table, per_board, kind.max_length)]
+    return collate(rows[:count], ID[PAD])

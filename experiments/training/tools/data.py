@@ -7,12 +7,9 @@ held out never occur (``is_held_out`` of either environment).
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-import torch
-
-from experiments.training.packing import EOS, PAD, Sequence, collate
+from experiments.training.packing import EOS, PAD, Batch, Sequence, collate
 from experiments.training.tools import arithmetic as tool_lm_arithmetic
 from experiments.training.tools import reading as tool_lm_reading
 
@@ -54,29 +51,20 @@ MIXES = (Mix(0, 0.5, 0.5), Mix(2200, 0.15, 0.8), Mix(2500, 0.12, 0.88, (8, 12)))
 """In the order of their starts."""
 
 
-def batches(seed: int, size: str, batch: int, first: int = 0) -> Iterator[dict[str, torch.Tensor]]:
-    """Endless batches; batch ``i`` depends on ``seed`` and ``i`` alone.
-
-    See :func:`experiments.training.sokoban.data.batches`.
-    """
-    del size
-    index = first
-    while True:
-        rng = random.Random(f"tool-lm-data:{seed}:{index}")
-        rows: list[Sequence] = []
-        mix = [mix for mix in MIXES if mix.start <= index][-1]
-        while len(rows) < batch:
-            arithmetic = rng.random() < mix.arithmetic
-            example = (
-                tool_lm_arithmetic.example(rng)
-                if arithmetic
-                else tool_lm_reading.example(rng, mix.reading, mix.queries)
-            )
-            row = Sequence(ID)
-            row.prefix(example.prefix)
-            for prompt, answer in example.queries:
-                row.query(prompt, answer)
-            if example.queries:
-                rows.append(row)
-        yield collate(rows, ID[PAD])
-        index += 1
+def batch(seed: int, _size: str, count: int, index: int) -> Batch:
+    """A batch of problems and passages, see :class:`experiments.training.families.Family`."""
+    rng = random.Random(f"tool-lm-data:{seed}:{index}")
+    rows: list[Sequence] = []
+    mix = [mix for mix in MIXES if mix.start <= index][-1]
+    while len(rows) < count:
+        arithmetic = rng.random() < mix.arithmetic
+        example = (
+            tool_lm_arithmetic.example(rng) if arithmetic else tool_lm_reading.example(rng, mix.reading, mix.queries)
+        )
+        row = Sequence(ID)
+        row.prefix(example.prefix)
+        for prompt, answer in example.queries:
+            row.query(prompt, answer)
+        if example.queries:
+            rows.append(row)
+    return collate(rows, ID[PAD])

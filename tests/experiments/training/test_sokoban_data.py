@@ -22,9 +22,8 @@ def boards_seen(seed: int, size: str, count: int, monkeypatch) -> list[Level]:  
         return original(rng, level, *rest)
 
     monkeypatch.setattr(lm_data, "draw_states", spy)
-    stream = lm_data.batches(seed, size, 8)
-    for _ in range(count):
-        next(stream)
+    for index in range(count):
+        lm_data.batch(seed, size, 8, index)
     return seen
 
 
