@@ -102,14 +102,12 @@ def loss_of(model: LlamaForCausalLM, batch: dict[str, torch.Tensor], actions: Se
     return torch.where(optimal > 0, soft, hard).mean()
 
 
-def learning_rate(recipe: Recipe, step: int) -> float:
-    """Warm up, hold, then fall linearly to nothing."""
-    start = int(recipe.steps * recipe.decay_from)
-    if step < recipe.warmup:
-        return recipe.lr * (step + 1) / recipe.warmup
-    if step < start:
-        return recipe.lr
-    return recipe.lr * max(0.0, (recipe.steps - step) / (recipe.steps - start))
+def learning_rate(step: int, steps: int, *, lr: float, warmup: int, decay_from: float) -> float:
+    """Warm up, hold, then from a share of the steps on fall linearly to nothing."""
+    start = int(steps * decay_from)
+    if step < warmup:
+        return lr * (step + 1) / warmup
+    return lr if step < start else lr * max(0.0, (steps - step) / (steps - start))
 
 
 def optimizers(model: LlamaForCausalLM, recipe: Recipe) -> list[torch.optim.Optimizer]:
@@ -163,8 +161,9 @@ def train(recipe: Recipe, out: Path, device: str, log_every: int = 50) -> None:
             loss = loss_of(model, batch, family.actions)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
+            rate = learning_rate(step, recipe.steps, lr=recipe.lr, warmup=recipe.warmup, decay_from=recipe.decay_from)
             for opt in opts:
-                opt.param_groups[0]["lr"] = learning_rate(recipe, step)
+                opt.param_groups[0]["lr"] = rate
                 opt.step()
                 opt.zero_grad(set_to_none=True)
             total += float(loss.detach())

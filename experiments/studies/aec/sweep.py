@@ -17,14 +17,14 @@ from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Options, configuration, spread
 from experiments.harness.measured import Measured, Outcomes, Record, count
 from experiments.harness.methods import Method
-from experiments.harness.standard import against, mean
+from experiments.harness.standard import against
 from experiments.studies.aec.aec import QUICK, declared_tasks
 from experiments.studies.aec.methods import AEC, JOINT, QUERY_ALL
-from experiments.studies.aec.tables import table
+from experiments.studies.aec.tables import panels, table
 from tape.aec.settings import AecSettings
 from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
-from tape.show.plots import Panel, Plot, Series
+from tape.show.plots import Plot
 from tape.statistics import paired
 
 ENVIRONMENT = "alfworld"
@@ -117,18 +117,9 @@ _SHOWN = ("success", "steps", "queries")
 
 
 def _bars(measured: Measured, model: str, what: str) -> Plot:
-    panels = []
-    for setting in measured.settings():
-        series = []
-        for method in measured.methods():
-            name = measured.name(setting, model, method)
-            if name is not None:
-                value = mean(measured.records[name], lambda record: count(record["result"], what))
-                if what == "success":
-                    value = measured.success(setting, model, method)
-                series.append(Series(method, (value,), "strong" if method == JOINT.label else "plain"))
-        panels.append(Panel(f"{what}, {setting}", tuple(series)))
-    return Plot("bars", tuple(panels), what, top=1.0 if what == "success" else None)
+    if what == "success":
+        return Plot("bars", panels(measured, model, what), what, top=1.0)
+    return Plot("bars", panels(measured, model, what, lambda record: count(record["result"], what)), what)
 
 
 EXPERIMENT = Experiment(

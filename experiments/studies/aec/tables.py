@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from statistics import fmean
 from typing import Any
 
-from experiments.harness.measured import Measured, count
+from experiments.harness.measured import Measured, Record, count
 from experiments.harness.standard import INTERVALS, mean, share
 from experiments.studies.aec.methods import AEC, CAP, JOINT
 from tape.runner.summary import tokens
@@ -56,32 +56,29 @@ def table(measured: Measured, model: str) -> Table:
     return Table(head, tuple(rows), f"Means per episode. {ROUNDS} {INTERVALS}")
 
 
-def bars(measured: Measured, model: str, name: str) -> Figure:
-    """Success and rounds of every method with one model."""
-    panels = []
-    for setting in measured.settings():
-        shown = [m for m in measured.methods() if measured.name(setting, model, m) is not None]
-        won = [Series(m, (measured.success(setting, model, m),), _role(m)) for m in shown]
-        panels.append(Panel(f"success, {setting}", tuple(won)))
-    return Figure(
-        name, f"Success of every method with `{model}`, 95 % intervals.", Plot("bars", tuple(panels), "success")
-    )
-
-
-def rounds_bars(measured: Measured, model: str, name: str) -> Figure:
-    """Replanning rounds of every method with one model."""
-    panels = []
+def panels(measured: Measured, model: str, what: str, of: Callable[[Record], float] | None = None) -> tuple[Panel, ...]:
+    """For each setting a bar for every method with one model: a mean over episodes; success by default."""
+    found = []
     for setting in measured.settings():
         series = []
         for method in measured.methods():
-            found = measured.name(setting, model, method)
-            if found is not None:
-                records = measured.records[found]
-                value = mean(records, lambda record: rounds(record["result"]))
-                series.append(Series(method, (value,), _role(method)))
-        panels.append(Panel(f"rounds, {setting}", tuple(series)))
+            name = measured.name(setting, model, method)
+            if name is not None:
+                value = mean(measured.records[name], of) if of else measured.success(setting, model, method)
+                series.append(Series(method, (value,), "strong" if method in (AEC.label, JOINT.label) else "plain"))
+        found.append(Panel(f"{what}, {setting}", tuple(series)))
+    return tuple(found)
+
+
+def bars(measured: Measured, model: str, name: str) -> tuple[Figure, Figure]:
+    """Success and replanning rounds of every method with one model."""
+    won = Plot("bars", panels(measured, model, "success"), "success")
+    played = panels(measured, model, "rounds", lambda record: rounds(record["result"]))
     caption = f"Replanning rounds with `{model}`, {CAP} for a failed episode; 95 % intervals; fewer are better."
-    return Figure(name, caption, Plot("bars", tuple(panels), "replanning rounds", top=float(CAP)))
+    return (
+        Figure(name, f"Success of every method with `{model}`, 95 % intervals.", won),
+        Figure(f"{name}-rounds", caption, Plot("bars", played, "replanning rounds", top=float(CAP))),
+    )
 
 
 def by_model(measured: Measured, name: str) -> list[Section]:
@@ -89,10 +86,6 @@ def by_model(measured: Measured, name: str) -> list[Section]:
     found = []
     for number, model in enumerate(measured.models()):
         part = name if number == 0 else f"{name}-{number + 1}"
-        blocks = (table(measured, model), bars(measured, model, part), rounds_bars(measured, model, f"{part}-rounds"))
+        blocks = (table(measured, model), *bars(measured, model, part))
         found.append(Section(f"Every method with `{model}`", blocks, level=3))
     return found
-
-
-def _role(method: str) -> str:
-    return "strong" if method in (AEC.label, JOINT.label) else "plain"

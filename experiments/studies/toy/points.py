@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from random import Random
 from statistics import fmean
 from typing import Any
@@ -26,8 +27,8 @@ _PLAYERS: Mapping[str, sampled.Player] = {
     "react": sampled.play_react,
     "plan_and_act": sampled.play_plan_and_act,
     "tape_step": sampled.play_tape_step,
-    "tape_folded": sampled.play_tape_folded,
-    "tape_once": sampled.play_tape_once,
+    "tape_folded": partial(sampled.play_tape_folded, replan=True),
+    "tape_once": partial(sampled.play_tape_folded, replan=False),
 }
 TOLERANCE = 1e-9
 ASSUMPTIONS = {

@@ -63,17 +63,8 @@ def play_tape_step(world: World, setting: Setting, rng: Random, budget: int) -> 
     return False
 
 
-def play_tape_once(world: World, setting: Setting, rng: Random, budget: int) -> bool:
-    """One episode of TAPE with whole plans, sampled once."""
-    return _play_folded(world, setting, rng, budget, replan=False)
-
-
-def play_tape_folded(world: World, setting: Setting, rng: Random, budget: int) -> bool:
-    """One episode of TAPE with whole plans, sampled anew where the path ends."""
-    return _play_folded(world, setting, rng, budget, replan=True)
-
-
-def _play_folded(world: World, setting: Setting, rng: Random, budget: int, *, replan: bool) -> bool:
+def play_tape_folded(world: World, setting: Setting, rng: Random, budget: int, *, replan: bool) -> bool:
+    """One episode of TAPE with whole plans, sampled once, or with ``replan`` anew where the path ends."""
     state, remaining = world.start, budget
     while True:
         graph = _fold(world, setting, rng, state, remaining)

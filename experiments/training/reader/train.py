@@ -18,10 +18,10 @@ from typing import Any
 
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from experiments.training.reader.data import Row, Source
 from experiments.training.reader.lora import LowRank, adapt
+from experiments.training.train import learning_rate
 from tape.errors import ModelError
 from tape.lm.adapter import card_of, load
 
@@ -57,25 +57,6 @@ class Recipe:
     decay: float = 0.4
     clip: float = 1.0
     seed: int = 0
-
-
-def learning_rate(recipe: Recipe, step: int) -> float:
-    """Warm up, hold, then fall linearly to nothing."""
-    start = int(recipe.steps * (1 - recipe.decay))
-    if step < recipe.warmup:
-        return recipe.lr * (step + 1) / recipe.warmup
-    return recipe.lr * min(1.0, (recipe.steps - step) / max(1, recipe.steps - start))
-
-
-def attention(_module: Any, q: Any, k: Any, v: Any, mask: Any, *, scaling: float | None = None, **_: Any) -> Any:
-    """Attention in float32, whatever the rest is computed in; heads may share keys."""
-    out = torch.nn.functional.scaled_dot_product_attention(
-        q.float(), k.float(), v.float(), attn_mask=mask, scale=scaling, enable_gqa=True
-    )
-    return out.transpose(1, 2).to(q.dtype), None
-
-
-ALL_ATTENTION_FUNCTIONS.register("f32_gqa", attention)
 
 
 def loss_of(model: Any, row: Row) -> tuple[torch.Tensor, float]:
@@ -124,8 +105,9 @@ def train(recipe: Recipe, model: Any, source: Source, out: Path, start: Path | N
     started, cpu_started = time.time() - seconds, time.process_time() - cpu
     with (out / "log.jsonl").open("a", encoding="utf-8") as log:
         for step in range(first, recipe.steps):
-            for group in optimizer.param_groups:
-                group["lr"] = learning_rate(recipe, step)
+            optimizer.param_groups[0]["lr"] = learning_rate(
+                step, recipe.steps, lr=recipe.lr, warmup=recipe.warmup, decay_from=1 - recipe.decay
+            )
             total = right = 0.0
             tokens = 0
             for number in range(recipe.rows):

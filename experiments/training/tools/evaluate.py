@@ -45,17 +45,16 @@ EVALUATION_SEED = 909
 """Of the generated problems; the sets that agents are compared on have other seeds."""
 
 
-def report(folder: Path, count: int, parts: Sequence[str] = PARTS) -> dict[str, object]:
+def report(folder: Path, count: int) -> dict[str, object]:
     """Evaluate one checkpoint.
 
     Args:
         folder: The checkpoint.
         count: Problems of each arithmetic part.
-        parts: Some of :data:`PARTS`.
     """
     lm = load_folder(folder, f"hf:{folder.name}", prompt_format="tools")
     found: dict[str, object] = {}
-    for part in parts:
+    for part in PARTS:
         asked = questions(lm) if part == "questions" else arithmetic(lm, part, count)
         found[part] = asyncio.run(asked).report()
     return found

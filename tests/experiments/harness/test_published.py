@@ -73,22 +73,15 @@ def test_a_changed_row_of_the_episodes_is_found(results: Path) -> None:
     assert any(one.column == "success" and "ReAct" in one.row for one in found)
 
 
-def test_a_missing_study_is_found(results: Path) -> None:
+def test_missing_unknown_and_damaged_files_are_named(results: Path) -> None:
     (results / "sokoban" / episodes.FILE).unlink()
     (results / "headline" / "report.md").unlink()
+    (results / "better.json").write_text("{}")
     found = {one.file: one for one in published.check(results)}
-    assert set(found) == {"sokoban/report.md", "headline/report.md"}
+    assert set(found) == {"sokoban/report.md", "headline/report.md", "better.json"}
     assert "play the study" in found["sokoban/report.md"].recomputed
     assert found["headline/report.md"].published == "no such file"
-
-
-def test_figures_of_unknown_origin_are_found(results: Path) -> None:
-    (results / "better.json").write_text("{}")
-    assert [one.file for one in published.check(results)] == ["better.json"]
-
-
-def test_a_damaged_file_of_episodes_is_named(results: Path) -> None:
-    file = results / "sokoban" / episodes.FILE
+    file = results / "headline" / episodes.FILE
     file.write_bytes(file.read_bytes()[:-20])
     assert any("no file that --publish wrote" in one.recomputed for one in published.check(results))
 

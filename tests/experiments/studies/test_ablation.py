@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from experiments.harness import methods
 from experiments.harness.methods import LM_SELECTED, PAPER, TAPE, Method
 from experiments.harness.standard import sections_of
 from experiments.studies.tape import ablation
 from experiments.studies.tape.catalogue import find
 from experiments.studies.tape.levels import ADDITIONS
+from tape.engine import settings
 from tape.engine.settings import TapeConfig
 from tape.show.document import markdown
 from tests.experiments.synthetic import measured
@@ -40,6 +42,12 @@ def test_what_an_addition_contributes_is_isolated() -> None:
         assert [differing(*pair) for pair in pairs] == [{*off}, {*off}]
         assert [PAPER in pair for pair in pairs] == [True, False]
     assert [differing(*pair) for pair in together] == [{*PAPER.changes}] * 2
+
+
+def test_the_additions_together_are_what_the_paper_does_not_have() -> None:
+    assert {name: value for _, off in methods.ADDITIONS for name, value in off.items()} == dict(settings.PAPER)
+    assert sum(len(off) for _, off in methods.ADDITIONS) == len(settings.PAPER), "none is named twice"
+    assert all(getattr(TapeConfig(), name) != value for name, value in settings.PAPER.items())
 
 
 @pytest.mark.usefixtures("undrawn")

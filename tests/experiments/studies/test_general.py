@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,6 +12,7 @@ from experiments.studies.general import general
 from experiments.studies.general.general import CAPS, METHODS, READER, SETTINGS, configurations, run
 from experiments.training.reader.public import is_for_training
 from tape.runner.configurations import Configuration
+from tests.experiments.synthetic import public_question
 
 
 def made(files: dict[str, str | None], limit: int | None = 2) -> list[Configuration]:
@@ -21,25 +21,12 @@ def made(files: dict[str, str | None], limit: int | None = 2) -> list[Configurat
 
 def test_no_model_is_asked_what_the_reader_was_trained_on(tmp_path: Path) -> None:
     file = tmp_path / "public.jsonl"
-    file.write_text("".join(json.dumps(public_question(f"2hop__{number}")) + "\n" for number in range(20)))
+    file.write_text("".join(json.dumps(public_question(number, "Hall", "Gate")) + "\n" for number in range(20)))
     found = [one for one in made({"musique": str(file)}, 20) if one.spec.options.get("data")]
     assert {one.spec.model for one in found} == {"smollm2", READER}
     for one in found:
         assert 2 < len(one.tasks) < 18
         assert not any(is_for_training(task.id) for task in one.tasks)
-
-
-def public_question(name: str) -> dict[str, Any]:
-    paragraphs = [
-        {"idx": i, "title": t, "paragraph_text": f"{t} was opened in 19{i}1.", "is_supporting": True}
-        for i, t in enumerate(("Hall", "Gate"))
-    ]
-    steps = [
-        {"id": i + 1, "question": f"{p['title']} >> opened", "answer": f"19{i}1", "paragraph_support_idx": i}
-        for i, p in enumerate(paragraphs)
-    ]
-    rest = {"answer": "1911", "answer_aliases": [], "answerable": True, "question_decomposition": steps}
-    return {"id": name, "paragraphs": paragraphs, "question": "When?", **rest}
 
 
 def test_all_agents_get_the_same_questions_and_caps() -> None:

@@ -12,25 +12,20 @@ from tape.sdp.operators import Check, Verdict
 from tests.envs.alfworld.helpers import needs_engine
 
 
-def test_no_false_positive_on_sokoban() -> None:
-    found = measure(7, 500, ["sokoban"]).families
-    assert {family for _, _, family in found} == {*sokoban.FAMILIES, "all"}
+@pytest.mark.parametrize(
+    ("cases", "n", "recall"),
+    [
+        pytest.param(sokoban, 500, 1.0, id="sokoban, whose whole board is seen"),
+        pytest.param(alfworld, 150, 0.8, marks=[needs_engine, pytest.mark.slow], id="alfworld"),
+    ],
+)
+def test_a_deterministic_validator_has_no_false_positive(cases: Any, n: int, recall: float) -> None:
+    found = measure(7, n, [cases.__name__.rpartition(".")[2]]).families
+    assert {family for _, _, family in found} == {*cases.FAMILIES, "all"}
     for (_, _, family), count in found.items():
         assert count.both == count.found, f"false positives in {family}"
-        assert count.both == count.true, "the whole board is seen, so nothing is missed"
         assert 0 < count.true < count.predicates
-
-
-@needs_engine
-@pytest.mark.slow
-def test_no_false_positive_in_alfworld() -> None:
-    found = measure(7, 150, ["alfworld"]).families
-    assert {family for _, _, family in found} == {*alfworld.FAMILIES, "all"}
-    for (_, _, family), count in found.items():
-        assert count.both == count.found, f"false positives in {family}"
-        assert count.true
-    [whole] = [count for (_, _, family), count in found.items() if family == "plain"]
-    assert whole.both / whole.true > 0.8
+        assert count.both >= recall * count.true or (recall < 1 and family != "plain")
 
 
 @needs_engine

@@ -69,13 +69,6 @@ def test_no_proven_bound_is_exceeded_in_any_world(world: World, setting: Setting
             assert bound.broken or value.success <= bound.value + 1e-9, (agent, bound)
 
 
-def test_a_known_case_by_hand() -> None:
-    # One step, no slack: viable is the one action forwards.
-    value = exact.react(Chain(1, 1), Setting(0.25, 0.2, slack=0))
-    assert value.success == pytest.approx(0.75 * 0.8 + 0.25 * 0.2 / 3)
-    assert value.failures == pytest.approx((1 - value.success,))
-
-
 @pytest.mark.slow
 def test_the_script_twice_gives_the_same_bytes_and_names_the_simulation(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -22,6 +22,7 @@ from experiments.training.reader.train import Recipe, train
 from tape.errors import ModelError
 from tape.lm.adapter import CARD, FILE, MATRICES, card_of, load, write_merged
 from tape.lm.smollm2 import adapters_folder
+from tests.experiments.synthetic import public_question
 
 
 def test_training_never_has_the_last_wording_of_a_group() -> None:
@@ -45,27 +46,12 @@ def _worded(text: str, form: str) -> bool:
     return re.fullmatch(pattern, text) is not None or re.fullmatch(pattern, text[0].lower() + text[1:]) is not None
 
 
-def record(number: int, *titles: str) -> dict[str, Any]:
-    """A public question of two hops."""
-    names = [*titles, f"Aside {number}"]
-    text = "{0} was opened in 19{1:02}. Its head is Ann {0}. It is big."
-    paragraphs = [
-        {"idx": i, "title": t, "paragraph_text": text.format(t, number), "is_supporting": i < 2}
-        for i, t in enumerate(names)
-    ]
-    steps = [
-        {"id": 1, "question": f"{titles[0]} >> head", "answer": f"Ann {titles[0]}", "paragraph_support_idx": 0},
-        {"id": 2, "question": "when was #1 opened?", "answer": f"19{number:02}", "paragraph_support_idx": 1},
-    ]
-    rest = {"answer": f"19{number:02}", "answer_aliases": ["long ago"], "answerable": True, "question": "x?"}
-    return {"id": f"2hop__{number}", "paragraphs": paragraphs, "question_decomposition": steps, **rest}
-
-
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     found = tmp_path / "public.jsonl"
     rows = [
-        record(number, f"Hall {number}", "Common Hall" if number < 12 else f"Gate {number}") for number in range(10, 40)
+        public_question(number, f"Hall {number}", "Common Hall" if number < 12 else f"Gate {number}")
+        for number in range(10, 40)
     ]
     found.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return found

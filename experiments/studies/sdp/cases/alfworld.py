@@ -19,10 +19,10 @@ from envs.alfworld.projector import layout_of, updated
 from envs.alfworld.resolve import resolved
 from envs.alfworld.sdp import truth, unread
 from envs.alfworld.state import Knowledge
-from experiments.studies.sdp.cases.case import Case
+from experiments.studies.sdp.cases.case import Case, Chosen
 from tape.protocols import Observation
 from tape.protocols.predicates import Predicate
-from tape.sdp.operators import Outcome, Validate, Verdict
+from tape.sdp.operators import Outcome, Validate
 from tape.sdp.predicate_adapter import PredicateValidate, in_words
 from tape.sdp.target import Chain, Required, Target
 
@@ -39,16 +39,12 @@ def cases(seed: int, n: int) -> list[Case]:
 
 def validators() -> dict[str, Validate]:
     """The one that the environment has."""
-    return {"grounder (deterministic)": _ByLayout()}
+    return {"grounder (deterministic)": Chosen(_of_layout)}
 
 
-class _ByLayout:
-    """The environment's validator, of the household that the state is about."""
-
-    async def validate(self, tail: Chain, outcome: Outcome) -> Verdict:
-        """As in an episode of that game."""
-        assert isinstance(outcome.after, Knowledge)
-        return await PredicateValidate(AlfworldDomain(outcome.after.layout), unread).validate(tail, outcome)
+def _of_layout(_: Chain, outcome: Outcome) -> Validate:
+    assert isinstance(outcome.after, Knowledge)
+    return PredicateValidate(AlfworldDomain(outcome.after.layout), unread)
 
 
 def _cases(seed: int) -> Iterator[Case]:

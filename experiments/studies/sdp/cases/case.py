@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from tape.sdp.operators import Outcome
+from tape.sdp.operators import Outcome, Validate, Verdict
 from tape.sdp.target import Chain
 
 
@@ -23,3 +24,18 @@ class Case:
     tail: Chain
     outcome: Outcome
     k: int
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The environment's validator, of the task that a case is about.
+
+    Attributes:
+        of: That validator.
+    """
+
+    of: Callable[[Chain, Outcome], Validate]
+
+    async def validate(self, tail: Chain, outcome: Outcome) -> Verdict:
+        """As in an episode of that task."""
+        return await self.of(tail, outcome).validate(tail, outcome)

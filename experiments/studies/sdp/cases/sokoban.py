@@ -15,12 +15,12 @@ from envs.sokoban.sdp import adapter
 from envs.sokoban.simulator import is_solved, step
 from envs.sokoban.state import ACTIONS, Level, State
 from envs.sokoban.table import CostToGo
-from experiments.studies.sdp.cases.case import Case
+from experiments.studies.sdp.cases.case import Case, Chosen
 from tape.protocols import Observation
 from tape.protocols.predicates import Predicate
-from tape.sdp.operators import Outcome, Validate, Verdict
+from tape.sdp.operators import Outcome, Validate
 from tape.sdp.predicate_adapter import PredicateValidate, in_words
-from tape.sdp.target import Chain, Required, Target
+from tape.sdp.target import Required, Target
 
 FAMILIES = ("plain", "wrong_object", "negation", "truncated", "several")
 GOAL = Target("every box is on a goal", "goal", goal=True)
@@ -43,15 +43,7 @@ def cases(seed: int, n: int) -> list[Case]:
 
 def validators() -> dict[str, Validate]:
     """The one that the environment has."""
-    return {"board (deterministic)": _ByLevel()}
-
-
-class _ByLevel:
-    """The environment's validator, of the level that the targets name."""
-
-    async def validate(self, tail: Chain, outcome: Outcome) -> Verdict:
-        """As in an episode of that level."""
-        return await PredicateValidate(_domains()[int(tail[0].field("level"))]).validate(tail, outcome)
+    return {"board (deterministic)": Chosen(lambda tail, _: PredicateValidate(_domains()[int(tail[0].field("level"))]))}
 
 
 def _case(rng: random.Random, family: str) -> Case:

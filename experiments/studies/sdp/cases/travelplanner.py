@@ -19,10 +19,9 @@ from envs.travelplanner.sdp import TripValidate, chain_of, target_of
 from envs.travelplanner.slots import WAYS, Slot
 from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Option, Trip
-from experiments.studies.sdp.cases.case import Case
+from experiments.studies.sdp.cases.case import Case, Chosen
 from tape.protocols import Observation
-from tape.sdp.operators import Outcome, Validate, Verdict
-from tape.sdp.target import Chain
+from tape.sdp.operators import Outcome, Validate
 
 FAMILIES = (
     "plain",
@@ -60,15 +59,7 @@ def cases(seed: int, n: int) -> list[Case]:
 
 def validators() -> dict[str, Validate]:
     """The one that the environment has."""
-    return {"constraint checks (deterministic)": _ByTrip()}
-
-
-class _ByTrip:
-    """The environment's validator, of the trip that the targets name."""
-
-    async def validate(self, tail: Chain, outcome: Outcome) -> Verdict:
-        """As in an episode of that trip."""
-        return await TripValidate(_trip(tail[0].field("trip"))).validate(tail, outcome)
+    return {"constraint checks (deterministic)": Chosen(lambda tail, _: TripValidate(_trip(tail[0].field("trip"))))}
 
 
 @lru_cache(maxsize=64)
