@@ -71,7 +71,6 @@ def configurations(
     options: Options,
     *,
     quick: bool = False,
-    search: bool = False,
 ) -> list[Configuration]:
     """Every method with every model on all sets."""
     found = []
@@ -84,7 +83,7 @@ def configurations(
             own = sets[setting]
             found += [
                 configuration(method, model, options, environment=environment, own=own, setting=setting, tasks=tasks)
-                for method in methods(refined, search=search, wordings=environment == ALFWORLD)
+                for method in methods(refined, wordings=environment == ALFWORLD)
             ]
     return found
 
@@ -152,7 +151,7 @@ def _run(given: list[str]) -> int:
         if first.environment != ALFWORLD:
             parser.set_defaults(out=Path("runs") / f"aec-{first.environment}")
 
-    made = partial(configurations, first.environment, chosen, first.refinement, quick=first.quick, search=first.search)
+    made = partial(configurations, first.environment, chosen, first.refinement, quick=first.quick)
     played = replace(EXPERIMENT, models=(plugin.model,), configurations=made)
     if first.environment != ALFWORLD:
         about = (
@@ -175,7 +174,6 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--environment", default=ALFWORLD, metavar="NAME", help="one that declares predicates (default: alfworld)"
     )
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} tasks of every set, of all types")
-    parser.add_argument("--search", action="store_true", help="play AEC with the two-frontier proposer too; it is slow")
     parser.add_argument(
         "--refinement",
         type=Path,

@@ -26,8 +26,6 @@ AEC = _tape("AEC", aec=True)
 # On the development games predictions hardly ever differ by more than 0.2 between wordings: tau is one that decides.
 WORDINGS = _tape("AEC, wordings", aec={"sigma": "wordings", "uncertainty": 0.03})
 JOINT = _tape("AEC-joint", aec={"gate": "joint"})
-# More plans, since no model samples them and the world model refuses some; none from inside the graph, which is slow.
-SEARCH = _tape("AEC, two-frontier proposer", proposer="two_frontier", num_plans=12, extend=0, aec=True)
 
 BASELINES = (DIRECT, REACT.on(GUARD), REPLANNING.on(GUARD), PAPER, TAPE, BELIEF)
 VERIFIED = (QUERY_ALL, NO_GATING, AEC, WORDINGS, JOINT)
@@ -59,16 +57,15 @@ def calibrated(calibration: str) -> Method:
     return _tape(CALIBRATED_LABEL, aec={"calibration": calibration})
 
 
-def methods(refined: Refined | None, *, search: bool = False, wordings: bool = True) -> tuple[Method, ...]:
+def methods(refined: Refined | None, *, wordings: bool = True) -> tuple[Method, ...]:
     """All methods.
 
     Args:
         refined: What was learned; without it the methods that need it are left out.
-        search: The search from both ends too.
         wordings: Whether the environment's prompts can ask the same in other words.
     """
     found = [*BASELINES, *(method for method in VERIFIED if wordings or method is not WORDINGS)]
     if refined is not None:
         found.insert(found.index(QUERY_ALL), with_rules(refined.rules.to_json()))
         found.insert(found.index(AEC) + 1, calibrated(refined.calibration.to_json()))
-    return (*found, SEARCH) if search else tuple(found)
+    return tuple(found)

@@ -19,7 +19,7 @@ from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Identified, Options, configuration, plugin_of, split, spread
 from experiments.harness.methods import Method
 from experiments.studies.cgdp.budget_report import DEPTHS, FIXED, GOLD_PART, LABELS, PARTS, SOLVER, sections
-from experiments.studies.cgdp.methods import DOMAINS, GOLD, MODEL, OWN, Domain, chosen
+from experiments.studies.cgdp.methods import DOMAINS, GOLD, MODEL, OWN, Domain
 from experiments.studies.cgdp.reader import NAME, GoldQuestion, GoldReaderLM
 from experiments.studies.cgdp.tables import no_pairs
 from tape.errors import ConfigError, TapeError
@@ -199,13 +199,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     def asked() -> int:
         first = known(_early, given)
         public = {PUBLIC: Domain("MuSiQue, public", "musique_search", "", {"data": first.data})} if first.data else {}
-        there = {**OWNED, **public}
-        what = Asked(
-            {name: there[name] for name in chosen(first.domains, there, "domain")},
-            chosen(first.reading, PARTS, "part"),
-            first.part,
-            first.quick,
-        )
+        what = Asked({**OWNED, **public}, tuple(first.reading), first.part, first.quick)
         if "gold" in what.parts and first.workers != "1":
             raise ConfigError(
                 "the scripted reader plays in this process alone; leave --workers out, or --reading model"
@@ -224,10 +218,8 @@ def _early(parser: argparse.ArgumentParser) -> None:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    names = ", ".join((*OWNED, PUBLIC))
-    parser.add_argument("--domains", nargs="+", metavar="NAME", help=f"of {names} (default: all)")
-    parser.add_argument("--data", metavar="FILE", help=f"questions in the public MuSiQue format, for {PUBLIC}")
-    parser.add_argument("--reading", nargs="+", metavar="WHO", help=f"of {', '.join(PARTS)} (default: both)")
+    parser.add_argument("--data", metavar="FILE", help="questions in the public MuSiQue format, to be played too")
+    parser.add_argument("--reading", nargs="+", choices=PARTS, default=tuple(PARTS), help="(default: both)")
     parser.add_argument("--part", choices=("dev", "test"), default="test", help="of the questions (default: test)")
     parser.add_argument("--quick", action="store_true", help="a few questions of each domain, within ten minutes")
 

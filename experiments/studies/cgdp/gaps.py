@@ -18,6 +18,7 @@ from tape.show.document import Bullets, Section, Table
 from tape.statistics import wilson
 from tape.trace import read_trace
 
+PLAYED = Chosen(windows=(None,))
 UNANSWERED = "G7"
 """Counted on questions that have no answer."""
 
@@ -77,7 +78,7 @@ EXPERIMENT = Experiment(
         "can be computed, and counts G7 on questions without an answer; the detectors of G1, G2 and G3 are ours."
     ),
     models=(MODEL,),
-    configurations=partial(configurations, Chosen(windows=(None,))),
+    configurations=partial(configurations, PLAYED),
     sections=sections,
     pairs=no_pairs,
     paper=(
@@ -102,7 +103,7 @@ EXPERIMENT = Experiment(
 
 def run(argv: Sequence[str] | None = None) -> int:
     """The command line."""
-    return memory.commanded(EXPERIMENT, configurations, lambda first: memory.read(first, (None,), (None,)), argv)
+    return memory.commanded(EXPERIMENT, configurations, PLAYED, (None,), argv)
 
 
 if __name__ == "__main__":

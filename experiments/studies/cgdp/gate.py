@@ -6,7 +6,6 @@ every fixed number of rounds; nothing is blended afterwards.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,7 +52,7 @@ FIXED: Mapping[str, tuple[int, ...]] = {
     "cgdp": (1, 2, 3, 4, 5, 6, 8),
 }
 """Rounds of ``fixed:R`` that are played, by harness: fewer than its own most."""
-HARNESSES_ASKED = ("ircot", "react_search", "memgpt", "iter_retgen")
+PLAYED = Chosen(harnesses=("ircot", "react_search", "memgpt", "iter_retgen"), windows=(None,))
 NONE = "none"
 
 
@@ -284,7 +283,7 @@ EXPERIMENT = Experiment(
         "was kept back from the start; the paper blends answers afterwards and estimates their tokens."
     ),
     models=(MODEL,),
-    configurations=partial(configurations, Chosen(harnesses=HARNESSES_ASKED, windows=(None,))),
+    configurations=partial(configurations, PLAYED),
     sections=sections,
     pairs=no_pairs,
     differs=(
@@ -300,12 +299,7 @@ EXPERIMENT = Experiment(
 
 def run(argv: Sequence[str] | None = None) -> int:
     """The command line."""
-
-    def read(first: argparse.Namespace) -> memory.Chosen:
-        harnesses = first.harnesses or HARNESSES_ASKED
-        return memory.read(argparse.Namespace(**{**vars(first), "harnesses": harnesses}), (None,), (None,))
-
-    return memory.commanded(EXPERIMENT, configurations, read, argv)
+    return memory.commanded(EXPERIMENT, configurations, PLAYED, (None,), argv)
 
 
 if __name__ == "__main__":

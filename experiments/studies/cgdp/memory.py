@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from experiments.harness.cli import guarded, known, main
+from experiments.harness.cli import known, main
 from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Options, configuration, spread
 from experiments.harness.methods import Method
@@ -23,11 +23,9 @@ from experiments.studies.cgdp.methods import (
     MODEL,
     OWN,
     WINDOWS,
-    chosen,
     larger,
     memories_of,
     method,
-    window_of,
     windowed,
 )
 from experiments.studies.cgdp.tables import no_pairs
@@ -132,38 +130,15 @@ EXPERIMENT = Experiment(
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the studies of search agents share on the command line."""
-    parser.add_argument("--domains", nargs="+", metavar="NAME", help=f"of {', '.join(DOMAINS)} (default: all)")
-    parser.add_argument("--harnesses", nargs="+", metavar="NAME", help=f"of {', '.join(HARNESSES)} (default: all)")
-    parser.add_argument("--windows", nargs="+", metavar="TOKENS", help="most tokens of a prompt, or none")
     parser.add_argument("--part", choices=("dev", "test"), default="test", help="of the questions (default: test)")
     parser.add_argument("--quick", action="store_true", help="a few questions of each domain, within ten minutes")
-
-
-def read(first: argparse.Namespace, windows: Sequence[int | None], quick: Sequence[int | None]) -> Chosen:
-    """What a command line asks for.
-
-    Args:
-        first: Its own options.
-        windows: By default.
-        quick: By default with ``--quick``.
-
-    Raises:
-        ConfigError: A name or a window is none.
-    """
-    asked = tuple(map(window_of, first.windows)) if first.windows else tuple(quick if first.quick else windows)
-    return Chosen(
-        chosen(first.domains, DOMAINS, "domain"),
-        chosen(first.harnesses, HARNESSES, "harness"),
-        asked,
-        first.part,
-        first.quick,
-    )
 
 
 def commanded(
     experiment: Experiment,
     made: Callable[[Chosen, Options], list[Configuration]],
-    read: Callable[[argparse.Namespace], Chosen],
+    usual: Chosen,
+    quick: tuple[int | None, ...],
     argv: Sequence[str] | None,
 ) -> int:
     """The command line of a study of search agents.
@@ -171,22 +146,19 @@ def commanded(
     Args:
         experiment: The study.
         made: Its configurations, of what was chosen.
-        read: What was chosen, from the options of :func:`arguments`.
+        usual: What is played by default.
+        quick: The windows with ``--quick``.
         argv: The arguments; those of the process by default.
     """
     given = list(sys.argv[1:] if argv is None else argv)
-
-    def asked() -> int:
-        what = read(known(arguments, given))
-        mine = replace(experiment, configurations=partial(made, what))
-        return main(mine, given, arguments=arguments)
-
-    return guarded(asked, experiment.module, given)
+    first = known(arguments, given)
+    what = replace(usual, part=first.part, quick=first.quick, windows=quick if first.quick else usual.windows)
+    return main(replace(experiment, configurations=partial(made, what)), given, arguments=arguments)
 
 
 def run(argv: Sequence[str] | None = None) -> int:
     """The command line."""
-    return commanded(EXPERIMENT, configurations, lambda first: read(first, WINDOWS, (WINDOWS[0], None)), argv)
+    return commanded(EXPERIMENT, configurations, Chosen(), (WINDOWS[0], None), argv)
 
 
 if __name__ == "__main__":

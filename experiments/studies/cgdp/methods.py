@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, get_args
@@ -10,7 +10,6 @@ from typing import Any, get_args
 from experiments.harness.matrix import agent_class, own_options, plugin_of, tasks_of
 from experiments.harness.methods import Method
 from tape.cgdp.settings import Memory
-from tape.errors import ConfigError
 from tape.protocols import Task
 from tape.protocols.search import UNANSWERABLE
 
@@ -95,27 +94,6 @@ def method(agent: str, memory: Memory, note: str = "", **settings: Any) -> Metho
 def windowed(domain: Domain, window: int | None) -> str:
     """The name of a setting: a domain under a window."""
     return f"{domain.label}, {'no window' if window is None else f'window {window}'}"
-
-
-def window_of(text: str) -> int | None:
-    """Read a window of a command line; ``none`` is no cap."""
-    if text == "none":
-        return None
-    if not text.isdecimal() or not int(text):
-        raise ConfigError(f"a window is a number of tokens or none, got {text!r:.40}")
-    return int(text)
-
-
-def chosen(names: Sequence[str] | None, known: Mapping[str, Any], what: str) -> tuple[str, ...]:
-    """The names that a command line gives, all that there are by default.
-
-    Raises:
-        ConfigError: There is no such name; lists those there are.
-    """
-    for name in names or ():
-        if name not in known:
-            raise ConfigError(f"there is no {what} {name!r}; there is: {', '.join(known)}")
-    return tuple(names or known)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from experiments.harness.cli import positive
 from experiments.studies.toy.exact import Setting
 from experiments.studies.toy.points import AGENTS, ASSUMPTIONS, Job, jobs, measure
 from experiments.studies.toy.report import FILE, exceeded, write
@@ -31,27 +32,13 @@ NOTE = "Simulation: oracle policies with injected errors; no language model."
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m experiments.studies.toy", description=__doc__)
     parser.add_argument("--dry-run", action="store_true", help="only say what would run")
-    parser.add_argument("--limit", type=int, default=None, metavar="N", help="only the N shortest horizons")
+    parser.add_argument("--limit", type=positive, metavar="N", help="only the N shortest horizons")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4], help="root seeds of the episodes")
-    parser.add_argument("--workers", type=int, default=1, help="processes; the results do not depend on it")
+    parser.add_argument("--workers", type=positive, default=1, help="processes; the results do not depend on it")
     parser.add_argument("--out", type=Path, default=Path("runs/toy"), help="folder of the results")
     parser.add_argument("--worlds", nargs="+", choices=list(KINDS), default=list(KINDS))
-    parser.add_argument("--episodes", type=int, default=400, help="sampled episodes per point and seed")
-    parser.add_argument("--epsilon-p", type=float, default=Setting.epsilon_p, help="planning error")
-    parser.add_argument("--epsilon-s", type=float, default=Setting.epsilon_s, help="sampling error")
-    parser.add_argument(
-        "--p-follow", type=float, default=Setting.p_follow, help="how often an aligned plan is followed"
-    )
-    parser.add_argument("--plans", type=int, default=Setting.plans, help="M, plans that TAPE samples")
-    parser.add_argument("--slack", type=int, default=Setting.slack, help="steps of budget beyond T*")
+    parser.add_argument("--episodes", type=positive, default=400, help="sampled episodes per point and seed")
     args = parser.parse_args(argv)
-    for name in ("epsilon_p", "epsilon_s", "p_follow"):
-        if not 0.0 <= getattr(args, name) <= 1.0:
-            parser.error(f"--{name.replace('_', '-')} must be from 0 to 1")
-    for name, least in (("limit", 1), ("workers", 1), ("episodes", 1), ("plans", 1), ("slack", 0)):
-        value = getattr(args, name)
-        if value is not None and value < least:
-            parser.error(f"--{name} must be at least {least}")
     if len(set(args.seeds)) < len(args.seeds):
         parser.error("--seeds must differ: the same seed would count the same episodes twice")
     return args
@@ -60,11 +47,12 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, compare, write."""
     args = parse(argv)
-    setting = Setting(args.epsilon_p, args.epsilon_s, args.p_follow, args.plans, args.slack)
+    setting = Setting()
     todo = jobs([kind for kind in KINDS if kind in args.worlds], args.limit, setting, args.seeds, args.episodes)
     if args.dry_run:
         for job in todo:
-            print(f"{KINDS[job.kind].title}: {AGENTS[job.agent]}, T = {job.horizon}, budget {job.horizon + args.slack}")
+            budget = job.horizon + setting.slack
+            print(f"{KINDS[job.kind].title}: {AGENTS[job.agent]}, T = {job.horizon}, budget {budget}")
         print(f"{len(todo)} simulated points, {args.episodes} episodes for each of {len(args.seeds)} seeds; not run")
         return 0
     try:
