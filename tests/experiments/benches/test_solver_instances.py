@@ -42,17 +42,15 @@ class TestInstances:
         for budget, amount in zip(one.problem.budgets, use, strict=True):
             assert budget == int(one.share * amount) < amount
 
-    def test_it_is_what_its_parameters_say(self, spec: Spec) -> None:
+    def test_it_is_what_its_parameters_say_every_time(self, spec: Spec) -> None:
         problem = spec.build().problem
         low, high = COSTS[spec.costs]
+        assert spec.build().problem == problem
+        assert replace(spec, seed=spec.seed + 1).build().problem != problem
         assert len(problem.budgets) == spec.resources
         assert all(low <= cost <= high for row in problem.costs for cost in row)
         assert problem.terminals
         assert problem.start not in problem.terminals
-
-    def test_the_same_parameters_give_the_same_problem(self, spec: Spec) -> None:
-        assert spec.build().problem == spec.build().problem
-        assert replace(spec, seed=spec.seed + 1).build().problem != spec.build().problem
 
 
 def test_the_catalogue_has_every_family_and_no_name_twice() -> None:
@@ -61,8 +59,4 @@ def test_the_catalogue_has_every_family_and_no_name_twice() -> None:
     assert len({spec.name for spec in specs}) == len(specs)
     assert {spec.resources for spec in specs} == {0, 1, 2, 3}
     assert {spec.rewards for spec in specs} == set(REWARDS)
-    for spec in specs:
-        if spec.family == "folded":
-            assert dict(spec.shape)["M"] <= 64
-            assert dict(spec.shape)["L"] <= 50
     assert set(catalogue(quick=True)) <= set(specs)

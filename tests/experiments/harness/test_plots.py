@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.show.plots import Panel, Plot, Series, Value, draw, spread, wrapped
+from tape.show.plots import Panel, Plot, Series, Value, draw, spread
 
 METHODS = ("ReAct", "TAPE (LM world model)", "TAPE (simulator): upper bound")
 ROLES = ("plain", "strong", "bound")
@@ -49,7 +49,3 @@ def test_names_are_moved_apart_and_stay_in_order(heights: list[float]) -> None:
     assert len(placed) == len(heights)
     assert all(b - a >= 0.06 - 1e-9 for a, b in pairwise(placed))
     assert all(-1e-9 <= height <= 1 + 1e-9 for height in placed)
-
-
-def test_long_labels_are_wrapped() -> None:
-    assert max(map(len, wrapped("TAPE, replanning at every single step of it").split("\n"))) <= 26

@@ -14,18 +14,20 @@ PASSAGES = tuple(Passage(f"p{i}", "title", f"word{i} " + "shared " * (9 - i)) fo
 NEAR = 0.02
 
 
-def test_success_is_the_share_of_queries() -> None:
-    queries = [Asked("a", "word1", ("p1",)), Asked("b", "word1", ("p2",))]
-    found = calibrated("made up", [Part(PASSAGES, tuple(queries))], ["bm25"])
-    assert (found["n"], found["questions"]) == (2, 2)
-    assert {option["success"] for option in found["options"].values()} == {0.5}
+@pytest.mark.parametrize(
+    ("asked", "at_1", "at_20"),
+    [
+        ([("a", "word1", ("p1",)), ("b", "word1", ("p2",))], 0.5, 0.5),
+        ([("a", "word1 shared", ("p1", "p8"))], 0.0, 1.0),  # all the evidence has to be there
+    ],
+)
+def test_success_is_the_share_of_queries(
+    asked: list[tuple[str, str, tuple[str, ...]]], at_1: float, at_20: float
+) -> None:
+    found = calibrated("made up", [Part(PASSAGES, tuple(Asked(*one) for one in asked))], ["bm25"])
+    assert (found["n"], found["questions"]) == (len(asked), len(asked))
     assert list(found["options"]) == ["bm25-1", "bm25-3", "bm25-5", "bm25-10", "bm25-20"]
-
-
-def test_all_the_evidence_has_to_be_there() -> None:
-    both = [Asked("a", "word1 shared", ("p1", "p8"))]
-    options = calibrated("made up", [Part(PASSAGES, tuple(both))], ["bm25"])["options"]
-    assert (options["bm25-1"]["success"], options["bm25-20"]["success"]) == (0.0, 1.0)
+    assert [found["options"][name]["success"] for name in ("bm25-1", "bm25-20")] == [at_1, at_20]
 
 
 @pytest.mark.slow

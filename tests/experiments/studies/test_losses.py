@@ -36,14 +36,24 @@ def words(state: State) -> str:
     return "".join(f" {YARD.coordinate(configuration)}" for configuration in (state.player, *state.boxes))
 
 
-def test_no_sampled_plan_wins() -> None:
-    assert lost(SimulatedModel(YARD, plans=[" U"])) == "sampling"
+BENT = " ".join([" U", *WAY.split()[1:]])
 
 
-def test_the_path_was_not_as_predicted() -> None:
-    bent = {(YARD.start, "U"): words(after("R"))}
-    plan = " ".join([" U", *WAY.split()[1:]])
-    assert lost(SimulatedModel(YARD, bent, [plan])) == "prediction", "a move up is taken for one to the right"
+@pytest.mark.parametrize(
+    ("plan", "slips", "settings", "stage"),
+    [
+        pytest.param(" U", {}, {}, "sampling", id="no sampled plan wins"),
+        pytest.param(BENT, {"U": "R"}, {}, "prediction", id="a move up is taken for one to the right"),
+        pytest.param("", {}, {"on_infeasible": "stop", "replan": False}, "replanning", id="no plan, and it ends"),
+        pytest.param(" R", {}, {"on_infeasible": "stop", "replan": False}, "replanning", id="an end within reach"),
+        # No path is left, and the move is tried in the end.
+        pytest.param(" U", {"U": ""}, {}, "replanning", id="a move is called invalid"),
+    ],
+)
+def test_a_stage_lost_it(plan: str, slips: dict[str, str], settings: dict[str, Any], stage: str) -> None:
+    replies = {(YARD.start, action): words(after(to)) if to else " invalid" for action, to in slips.items()}
+    assert lost(SimulatedModel(YARD, replies, [plan]), **settings) == stage
+    assert stage in STAGES
 
 
 def test_a_goal_was_seen_where_there_is_none() -> None:
@@ -72,15 +82,3 @@ def test_another_action_than_the_planned_one() -> None:
             return " next: move U action: U" if request.role == "act" else super()._answer(request, sample)
 
     assert lost(Wilful(YARD, plans=[WAY]), execution="free") == "execution"
-
-
-@pytest.mark.parametrize("plan", ["", " R"])
-def test_an_end_while_the_goal_is_within_reach(plan: str) -> None:
-    assert lost(SimulatedModel(YARD, plans=[plan]), on_infeasible="stop", replan=False) == "replanning"
-
-
-def test_a_step_in_the_dark() -> None:
-    # Up is called invalid, so no path is left, and it is tried in the end.
-    model = SimulatedModel(YARD, {(YARD.start, "U"): " invalid"}, [" U"])
-    assert lost(model) == "replanning"
-    assert set(STAGES) == {"sampling", "prediction", "score", "selection", "execution", "replanning"}
