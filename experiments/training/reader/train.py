@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from experiments.training.reader.data import Row, Source
 from experiments.training.reader.lora import LowRank, adapt
@@ -57,6 +58,17 @@ class Recipe:
     decay: float = 0.4
     clip: float = 1.0
     seed: int = 0
+
+
+def attention(_module: Any, q: Any, k: Any, v: Any, mask: Any, *, scaling: float | None = None, **_: Any) -> Any:
+    """Attention in float32, whatever the rest is computed in; heads may share keys."""
+    out = torch.nn.functional.scaled_dot_product_attention(
+        q.float(), k.float(), v.float(), attn_mask=mask, scale=scaling, enable_gqa=True
+    )
+    return out.transpose(1, 2).to(q.dtype), None
+
+
+ALL_ATTENTION_FUNCTIONS.register("f32_gqa", attention)
 
 
 def loss_of(model: Any, row: Row) -> tuple[torch.Tensor, float]:
