@@ -24,11 +24,7 @@ from solvers.risk import least_budget
 from solvers.solution import PathSolution, Status
 
 
-def explain(
-    problem: PathProblem,
-    time_limit: float | None = None,
-    solver: str | Solver = "labelling",
-) -> Explanation:
+def explain(problem: PathProblem, time_limit: float | None = None, solver: str | Solver = "labelling") -> Explanation:
     """Why no path is feasible, and what would have to change, as data; `str()` puts it into sentences.
 
     It says, as far as they apply: that no terminal is declared, or none can be reached; the moves of the shortest path

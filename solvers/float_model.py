@@ -34,12 +34,7 @@ def scaled_gains(graph: TimeExpanded, largest_amount: int) -> tuple[list[float],
 
 
 def answer(
-    problem: PathProblem,
-    graph: TimeExpanded,
-    status: Status,
-    values: list[float],
-    bound: float,
-    seconds: float | None,
+    problem: PathProblem, graph: TimeExpanded, status: Status, values: list[float], bound: float, seconds: float | None
 ) -> PathSolution:
     """The answer to give for a solver's outcome.
 

@@ -130,11 +130,7 @@ def _checked_count(k: int) -> int:
 
 
 def _found(
-    problem: PathProblem,
-    k: int,
-    backend: Solver,
-    deadline: Deadline,
-    skip: Callable[[tuple[int, ...]], bool] | None,
+    problem: PathProblem, k: int, backend: Solver, deadline: Deadline, skip: Callable[[tuple[int, ...]], bool] | None
 ) -> KBest:
     from solvers.chances import linear_parts
     from solvers.compiled import can_solve
@@ -178,11 +174,7 @@ def _searched(problem: PathProblem, parts: LinearParts, k: int, deadline: Deadli
 
 
 def _partitioned(
-    problem: PathProblem,
-    k: int,
-    backend: Solver,
-    deadline: Deadline,
-    skip: Callable[[tuple[int, ...]], bool],
+    problem: PathProblem, k: int, backend: Solver, deadline: Deadline, skip: Callable[[tuple[int, ...]], bool]
 ) -> KBest:
     from solvers.partition import Partition
 

@@ -61,11 +61,7 @@ def solve_numpy(problem: PathProblem, time_limit: float | None) -> PathSolution:
 
 
 def _widen(
-    problem: PathProblem,
-    network: Network,
-    known: Completions,
-    incumbent: Incumbent | None,
-    deadline: Deadline,
+    problem: PathProblem, network: Network, known: Completions, incumbent: Incumbent | None, deadline: Deadline
 ) -> PathSolution:
     """Sweeps with a beam that widens until the incumbent is proved best, or the time is up."""
     width, limit, refusal = _FIRST_WIDTH, known.limit, ""

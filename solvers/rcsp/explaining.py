@@ -139,11 +139,7 @@ def explained(question: Question, unreachable: bool) -> RcspExplanation:
 
 
 def _extreme(
-    question: Question,
-    k: int,
-    limit: str,
-    limits: tuple[Sequence[Amount], Sequence[Amount | None]],
-    deadline: Deadline,
+    question: Question, k: int, limit: str, limits: tuple[Sequence[Amount], Sequence[Amount | None]], deadline: Deadline
 ) -> tuple[Amount | None, bool]:
     """The least (with a lower limit: the most) that a path within the limits uses of a resource; None if there is none.
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 import pytest
 
 from solvers import PathProblem, PathSolution, Solver, Status, check, solve
+from solvers.deadline import Deadline
 from solvers.numpy_labelling import solve_numpy
 from solvers.testing.brute_force import best
 
@@ -20,6 +21,18 @@ class Reference(Solver):
 
     def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
         return solve_numpy(problem, time_limit)
+
+
+class Countdown(Deadline):
+    """A deadline that passes after it has been looked at so many times."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__(None)
+        self._looks = looks
+
+    def passed(self) -> bool:
+        self._looks -= 1
+        return self._looks < 0
 
 
 def same_path_as_brute_force(problem: PathProblem, solver: str | Solver = "labelling") -> None:

@@ -15,7 +15,6 @@ from solvers import (
     Explanation,
     PathProblem,
     PathSolution,
-    ProblemError,
     Risk,
     RiskUnsupportedError,
     Solver,
@@ -376,12 +375,6 @@ def test_a_time_limit_that_is_over_at_once_proves_nothing_by_itself() -> None:
     short_found = explain(replace(TWO_WAYS, horizon=1), time_limit=1e-9, solver=Enumeration())
     assert (short_found.status, short_found.causes) == (Status.INFEASIBLE, (Cause.HORIZON,))
     assert str(short_found).splitlines()[1:] == ["Whether a longer horizon alone would do is open."]
-
-
-@pytest.mark.parametrize("limit", [0, -1.0, float("nan"), True])
-def test_the_time_limit_must_be_positive(limit: float) -> None:
-    with pytest.raises(ProblemError, match="time_limit"):
-        explain(TWO_WAYS, time_limit=limit)
 
 
 def test_a_solver_that_cannot_keep_the_risk_refuses() -> None:

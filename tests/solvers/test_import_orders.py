@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterable
 
 import pytest
 
@@ -30,8 +31,8 @@ def installed() -> list[str]:
     return [name for name in BACKENDS if name in usable]
 
 
-def use(names: list[str]) -> str:
-    command = [sys.executable, "-c", USE, *names]
+def use(names: list[str], imported: Iterable[str] = ()) -> str:
+    command = [sys.executable, "-c", "".join(f"import {name}\n" for name in imported) + USE, *names]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -47,7 +48,7 @@ def test_every_backend_first(first: str) -> None:
     assert use([first, *others, first, *reversed(others), first]) == "[]"  # no library is loaded into this process
 
 
-# The libraries themselves, should somebody load several of them into one process, which ours never do.
+# The libraries themselves, should a caller load several of them into one process, which ours never do.
 # Each of them once first and once last, and each before and after each other.
 LIBRARIES = ["ortools.sat.python.cp_model", "ortools.math_opt.python.mathopt", "pulp", "networkx"]
 ORDERS = [[*LIBRARIES[first:], *LIBRARIES[:first]] for first in range(len(LIBRARIES))]
@@ -56,9 +57,6 @@ ORDERS = [[*LIBRARIES[first:], *LIBRARIES[:first]] for first in range(len(LIBRAR
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ORDERS, ids=lambda order: "-".join(name.split(".")[-1] for name in order))
 def test_libraries_of_the_user_do_not_matter(order: list[str]) -> None:
-    names = installed()
     for module in order:
         pytest.importorskip(module.split(".")[0])
-    command = [sys.executable, "-c", "".join(f"import {name}\n" for name in order) + USE, *names]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    use(installed(), imported=order)

@@ -60,13 +60,19 @@ def backend(request: pytest.FixtureRequest) -> str:
     return name
 
 
-def test_ctrl_c_returns_at_once_and_leaves_no_process(backend: str) -> None:
+def run(session: str, name: str, problem: PathProblem, temporary: Path | None = None) -> tuple[int, list[str]]:
+    """The exit code of a session and the words that it prints."""
     done = subprocess.run(
-        [sys.executable, "-c", SESSION, backend], input=hard(backend).to_json(), capture_output=True, text=True,
-        cwd=ROOT, timeout=HANG_GUARD, check=True,
+        [sys.executable, "-c", session, name], input=problem.to_json(), capture_output=True, text=True, cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(temporary)} if temporary else None, timeout=HANG_GUARD, check=False,
     )  # fmt: skip
-    outcome, answers, *groups = done.stdout.split()
-    assert (outcome, answers) == ("interrupted", "0"), done.stdout
+    assert done.returncode in (0, -9), done.stderr
+    return done.returncode, done.stdout.split()
+
+
+def test_ctrl_c_returns_at_once_and_leaves_no_process(backend: str) -> None:
+    code, (outcome, answers, *groups) = run(SESSION, backend, hard(backend))
+    assert (code, outcome, answers) == (0, "interrupted", "0")
     assert groups
     assert running(map(int, groups)) == []
 
@@ -75,11 +81,8 @@ def test_ctrl_c_returns_at_once_and_leaves_no_process(backend: str) -> None:
 @pytest.mark.skipif(not AVAILABLE, reason="the extension was not built")
 def test_ctrl_c_stops_the_compiled_search(call: str) -> None:
     session = SESSION.replace("solve(hard, name)", call).replace("import PathProblem", "import PathProblem, k_best")
-    done = subprocess.run(
-        [sys.executable, "-c", session, "labelling"], input=endless(0).to_json(), capture_output=True, text=True,
-        cwd=ROOT, timeout=HANG_GUARD, check=True,
-    )  # fmt: skip
-    assert done.stdout.split() == ["interrupted", "0"]  # no process group: it searches in its caller's process
+    # No process group is printed: it searches in its caller's process.
+    assert run(session, "labelling", endless(0)) == (0, ["interrupted", "0"])
 
 
 def test_a_time_limit_ends_a_hard_search_without_a_proof(backend: str) -> None:
@@ -94,18 +97,9 @@ def test_a_time_limit_ends_a_hard_search_without_a_proof(backend: str) -> None:
 def test_a_kill_of_the_parent_leaves_no_process_and_no_file(backend: str, tmp_path: Path) -> None:
     session = SESSION.replace("signal.SIGINT", "signal.SIGKILL")
     session = session.replace("threading.Timer", "print(*groups, flush=True); threading.Timer")
-    done = subprocess.run(
-        [sys.executable, "-c", session, backend],
-        input=hard(backend).to_json(),
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "TMPDIR": str(tmp_path)},
-        timeout=HANG_GUARD,
-        check=False,
-    )
-    assert done.returncode == -9, done.stderr
-    groups = [int(group) for group in done.stdout.split()]
+    code, words = run(session, backend, hard(backend), tmp_path)
+    assert code == -9
+    groups = [int(group) for group in words]
     assert groups
-    until(lambda: not running(groups))  # they notice it by themselves
+    until(lambda: not running(groups))
     assert list(tmp_path.iterdir()) == []

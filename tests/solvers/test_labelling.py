@@ -123,10 +123,7 @@ class TestLargeNumbers:
 def repeated(problem: PathProblem, times: int) -> PathProblem:
     """The same budgets, each `times` times over."""
     return replace(
-        problem,
-        costs=[[*row] * times for row in problem.costs],
-        budgets=[*problem.budgets] * times,
-        resources=(),
+        problem, costs=[[*row] * times for row in problem.costs], budgets=[*problem.budgets] * times, resources=()
     )
 
 

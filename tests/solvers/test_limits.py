@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import math
@@ -35,7 +36,7 @@ from solvers.answer import with_path
 from solvers.compiled import AVAILABLE
 from solvers.deadline import Deadline
 from solvers.errors import LateError, TooLargeError
-from solvers.reading import LARGEST_FILE
+from solvers.reading import LARGEST_FILE, parse_json
 from solvers.testing import layered
 from solvers.time_expanded import expand
 from solvers.visit import compiled
@@ -258,8 +259,10 @@ class TestExtremeValues:
     def test_time_limits(self, limit: Any) -> None:
         problem = PathProblem(**GOOD)
         if limit in (0, -1, "1") or limit is True or limit != limit:
-            with pytest.raises(ProblemError, match="time_limit"):
-                solve(problem, time_limit=limit)
+            asked = functools.partial(k_best, k=2)
+            for call in (solve, explain, asked, Session().solve):
+                with pytest.raises(ProblemError, match="time_limit"):
+                    call(problem, time_limit=limit)  # type: ignore[operator]
         else:
             assert solve(problem, time_limit=limit).status in (Status.OPTIMAL, Status.TIMEOUT)
 
@@ -305,14 +308,15 @@ class TestReading:
         read = self.all_are_read_or_refused(10_000, 100_000)
         folder = os.environ.get("TAPE_SOAK_RESULTS")
         if folder:
-            told = {"mutants": 100_000, "read": read, "tracebacks": 0}
-            (Path(folder) / "solver_problems.json").write_text(json.dumps(told, indent=1) + "\n")
+            outcome = {"mutants": 100_000, "read": read, "tracebacks": 0}
+            (Path(folder) / "solver_problems.json").write_text(json.dumps(outcome, indent=1) + "\n")
 
     @pytest.mark.parametrize(
         ("text", "words"),
         [
             ("[" * 100_000, "nested too deeply"),
             ('{"horizon": ' + "9" * 5_000 + "}", "integer"),
+            ("[-" + "9" * 100_000 + "]", "100000 digits"),
             ('{\n"horizon": }', "here.json:2: not JSON"),
             (b'{"\xff": 1}', "not UTF-8"),
             ("", "here.json:1"),
@@ -331,6 +335,13 @@ class TestReading:
         for data in (None, [], {}, {"status": "FINE"}, {"status": "OPTIMAL", "colour": 1}):
             with pytest.raises(BackendError, match="no answer"):
                 unpack(data)
+
+
+def test_values_are_counted_before_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("solvers.reading.MOST_VALUES", 10)
+    assert parse_json(b"\xef\xbb\xbf[1, 2, 3, 4]", "here", BackendError) == [1, 2, 3, 4]  # a byte order mark is skipped
+    with pytest.raises(BackendError, match=r"^here.*more than 10 values"):
+        parse_json("[[],[],[],[],[],[]]", "here", BackendError)
 
 
 def test_each_looks_at_the_time_in_between() -> None:

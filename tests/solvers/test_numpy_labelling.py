@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from solvers import Status, check, solve
-from solvers.deadline import Deadline
 from solvers.numpy_dominance import undominated
 from solvers.testing import layered, tight
-from tests.solvers.reference import Reference, same_path_as_brute_force
+from tests.solvers.reference import Countdown, Reference, same_path_as_brute_force
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -20,22 +19,10 @@ def test_a_narrow_beam_comes_to_the_same_path(block: int, monkeypatch: pytest.Mo
         same_path_as_brute_force(tight(seed), Reference())
 
 
-class _Countdown(Deadline):
-    """A deadline that passes after it has been looked at so many times."""
-
-    def __init__(self, looks: int) -> None:
-        super().__init__(None)
-        self._looks = looks
-
-    def passed(self) -> bool:
-        self._looks -= 1
-        return self._looks < 0
-
-
 class TestTimeLimit:
     @pytest.fixture(params=range(0, 600, 30))
     def looks(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-        monkeypatch.setattr("solvers.numpy_labelling.Deadline", lambda seconds: _Countdown(request.param))
+        monkeypatch.setattr("solvers.numpy_labelling.Deadline", lambda seconds: Countdown(request.param))
         monkeypatch.setattr("solvers.numpy_labelling._FIRST_WIDTH", 4)
         return int(request.param)
 
@@ -50,14 +37,14 @@ class TestTimeLimit:
         assert solution.bound >= truth.objective - 1e-6
 
     def test_being_stopped_at_once_leaves_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("solvers.numpy_labelling.Deadline", lambda seconds: _Countdown(0))
+        monkeypatch.setattr("solvers.numpy_labelling.Deadline", lambda seconds: Countdown(0))
         solution = solve(layered(3, n=40, horizon=15), Reference(), time_limit=1.0)
         assert (solution.status, solution.has_path) == (Status.TIMEOUT, False)
 
     def test_being_stopped_on_the_way_leaves_a_path(self, monkeypatch: pytest.MonkeyPatch) -> None:
         ends = set()
         for looks in range(0, 600, 10):
-            monkeypatch.setattr("solvers.numpy_labelling.Deadline", lambda seconds, looks=looks: _Countdown(looks))
+            monkeypatch.setattr("solvers.numpy_labelling.Deadline", lambda seconds, looks=looks: Countdown(looks))
             ends.add(solve(layered(3, n=40, horizon=15), Reference(), time_limit=1.0).status)
         assert ends == {Status.TIMEOUT, Status.FEASIBLE, Status.OPTIMAL}
 

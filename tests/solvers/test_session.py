@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvers import PathProblem, PathSolution, ProblemError, Risk, Session, Status, check, solve
+from solvers import PathProblem, PathSolution, Risk, Session, Status, check, solve
 from solvers.compiled import AVAILABLE
 from solvers.testing import layered, risky, small, tight
 from tests.profiles import examples
@@ -150,8 +150,3 @@ def test_a_later_solve_looks_at_fewer_arcs() -> None:
     again = search(problem, linear_parts(problem), 1, Deadline(None), memory)
     assert again.paths == first.paths
     assert again.arcs < first.arcs / 4
-
-
-def test_a_time_limit_must_be_positive() -> None:
-    with pytest.raises(ProblemError, match="time_limit"):
-        Session().solve(small(0), time_limit=0)

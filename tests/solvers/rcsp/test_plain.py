@@ -21,6 +21,7 @@ from tests.places import ROOT
 from tests.solvers.rcsp.agreement import SEARCHES, agrees, asked, cost_of, endless, is_endless, is_honest
 from tests.solvers.rcsp.brute_force import Task, Truth
 from tests.solvers.rcsp.instances import medium_task, small_task
+from tests.solvers.reference import Countdown
 
 both = pytest.mark.parametrize("search", SEARCHES)
 HANG_GUARD = 120.0
@@ -157,25 +158,13 @@ class TestLargeNumbers:
             assert found.bound is None or found.bound <= 2 - 10**12
 
 
-class _Countdown(Deadline):
-    """A deadline that passes after it has been looked at so many times."""
-
-    def __init__(self, looks: int) -> None:
-        super().__init__(None)
-        self._looks = looks
-
-    def passed(self) -> bool:
-        self._looks -= 1
-        return self._looks < 0
-
-
 class TestTimeLimit:
     def test_a_stopped_search_claims_no_more_than_it_knows(self) -> None:
         ends = set()
         for seed in range(120):
             task, truth = small_task(seed)
             for looks in (0, 3, 10, 40, 10**6):
-                found = asked(plain, task, deadline=_Countdown(looks))
+                found = asked(plain, task, deadline=Countdown(looks))
                 ends.add(found.ending)
                 if found.ending is Ending.OUT_OF_TIME:
                     is_honest(task, found, truth)
@@ -187,7 +176,7 @@ class TestTimeLimit:
         known, task = set(), replace(medium_task(81), wanted=3)
         best = Truth(Ending.PROVED, tuple(cost_of(task.problem, path) for path in asked(plain, task).paths))
         for looks in (0, 250, 650, 10**6):
-            found = asked(plain, task, deadline=_Countdown(looks))
+            found = asked(plain, task, deadline=Countdown(looks))
             known.add((found.ending, bool(found.paths), found.bound is not None))
             is_honest(task, found, best)
         assert known == {

@@ -167,10 +167,7 @@ def test_a_wrong_graph_is_refused_with_its_line(tmp_path: Path, old: str, new: s
 
 @pytest.mark.parametrize(
     ("other", "text"),
-    [
-        ("p sp 3 1\na 1 2 4\n", "3 nodes and 1 arcs, and "),
-        ("p sp 3 2\na 1 2 4\na 1 3 4\n", "arc 2 leads elsewhere"),
-    ],
+    [("p sp 3 1\na 1 2 4\n", "3 nodes and 1 arcs, and "), ("p sp 3 2\na 1 2 4\na 1 3 4\n", "arc 2 leads elsewhere")],
 )
 def test_graphs_of_several_weights_must_be_the_same(tmp_path: Path, other: str, text: str) -> None:
     with pytest.raises(FileFormatError, match=text):

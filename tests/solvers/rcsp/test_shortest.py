@@ -11,15 +11,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from solvers import (
-    EndlessError,
-    ProblemError,
-    RcspProblem,
-    ShortestPath,
-    Status,
-    shortest_path,
-    shortest_paths,
-)
+from solvers import EndlessError, ProblemError, RcspProblem, ShortestPath, Status, shortest_path, shortest_paths
 from solvers.rcsp import plain, solving
 from solvers.rcsp.folded import fold
 from solvers.rcsp.found import Ending, Found
