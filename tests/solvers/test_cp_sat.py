@@ -13,20 +13,20 @@ class TestCpSat(SolverConformance):
     name = "cp-sat"
 
 
-@pytest.mark.parametrize(("said", "status"), [("UNKNOWN", Status.TIMEOUT), ("INFEASIBLE", Status.INFEASIBLE)])
-def test_what_cp_sat_says_is_not_taken_for_more(monkeypatch: pytest.MonkeyPatch, said: str, status: Status) -> None:
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("UNKNOWN", Status.TIMEOUT), ("INFEASIBLE", Status.INFEASIBLE), ("MODEL_INVALID", Status.ERROR)],
+)
+def test_statuses_of_cp_sat(monkeypatch: pytest.MonkeyPatch, name: str, status: Status) -> None:
     cp_model = pytest.importorskip("ortools.sat.python.cp_model")
-    monkeypatch.setattr(cp_model.CpSolver, "status_name", lambda *_: said)
+    monkeypatch.setattr(cp_model.CpSolver, "status_name", lambda *_: name)
+    if status is Status.ERROR:
+        with pytest.raises(BackendError, match="invalid"):
+            CpSatSolver()._search(CASES[0].problem, None)
+        return
     solution = CpSatSolver()._search(CASES[0].problem, None)
     assert (solution.status, solution.has_path) == (status, False)
     assert solution.solve_seconds is not None
-
-
-def test_an_invalid_model_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    cp_model = pytest.importorskip("ortools.sat.python.cp_model")
-    monkeypatch.setattr(cp_model.CpSolver, "status_name", lambda *_: "MODEL_INVALID")
-    with pytest.raises(BackendError, match="invalid"):
-        CpSatSolver()._search(CASES[0].problem, None)
 
 
 def test_a_bound_that_does_not_close_the_gap_is_not_optimal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -52,41 +53,24 @@ def test_long_sweep_against_brute_force(solver: str | Solver) -> None:
         same_path_as_brute_force(tight(seed), solver)
 
 
-class TestTieBreak:
-    def test_fewer_moves_first(self) -> None:
-        problem = PathProblem(
-            n_nodes=3, edges=[(0, 1), (1, 2), (0, 2)], rewards=[0, 1, 1], costs=[], budgets=[], start=0,
-            terminals=[2], horizon=3,
-        )  # fmt: skip
-        assert solve(problem).edges == (2,)
+TIED = [(0, 1), (1, 2), (2, 5), (0, 3), (3, 4), (4, 5)]
 
-    def test_then_the_smallest_edges(self) -> None:
-        problem = PathProblem(
-            n_nodes=4, edges=[(2, 3), (1, 3), (0, 2), (0, 1)], rewards=[0, 1, 1, 1], costs=[], budgets=[], start=0,
-            terminals=[3], horizon=3,
-        )  # fmt: skip
-        assert solve(problem).edges == (2, 0)
 
-    def test_sums_that_are_equal_in_decimals_are_ties(self) -> None:
-        assert 0.1 + 0.2 != 0.3
-        problem = PathProblem(
-            n_nodes=5, edges=[(0, 1), (1, 4), (0, 2), (2, 4)], rewards=[0, 0.3, 0.1, 0, 0], costs=[], budgets=[],
-            start=0, terminals=[4], horizon=3,
-        )  # fmt: skip
-        assert solve(problem).edges == (0, 1)
-        tied = PathProblem(
-            n_nodes=6, edges=[(0, 1), (1, 2), (2, 5), (0, 3), (3, 4), (4, 5)], rewards=[0, 0.1, 0.2, 0.3, 0, 0],
-            costs=[], budgets=[], start=0, terminals=[5], horizon=3,
-        )  # fmt: skip
-        assert solve(tied).edges == (0, 1, 2)
-        assert solve(replace(tied, rewards=[0, 0.3, 0, 0.1, 0.2, 0])).edges == (0, 1, 2)
-
-    def test_the_smallest_edges_win_over_an_equal_path_that_spends_less(self) -> None:
-        problem = PathProblem(
-            n_nodes=3, edges=[(0, 1), (0, 1), (1, 2), (1, 2)], rewards=[0, 1, 1], costs=[[3], [1], [9], [1]],
-            budgets=[4], start=0, terminals=[2], horizon=2,
-        )  # fmt: skip
-        assert solve(problem).edges == (0, 3)
+@pytest.mark.parametrize(
+    ("edges", "rewards", "costs", "expected"),
+    [
+        ([(0, 1), (1, 2), (0, 2)], [0, 1, 1], [], (2,)),  # fewer moves first
+        ([(2, 3), (1, 3), (0, 2), (0, 1)], [0, 1, 1, 1], [], (2, 0)),  # then the smallest edges
+        ([(0, 1), (1, 4), (0, 2), (2, 4)], [0, 0.3, 0.1, 0, 0], [], (0, 1)),
+        (TIED, [0, 0.1, 0.2, 0.3, 0, 0], [], (0, 1, 2)),  # equal in decimals, not in floats
+        (TIED, [0, 0.3, 0, 0.1, 0.2, 0], [], (0, 1, 2)),
+        ([(0, 1), (0, 1), (1, 2), (1, 2)], [0, 1, 1], [[3], [1], [9], [1]], (0, 3)),  # not what spends less
+    ],
+)
+def test_ties_are_broken(edges: Any, rewards: list[float], costs: Any, expected: tuple[int, ...]) -> None:
+    n, budgets = len(rewards), [4] if costs else []
+    problem = PathProblem(n, edges, rewards, costs, budgets, start=0, terminals=[n - 1], horizon=3)
+    assert solve(problem).edges == expected
 
 
 class TestLargeNumbers:

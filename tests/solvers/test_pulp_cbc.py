@@ -50,30 +50,26 @@ def _answering(monkeypatch: pytest.MonkeyPatch, first_line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "status"),
+    ("line", "limit", "status"),
     [
-        ("Infeasible - objective value 0", Status.INFEASIBLE),
-        ("Integer infeasible - objective value 0", Status.INFEASIBLE),
-        ("Stopped on time (no integer solution - continuous used) - objective value 1", Status.TIMEOUT),
+        ("Infeasible - objective value 0", 60.0, Status.INFEASIBLE),
+        ("Integer infeasible - objective value 0", 60.0, Status.INFEASIBLE),
+        ("Stopped on time (no integer solution - continuous used) - objective value 1", 60.0, Status.TIMEOUT),
+        ("Stopped on iterations (no integer solution - continuous used) - objective value 1", None, None),
+        ("Unbounded - objective value 0", 60.0, None),
+        ("gibberish of several words", 60.0, None),
     ],
 )
-def test_what_cbc_says_is_not_taken_for_more(monkeypatch: pytest.MonkeyPatch, line: str, status: Status) -> None:
+def test_statuses_of_cbc(
+    monkeypatch: pytest.MonkeyPatch, line: str, limit: float | None, status: Status | None
+) -> None:
     _answering(monkeypatch, line)
-    solution = CbcSolver()._search(PROBLEM, 60.0)
+    if status is None:
+        with pytest.raises(BackendError, match="no answer"):
+            CbcSolver()._search(PROBLEM, limit)
+        return
+    solution = CbcSolver()._search(PROBLEM, limit)
     assert (solution.status, solution.has_path) == (status, False)
-
-
-@pytest.mark.parametrize("line", ["Unbounded - objective value 0", "gibberish of several words"])
-def test_what_is_no_answer_is_an_error(monkeypatch: pytest.MonkeyPatch, line: str) -> None:
-    _answering(monkeypatch, line)
-    with pytest.raises(BackendError, match="no answer"):
-        CbcSolver()._search(PROBLEM, 60.0)
-
-
-def test_stopping_without_a_time_limit_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    _answering(monkeypatch, "Stopped on iterations (no integer solution - continuous used) - objective value 1")
-    with pytest.raises(BackendError, match="no answer"):
-        CbcSolver()._search(PROBLEM, None)
 
 
 def test_a_run_that_its_clock_ended_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
