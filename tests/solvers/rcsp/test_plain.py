@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -37,87 +38,68 @@ def problem(
     return RcspProblem(n, columns[0], columns[1], columns[2], use, lower=[lower], upper=[upper], target=target)
 
 
+LONG_WAY = [(0, 2, 1, 5), (0, 1, 2, 2), (1, 2, 2, 2)]
+PARALLEL = [(0, 2, 1, 1), (0, 2, 3, 0), (0, 2, 4, 0)]
+ROUND = [(0, 1, 1, 1), (1, 0, 1, 1), (1, 2, 1, 1)]
+EARNING = [(0, 1, 1, 0), (1, 1, -2, 3), (1, 2, 1, 0)]
+FREE = [(0, 1, 1, 9), (1, 3, -2, 0), (3, 1, 1, 0), (1, 2, 1, 1)]
+ASIDE = [(0, 2, 1, 1), (0, 1, 1, 1), (1, 1, -1, 0)]
+DEAR = [(0, 2, 1, 1), (0, 1, 1, 6), (1, 1, -1, 0), (1, 2, 1, 6)]
+BACK = [(0, 1, 1, 1), (1, 0, 1, 1)]
+# Node 1 is reached for 2 directly, and for -4 by way of node 2, to which what goes on then cannot return.
+MET = [(0, 2, 3, 1), (0, 1, 2, 2), (1, 2, -7, 1), (2, 3, -6, 0), (2, 1, -7, 1)]
+
+
 @both
-class TestByHand:
-    def test_the_dearer_path_that_fits(self, search: ModuleType) -> None:
-        task = Task(problem((0, 2, 1, 5), (0, 1, 2, 2), (1, 2, 2, 2), upper=4), 1, elementary=False)
-        found = asked(search, task)
-        assert (found.ending, found.paths, found.bound) == (Ending.PROVED, [(1, 2)], 4)
-
-    def test_fewer_paths_than_wanted(self, search: ModuleType) -> None:
-        task = Task(problem((0, 2, 1, 1), (0, 1, 2, 1), (1, 2, 2, 1)), 5, elementary=False)
-        assert asked(search, task).paths == [(0,), (1, 2)]
-
-    def test_parallel_edges_are_different_paths(self, search: ModuleType) -> None:
-        task = Task(problem((0, 2, 1, 1), (0, 2, 1, 1), (0, 2, 3, 0)), 3, elementary=True)
-        found = asked(search, task)
-        assert sorted(found.paths) == [(0,), (1,), (2,)]
-        assert found.paths[2] == (2,)
-
-    def test_once_more_round_a_circle_for_a_lower_limit(self, search: ModuleType) -> None:
-        edges = ((0, 1, 1, 1), (1, 0, 1, 1), (1, 2, 1, 1))
-        found = asked(search, Task(problem(*edges, lower=5), 1, elementary=False))
-        assert (found.ending, found.paths) == (Ending.PROVED, [(0, 1, 0, 1, 0, 2)])
-        assert asked(search, Task(problem(*edges, lower=5), 1, elementary=True)).ending is Ending.INFEASIBLE
-        assert asked(search, Task(problem(*edges, lower=5, upper=5), 1, elementary=False)).ending is Ending.INFEASIBLE
-
-    def test_round_a_circle_that_earns_until_the_limit(self, search: ModuleType) -> None:
-        edges = ((0, 1, 1, 0), (1, 1, -2, 3), (1, 2, 1, 0))
-        found = asked(search, Task(problem(*edges, upper=10), 1, elementary=False))
-        assert (found.ending, found.paths) == (Ending.PROVED, [(0, 1, 1, 1, 2)])
-        assert asked(search, Task(problem(*edges, upper=10), 1, elementary=True)).paths == [(0, 2)]
-
-    def test_a_circle_that_earns_for_ever(self, search: ModuleType) -> None:
-        task = Task(problem((0, 1, 1, 9), (1, 3, -2, 0), (3, 1, 1, 0), (1, 2, 1, 1), upper=10), 1, elementary=False)
-        found = asked(search, task)
-        assert found.ending is Ending.UNBOUNDED
-        assert sorted(found.paths[0]) == [1, 2]
+@pytest.mark.parametrize(
+    ("edges", "limits", "wanted", "elementary", "expected"),
+    [
+        (LONG_WAY, {"upper": 4}, 1, False, [(1, 2)]),
+        (LONG_WAY, {}, 5, False, [(0,), (1, 2)]),
+        (PARALLEL, {}, 3, True, [(0,), (1,), (2,)]),
+        (ROUND, {"lower": 5}, 1, False, [(0, 1, 0, 1, 0, 2)]),
+        (ROUND, {"lower": 5}, 1, True, Ending.INFEASIBLE),
+        (ROUND, {"lower": 5, "upper": 5}, 1, False, Ending.INFEASIBLE),
+        (EARNING, {"upper": 10}, 1, False, [(0, 1, 1, 1, 2)]),
+        (EARNING, {"upper": 10}, 1, True, [(0, 2)]),
+        (FREE, {"upper": 10}, 1, False, Ending.UNBOUNDED),
+        (FREE, {"upper": 10}, 1, True, [(0, 3)]),
+        ([(0, 0, -1, 1), (0, 2, 1, 1)], {"lower": 3}, 1, False, Ending.UNBOUNDED),
+        (ASIDE, {"upper": 10}, 1, False, [(0,)]),  # no path to the target meets the circle
+        (DEAR, {"upper": 11}, 1, False, [(0,)]),  # nor does one within the limits here
+        (DEAR, {"upper": 12}, 1, False, Ending.UNBOUNDED),
+        (MET, {"upper": 6, "target": 3}, 1, True, [(1, 2, 3)]),
+        ([(1, 2, 1, 1)], {}, 1, False, Ending.UNREACHABLE),
+        (BACK, {"upper": 4, "target": 0}, 5, False, [(), (0, 1), (0, 1, 0, 1)]),
+        (BACK, {"upper": 4, "target": 0}, 5, True, [()]),
+        (BACK, {"lower": 1, "target": 0}, 1, False, [(0, 1)]),
+    ],
+)
+def test_by_hand(
+    search: ModuleType, edges: Any, limits: dict[str, int], wanted: int, elementary: bool, expected: Any
+) -> None:
+    task = Task(problem(*edges, **limits), wanted, elementary)
+    found = asked(search, task)
+    if isinstance(expected, Ending):
+        assert found.ending is expected
+    else:
+        assert (found.ending, found.paths) == (Ending.PROVED, expected)
+    if found.ending is Ending.UNBOUNDED:
         is_endless(task, found.paths[0])
-        assert asked(search, replace(task, elementary=True)).paths == [(0, 3)]
 
-    def test_a_circle_that_uses_what_has_a_lower_limit_alone_earns_for_ever(self, search: ModuleType) -> None:
-        task = Task(problem((0, 0, -1, 1), (0, 2, 1, 1), lower=3), 1, elementary=False)
-        assert asked(search, task).ending is Ending.UNBOUNDED
 
-    def test_a_circle_that_no_path_to_the_target_meets_does_not_matter(self, search: ModuleType) -> None:
-        task = Task(problem((0, 2, 1, 1), (0, 1, 1, 1), (1, 1, -1, 0), upper=10), 1, elementary=False)
-        assert asked(search, task).paths == [(0,)]
-
-    def test_a_circle_that_no_path_within_the_limits_meets_does_not_matter(self, search: ModuleType) -> None:
-        edges = [(0, 2, 1, 1), (0, 1, 1, 6), (1, 1, -1, 0), (1, 2, 1, 6)]
-        assert asked(search, Task(problem(*edges, upper=11), 1, elementary=False)).paths == [(0,)]
-        assert asked(search, Task(problem(*edges, upper=12), 1, elementary=False)).ending is Ending.UNBOUNDED
-        # One limit keeps out the way there, the other one the way back, neither both.
-        use = [[1, 1], [6, 5], [0, 0], [5, 6]]
-        apart = RcspProblem(3, [0, 0, 1, 1], [2, 1, 1, 2], [1, 1, -1, 1], use, upper=[10, 11])
-        assert asked(search, Task(apart, 1, elementary=False)).paths == [(0,)]
-
-    def test_what_has_met_a_node_does_not_dominate_what_has_not(self, search: ModuleType) -> None:
-        # Node 1 is reached for 2 directly, and for -4 by way of node 2, to which what goes on then cannot return.
-        edges = ((0, 2, 3, 1), (0, 1, 2, 2), (1, 2, -7, 1), (2, 3, -6, 0), (2, 1, -7, 1))
-        task = Task(problem(*edges, upper=6, target=3), 1, elementary=True)
-        assert asked(search, task).paths == [(1, 2, 3)]
-
-    def test_two_limits_that_no_path_keeps_together(self, search: ModuleType) -> None:
-        use = [[3, 1], [1, 3], [1, 0], [0, 1]]
-        apart = RcspProblem(4, [0, 0, 1, 2], [1, 2, 3, 3], [1, 1, 1, 1], use, upper=[2, 2])
-        assert asked(search, Task(apart, 1, elementary=False)).ending is Ending.INFEASIBLE
-
-    def test_nothing_leads_to_the_target(self, search: ModuleType) -> None:
-        assert asked(search, Task(problem((1, 2, 1, 1)), 1, elementary=False)).ending is Ending.UNREACHABLE
-
-    def test_at_the_target_from_the_beginning(self, search: ModuleType) -> None:
-        edges = ((0, 1, 1, 1), (1, 0, 1, 1))
-        found = asked(search, Task(problem(*edges, upper=4, target=0), 5, elementary=False))
-        assert found.paths == [(), (0, 1), (0, 1, 0, 1)]
-        assert asked(search, Task(problem(*edges, upper=4, target=0), 5, elementary=True)).paths == [()]
-        found = asked(search, Task(problem(*edges, lower=1, target=0), 1, elementary=False))
-        assert found.paths == [(0, 1)]
-
-    def test_no_edges_and_no_resources(self, search: ModuleType) -> None:
-        for target, ending in ((0, Ending.PROVED), (1, Ending.UNREACHABLE)):
-            empty = RcspProblem(2, [], [], [], target=target)
-            assert asked(search, Task(empty, 1, elementary=False)).ending is ending
+@both
+def test_by_hand_with_two_limits_or_none(search: ModuleType) -> None:
+    # One limit keeps out the way to the circle, the other one the way back, neither both.
+    use = [[1, 1], [6, 5], [0, 0], [5, 6]]
+    apart = RcspProblem(3, [0, 0, 1, 1], [2, 1, 1, 2], [1, 1, -1, 1], use, upper=[10, 11])
+    assert asked(search, Task(apart, 1, elementary=False)).paths == [(0,)]
+    use = [[3, 1], [1, 3], [1, 0], [0, 1]]
+    apart = RcspProblem(4, [0, 0, 1, 2], [1, 2, 3, 3], [1, 1, 1, 1], use, upper=[2, 2])
+    assert asked(search, Task(apart, 1, elementary=False)).ending is Ending.INFEASIBLE
+    for target, ending in ((0, Ending.PROVED), (1, Ending.UNREACHABLE)):
+        empty = RcspProblem(2, [], [], [], target=target)
+        assert asked(search, Task(empty, 1, elementary=False)).ending is ending
 
 
 @both

@@ -49,10 +49,8 @@ def test_published_optima(number: int) -> None:
 def test_a_problem(tmp_path: Path) -> None:
     problem = read_rcsp(file(tmp_path, SMALL))
     assert (problem.n_nodes, problem.source, problem.target) == (3, 0, 2)
-    assert problem.tails.tolist() == [0, 0, 1]
-    assert problem.heads.tolist() == [1, 2, 2]
-    assert problem.cost.tolist() == [10, 30, -5]
-    assert problem.cost.dtype == np.int64
+    assert (problem.tails.tolist(), problem.heads.tolist()) == ([0, 0, 1], [1, 2, 2])
+    assert (problem.cost.tolist(), problem.cost.dtype) == ([10, 30, -5], np.int64)
     assert problem.use.tolist() == [[1, 1], [4, 4.5], [2, 2]]
     assert problem.node_use.tolist() == [[1, 0], [0, 0], [2, 0]]
     assert (problem.lower, problem.upper) == ((0, 1), (9, 8.5))
@@ -91,18 +89,12 @@ def test_a_wrong_problem_is_refused_with_its_line(tmp_path: Path, old: str, new:
     assert error.value.path == str(tmp_path / "problem.txt")
 
 
-def test_limits_are_refused_with_their_line(tmp_path: Path) -> None:
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match=r":3: upper\[1\] = .*within 2\*\*60"):
         read_rcsp(file(tmp_path, SMALL.replace("4.5", "4").replace("8.5", str(2**61))))
-
-
-@pytest.mark.parametrize("text", ["", "\n\n", "3", "\x00\x01", "3 3 3 3 3", "{}"])
-def test_what_is_no_problem_at_all(tmp_path: Path, text: str) -> None:
-    with pytest.raises(FileFormatError):
-        read_rcsp(file(tmp_path, text))
-
-
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    for text in ("", "\n\n", "3", "\x00\x01", "3 3 3 3 3", "{}"):
+        with pytest.raises(FileFormatError):
+            read_rcsp(file(tmp_path, text))
     with pytest.raises(FileFormatError, match=r"none\.txt: No such file"):
         read_rcsp(tmp_path / "none.txt")
     with pytest.raises(FileFormatError, match="Is a directory"):
