@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -35,15 +36,10 @@ def paths_agree(problem: PathProblem) -> None:
 
 
 @pytest.mark.parametrize("block", range(8))
-def test_the_paths_agree(block: int) -> None:
-    for seed in range(block * 150, block * 150 + 150):
-        paths_agree(plain(seed))
-
-
-@pytest.mark.parametrize("block", range(8))
-def test_the_paths_agree_on_demanding_problems(block: int) -> None:
-    for seed in range(block * 15, block * 15 + 15):
-        paths_agree(demanding(seed))
+@pytest.mark.parametrize(("make", "size"), [(plain, 150), (demanding, 15)])
+def test_the_paths_agree(make: Callable[[int], PathProblem], size: int, block: int) -> None:
+    for seed in range(block * size, (block + 1) * size):
+        paths_agree(make(seed))
 
 
 @pytest.mark.soak
@@ -133,19 +129,14 @@ def test_the_same_question_gets_the_same_search() -> None:
 
 
 class TestWhatItTakes:
-    def test_up_to_sixteen_resources(self) -> None:
+    def test_up_to_sixteen_resources_and_budgets_of_58_bits(self) -> None:
         assert can_solve(LinearParts(((1,) * 16,), (5,) * 16))
         assert not can_solve(LinearParts(((1,) * 17,), (5,) * 17))
-
-    def test_budgets_of_many_bits(self) -> None:
         assert can_solve(LinearParts(((1,),), (2**58,)))
         assert not can_solve(LinearParts(((1,),), (2**58 + 1,)))
 
     def test_costs_beyond_all_bits_are_no_obstacle(self) -> None:
-        problem = PathProblem(
-            n_nodes=2, edges=[(0, 1), (0, 1)], rewards=[0, 1], costs=[[10**40], [2]], budgets=[5], start=0,
-            terminals=[1], horizon=2,
-        )  # fmt: skip
+        problem = PathProblem(2, [(0, 1), (0, 1)], [0, 1], [[10**40], [2]], [5], start=0, terminals=[1], horizon=2)
         parts = linear_parts(problem)
         assert can_solve(parts)
         assert search(problem, parts, 5).paths == [(1,)]
@@ -167,10 +158,8 @@ class TestWhatItTakes:
     def test_a_path_of_many_whole_budgets_is_not_taken_for_free(self) -> None:
         # The unbudgeted optimum uses 64 * 2^58 = 2^64, which is 0 in 64 bits.
         budget = 2**58
-        problem = PathProblem(
-            n_nodes=2, edges=[(0, 0), (0, 1), (0, 1)], rewards=[1, 0], costs=[[budget], [budget], [1]],
-            budgets=[budget], start=0, terminals=[1], horizon=64,
-        )  # fmt: skip
+        costs = [[budget], [budget], [1]]
+        problem = PathProblem(2, [(0, 0), (0, 1), (0, 1)], [1, 0], costs, [budget], start=0, terminals=[1], horizon=64)
         assert can_solve(linear_parts(problem))
         assert solve(problem).edges == (1,)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -188,7 +189,7 @@ class TestSolve:
 class TestCheck:
     ANSWER = PathSolution(Status.OPTIMAL, (2, 3), (0, 2, 3), 1.5, 1.5, (10,))
 
-    def test_too_small_a_probability_is_told(self) -> None:
+    def test_too_small_a_probability_is_reported(self) -> None:
         assert check(PROBLEM, self.ANSWER) == []
         assert check(replace(PROBLEM, risk=Risk(0.1)), self.ANSWER) == []
         assert check(replace(PROBLEM, risk=Risk(0.05)), self.ANSWER) == [
@@ -196,7 +197,7 @@ class TestCheck:
             "those must fit above the mean for a risk of 0.05 (normal)"
         ]
 
-    def test_a_mean_above_the_budget_is_told_once(self) -> None:
+    def test_a_mean_above_the_budget_is_reported_once(self) -> None:
         problem = replace(PROBLEM, budgets=[9], risk=Risk(0.05))
         assert check(problem, self.ANSWER) == ["the path uses 10 of usd, of which there are 9"]
 
@@ -233,9 +234,10 @@ def test_the_instances_are_what_they_are_for() -> None:
 
 
 DRAWS = 20_000
+Draw = Callable[[Any, Any], Any]
 
 
-def _violations(problem: PathProblem, draw: Any) -> list[float]:
+def _violations(problem: PathProblem, draw: Draw) -> list[float]:
     """For each resource, how often the solver's path exceeds the budget if costs are drawn by `draw(means, sds)`."""
     edges = solve(problem, Enumeration()).edges
     frequencies = []
@@ -247,28 +249,25 @@ def _violations(problem: PathProblem, draw: Any) -> list[float]:
     return frequencies
 
 
+def _most_violations(seeds: int, risk: Risk, draw: Draw) -> float:
+    """The greatest frequency over random problems."""
+    problems = [replace(risky(seed), risk=risk) for seed in range(seeds)]
+    return max(max(_violations(problem, draw)) for problem in problems if best(problem) is not None)
+
+
 @pytest.mark.slow
 class TestTheGuarantee:
     """Monte Carlo with fixed seeds; the margin is about five standard errors."""
 
     def test_normal_costs(self) -> None:
         rng = np.random.default_rng(1)
-        worst = 0.0
-        for seed in range(60):
-            problem = replace(risky(seed), risk=Risk(0.1))
-            if best(problem) is not None:
-                seen = _violations(problem, lambda m, s: rng.normal(m, s, (DRAWS, len(m))))
-                assert all(frequency <= 0.1 + 0.011 for frequency in seen)
-                worst = max([worst, *seen])
-        assert worst > 0.05  # the guarantee is used, not only kept
+        worst = _most_violations(60, Risk(0.1), lambda m, s: rng.normal(m, s, (DRAWS, len(m))))
+        assert 0.05 < worst <= 0.1 + 0.011  # the guarantee is used, not only kept
 
     def test_bounded_costs_by_half_their_range(self) -> None:
-        rng = np.random.default_rng(2)
-        for seed in range(40):
-            problem = replace(risky(seed), risk=Risk(0.1, Assumption.SUB_GAUSSIAN))
-            if best(problem) is not None:
-                seen = _violations(problem, lambda m, s: m + s * rng.choice([-1.0, 1.0], (DRAWS, len(m))))
-                assert all(frequency <= 0.1 + 0.011 for frequency in seen)
+        rng, risk = np.random.default_rng(2), Risk(0.1, Assumption.SUB_GAUSSIAN)
+        worst = _most_violations(40, risk, lambda m, s: m + s * rng.choice([-1.0, 1.0], (DRAWS, len(m))))
+        assert worst <= 0.1 + 0.011
 
     @pytest.mark.parametrize("chance", [0.02, 0.049, 0.2])
     def test_a_nasty_two_point_distribution(self, chance: float) -> None:
@@ -279,20 +278,13 @@ class TestTheGuarantee:
             away = np.where(dear, math.sqrt((1 - chance) / chance), -math.sqrt(chance / (1 - chance)))
             return means + deviations * away
 
-        rng = np.random.default_rng(3)
-        edge = PathProblem(
-            2, [(0, 1)], [0.0, 1.0], [[1000]], [0], start=0, terminals=[1], horizon=1, spreads=[[100]],
-            risk=Risk(0.05, Assumption.ANY),
-        )  # fmt: skip
-        assert edge.risk is not None
-        edge = replace(edge, budgets=[least_budget(1000, 100**2, edge.risk.square)])
+        rng, risk = np.random.default_rng(3), Risk(0.05, Assumption.ANY)
+        budgets = [least_budget(1000, 100**2, risk.square)]
+        edge = PathProblem(2, [(0, 1)], [0.0, 1.0], [[1000]], budgets, 0, [1], 1, spreads=[[100]], risk=risk)
         (seen,) = _violations(edge, draw)
         assert seen <= 0.05 + 0.008
         assert seen == pytest.approx(chance if chance < 0.05 else 0.0, abs=0.008)
-        for seed in range(40):
-            problem = replace(risky(seed), risk=Risk(0.05, Assumption.ANY))
-            if best(problem) is not None:
-                assert all(frequency <= 0.05 + 0.008 for frequency in _violations(problem, draw))
+        assert _most_violations(40, risk, draw) <= 0.05 + 0.008
 
     def test_normality_alone_does_not_protect_from_it(self) -> None:
         """Why the assumption must be stated: 30% of the draws exceed a budget that is kept at 10% under 'normal'."""
