@@ -42,13 +42,9 @@ from solvers.session import Session
 from solvers.solution import PathSolution, Status
 
 if TYPE_CHECKING:
-    from solvers.rcsp.problem import RcspProblem as RcspProblem
-    from solvers.rcsp.reading import read_dimacs as read_dimacs
-    from solvers.rcsp.reading import read_rcsp as read_rcsp
-    from solvers.rcsp.shortest import ShortestPath as ShortestPath
-    from solvers.rcsp.shortest import ShortestPaths as ShortestPaths
-    from solvers.rcsp.shortest import shortest_path as shortest_path
-    from solvers.rcsp.shortest import shortest_paths as shortest_paths
+    from solvers.rcsp.problem import RcspProblem
+    from solvers.rcsp.reading import read_dimacs, read_rcsp
+    from solvers.rcsp.shortest import ShortestPath, ShortestPaths, shortest_path, shortest_paths
 
 _WHERE = {
     "RcspProblem": "solvers.rcsp.problem",

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import operator
 import time
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from solvers.answer import without_path
 from solvers.base import Solver
@@ -52,7 +55,17 @@ def solve(
     deadline = Deadline(checked_time_limit(time_limit))
     began = time.perf_counter()
     problem, backend = posed(problem, solver, risk)
-    answer = _checked(backend, problem, deadline)
+
+    def find() -> PathSolution:
+        asked = compiled(problem, deadline)
+        deadline.check()
+        answer = backend._solve(asked.problem, deadline.left())
+        if asked.problem is problem:
+            return answer
+        faults = check(asked.problem, answer)
+        return _refused(faults) if faults else asked.answer(answer)
+
+    answer = answered(problem, find)
     return answer.but(seconds=time.perf_counter() - began, solver=answer.solver or backend.name)
 
 
@@ -92,21 +105,30 @@ def checked_time_limit(seconds: float | None) -> float | None:
     return limit if limit < _LONGEST_LIMIT else None
 
 
-def _checked(backend: Solver, problem: PathProblem, deadline: Deadline) -> PathSolution:
+def answered(problem: PathProblem, find: Callable[[], PathSolution]) -> PathSolution:
+    """What `find` returns if `check` accepts it; else, and where it raises, an answer that says why there is none."""
     try:
-        asked = compiled(problem, deadline)
-        deadline.check()
-        answer = backend._solve(asked.problem, deadline.left())
-        faults = check(asked.problem, answer)
-        if not faults and asked.problem is not problem:
-            answer = asked.answer(answer)
-            faults = check(problem, answer)
+        answer = find()
+        faults = check(problem, answer)
     except LateError as error:
         return without_path(Status.TIMEOUT, message=str(error))
     except (UnsupportedProblemError, EndlessError):
         raise
     except Exception as error:  # KeyboardInterrupt and SystemExit pass through
         return without_path(Status.ERROR, message=f"{type(error).__name__}: {error}")
-    if faults:
-        return without_path(Status.ERROR, message="the answer failed its check: " + "; ".join(faults))
-    return answer
+    return _refused(faults) if faults else answer
+
+
+def _refused(faults: Sequence[str]) -> PathSolution:
+    return without_path(Status.ERROR, message="the answer failed its check: " + "; ".join(faults))
+
+
+def checked_count(field: str, count: Any, otherwise: str = "") -> int:
+    """A number of things, as an int.
+
+    Raises:
+        ProblemError: If it is not an integer of at least 1.
+    """
+    if isinstance(count, bool) or not hasattr(count, "__index__") or operator.index(count) < 1:
+        raise ProblemError(field, None, count, f"expected an integer of at least 1{otherwise}")
+    return operator.index(count)

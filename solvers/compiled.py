@@ -50,7 +50,7 @@ class Found:
         ending: How it ended.
         paths: Edges of the best paths, best first.
         bound: No path has a greater objective.
-        ordered: Whether ties are settled by the smallest edges; False only if the time ran out over that.
+        ordered: Whether ties are broken by the smallest edges; False only if the time ran out over that.
         seconds: Of the search.
         arcs: Of the time-expanded graph.
         labels: That were extended.
@@ -104,32 +104,10 @@ def search(
     limits.require_memory(4 * grid.moves, f"a time-expanded graph of {grid.moves:,} steps")
     left = deadline.left()
     ending, paths, bound, ordered, seconds, arcs, labels, rounds, needed = _solve(
-        problem.edges,  # type: ignore[arg-type]
-        problem.rewards,  # type: ignore[arg-type]
-        parts.costs,
-        parts.budgets,
-        problem.start,
-        problem.terminals,  # type: ignore[arg-type]
-        grid.moves,
-        grid.weights,
-        grid.rests,
-        grid.scale,
-        tuple(astuple(chance) for chance in parts.chances),
-        wanted,
-        -1.0 if left is None else left,
-        float(limits.MEMORY_CAP),
-        memory if grid.moves == problem.horizon else None,
-    )
+        problem.edges, problem.rewards, parts.costs, parts.budgets, problem.start, problem.terminals,  # type: ignore[arg-type]
+        grid.moves, grid.weights, grid.rests, grid.scale, tuple(astuple(chance) for chance in parts.chances), wanted,
+        -1.0 if left is None else left, float(limits.MEMORY_CAP), memory if grid.moves == problem.horizon else None,
+    )  # fmt: skip
     most = most_objective(problem)
-    return Found(
-        ending=Ending(ending),
-        paths=paths,
-        bound=most if bound is None else min(most, grid.bound(bound)),
-        ordered=ordered,
-        seconds=seconds,
-        arcs=arcs,
-        labels=labels,
-        rounds=rounds,
-        steps=grid.moves,
-        bytes=needed,
-    )
+    bound = most if bound is None else min(most, grid.bound(bound))
+    return Found(Ending(ending), paths, bound, ordered, seconds, arcs, labels, rounds, grid.moves, needed)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import ClassVar
 
 from solvers.answer import with_path, without_path
-from solvers.base import missing_package
 from solvers.check import OPTIMALITY_TOLERANCE
 from solvers.deadline import Deadline
 from solvers.errors import BackendError, ProblemError
@@ -46,20 +45,13 @@ class CpSatSolver(WorkerSolver):
 
     name: ClassVar[str] = "cp-sat"
     summary: ClassVar[str] = "OR-Tools CP-SAT on the time-expanded graph"
+    library: ClassVar[str] = "ortools.sat.python.cp_model"
 
     def __init__(self, workers: int = 1) -> None:
         if workers < 1:
             raise ProblemError("workers", None, workers, "must be at least 1")
         super().__init__(workers=workers)
         self._workers = workers
-
-    @classmethod
-    def unavailable_reason(cls) -> str | None:
-        """Whether OR-Tools is installed."""
-        return missing_package("ortools")
-
-    def _prepare(self) -> None:
-        from ortools.sat.python import cp_model  # noqa: F401
 
     def _search(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
         deadline = Deadline(time_limit)

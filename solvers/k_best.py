@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,11 +10,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, overload
 
 from solvers.answer import with_path
-from solvers.api import checked_time_limit, posed
+from solvers.api import checked_count, checked_time_limit, posed
 from solvers.base import Solver
 from solvers.check import check
 from solvers.deadline import Deadline
-from solvers.errors import BackendError, EndlessError, LateError, ProblemError, UnsupportedProblemError
+from solvers.errors import BackendError, EndlessError, LateError, UnsupportedProblemError
 from solvers.problem import PathProblem
 from solvers.risk import Risk
 from solvers.solution import PathSolution, Status
@@ -103,7 +102,7 @@ def k_best(
         UnknownSolverError: If no solver goes by the name.
         SolverUnavailableError: If the solver cannot run here.
     """
-    k = _checked_count(k)
+    k = min(checked_count("k", k), _MOST)
     deadline = Deadline(checked_time_limit(time_limit))
     began = time.perf_counter()
     problem, backend = posed(problem, solver, risk)
@@ -118,15 +117,6 @@ def k_best(
     seconds = time.perf_counter() - began
     solutions = tuple(replace(one, seconds=seconds, solver=backend.name) for one in found)
     return replace(found, solutions=solutions, seconds=seconds)
-
-
-def _checked_count(k: int) -> int:
-    if isinstance(k, bool) or not hasattr(k, "__index__"):
-        raise ProblemError("k", None, k, "expected an integer")
-    count = operator.index(k)
-    if count < 1:
-        raise ProblemError("k", None, k, "must be at least 1")
-    return min(count, _MOST)
 
 
 def _found(

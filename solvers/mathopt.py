@@ -1,4 +1,4 @@
-"""What the solvers behind OR-Tools' MathOpt share: the model, the status map, the answer."""
+"""`mathopt:scip` and `mathopt:highs`: the solvers behind OR-Tools' MathOpt, with their model and status map."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 from solvers.answer import without_path
-from solvers.base import missing_package
 from solvers.deadline import Deadline
 from solvers.errors import BackendError
 from solvers.float_model import answer, scaled_gains
@@ -45,19 +44,12 @@ class MathOptSolver(WorkerSolver):
         solver_type: The solver's name in MathOpt's `SolverType`.
     """
 
+    library: ClassVar[str] = "ortools.math_opt.python.mathopt"
     solver_type: ClassVar[str]
-
-    @classmethod
-    def unavailable_reason(cls) -> str | None:
-        """Whether OR-Tools is installed."""
-        return missing_package("ortools")
 
     @abstractmethod
     def _tighten(self, parameters: Any) -> None:
         """Narrows the solver's own tolerances on MathOpt's `SolveParameters`."""
-
-    def _prepare(self) -> None:
-        from ortools.math_opt.python import mathopt  # noqa: F401
 
     def _search(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
         deadline = Deadline(time_limit)
@@ -81,6 +73,31 @@ class MathOptSolver(WorkerSolver):
         bound = result.termination.objective_bounds.dual_bound / factor + graph.beyond
         seconds = result.solve_stats.solve_time.total_seconds()
         return answer(problem, graph, status, values, math.inf if math.isnan(bound) else bound, seconds)
+
+
+class MathOptHighsSolver(MathOptSolver):
+    """HiGHS behind MathOpt."""
+
+    name: ClassVar[str] = "mathopt:highs"
+    summary: ClassVar[str] = "HiGHS through OR-Tools MathOpt on the time-expanded graph"
+    solver_type: ClassVar[str] = "HIGHS"
+
+    def _tighten(self, parameters: Any) -> None:
+        for tolerance in ("mip_feasibility_tolerance", "primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+            parameters.highs.double_options[tolerance] = 1e-9
+
+
+class MathOptScipSolver(MathOptSolver):
+    """SCIP behind MathOpt."""
+
+    name: ClassVar[str] = "mathopt:scip"
+    summary: ClassVar[str] = "SCIP through OR-Tools MathOpt on the time-expanded graph"
+    solver_type: ClassVar[str] = "GSCIP"
+
+    def _tighten(self, parameters: Any) -> None:
+        parameters.threads = 1  # MathOpt's HiGHS, in contrast, does not take it
+        parameters.gscip.real_params["numerics/feastol"] = 1e-9
+        parameters.gscip.real_params["numerics/dualfeastol"] = 1e-9
 
 
 def _model(problem: PathProblem, graph: TimeExpanded, gains: list[float]) -> tuple[Any, list[Any]]:

@@ -30,14 +30,12 @@ class NetworkxSolver(WorkerSolver):
 
     name: ClassVar[str] = "networkx"
     summary: ClassVar[str] = "longest path with networkx, for problems without budgets"
+    library: ClassVar[str] = "networkx"
 
     @classmethod
     def unavailable_reason(cls) -> str | None:
         """Whether networkx is installed."""
         return missing_package("networkx", "pip install tape-planner")
-
-    def _prepare(self) -> None:
-        import networkx  # noqa: F401
 
     def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
         if problem.budgets:

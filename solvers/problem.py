@@ -96,8 +96,8 @@ class PathProblem:
             "n_nodes": n,
             "edges": edges,
             "rewards": _rewards("rewards", self.rewards, (n, "nodes"), most),
-            "costs": _costs(self.costs, len(edges), len(budgets)),
-            "spreads": _spreads(self.spreads, len(edges), len(budgets)),
+            "costs": _amounts("costs", self.costs, len(edges), len(budgets)),
+            "spreads": _amounts("spreads", self.spreads, len(edges), len(budgets)),
             "risk": _risk(self.risk),
             "objective": _objective(self.objective),
             "edge_rewards": self._edge_rewards(len(edges), most),
@@ -294,17 +294,10 @@ def _objective(value: Any) -> str:
     return value
 
 
-def _costs(values: Any, n_edges: int, n_resources: int) -> tuple[tuple[int, ...], ...]:
-    rows = _listed("costs", values)
-    return ((),) * n_edges if not rows and n_resources == 0 else _amounts("costs", rows, n_edges, n_resources)
-
-
-def _spreads(values: Any, n_edges: int, n_resources: int) -> tuple[tuple[int, ...], ...]:
-    rows = _listed("spreads", values)
-    return _amounts("spreads", rows, n_edges, n_resources) if rows else ()
-
-
-def _amounts(field: str, rows: list[Any], n_edges: int, n_resources: int) -> tuple[tuple[int, ...], ...]:
+def _amounts(field: str, values: Any, n_edges: int, n_resources: int) -> tuple[tuple[int, ...], ...]:
+    rows = _listed(field, values)
+    if not rows and (field == "spreads" or not n_resources):
+        return () if field == "spreads" else ((),) * n_edges
     if len(rows) != n_edges:
         raise ProblemError(field, None, f"{len(rows)} rows", f"expected one for each of the {n_edges} edges")
     plain = _plain(rows, n_resources, 0, LARGEST_AMOUNT)

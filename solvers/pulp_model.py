@@ -1,4 +1,4 @@
-"""What the solvers behind PuLP share: the model, the status map, the answer."""
+"""`pulp:cbc` and `pulp:highs`, and what all solvers behind PuLP share: the model, the status map, the answer."""
 
 from __future__ import annotations
 
@@ -33,6 +33,16 @@ _CUT_SHORT = {Status.OPTIMAL: Status.FEASIBLE, Status.INFEASIBLE: Status.TIMEOUT
 
 # A search that has used this much of its limit may have been cut short: clocks differ, and start at different times.
 _NEARLY_ALL = 0.95
+
+# CBC's defaults stop short of the optimum: 1e-6 of slack on integers, and no interest in gains below 1e-5.
+_TIGHT_CBC = ["ratio 0", "allow 1e-10", "increment 1e-9", "integerT 1e-9", "primalT 1e-9"]
+
+_TIGHT_HIGHS = {
+    "mip_feasibility_tolerance": 1e-9,
+    "primal_feasibility_tolerance": 1e-9,
+    "dual_feasibility_tolerance": 1e-9,
+    "random_seed": 0,
+}
 
 
 class Stopwatch:
@@ -77,12 +87,8 @@ class PulpSolver(WorkerSolver):
             1e8 on (5 of 1,200 below 1e10), and none of 650 up to a few times 1e7.
     """
 
+    library: ClassVar[str] = "pulp"
     largest_amount: ClassVar[int] = 10**7
-
-    @classmethod
-    def unavailable_reason(cls) -> str | None:
-        """Whether PuLP is installed."""
-        return missing_package("pulp")
 
     @abstractmethod
     def _configured(self, time_limit: float | None, watch: Stopwatch) -> Any:
@@ -95,9 +101,6 @@ class PulpSolver(WorkerSolver):
         Raises:
             BackendError: If it cannot be used.
         """
-
-    def _prepare(self) -> None:
-        import pulp  # noqa: F401
 
     def _search(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
         deadline = Deadline(time_limit)
@@ -119,6 +122,46 @@ class PulpSolver(WorkerSolver):
         if limit is not None and elapsed >= _NEARLY_ALL * limit:
             status = _CUT_SHORT.get(status, status)
         return answer(problem, graph, status, [arc.varValue or 0.0 for arc in arcs], math.inf, watch.seconds)
+
+
+class CbcSolver(PulpSolver):
+    """CBC behind PuLP, as a command-line program."""
+
+    name: ClassVar[str] = "pulp:cbc"
+    summary: ClassVar[str] = "CBC through PuLP on the time-expanded graph (alias: pulp)"
+
+    def _configured(self, time_limit: float | None, watch: Stopwatch) -> Any:
+        import pulp
+
+        # COIN_CMD with the bundled binary is what PULP_CBC_CMD is, without its deprecation warning.
+        path = pulp.PULP_CBC_CMD.pulp_cbc_path
+        solver = pulp.COIN_CMD(path=path, msg=False, threads=0, timeLimit=time_limit, options=_TIGHT_CBC)
+        if not solver.available():
+            raise BackendError(f"the CBC that PuLP bundles cannot be executed: {path}")
+        solver.get_pipe = watch.starting(solver.get_pipe)  # the last that PuLP does before it runs the program
+        solver.readsol_MPS = watch.stopping(solver.readsol_MPS)
+        return solver
+
+
+class PulpHighsSolver(PulpSolver):
+    """HiGHS behind PuLP."""
+
+    name: ClassVar[str] = "pulp:highs"
+    summary: ClassVar[str] = "HiGHS through PuLP on the time-expanded graph"
+    largest_amount: ClassVar[int] = 10**9  # as HiGHS behind MathOpt
+
+    @classmethod
+    def unavailable_reason(cls) -> str | None:
+        """Whether PuLP and highspy are installed."""
+        return super().unavailable_reason() or missing_package("highspy")
+
+    def _configured(self, time_limit: float | None, watch: Stopwatch) -> Any:
+        import pulp
+
+        solver = pulp.HiGHS(msg=False, threads=1, gapRel=0.0, gapAbs=0.0, timeLimit=time_limit, **_TIGHT_HIGHS)
+        solver.callSolver = watch.starting(solver.callSolver)
+        solver.findSolutionValues = watch.stopping(solver.findSolutionValues)
+        return solver
 
 
 def _model(problem: PathProblem, graph: TimeExpanded, gains: list[float]) -> tuple[Any, list[Any]]:

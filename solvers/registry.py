@@ -17,10 +17,10 @@ GROUP = "tape.solvers"
 _BUILT_IN = {
     "labelling": "solvers.labelling:LabellingSolver",
     "cp-sat": "solvers.cp_sat:CpSatSolver",
-    "mathopt:scip": "solvers.mathopt_scip:MathOptScipSolver",
-    "mathopt:highs": "solvers.mathopt_highs:MathOptHighsSolver",
-    "pulp:cbc": "solvers.pulp_cbc:CbcSolver",
-    "pulp:highs": "solvers.pulp_highs:PulpHighsSolver",
+    "mathopt:scip": "solvers.mathopt:MathOptScipSolver",
+    "mathopt:highs": "solvers.mathopt:MathOptHighsSolver",
+    "pulp:cbc": "solvers.pulp_model:CbcSolver",
+    "pulp:highs": "solvers.pulp_model:PulpHighsSolver",
     "networkx": "solvers.networkx_dag:NetworkxSolver",
 }
 

@@ -5,23 +5,20 @@ from __future__ import annotations
 import time
 from typing import ClassVar
 
-from solvers.answer import without_path
-from solvers.api import checked_time_limit, solve
+from solvers.api import answered, checked_time_limit, solve
 from solvers.chances import linear_parts
-from solvers.check import check
 from solvers.compiled import AVAILABLE, can_solve, new_memory, search
 from solvers.deadline import Deadline
-from solvers.errors import BackendError, LateError
 from solvers.labelling import answer_of
 from solvers.problem import PathProblem
-from solvers.solution import PathSolution, Status
+from solvers.solution import PathSolution
 
 
 class Session:
     """Solves with `labelling`, as `solve` does, and keeps bounds from one problem to the next.
 
-    After a replan most of a plan graph is as it was: some edges were added, refuted or re-priced, the start has moved
-    along the path, horizon and budgets are what is left. A session finds out by itself what changed. Bounds by steps to
+    After a replan most of a plan graph is as it was: some edges were added, removed or re-priced, the start has moved
+    along the path, horizon and budgets are what is left. A session finds what changed. Bounds by steps to
     go are repaired where the change reaches; they give a first path, good prices, and the few arcs that still matter.
     The answers are those of `solve`.
 
@@ -62,15 +59,9 @@ class Session:
         if parts is None or not can_solve(parts):
             return solve(problem, self.solver, time_limit)
         began = time.perf_counter()
-        try:
+
+        def find() -> PathSolution:
             found = search(problem, parts, 1, Deadline(time_limit), self._memory)
-            answer = answer_of(problem, found).but(solve_seconds=found.seconds)
-        except LateError as error:
-            answer = without_path(Status.TIMEOUT, message=str(error))
-        except BackendError as error:
-            answer = without_path(Status.ERROR, message=f"{type(error).__name__}: {error}")
-        answer = answer.but(solver=self.solver)
-        faults = check(problem, answer)
-        if faults:
-            answer = without_path(Status.ERROR, message="the answer failed its check: " + "; ".join(faults))
-        return answer.but(seconds=time.perf_counter() - began)
+            return answer_of(problem, found).but(solve_seconds=found.seconds)
+
+        return answered(problem, find).but(solver=self.solver, seconds=time.perf_counter() - began)

@@ -9,6 +9,7 @@ have one each.
 from __future__ import annotations
 
 import atexit
+import importlib
 import json
 import os
 import threading
@@ -16,9 +17,10 @@ from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import ClassVar
 
 from solvers.answer import without_path
-from solvers.base import Solver
+from solvers.base import Solver, missing_package
 from solvers.deadline import Deadline
 from solvers.errors import BackendError, LateError
 from solvers.problem import PathProblem
@@ -39,13 +41,26 @@ class WorkerSolver(Solver):
 
     Args:
         options: What the constructor is to be called with in the worker.
+
+    Attributes:
+        library: The module that `_search` needs, if any: without it the solver cannot run, and the worker imports it
+            before the first time limit starts to run there.
     """
+
+    library: ClassVar[str] = ""
 
     def __init__(self, **options: Option) -> None:
         self._options = options
 
+    @classmethod
+    def unavailable_reason(cls) -> str | None:
+        """Whether the library is installed."""
+        return missing_package(cls.library.partition(".")[0]) if cls.library else None
+
     def _prepare(self) -> None:
         """Imports what `_search` needs. Called once in the worker, before the first time limit starts to run there."""
+        if self.library:
+            importlib.import_module(self.library)
 
     @abstractmethod
     def _search(self, problem: PathProblem, time_limit: float | None) -> PathSolution:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -10,9 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, overload
 
-from solvers.api import checked_time_limit
+from solvers.api import checked_count, checked_time_limit
 from solvers.deadline import Deadline
-from solvers.errors import ProblemError
 from solvers.rcsp.explaining import RcspExplanation, explained
 from solvers.rcsp.graphs import Limits, asked
 from solvers.rcsp.problem import Amount
@@ -140,16 +138,14 @@ def shortest_path(
         ProblemError: If anything is malformed; it names the edge or node, the attribute and the value.
         EndlessError: If a circle gains for ever: its cost is negative, and nothing it uses has an upper limit.
     """
-    found = _paths(graph, source, target, limits, 1, cost, elementary, maximise, threads, time_limit)
+    found = shortest_paths(
+        graph, source, target, limits, k=1, cost=cost, elementary=elementary, maximise=maximise, threads=threads,
+        time_limit=time_limit,
+    )  # fmt: skip
     if found.paths:
         return found.paths[0]
-    return ShortestPath(
-        status=found.status,
-        seconds=found.seconds,
-        solve_seconds=found.solve_seconds,
-        message=found.message,
-        _question=found._question,
-    )
+    times = {"seconds": found.seconds, "solve_seconds": found.solve_seconds}
+    return ShortestPath(found.status, message=found.message, _question=found._question, **times)
 
 
 def shortest_paths(
@@ -185,24 +181,7 @@ def shortest_paths(
         ProblemError: If anything is malformed.
         EndlessError: If a circle gains for ever.
     """
-    if isinstance(k, bool) or not hasattr(k, "__index__") or operator.index(k) < 1:
-        raise ProblemError("k", None, k, "expected an integer of at least 1")
-    wanted = min(operator.index(k), _MOST)
-    return _paths(graph, source, target, limits, wanted, cost, elementary, maximise, threads, time_limit)
-
-
-def _paths(
-    graph: Any,
-    source: Any,
-    target: Any,
-    limits: Limits | None,
-    wanted: int,
-    cost: str,
-    elementary: bool,
-    maximise: bool,
-    threads: int | None,
-    time_limit: float | None,
-) -> ShortestPaths:
+    wanted = min(checked_count("k", k), _MOST)
     began = time.perf_counter()
     limit = checked_time_limit(time_limit)
     deadline = Deadline(limit)
@@ -245,6 +224,4 @@ def _path(question: Question, found: Solved, path: Counted, maximise: bool) -> S
 def _threads(threads: int | None) -> int:
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if isinstance(threads, bool) or not hasattr(threads, "__index__") or operator.index(threads) < 1:
-        raise ProblemError("threads", None, threads, "expected an integer of at least 1, or None for all cores")
-    return operator.index(threads)
+    return checked_count("threads", threads, ", or None for all cores")

@@ -26,16 +26,9 @@ class Case:
 def case(title: str, objective: float | None, **changes: Any) -> Case:
     """A variation on a chain 0 -> 1 -> 2 with the terminal 2."""
     base: dict[str, Any] = {
-        "n_nodes": 3,
-        "edges": [(0, 1), (1, 2)],
-        "rewards": [0.0, 0.5, 1.0],
-        "costs": [],
-        "budgets": [],
-        "start": 0,
-        "terminals": [2],
-        "horizon": 4,
-    }
-    base.update(changes)
+        "n_nodes": 3, "edges": [(0, 1), (1, 2)], "rewards": [0.0, 0.5, 1.0], "costs": [], "budgets": [], "start": 0,
+        "terminals": [2], "horizon": 4, **changes,
+    }  # fmt: skip
     if not base["costs"]:
         base["costs"] = [[0] * len(base["budgets"]) for _ in base["edges"]]
     return Case(title, PathProblem(**base), objective)

@@ -14,7 +14,7 @@ from unittest.mock import patch
 from solvers import PathProblem, PathSolution, Status
 from solvers.answer import with_path
 from solvers.errors import BackendError
-from solvers.mathopt_highs import MathOptHighsSolver
+from solvers.mathopt import MathOptHighsSolver
 from solvers.worker import WorkerSolver
 
 OBEY, HANG, CRASH, EXIT, RAISE, REFUSE, PRINT = range(1, 8)

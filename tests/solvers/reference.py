@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from solvers import PathProblem, PathSolution, Solver, Status, check, solve
 from solvers.deadline import Deadline
 from solvers.numpy_labelling import solve_numpy
-from solvers.testing.brute_force import best
+from solvers.testing import Enumeration, best
 
 
 class Reference(Solver):
@@ -21,6 +22,25 @@ class Reference(Solver):
 
     def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
         return solve_numpy(problem, time_limit)
+
+
+class Scripted(Solver):
+    """Answers the first `right` questions by enumeration; then `then` is returned, raised, or called for the answer."""
+
+    name: ClassVar[str] = "scripted"
+    summary: ClassVar[str] = "for tests"
+    handles_risk: ClassVar[bool] = True
+
+    def __init__(self, right: int, then: PathSolution | BaseException | Callable[[PathProblem], PathSolution]) -> None:
+        self._right, self._then = right, then
+
+    def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
+        self._right -= 1
+        if self._right >= 0:
+            return Enumeration()._solve(problem, time_limit)
+        if isinstance(self._then, BaseException):
+            raise self._then
+        return self._then(problem) if callable(self._then) else self._then
 
 
 class Countdown(Deadline):

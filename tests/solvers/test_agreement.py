@@ -2,17 +2,60 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvers import PathProblem, Status, available, check, solve
-from solvers.testing import SolverConformance, layered, risky, small, tight
+from solvers import PathProblem, Status, UnsupportedProblemError, available, check, solve
+from solvers.testing import CASES, Case, SolverConformance, layered, risky, small, tight
 from tests.profiles import examples
 from tests.solvers.reference import same_path_as_brute_force
-from tests.solvers.test_networkx import agrees_with_brute_force, without_budgets
+
+UNBUDGETED = [case for case in CASES if not case.problem.budgets]
+SUITE = SolverConformance()  # in part: it refuses the suite's problems with budgets
+SUITE.name = "networkx"
+
+
+def without_budgets(problem: PathProblem) -> PathProblem:
+    """The problem, less its resources."""
+    return replace(problem, costs=[], budgets=[], resources=[])
+
+
+def agrees_with_brute_force(problem: PathProblem) -> None:
+    SUITE.agrees_with_brute_force(problem)
+
+
+@pytest.mark.parametrize("example", UNBUDGETED, ids=lambda example: example.title)
+def test_hand_made_problem(example: Case) -> None:
+    SUITE.test_hand_made_problem(example)
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_brute_force_agrees(block: int) -> None:
+    for seed in range(block * 10, block * 10 + 10):
+        agrees_with_brute_force(without_budgets(small(seed)))
+
+
+def test_labelling_agrees_on_a_medium_problem() -> None:
+    problem = without_budgets(layered(0, n=60, horizon=20))
+    assert solve(problem, "networkx").objective == pytest.approx(solve(problem).objective, rel=1e-12)
+
+
+def test_budgets_are_refused_by_name_with_solvers_that_can() -> None:
+    problem = replace(CASES[0].problem, costs=[[1], [1]], budgets=[9], resources=["usd"])
+    with pytest.raises(UnsupportedProblemError, match="usd") as caught:
+        solve(problem, "networkx")
+    assert caught.value.name == "networkx"
+    assert "labelling" in caught.value.instead
+
+
+def test_a_hopeless_time_limit_is_never_taken_for_a_proof_of_infeasibility() -> None:
+    solution = solve(CASES[0].problem, "networkx", time_limit=1e-6)
+    assert solution.status in (Status.OPTIMAL, Status.TIMEOUT)
+
 
 BACKENDS = ["cp-sat", "mathopt:scip", "mathopt:highs", "pulp:cbc", "pulp:highs"]
 
@@ -51,20 +94,16 @@ def test_labelling_agrees_with_brute_force(problem: PathProblem) -> None:
     same_path_as_brute_force(problem)
 
 
-def _same_paths_at_a_risk(first: int, count: int) -> None:
+@pytest.mark.parametrize(
+    ("first", "count"),
+    [
+        *(pytest.param(1000 + block * 25, 25, marks=pytest.mark.slow) for block in range(8)),
+        pytest.param(10_000, 500, marks=pytest.mark.soak),
+    ],
+)
+def test_labelling_agrees_with_brute_force_at_a_risk(first: int, count: int) -> None:
     for seed in range(first, first + count):
         same_path_as_brute_force(risky(seed))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", range(8))
-def test_labelling_agrees_with_brute_force_at_a_risk(block: int) -> None:
-    _same_paths_at_a_risk(1000 + block * 25, 25)
-
-
-@pytest.mark.soak
-def test_long_sweep_at_a_risk() -> None:
-    _same_paths_at_a_risk(10_000, 500)
 
 
 @given(problems())

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
-from solvers import PathProblem, PathSolution, Solver, Status, check, consumption_of, objective_of, solve
+from solvers import PathProblem, PathSolution, Status, check, consumption_of, objective_of, solve
+from tests.solvers.reference import Scripted
 
 PROBLEM = PathProblem(
     n_nodes=4, edges=[(0, 1), (1, 2), (1, 3), (0, 1)], rewards=[0.0, 0.5, 1.0, 0.25],
@@ -80,24 +81,9 @@ def test_the_objective_counts_free_stays_and_discounts() -> None:
     assert consumption_of(PROBLEM, ()) == (0, 0)
 
 
-class _Fixed(Solver):
-    """Answers with whatever it was given, or raises it."""
-
-    name: ClassVar[str] = "fixed"
-    summary: ClassVar[str] = "for tests"
-
-    def __init__(self, answer: PathSolution | BaseException) -> None:
-        self._answer = answer
-
-    def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
-        if isinstance(self._answer, BaseException):
-            raise self._answer
-        return self._answer
-
-
 def test_solve_adds_the_solver_and_the_time_to_a_right_answer() -> None:
-    solution = solve(PROBLEM, _Fixed(GOOD))
-    assert replace(solution, seconds=0.0) == replace(GOOD, solver="fixed")
+    solution = solve(PROBLEM, Scripted(0, GOOD))
+    assert replace(solution, seconds=0.0) == replace(GOOD, solver="scripted")
     assert solution.seconds >= 0
 
 
@@ -110,11 +96,11 @@ def test_solve_adds_the_solver_and_the_time_to_a_right_answer() -> None:
     ],
 )
 def test_any_other_answer_becomes_an_error_without_a_path(answer: Any, message: str) -> None:
-    solution = solve(PROBLEM, _Fixed(answer))
+    solution = solve(PROBLEM, Scripted(0, answer))
     assert (solution.status, solution.has_path, solution.objective) == (Status.ERROR, False, None)
     assert message in solution.message
 
 
 def test_an_interrupt_passes_through_solve() -> None:
     with pytest.raises(KeyboardInterrupt):
-        solve(PROBLEM, _Fixed(KeyboardInterrupt()))
+        solve(PROBLEM, Scripted(0, KeyboardInterrupt()))

@@ -6,7 +6,7 @@ import json
 import random
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -17,13 +17,13 @@ from solvers import (
     PathSolution,
     Risk,
     RiskUnsupportedError,
-    Solver,
     Status,
     check,
     explain,
 )
 from solvers.answer import without_path
 from solvers.testing import Enumeration, paths, risky, small
+from tests.solvers.reference import Scripted
 
 
 def feasible(problem: PathProblem, **changes: Any) -> bool:
@@ -276,25 +276,6 @@ class TestText:
         assert both["horizon"]["given"] == TWO_WAYS.horizon
 
 
-class _Tired(Solver):
-    """Enumerates a number of times, then gives the answer or raises the error that it was made with."""
-
-    name: ClassVar[str] = "tired"
-    summary: ClassVar[str] = "for tests"
-    handles_risk: ClassVar[bool] = True
-
-    def __init__(self, answers: int, then: PathSolution | Exception) -> None:
-        self._left, self._then = answers, then
-
-    def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
-        self._left -= 1
-        if self._left >= 0:
-            return Enumeration()._solve(problem, time_limit)
-        if isinstance(self._then, Exception):
-            raise self._then
-        return self._then
-
-
 def _claims_only_what_is_true(problem: PathProblem, found: Explanation) -> None:
     if found.status in (Status.FEASIBLE, Status.INFEASIBLE):
         assert feasible(problem) == (found.status is Status.FEASIBLE)
@@ -323,7 +304,7 @@ def test_what_is_cut_short_is_never_claimed(then: PathSolution | Exception) -> N
     for seed in range(40):
         problem = short(seed, with_risk=True)
         for answers in range(12):
-            found = explain(problem, solver=_Tired(answers, then))
+            found = explain(problem, solver=Scripted(answers, then))
             _claims_only_what_is_true(problem, found)
             assert found.proven or "open" in found.text() or "settled" in found.text()
             assert bool(found.faults) <= isinstance(then, Exception)
@@ -332,7 +313,7 @@ def test_what_is_cut_short_is_never_claimed(then: PathSolution | Exception) -> N
 
 
 def test_what_the_solver_reported_is_passed_on() -> None:
-    found = explain(replace(TWO_WAYS, budgets=[9, 1]), solver=_Tired(1, RuntimeError("out of luck")))
+    found = explain(replace(TWO_WAYS, budgets=[9, 1]), solver=Scripted(1, RuntimeError("out of luck")))
     assert found.faults == ("RuntimeError: out of luck",)
     assert "could not be settled: RuntimeError: out of luck" in found.text()
     assert not found.proven

@@ -10,6 +10,7 @@ from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,7 +89,7 @@ def ranked(problem: PathProblem) -> list[tuple[Fraction, int, tuple[int, ...]]]:
 
 
 def agrees(problem: PathProblem, solver: object = "labelling") -> str:
-    """The answer is the first path of all; says how it came out."""
+    """The answer is the first path of all; the return value names the outcome."""
     answer = solve(problem, solver)  # type: ignore[arg-type]
     assert check(problem, answer) == [], problem
     expected = ranked(problem)
@@ -192,51 +193,38 @@ def test_long_sweep_of_horizons() -> None:
 def chain(n: int, **changes: object) -> PathProblem:
     """0 -> 1 -> ... -> n - 1 with a way back from each node, the last of which is the goal."""
     edges = [(node, node + 1) for node in range(n - 1)] + [(node + 1, node) for node in range(n - 1)]
-    given: dict[str, object] = {
-        "n_nodes": n,
-        "edges": edges,
-        "rewards": [0.0] * (n - 1) + [1.0],
-        "costs": [],
-        "budgets": [],
-        "start": 0,
-        "terminals": [n - 1],
-        "horizon": 10**18,
-    }
-    return PathProblem(**(given | changes))  # type: ignore[arg-type]
+    problem = PathProblem(n, edges, [0.0] * (n - 1) + [1.0], [], [], start=0, terminals=[n - 1], horizon=10**18)
+    return replace(problem, **({"costs": ()} | changes))  # type: ignore[arg-type]
 
 
-class TestUsefulMoves:
-    def test_without_circles_the_longest_path(self) -> None:
-        assert useful_moves(chain(50, edges=[(node, node + 1) for node in range(49)])) == 49
+ONE_WAY = [(node, node + 1) for node in range(49)]
+EARNING = {"n": 3, "rewards": [0, 5.0, 1.0]}
 
-    def test_where_no_circle_pays_each_node_once(self) -> None:
-        assert useful_moves(chain(50)) == 49
-        assert useful_moves(chain(50), wanted=3) == 149
 
-    def test_a_budget_of_which_every_edge_takes_something(self) -> None:
-        assert useful_moves(chain(3, rewards=[0, 5.0, 1.0], costs=[[2]] * 4, budgets=[25])) == 12
-        assert useful_moves(chain(3, rewards=[0, 5.0, 1.0], costs=[[2, 0], [0, 3]] * 2, budgets=[25, 9])) == 15
+@pytest.mark.parametrize(
+    ("changes", "wanted", "moves"),
+    [
+        ({"n": 50, "edges": ONE_WAY}, 1, 49),  # without circles the longest path
+        ({"n": 50}, 1, 49),  # no circle pays: each node once
+        ({"n": 50}, 3, 149),
+        ({**EARNING, "costs": [[2]] * 4, "budgets": [25]}, 1, 12),
+        ({**EARNING, "costs": [[2, 0], [0, 3]] * 2, "budgets": [25, 9]}, 1, 15),
+        (EARNING, 1, 10**18),  # a free circle earns more than every end
+        ({"n": 4, "rewards": [-4.0, 3.0, -4.0, 0.0]}, 1, 3),  # a circle loses more than it earned
+        # A circle earns more than the end at 1, but less than that at the last node; then nearly as much as that.
+        ({"n": 4, "rewards": [0.0, 0.2, 0.5, 1.0], "terminals": [1, 3]}, 1, 3),
+        ({"n": 4, "rewards": [0.0, 0.2, 0.999, 1.0], "terminals": [1, 3], "horizon": 1001}, 1, 1001),
+        ({"n": 3, "horizon": 1000}, 1, 1000),  # a short horizon is looked at step by step
+    ],
+)
+def test_useful_moves(changes: dict[str, Any], wanted: int, moves: int) -> None:
+    assert useful_moves(chain(**changes), wanted=wanted) == moves
 
-    def test_a_free_circle_that_earns_more_than_every_end_takes_all_steps(self) -> None:
-        assert useful_moves(chain(3, rewards=[0, 5.0, 1.0])) == 10**18
 
-    def test_a_circle_that_earns_now_and_loses_more_then_does_not_pay(self) -> None:
-        assert useful_moves(chain(4, rewards=[-4.0, 3.0, -4.0, 0.0])) == 3
-
-    def test_a_better_end_that_is_worth_the_way_makes_poorer_ones_no_ends(self) -> None:
-        # The circle earns more than the end at 1, but less than that at the last node.
-        problem = chain(4, rewards=[0.0, 0.2, 0.5, 1.0], terminals=[1, 3])
-        assert useful_moves(problem) == 3
-        assert solve(problem).nodes == (0, 1, 2, 3)
-        assert useful_moves(replace(problem, horizon=1001, rewards=[0.0, 0.2, 0.999, 1.0])) == 1001
-
-    def test_with_a_discount_no_further_than_anything_counts(self) -> None:
-        problem = chain(3, rewards=[0, 5.0, 1.0], discount=0.9)
-        assert useful_moves(problem) < 400
-        assert solve(problem).status is Status.OPTIMAL
-
-    def test_a_short_horizon_is_looked_at_step_by_step(self) -> None:
-        assert useful_moves(chain(3, horizon=1000)) == 1000
+def test_with_a_discount_no_further_than_anything_counts() -> None:
+    problem = chain(**EARNING, discount=0.9)  # type: ignore[arg-type]
+    assert useful_moves(problem) < 400
+    assert solve(problem).status is Status.OPTIMAL
 
 
 class TestTheGrid:

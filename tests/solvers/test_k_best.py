@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import replace
-from typing import ClassVar
 
 import pytest
 
@@ -26,6 +25,7 @@ from solvers import (
 from solvers.answer import with_path, without_path
 from solvers.testing import Enumeration, endless, layered, ranking, risky, small, tight
 from solvers.testing.instances import loose_grid
+from tests.solvers.reference import Scripted
 
 COUNTS = (1, 2, 5, 50)
 MANY = small(3030)  # 522 paths
@@ -58,15 +58,27 @@ def sweep(make: Make, seeds: range, most_paths: int) -> None:
                 agrees_with_brute_force(problem, k, all_paths)
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("seeds", "most_paths"),
+    [
+        pytest.param(range(3000, 3060), 200, marks=pytest.mark.slow),
+        pytest.param(range(30_000, 30_400), 5000, marks=pytest.mark.soak),
+    ],
+)
 @pytest.mark.parametrize("make", [small, tight, risky])
-def test_one_search_finds_the_paths_that_brute_force_ranks_first(make: Make) -> None:
-    sweep(make, range(3000, 3060), most_paths=200)
+def test_one_search_finds_the_paths_that_brute_force_ranks_first(make: Make, seeds: range, most_paths: int) -> None:
+    sweep(make, seeds, most_paths)
 
 
+@pytest.mark.parametrize(
+    ("seeds", "most_paths"),
+    [(range(3000, 3008), 40), pytest.param(range(40_000, 40_170), 200, marks=pytest.mark.soak)],
+)
 @pytest.mark.parametrize("make", [small, tight, risky])
-def test_the_partition_finds_them_with_the_reference(make: Make, without_extension: None) -> None:
-    sweep(make, range(3000, 3008), most_paths=40)
+def test_the_partition_finds_them_with_the_reference(
+    make: Make, seeds: range, most_paths: int, without_extension: None
+) -> None:
+    sweep(make, seeds, most_paths)
 
 
 @pytest.mark.slow
@@ -95,18 +107,6 @@ def test_the_partition_finds_their_objectives_with_cp_sat() -> None:
             same_objectives(tight(seed), k, "cp-sat")
 
 
-@pytest.mark.soak
-def test_long_sweep_of_one_search() -> None:
-    for make in (small, tight, risky):
-        sweep(make, range(30_000, 30_400), most_paths=5000)
-
-
-@pytest.mark.soak
-def test_long_sweep_of_the_partition(without_extension: None) -> None:
-    for make in (small, tight, risky):
-        sweep(make, range(40_000, 40_170), most_paths=200)
-
-
 def grid(seed: int, side: int = 5) -> PathProblem:
     """A loosely directed grid, with far more paths than can be listed, and two budgets that bind."""
     rng = random.Random(seed)
@@ -132,11 +132,8 @@ def test_both_ways_agree_where_enumeration_cannot_follow() -> None:
 
 
 class TestKBest:
-    problem = MANY
-
     def test_it_is_a_sequence(self) -> None:
         found = k_best(MANY, 3)
-        assert isinstance(found, KBest)
         assert len(found) == len(list(found)) == 3
         assert found[0] == found.solutions[0]
         assert found[:2] == found.solutions[:2]
@@ -145,17 +142,17 @@ class TestKBest:
     @pytest.mark.parametrize("k", [0, -1, True, 1.5, "2", None])
     def test_a_bad_count_is_refused(self, k: object) -> None:
         with pytest.raises(ProblemError) as raised:
-            k_best(self.problem, k)  # type: ignore[arg-type]
+            k_best(MANY, k)  # type: ignore[arg-type]
         assert (raised.value.field, raised.value.index, raised.value.value) == ("k", None, k)
 
     def test_a_count_beyond_all_paths_gives_all(self) -> None:
-        all_paths = [edges for _, edges in ranking(self.problem)]
+        all_paths = [edges for _, edges in ranking(MANY)]
         assert len(all_paths) > 500
-        assert [one.edges for one in k_best(self.problem, 10**30)] == all_paths
+        assert [one.edges for one in k_best(MANY, 10**30)] == all_paths
 
     def test_what_solve_refuses_is_refused(self) -> None:
         with pytest.raises(ProblemError):
-            k_best(self.problem, 2, risk=1.5)
+            k_best(MANY, 2, risk=1.5)
         with pytest.raises(RiskUnsupportedError, match="labelling"):
             k_best(risky(1), 2, "cp-sat")
         with pytest.raises(UnsupportedProblemError):
@@ -173,42 +170,20 @@ class TestKBest:
         assert k_best(problem, 3, solver).status is Status.INFEASIBLE
 
 
-class Scripted(Solver):
-    """Answers the first `right` questions correctly, and the others by `then`."""
-
-    name: ClassVar[str] = "scripted"
-    summary: ClassVar[str] = "for tests"
-
-    def __init__(self, right: int, then: Callable[[PathProblem], PathSolution]) -> None:
-        self._right = right
-        self._then = then
-
-    def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
-        self._right -= 1
-        return Enumeration()._solve(problem, time_limit) if self._right >= 0 else self._then(problem)
-
-
-def hopeless(problem: PathProblem) -> PathSolution:
-    return without_path(Status.TIMEOUT)
+HOPELESS = without_path(Status.TIMEOUT)
 
 
 def unproved(problem: PathProblem) -> PathSolution:
     answer = Enumeration()._solve(problem, None)
-    return replace(answer, status=Status.FEASIBLE, bound=None) if answer.has_path else hopeless(problem)
-
-
-def broken(problem: PathProblem) -> PathSolution:
-    raise ZeroDivisionError("oh")
+    return replace(answer, status=Status.FEASIBLE, bound=None) if answer.has_path else HOPELESS
 
 
 class TestCutShort:
-    problem = MANY
-
     def claims_are_true(self, found: KBest) -> None:
         """What is proved has its place in the ranking; no path but those before beats a bound."""
-        expected = [(float(objective), edges) for objective, edges in ranking(self.problem)[:40]]
+        expected = [(float(objective), edges) for objective, edges in ranking(MANY)[:40]]
         for rank, one in enumerate(found):
-            assert check(self.problem, one) == []
+            assert check(MANY, one) == []
             if one.status is Status.OPTIMAL:
                 assert [path.edges for path in found[: rank + 1]] == [edges for _, edges in expected[: rank + 1]]
             before = {path.edges for path in found[:rank]}
@@ -216,9 +191,9 @@ class TestCutShort:
             assert one.bound is None or one.bound >= left - 1e-9
 
     @pytest.mark.parametrize("right", range(1, 40, 3))
-    @pytest.mark.parametrize("then", [hopeless, unproved])
+    @pytest.mark.parametrize("then", [HOPELESS, unproved])
     def test_no_more_is_claimed_than_is_proved(self, right: int, then: Callable[[PathProblem], PathSolution]) -> None:
-        found = k_best(self.problem, 8, Scripted(right, then))
+        found = k_best(MANY, 8, Scripted(right, then))
         assert found.status in (Status.OPTIMAL, Status.FEASIBLE)
         assert len(found) >= 1
         self.claims_are_true(found)
@@ -226,11 +201,11 @@ class TestCutShort:
         assert found.status is (Status.OPTIMAL if all(proved) and len(found) == 8 else Status.FEASIBLE)
 
     def test_nothing_at_all_is_a_timeout(self) -> None:
-        found = k_best(self.problem, 8, Scripted(0, hopeless))
+        found = k_best(MANY, 8, Scripted(0, HOPELESS))
         assert (found.status, len(found)) == (Status.TIMEOUT, 0)
 
     def test_a_failure_keeps_what_was_found(self) -> None:
-        found = k_best(self.problem, 8, Scripted(20, broken))
+        found = k_best(MANY, 8, Scripted(20, ZeroDivisionError("oh")))
         assert (found.status, found[0].status) == (Status.ERROR, Status.OPTIMAL)
         assert "ZeroDivisionError: oh" in found.message
         self.claims_are_true(found)
@@ -239,7 +214,7 @@ class TestCutShort:
         def lying(problem: PathProblem) -> PathSolution:
             return replace(Enumeration()._solve(problem, None), objective=1e6, bound=1e6)
 
-        found = k_best(self.problem, 8, Scripted(0, lying))
+        found = k_best(MANY, 8, Scripted(0, lying))
         assert (found.status, len(found)) == (Status.ERROR, 0)
         assert "failed its check" in found.message
 

@@ -20,7 +20,6 @@ import pytest
 from solvers import (
     BackendError,
     PathProblem,
-    PathSolution,
     ProblemError,
     Risk,
     Session,
@@ -43,7 +42,7 @@ from solvers.visit import compiled
 from solvers.wire import problem_line, read_reply, unpack
 from solvers.worker import stop_workers
 from solvers.worker_process import patience, told
-from tests.solvers.reference import Reference
+from tests.solvers.reference import Reference, Scripted
 from tests.solvers.test_agreement import needs
 from tests.solvers.test_horizon import chain
 
@@ -353,12 +352,4 @@ def test_each_looks_at_the_time_in_between() -> None:
 
 
 def test_a_late_backend_is_a_timeout() -> None:
-    class Late(Solver):
-        name = "late"
-        summary = "for tests"
-
-        def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
-            Deadline(1e-9).check()
-            raise AssertionError
-
-    assert solve(PathProblem(**GOOD), Late()).status is Status.TIMEOUT
+    assert solve(PathProblem(**GOOD), Scripted(0, LateError("late"))).status is Status.TIMEOUT

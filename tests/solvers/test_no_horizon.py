@@ -18,16 +18,12 @@ def test_the_best_path_is_that_of_enough_moves() -> None:
     answered = 0
     for seed in range(150):
         problem = replace(visiting(seed), horizon=None)
-        moves = endless = None
         try:
             moves = enough_moves(problem)
         except EndlessError as error:
-            endless = error
-        if endless is not None:
-            with pytest.raises(EndlessError, match=re.escape(str(endless))):
+            with pytest.raises(EndlessError, match=re.escape(str(error))):
                 solve(problem)
             continue
-        assert moves is not None
         if moves > 12:
             continue
         answered += 1
@@ -51,9 +47,7 @@ def test_every_solver_is_given_a_horizon(solver: str) -> None:
 def test_a_circle_without_end_is_named() -> None:
     endless = replace(FREE, costs=[[0], [0], [2]])
     for ask in (solve, lambda problem: k_best(problem, 2), Session().solve):
-        with pytest.raises(
-            EndlessError, match="has no end: it earns and takes nothing of what is capped; set a horizon"
-        ):
+        with pytest.raises(EndlessError, match="has no end: it earns and takes nothing of what is capped; set a hor"):
             ask(endless)
     assert solve(replace(endless, horizon=4)).status == "OPTIMAL"
 

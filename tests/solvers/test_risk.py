@@ -28,23 +28,16 @@ from solvers import (
     solve,
     variance_of,
 )
+from solvers.answer import with_path
 from solvers.risk import SCALE, keeps, least_budget, variance_limit
 from solvers.testing import Enumeration, best, paths, risky, small
 from tests.profiles import examples
 
 # Two ways to the terminal: sure and poor, or rich with a spread of 3 and 4, hence 5 for the whole way.
 PROBLEM = PathProblem(
-    n_nodes=4,
-    edges=[(0, 1), (1, 3), (0, 2), (2, 3)],
-    rewards=[0.0, 0.0, 1.0, 0.5],
-    costs=[[6], [6], [4], [6]],
-    budgets=[18],
-    start=0,
-    terminals=[3],
-    horizon=2,
-    resources=["usd"],
-    spreads=[[0], [0], [3], [4]],
-)
+    n_nodes=4, edges=[(0, 1), (1, 3), (0, 2), (2, 3)], rewards=[0.0, 0.0, 1.0, 0.5], costs=[[6], [6], [4], [6]],
+    budgets=[18], start=0, terminals=[3], horizon=2, resources=["usd"], spreads=[[0], [0], [3], [4]],
+)  # fmt: skip
 
 amounts = st.integers(0, 10**12)
 squares = st.integers(1, 10**9)
@@ -208,20 +201,8 @@ class TestCheck:
             problem = risky(seed)
             kept = set(paths(problem))
             for edges in paths(replace(problem, risk=None)):
-                answer = solve(replace(problem, risk=None), _Given(edges))
+                answer = with_path(problem, edges, Status.FEASIBLE)
                 assert (check(problem, answer) == []) == (edges in kept), (problem, edges)
-
-
-class _Given(Enumeration):
-    """Answers with one path, whatever is asked."""
-
-    def __init__(self, edges: tuple[int, ...]) -> None:
-        self._edges = edges
-
-    def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
-        from solvers.answer import with_path
-
-        return with_path(problem, self._edges, Status.FEASIBLE)
 
 
 @pytest.mark.slow

@@ -55,9 +55,8 @@ def next_problem(rng: random.Random, problem: PathProblem, path: tuple[int, ...]
 
 
 def same(one: PathSolution, other: PathSolution) -> bool:
-    return replace(one, seconds=0, solve_seconds=None, message="") == replace(
-        other, seconds=0, solve_seconds=None, message=""
-    )
+    a, b = (replace(answer, seconds=0, solve_seconds=None, message="") for answer in (one, other))
+    return a == b
 
 
 def follow(problem: PathProblem, seed: int, steps: int = 6) -> None:

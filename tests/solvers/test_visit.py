@@ -54,11 +54,7 @@ def agree(problem: PathProblem) -> None:
 def test_enumeration_agrees(block: int) -> None:
     for seed in range(block * 100, block * 100 + 100):
         agree(visiting(seed))
-
-
-@pytest.mark.parametrize("block", range(2))
-def test_enumeration_agrees_at_a_risk(block: int) -> None:
-    for seed in range(block * 30, block * 30 + 30):
+    for seed in range(block * 15, block * 15 + 15):
         agree(visiting(seed, risky(seed)))
 
 
@@ -67,17 +63,10 @@ def dense(seed: int) -> PathProblem:
     rng = random.Random(seed)
     edges = [(rng.randrange(3), rng.randrange(3)) for _ in range(24)]
     return PathProblem(
-        n_nodes=3,
-        edges=edges,
-        rewards=[rng.choice([0.0, -0.1, 0.2]) for _ in range(3)],
-        costs=[[rng.randint(0, 3)] for _ in edges],
-        budgets=[rng.randint(1, 6)],
-        start=0,
-        terminals=[2],
-        horizon=3,
-        objective="visit",
-        edge_rewards=[round(rng.uniform(-1, 1), 3) for _ in edges],
-    )
+        n_nodes=3, edges=edges, rewards=[rng.choice([0.0, -0.1, 0.2]) for _ in range(3)],
+        costs=[[rng.randint(0, 3)] for _ in edges], budgets=[rng.randint(1, 6)], start=0, terminals=[2], horizon=3,
+        objective="visit", edge_rewards=[round(rng.uniform(-1, 1), 3) for _ in edges],
+    )  # fmt: skip
 
 
 def test_dense_graphs_are_compiled_in_two_moves_with_the_same_answers() -> None:
@@ -113,26 +102,15 @@ def test_explanations_are_in_the_nodes_and_edges_of_the_problem() -> None:
         assert mine.causes == explain(problem, solver=Enumeration()).causes
         for need in mine.budgets:
             if need.path is not None:
-                budgets = [
-                    need.least if name == need.limit else b
-                    for name, b in zip(problem.resources, problem.budgets, strict=True)
-                ]
-                assert check(replace(problem, budgets=budgets), need.path) == []
+                budgets = problem.named(problem.budgets) | {need.limit: need.least}
+                assert check(replace(problem, budgets=list(budgets.values())), need.path) == []
 
 
-def test_what_a_path_is_worth() -> None:
+def test_the_objective_of_a_path() -> None:
     problem = PathProblem(
-        n_nodes=3,
-        edges=[(0, 1), (1, 2), (1, 0)],
-        rewards=[4.0, 1.0, 2.0],
-        costs=[],
-        budgets=[],
-        start=0,
-        terminals=[2],
-        horizon=5,
-        objective="visit",
-        edge_rewards=[0.25, 0.5, 0.0],
-    )
+        n_nodes=3, edges=[(0, 1), (1, 2), (1, 0)], rewards=[4.0, 1.0, 2.0], costs=[], budgets=[], start=0,
+        terminals=[2], horizon=5, objective="visit", edge_rewards=[0.25, 0.5, 0.0],
+    )  # fmt: skip
     assert solvers.objective_of(problem, (0, 1)) == 3.75
     assert solvers.objective_of(problem, (0, 2, 0, 1)) == 9.0  # the start's reward is earned on coming back
     assert solve(problem).edges == (0, 2, 0, 1)
@@ -160,10 +138,7 @@ def test_files_keep_the_objective_and_old_ones_have_none() -> None:
     [
         ({"objective": "leave"}, "objective = 'leave': expected one of 'stay', 'visit'"),
         ({"edge_rewards": [1.0]}, "edges earn only with objective"),
-        (
-            {"objective": "visit", "edge_rewards": [1.0]},
-            "edge_rewards = '1 values': expected one for each of the 2 edges",
-        ),
+        ({"objective": "visit", "edge_rewards": [1.0]}, "'1 values': expected one for each of the 2 edges"),
         ({"objective": "visit", "edge_rewards": [1.0, float("nan")]}, r"edge_rewards\[1\] = nan: must be finite"),
         ({"objective": "visit", "edge_rewards": [1.0, "2"]}, r"edge_rewards\[1\] = '2': expected a number"),
     ],
@@ -226,16 +201,9 @@ def test_no_straight_path_is_longer_than_enough() -> None:
 
 
 CIRCLE = PathProblem(
-    n_nodes=3,
-    edges=[(0, 1), (1, 0), (1, 2)],
-    rewards=[0.0, 1.0, 0.0],
-    costs=[[1], [0], [2]],
-    budgets=[7],
-    start=0,
-    terminals=[2],
-    horizon=1,
-    objective="visit",
-)
+    n_nodes=3, edges=[(0, 1), (1, 0), (1, 2)], rewards=[0.0, 1.0, 0.0], costs=[[1], [0], [2]], budgets=[7], start=0,
+    terminals=[2], horizon=1, objective="visit",
+)  # fmt: skip
 
 
 def test_the_moves_that_the_budget_leaves_on_a_circle() -> None:

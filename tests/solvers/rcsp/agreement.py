@@ -14,7 +14,7 @@ from solvers.rcsp import plain
 from solvers.rcsp.folded import Folded, fold
 from solvers.rcsp.found import Ending, Found
 from solvers.rcsp.problem import RcspProblem
-from tests.solvers.rcsp.brute_force import Task, Truth
+from tests.solvers.rcsp.brute_force import Task, Truth, exact
 
 try:
     from solvers.rcsp import compiled
@@ -49,11 +49,6 @@ def cost_of(problem: RcspProblem, path: tuple[int, ...]) -> Fraction:
         node = int(problem.heads[edge])
         total += exact(problem.cost[edge].item()) + exact(problem.node_cost[node].item())
     return total
-
-
-def exact(value: float) -> Fraction:
-    """A float as the decimal that it is written as."""
-    return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
 
 
 def nodes_of(problem: RcspProblem, path: tuple[int, ...]) -> list[int]:

@@ -17,6 +17,9 @@ from solvers.rcsp.problem import RcspProblem
 State = tuple[int, tuple[Fraction, ...]]
 """A node, and what was used up to it; where there is no upper limit, up to the lower one."""
 
+Edges = dict[State, list[tuple[Fraction, State]]]
+"""From each state, what an edge costs and the state that it leads to."""
+
 _MOST_STATES = 6000
 
 
@@ -53,15 +56,15 @@ class _Exact:
 
     def __init__(self, problem: RcspProblem) -> None:
         self.source, self.target = problem.source, problem.target or 0
-        self.node_cost = [_exact(one) for one in problem.node_cost.tolist()]
-        self.node_use = [tuple(map(_exact, row)) for row in problem.node_use.tolist()]
-        self.lower = [_exact(one) for one in problem.lower]
-        self.upper = [None if one is None else _exact(one) for one in problem.upper]
+        self.node_cost = [exact(one) for one in problem.node_cost.tolist()]
+        self.node_use = [tuple(map(exact, row)) for row in problem.node_use.tolist()]
+        self.lower = [exact(one) for one in problem.lower]
+        self.upper = [None if one is None else exact(one) for one in problem.upper]
         self.out: list[list[tuple[int, int, Fraction, tuple[Fraction, ...]]]] = [[] for _ in range(problem.n_nodes)]
         ends = zip(problem.tails.tolist(), problem.heads.tolist(), strict=True)
         for edge, (tail, head) in enumerate(ends):
             cost, use = problem.cost[edge].item(), problem.use[edge].tolist()
-            self.out[tail].append((edge, head, _exact(cost), tuple(map(_exact, use))))
+            self.out[tail].append((edge, head, exact(cost), tuple(map(exact, use))))
 
     def start(self) -> State | None:
         """The path without edges; None if that breaks a limit."""
@@ -85,7 +88,8 @@ class _Exact:
         return state[0] == self.target and all(a >= low for a, low in zip(state[1], self.lower, strict=True))
 
 
-def _exact(value: float) -> Fraction:
+def exact(value: float) -> Fraction:
+    """A float as the decimal that it is written as."""
     return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
 
 
@@ -95,11 +99,15 @@ def brute_force(task: Task) -> Truth:
     Raises:
         TooManyError: If it is not small.
     """
-    exact = _Exact(task.problem)
-    if exact.target not in reached(exact.source, [[head for _, head, _, _ in row] for row in exact.out]):
+    counted = _Exact(task.problem)
+    if counted.target not in reached(counted.source, [[head for _, head, _, _ in row] for row in counted.out]):
         return Truth(Ending.UNREACHABLE)
     wanted = task.wanted
-    costs = _elementary_costs(exact, wanted + 1) if task.elementary else _costs(exact, wanted + 1)
+    costs = (
+        sorted(cost for cost, _ in simple_paths(counted))[: wanted + 1]
+        if task.elementary
+        else _costs(counted, wanted + 1)
+    )
     if costs is None:
         return Truth(Ending.UNBOUNDED)
     following = costs[wanted] if len(costs) > wanted else None
@@ -125,17 +133,13 @@ def simple_paths(exact: _Exact) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
                 waiting.append((then, cost + more + exact.node_cost[head], (*edges, edge), met | {head}))
 
 
-def _elementary_costs(exact: _Exact, wanted: int) -> list[Fraction]:
-    return sorted(cost for cost, _ in simple_paths(exact))[:wanted]
-
-
 def _costs(exact: _Exact, wanted: int) -> list[Fraction] | None:
     """Costs of the best paths, node for node and amount for amount; None if there is no best one.
 
-    Use never falls on the way. So states can be settled from the greatest use down, those of one use together: a circle
-    of states has the same use throughout, and where paths of more moves than there are nodes still get cheaper without
-    using anything, one such circle is negative. Then paths are taken in order of their cost, which with the cost from
-    each state to the end is known of every beginning; of each state no more beginnings than paths are wanted.
+    Use never falls on the way. So states can be computed from the greatest use down, those of one use together: a
+    circle of states has the same use throughout, and where paths of more moves than there are nodes still get cheaper
+    without using anything, one such circle is negative. Then paths are taken in order of their cost, which with the
+    cost from each state to the end is known of every beginning; of each state no more beginnings than paths are wanted.
     """
     start = exact.start()
     if start is None:
@@ -160,9 +164,9 @@ def _costs(exact: _Exact, wanted: int) -> list[Fraction] | None:
     return _in_order(start, after, rest, exact, wanted)
 
 
-def _explored(exact: _Exact, start: State) -> dict[State, list[tuple[Fraction, State]]]:
+def _explored(exact: _Exact, start: State) -> Edges:
     """All states that a path gets to, with the costs and ends of the edges that leave them."""
-    after: dict[State, list[tuple[Fraction, State]]] = {start: []}
+    after: Edges = {start: []}
     waiting = [start]
     while waiting:
         state = waiting.pop()
@@ -179,13 +183,7 @@ def _explored(exact: _Exact, start: State) -> dict[State, list[tuple[Fraction, S
     return after
 
 
-def _in_order(
-    start: State,
-    after: dict[State, list[tuple[Fraction, State]]],
-    rest: dict[State, Fraction],
-    exact: _Exact,
-    wanted: int,
-) -> list[Fraction]:
+def _in_order(start: State, after: Edges, rest: dict[State, Fraction], exact: _Exact, wanted: int) -> list[Fraction]:
     if start not in rest:
         return []
     costs: list[Fraction] = []

@@ -189,13 +189,8 @@ def medium_task(seed: int) -> Task:
     paths = [_wander(rng, ends, 0, n - 1, 40) for _ in range(2)]
     used = [[sum(use[edge][k] for edge in path) for path in paths] for k in range(resources)]
     problem = RcspProblem(
-        n,
-        [tail for tail, _ in ends],
-        [head for _, head in ends],
-        cost,
-        use,
+        n, [tail for tail, _ in ends], [head for _, head in ends], cost, use,
         lower=[min(row) // 2 if rng.random() < 0.1 else 0 for row in used],
-        upper=[rng.randint(min(row), max(row)) for row in used],
-        target=n - 1,
-    )
+        upper=[rng.randint(min(row), max(row)) for row in used], target=n - 1,
+    )  # fmt: skip
     return Task(problem, rng.choice([1, 1, 2, 5]), elementary=rng.random() < 0.2)

@@ -20,6 +20,7 @@ from tests.solvers.rcsp.brute_force import Task, TooManyError, Truth, brute_forc
 from tests.solvers.rcsp.instances import medium_task, small_task
 
 ANY_COST, ANY_AMOUNT, NO_LOWER_LIMIT = st.integers(-3, 6), st.integers(0, 3), st.just(0)
+FREE_OR_ONE = st.sampled_from([0, 0, 1])
 
 both = pytest.mark.parametrize("search", SEARCHES)
 needs_extension = pytest.mark.skipif(compiled is None or not compiled.AVAILABLE, reason="the extension was not built")
@@ -74,19 +75,9 @@ def _truth(task: Task) -> Truth:
 
 @both
 class TestProperties:
-    @given(task=tasks())
-    @examples(200)
-    def test_anything(self, search: ModuleType, task: Task) -> None:
-        agrees(search, task, _truth(task))
-
-    @given(task=tasks(lowest=st.integers(0, 5)))
-    @examples(200)
-    def test_lower_limits(self, search: ModuleType, task: Task) -> None:
-        agrees(search, task, _truth(task))
-
-    @given(task=tasks(costs=st.sampled_from([0, 0, 1]), amounts=st.sampled_from([0, 0, 1])))
-    @examples(100)
-    def test_circles_that_cost_nothing(self, search: ModuleType, task: Task) -> None:
+    @given(task=st.one_of(tasks(), tasks(lowest=st.integers(0, 5)), tasks(costs=FREE_OR_ONE, amounts=FREE_OR_ONE)))
+    @examples(500)
+    def test_with_lower_limits_and_circles_that_cost_nothing(self, search: ModuleType, task: Task) -> None:
         agrees(search, task, _truth(task))
 
     @given(task=tasks(acyclic=True), times=st.integers(1, 2))
@@ -112,17 +103,15 @@ class TestProperties:
 
 
 @both
-@pytest.mark.parametrize("block", range(4))
-def test_small_tasks(search: ModuleType, block: int) -> None:
-    for seed in range(block * 40, block * 40 + 40):
-        agrees(search, *small_task(seed))
-
-
-@pytest.mark.slow
-@both
-@pytest.mark.parametrize("block", range(4))
-def test_more_small_tasks(search: ModuleType, block: int) -> None:
-    for seed in range(1000 + block * 200, 1000 + block * 200 + 200):
+@pytest.mark.parametrize(
+    ("first", "count"),
+    [
+        *((block * 40, 40) for block in range(4)),
+        *(pytest.param(1000 + block * 200, 200, marks=pytest.mark.slow) for block in range(4)),
+    ],
+)
+def test_small_tasks(search: ModuleType, first: int, count: int) -> None:
+    for seed in range(first, first + count):
         agrees(search, *small_task(seed))
 
 
@@ -134,18 +123,8 @@ def test_long_sweep_against_brute_force(search: ModuleType) -> None:
 
 
 @needs_extension
-@pytest.mark.parametrize("block", range(2))
-def test_the_two_searches_agree_on_medium_tasks(block: int) -> None:
-    _the_two_agree(block * 10, 10)
-
-
-@pytest.mark.soak
-@needs_extension
-def test_long_sweep_of_the_two_searches_on_medium_tasks() -> None:
-    _the_two_agree(10_000, 200)
-
-
-def _the_two_agree(first: int, count: int) -> None:
+@pytest.mark.parametrize(("first", "count"), [(0, 10), (10, 10), pytest.param(10_000, 200, marks=pytest.mark.soak)])
+def test_the_two_searches_agree_on_medium_tasks(first: int, count: int) -> None:
     for seed in range(first, first + count):
         task = medium_task(seed)
         ours = asked(compiled, task)
@@ -159,23 +138,14 @@ def _the_two_agree(first: int, count: int) -> None:
 
 
 @needs_extension
-def test_the_number_of_threads_changes_no_answer() -> None:
-    for task in [*(small_task(seed)[0] for seed in range(100)), *(medium_task(seed) for seed in range(30))]:
-        _same_with_any_threads(task)
-
-
-@pytest.mark.slow
-@needs_extension
-@pytest.mark.parametrize("seed", range(3))
-def test_the_number_of_threads_changes_no_answer_to_a_large_problem(seed: int) -> None:
-    _same_with_any_threads(large_task(seed))
-
-
-def _same_with_any_threads(task: Task) -> None:
-    alone = asked(compiled, task, threads=1)
-    for threads in (2, 4):
-        found = asked(compiled, task, threads=threads)
-        assert (found.ending, found.paths, found.bound) == (alone.ending, alone.paths, alone.bound)
+@pytest.mark.parametrize("large", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_number_of_threads_changes_no_answer(large: bool) -> None:
+    several = [*(small_task(seed)[0] for seed in range(100)), *map(medium_task, range(30))]
+    for task in map(large_task, range(3)) if large else several:
+        alone = asked(compiled, task, threads=1)
+        for threads in (2, 4):
+            found = asked(compiled, task, threads=threads)
+            assert (found.ending, found.paths, found.bound) == (alone.ending, alone.paths, alone.bound)
 
 
 def large_task(seed: int) -> Task:

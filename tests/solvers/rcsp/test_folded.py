@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from solvers import ProblemError, RcspProblem
 from solvers.rcsp.folded import NO_LIMIT, fold
-from tests.solvers.rcsp.agreement import exact
+from tests.solvers.rcsp.brute_force import exact
 
 WHOLE = st.integers(0, 1000)
 DECIMALS = st.integers(0, 12).flatmap(lambda places: WHOLE.map(lambda units: units / 10**places))

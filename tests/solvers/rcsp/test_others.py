@@ -75,24 +75,19 @@ def same_cost(search: ModuleType, one: Task, expected: int | None) -> None:
     assert [cost_of(one.problem, path) for path in found.paths] == ([] if expected is None else [expected])
 
 
-def _agrees_with_cbc(search: ModuleType, seeds: range) -> None:
+@pytest.mark.skipif(bool(CBC_MISSING), reason=CBC_MISSING or "CBC runs")
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        pytest.param(range(20), marks=pytest.mark.slow),
+        pytest.param(range(1000, 1100), marks=pytest.mark.soak),
+    ],
+)
+@both
+def test_the_same_costs_as_cbc(search: ModuleType, seeds: range) -> None:
     for seed in seeds:
         one = task(seed, acyclic=bool(seed % 2))
         same_cost(search, one, cost_by_cbc(one.problem))
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(bool(CBC_MISSING), reason=CBC_MISSING or "CBC runs")
-@both
-def test_the_same_costs_as_cbc(search: ModuleType) -> None:
-    _agrees_with_cbc(search, range(20))
-
-
-@pytest.mark.soak
-@pytest.mark.skipif(bool(CBC_MISSING), reason=CBC_MISSING or "CBC runs")
-@both
-def test_long_sweep_against_cbc(search: ModuleType) -> None:
-    _agrees_with_cbc(search, range(1000, 1100))
 
 
 @pytest.mark.soak

@@ -1,4 +1,4 @@
-"""SCIP and HiGHS behind MathOpt answer as every solver must; their outcomes are not taken for more than they are."""
+"""CP-SAT, and SCIP and HiGHS behind MathOpt, answer as every solver must; their outcomes are not overstated."""
 
 from __future__ import annotations
 
@@ -6,10 +6,52 @@ from dataclasses import dataclass
 
 import pytest
 
-from solvers import BackendError, Status, solve
+from solvers import BackendError, ProblemError, Status, check, solve
+from solvers.cp_sat import CpSatSolver
 from solvers.mathopt import _status
-from solvers.testing import CASES, SolverConformance
+from solvers.testing import CASES, SolverConformance, layered
 from tests.solvers.misbehaving import CutShort
+
+
+class TestCpSat(SolverConformance):
+    name = "cp-sat"
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("UNKNOWN", Status.TIMEOUT), ("INFEASIBLE", Status.INFEASIBLE), ("MODEL_INVALID", Status.ERROR)],
+)
+def test_statuses_of_cp_sat(monkeypatch: pytest.MonkeyPatch, name: str, status: Status) -> None:
+    cp_model = pytest.importorskip("ortools.sat.python.cp_model")
+    monkeypatch.setattr(cp_model.CpSolver, "status_name", lambda *_: name)
+    if status is Status.ERROR:
+        with pytest.raises(BackendError, match="invalid"):
+            CpSatSolver()._search(CASES[0].problem, None)
+        return
+    solution = CpSatSolver()._search(CASES[0].problem, None)
+    assert (solution.status, solution.has_path) == (status, False)
+    assert solution.solve_seconds is not None
+
+
+def test_a_bound_that_does_not_close_the_gap_is_not_optimal(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ortools")
+    problem = next(case.problem for case in CASES if "as often as the budget" in case.title)
+    monkeypatch.setattr("solvers.cp_sat._LARGEST_SUM", 2.0**8)
+    solution = CpSatSolver()._search(problem, None)
+    assert (solution.status, solution.objective) == (Status.FEASIBLE, 4.0)
+    assert solution.bound is not None
+    assert solution.bound > 4.0
+
+
+def test_the_number_of_its_workers_reaches_the_search() -> None:
+    pytest.importorskip("ortools")
+    problem = layered(3, n=24, horizon=10)
+    solution = solve(problem, CpSatSolver(workers=2))
+    assert solution.status is Status.OPTIMAL
+    assert check(problem, solution) == []
+    assert CpSatSolver(workers=2)._recipe() == ("solvers.cp_sat:CpSatSolver", {"workers": 2})
+    with pytest.raises(ProblemError, match="workers"):
+        CpSatSolver(workers=0)
 
 
 class TestMathOptScip(SolverConformance):

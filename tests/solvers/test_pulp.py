@@ -1,0 +1,258 @@
+"""CBC, HiGHS and others through PuLP answer as every solver must, and leave nothing behind.
+
+Of the solvers that PuLP finds installed, the CBC that it bundles is put on PATH as one (COIN_CMD).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from solvers import PathProblem, SolverUnavailableError, Status, UnknownSolverError, available, get, solve
+from solvers.errors import BackendError
+from solvers.pulp_model import CbcSolver, PulpHighsSolver, Stopwatch
+from solvers.pulp_named import PulpNamedSolver
+from solvers.pulp_survey import Survey
+from solvers.testing import CASES, SolverConformance, tight
+from solvers.worker import stop_workers
+
+PROBLEM = CASES[0].problem
+
+
+class TestCbc(SolverConformance):
+    name = "pulp:cbc"
+
+
+@pytest.fixture(autouse=True)
+def _temporary_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """PuLP keeps its files where an answer makes no sense; in a worker they go with it."""
+    for variable in ("TEMP", "TMP", "TMPDIR"):
+        monkeypatch.setenv(variable, str(tmp_path))
+
+
+class Cbc:
+    """Stands in for the process: writes a solution file with the given first line."""
+
+    first_line = "Optimal - objective value 0"
+    code = 0
+
+    def __init__(self, command: list[str], **_: Any) -> None:
+        Path(command[-1]).write_text(self.first_line + "\n", encoding="utf-8")
+
+    def wait(self) -> int:
+        return self.code
+
+
+def _answering(monkeypatch: pytest.MonkeyPatch, first_line: str) -> None:
+    pytest.importorskip("pulp")
+    monkeypatch.setattr(Cbc, "first_line", first_line)
+    monkeypatch.setattr(subprocess, "Popen", Cbc)
+
+
+@pytest.mark.parametrize(
+    ("line", "limit", "status"),
+    [
+        ("Infeasible - objective value 0", 60.0, Status.INFEASIBLE),
+        ("Integer infeasible - objective value 0", 60.0, Status.INFEASIBLE),
+        ("Stopped on time (no integer solution - continuous used) - objective value 1", 60.0, Status.TIMEOUT),
+        ("Stopped on iterations (no integer solution - continuous used) - objective value 1", None, None),
+        ("Unbounded - objective value 0", 60.0, None),
+        ("gibberish of several words", 60.0, None),
+    ],
+)
+def test_statuses_of_cbc(
+    monkeypatch: pytest.MonkeyPatch, line: str, limit: float | None, status: Status | None
+) -> None:
+    _answering(monkeypatch, line)
+    if status is None:
+        with pytest.raises(BackendError, match="no answer"):
+            CbcSolver()._search(PROBLEM, limit)
+        return
+    solution = CbcSolver()._search(PROBLEM, limit)
+    assert (solution.status, solution.has_path) == (status, False)
+
+
+def test_a_run_that_its_clock_ended_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pulp")
+    monkeypatch.setattr("solvers.pulp_model._NEARLY_ALL", 0.0)
+    assert CbcSolver()._search(PROBLEM, 60.0).status is Status.FEASIBLE
+    _answering(monkeypatch, "Infeasible - objective value 0")
+    solution = CbcSolver()._search(PROBLEM, 60.0)
+    assert solution.status is Status.TIMEOUT
+    assert solution.bound is not None
+    assert solution.bound >= 3.5
+
+
+def test_a_program_that_fails_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    _answering(monkeypatch, "")
+    monkeypatch.setattr(Cbc, "code", 7)
+    with pytest.raises(Exception, match="Error while trying to execute"):
+        CbcSolver()._search(PROBLEM, None)
+
+
+def test_the_search_alone_is_timed() -> None:
+    watch, calls = Stopwatch(), []
+    start, stop = watch.starting(calls.append), watch.stopping(calls.append)
+    assert watch.seconds is None
+    start("began")
+    stop("ended")
+    assert calls == ["began", "ended"]
+    assert watch.seconds is not None
+    solution = solve(PROBLEM, "pulp:cbc")
+    assert solution.solve_seconds is not None
+    assert solution.solve_seconds <= solution.seconds
+
+
+def test_no_file_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    stop_workers()
+    for seed in range(3):
+        solve(tight(seed), "pulp:cbc")
+    stop_workers()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("solver", ["pulp:cbc", "pulp:highs", "mathopt:scip", "mathopt:highs"])
+def test_amounts_beyond_its_precision_are_refused(solver: str) -> None:
+    problem = PathProblem(
+        n_nodes=2, edges=[(0, 1), (0, 1)], rewards=[0, 1], costs=[[10**15], [10**15 - 1]], budgets=[10**15], start=0,
+        terminals=[1], horizon=2,
+    )  # fmt: skip
+    solution = solve(problem, solver)
+    assert solution.status is Status.ERROR
+    assert "coarser resolution" in solution.message
+
+
+def test_the_alias() -> None:
+    assert get("pulp").name == "pulp:cbc"
+
+
+class TestPulpHighs(SolverConformance):
+    name = "pulp:highs"
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [("kTimeLimit", Status.FEASIBLE), ("kInterrupt", Status.FEASIBLE), ("kInfeasible", Status.INFEASIBLE)],
+)
+def test_what_highs_says_is_not_taken_for_more(monkeypatch: pytest.MonkeyPatch, said: str, status: Status) -> None:
+    highspy = pytest.importorskip("highspy")
+    monkeypatch.setattr(highspy.Highs, "getModelStatus", lambda self: getattr(highspy.HighsModelStatus, said))
+    assert PulpHighsSolver()._search(CASES[0].problem, 60.0).status is status
+
+
+def test_without_highspy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    find: Any = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "highspy" else find(name))
+    with pytest.raises(SolverUnavailableError, match=r"'highspy', which is not installed: pip install .*\[solvers\]"):
+        get("pulp:highs")
+
+
+@pytest.fixture
+def _cbc_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    pulp = pytest.importorskip("pulp")
+    folder = Path(pulp.PULP_CBC_CMD.pulp_cbc_path).parent
+    monkeypatch.setenv("PATH", os.pathsep.join([str(folder), os.environ["PATH"]]))
+
+
+@pytest.mark.usefixtures("_cbc_on_path")
+class TestCoinCmd(SolverConformance):
+    name = "pulp:coin_cmd"
+
+    @pytest.fixture(autouse=True)
+    def _needs_the_solver(self, _cbc_on_path: None) -> None:
+        """It is there once PATH is set."""
+
+    def test_it_is_listed(self) -> None:
+        info = {info.name: info for info in available()}[self.name]
+        assert info.available
+        assert "COIN_CMD" in info.summary
+
+
+def surveyed(monkeypatch: pytest.MonkeyPatch, survey: Survey) -> None:
+    monkeypatch.setattr("solvers.registry.survey", lambda: survey)
+    monkeypatch.setattr("solvers.pulp_named.survey", lambda: survey)
+
+
+@pytest.mark.parametrize(
+    ("survey", "name", "message"),
+    [
+        (Survey({"glpk_cmd": "GLPK_CMD"}), "pulp:glpk_cmd", "PuLP does not find GLPK_CMD installed"),
+        (Survey(fault="PuLP could not be asked: broken"), "pulp:scip_cmd", "could not be asked: broken"),
+    ],
+)
+def test_one_that_cannot_run_gives_the_reason_and_hides_no_other(
+    monkeypatch: pytest.MonkeyPatch, survey: Survey, name: str, message: str
+) -> None:
+    surveyed(monkeypatch, survey)
+    listed = {info.name for info in available()}
+    assert "labelling" in listed
+    assert name not in listed
+    with pytest.raises(SolverUnavailableError, match=message):
+        get(name)
+
+
+def test_one_that_pulp_does_not_know_is_unknown() -> None:
+    with pytest.raises(UnknownSolverError, match="pulp:nonsense"):
+        get("pulp:nonsense")
+
+
+def test_the_bundled_ones_are_not_listed_twice() -> None:
+    assert not {"pulp:pulp_cbc_cmd", "pulp:highs_cmd"} & {info.name for info in available() if info.available}
+
+
+def _found(monkeypatch: pytest.MonkeyPatch, make: Any) -> list[dict[str, Any]]:
+    """Has PuLP make its solver by `make`, and notes what it was called with."""
+    pulp = pytest.importorskip("pulp")
+    calls: list[dict[str, Any]] = []
+
+    def get_solver(name: str, **options: Any) -> Any:
+        calls.append(options)
+        return make(path=pulp.PULP_CBC_CMD.pulp_cbc_path, **options)
+
+    monkeypatch.setattr(pulp, "getSolver", get_solver)
+    return calls
+
+
+def test_a_solver_that_cannot_be_asked_for_a_gap_of_zero_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    pulp = pytest.importorskip("pulp")
+
+    class Plain(pulp.COIN_CMD):  # type: ignore[misc,name-defined]
+        def __init__(self, path: str, msg: bool = True, timeLimit: float | None = None) -> None:
+            super().__init__(path=path, msg=msg, timeLimit=timeLimit)
+
+    calls = _found(monkeypatch, Plain)
+    solution = PulpNamedSolver("PLAIN")._search(PROBLEM, 60.7)
+    assert (solution.status, solution.objective, solution.bound) == (Status.FEASIBLE, 3.5, None)
+    assert {"msg": False, "timeLimit": 60} in calls
+
+
+@pytest.mark.parametrize(("name", "threads"), [("OTHER", {"threads": 1}), ("COIN_CMD", {})])
+def test_a_solver_that_can_is_asked_for_a_gap_of_zero(
+    monkeypatch: pytest.MonkeyPatch, name: str, threads: dict[str, int]
+) -> None:
+    calls = _found(monkeypatch, pytest.importorskip("pulp").COIN_CMD)
+    solution = PulpNamedSolver(name)._search(PROBLEM, None)
+    assert (solution.status, solution.solve_seconds) == (Status.OPTIMAL, None)
+    assert {
+        "msg": False,
+        "gapRel": 0.0,
+        "gapAbs": 0.0,
+        "timeLimit": None,
+        **threads,
+    } in calls
+
+
+def test_the_worker_makes_it_by_its_own_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    surveyed(monkeypatch, Survey({"coin_cmd": "COIN_CMD"}, frozenset({"coin_cmd"})))
+    solver = get("pulp:coin_cmd")
+    assert isinstance(solver, PulpNamedSolver)
+    assert solver._recipe() == ("solvers.pulp_named:PulpNamedSolver", {"pulp_name": "COIN_CMD"})
+    assert solve(PROBLEM, "labelling").objective == 3.5
