@@ -109,5 +109,5 @@ def search(
         -1.0 if left is None else left, float(limits.MEMORY_CAP), memory if grid.moves == problem.horizon else None,
     )  # fmt: skip
     most = most_objective(problem)
-    bound = most if bound is None else min(most, grid.bound(bound))
-    return Found(Ending(ending), paths, bound, ordered, seconds, arcs, labels, rounds, grid.moves, needed)
+    known = most if bound is None else min(most, grid.bound(bound))
+    return Found(Ending(ending), paths, known, ordered, seconds, arcs, labels, rounds, grid.moves, needed)

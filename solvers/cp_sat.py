@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import ClassVar
 
 from solvers.answer import with_path, without_path
@@ -83,13 +82,12 @@ class CpSatSolver(WorkerSolver):
         status = _STATUS[solver.status_name(solver.solve(model))]
         seconds = time.perf_counter() - began
         if status in (Status.INFEASIBLE, Status.TIMEOUT):
-            answer = without_path(status, graph.bound if status is Status.TIMEOUT else None)
-            return replace(answer, solve_seconds=seconds)
+            return without_path(status, graph.bound if status is Status.TIMEOUT else None).but(solve_seconds=seconds)
         if status is Status.ERROR:
             raise BackendError(f"CP-SAT finds the model invalid: {model.validate()[:200]}")
         edges = graph.edges_of([i for i, arc in enumerate(arcs) if solver.boolean_value(arc)])
         bound = solver.best_objective_bound / scale + (graph.arcs[-1].step + 2) / scale
-        return replace(_answer(problem, graph, edges, status, bound), solve_seconds=seconds)
+        return _answer(problem, graph, edges, status, bound).but(solve_seconds=seconds)
 
 
 def _answer(problem: PathProblem, graph: TimeExpanded, edges: list[int], status: Status, bound: float) -> PathSolution:

@@ -162,7 +162,7 @@ class _Search:
         """The edges of any path within these limits; None if proven that there is none."""
         answer = self._solved(steps, budgets)
         if answer is None or not (answer.has_path or answer.status is Status.INFEASIBLE):
-            raise OpenError("whether there is a path was not settled")
+            raise OpenError("whether there is a path is open")
         return answer.edges if answer.has_path else None
 
     def _path(self, steps: int, budgets: Sequence[int], edges: tuple[int, ...] | None) -> PathSolution | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from solvers.answer import with_path, without_path
 from solvers.errors import BackendError
 from solvers.problem import PathProblem
@@ -46,11 +44,9 @@ def answer(
         bound: No path is better, in the problem's rewards; infinity if the solver tells none.
         seconds: What its search took, or None.
     """
-    if status is Status.INFEASIBLE:
-        return replace(without_path(status), solve_seconds=seconds)
     bound = min(bound, graph.bound)
-    if status is Status.TIMEOUT:
-        return replace(without_path(status, bound), solve_seconds=seconds)
+    if status in (Status.INFEASIBLE, Status.TIMEOUT):
+        return without_path(status, bound if status is Status.TIMEOUT else None).but(solve_seconds=seconds)
     edges = graph.edges_of([index for index, value in enumerate(values) if value > 0.5])
     found = with_path(problem, edges, status, None if status is Status.OPTIMAL else bound)
-    return replace(found, solve_seconds=seconds)
+    return found.but(solve_seconds=seconds)

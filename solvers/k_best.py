@@ -22,7 +22,6 @@ from solvers.visit import compiled
 
 if TYPE_CHECKING:  # these need NumPy, which `import solvers` does not load
     from solvers.chances import LinearParts
-    from solvers.partition import Ranked
 
 _MOST = 2**31
 """More paths than this are the same as all: they would not fit into memory."""
@@ -171,7 +170,10 @@ def _partitioned(
     partition = Partition(problem, backend, deadline, skip)
     solutions: list[PathSolution] = []
     try:
-        solutions.extend(_solution(problem, ranked) for ranked in islice(partition, k))
+        for ranked in islice(partition, k):
+            bound = None if ranked.proved or math.isinf(ranked.bound) else ranked.bound
+            status = Status.OPTIMAL if ranked.proved else Status.FEASIBLE
+            solutions.append(with_path(problem, ranked.edges, status, bound))
     except BackendError as error:
         return _verified(problem, KBest(Status.ERROR, tuple(solutions), message=str(error)))
     complete = len(solutions) == k or partition.lost == -math.inf
@@ -179,12 +181,6 @@ def _partitioned(
         return KBest(Status.INFEASIBLE if complete else Status.TIMEOUT)
     proved = complete and all(one.status is Status.OPTIMAL for one in solutions)
     return _verified(problem, KBest(Status.OPTIMAL if proved else Status.FEASIBLE, tuple(solutions)))
-
-
-def _solution(problem: PathProblem, ranked: Ranked) -> PathSolution:
-    if ranked.proved:
-        return with_path(problem, ranked.edges, Status.OPTIMAL)
-    return with_path(problem, ranked.edges, Status.FEASIBLE, None if math.isinf(ranked.bound) else ranked.bound)
 
 
 def _verified(problem: PathProblem, found: KBest) -> KBest:

@@ -69,7 +69,7 @@ def answer_of(problem: PathProblem, found: Found) -> PathSolution:
         return without_path(Status.INFEASIBLE, message=_WHY_INFEASIBLE[found.ending])
     if found.ending is Ending.PROVED:
         answer = with_path(problem, found.paths[0], Status.OPTIMAL)
-        late = "optimal, but the time was up before ties were settled by the smallest edges"
+        late = "optimal, but the time was up before ties were broken by the smallest edges"
         return answer if found.ordered else answer.but(message=late)
     if found.ending is Ending.TOO_LARGE:
         refusal = too_large(found.bytes, f"the search of {len(problem.edges):,} edges at {found.steps:,} steps")

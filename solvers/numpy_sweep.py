@@ -17,6 +17,7 @@ from solvers.numpy_dominance import undominated
 _COLUMNS = 5
 """Numbers that a label has, beside what it has used of each resource."""
 
+_ARRAYS = ("nodes", "scores", "used", "parents", "slots", "order")
 _AT_ONCE = 1 << 16
 """Labels that are made before the time and the memory are looked at."""
 
@@ -84,8 +85,7 @@ class _Layer:
     @classmethod
     def joined(cls, parts: Sequence[_Layer]) -> _Layer:
         """Parts of one layer, in order."""
-        columns = ("nodes", "scores", "used", "parents", "slots", "order")
-        return cls(parts[0].step, *(np.concatenate([getattr(part, name) for part in parts]) for name in columns))
+        return cls(parts[0].step, *(np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS))
 
     def past(self) -> _Layer:
         """What is needed to find the way back, once the next layer has been made."""
@@ -93,15 +93,7 @@ class _Layer:
         return replace(self, nodes=nothing, scores=nothing, used=nothing, order=nothing)
 
     def take(self, kept: IntArray) -> _Layer:
-        return _Layer(
-            self.step,
-            self.nodes[kept],
-            self.scores[kept],
-            self.used[kept],
-            self.parents[kept],
-            self.slots[kept],
-            self.order[kept],
-        )
+        return _Layer(self.step, *(getattr(self, name)[kept] for name in _ARRAYS))
 
 
 @dataclass(frozen=True)
@@ -157,9 +149,8 @@ def _finished(network: Network, layers: list[_Layer]) -> Incumbent | None:
     if not len(at_terminal):
         return None
     totals = layer.scores[at_terminal] + network.stay(layer.step)[layer.nodes[at_terminal]]
-    label = int(at_terminal[totals.argmax()])  # argmax: the first, so the lexicographically smallest
-    slots = []
-    score, index = int(totals.max()), label
+    score, slots = int(totals.max()), []
+    index = int(at_terminal[totals.argmax()])  # argmax: the first, so the lexicographically smallest
     for past in reversed(layers[1:]):
         slots.append(int(past.slots[index]))
         index = int(past.parents[index])
@@ -242,12 +233,5 @@ def _extend(network: Network, layer: _Layer, first: Incumbent | None) -> _Layer:
         # Past the incumbent's end its "next edge" is below all others: the label then has more moves, and loses ties.
         rival = int(network.edge_ids[first.slots[step]]) if step < len(first.slots) else -1
         order = np.where(order != 0, order, np.sign(network.edge_ids[slots] - rival))
-    return _Layer(
-        step + 1,
-        nodes,
-        layer.scores[parents] + network.move(step)[nodes],
-        layer.used[parents] + network.costs[slots],
-        parents,
-        slots,
-        order,
-    )
+    scores, used = layer.scores[parents] + network.move(step)[nodes], layer.used[parents] + network.costs[slots]
+    return _Layer(step + 1, nodes, scores, used, parents, slots, order)

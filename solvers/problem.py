@@ -91,7 +91,7 @@ class PathProblem:
         horizon = None if self.horizon is None else _at_least_one("horizon", self.horizon)
         most = LONGEST_HORIZON if horizon is None else horizon
         budgets = tuple(_amount("budgets", k, value) for k, value in enumerate(_listed("budgets", self.budgets)))
-        edges = _edges(self.edges, n)
+        edges, terminals = _edges(self.edges, n), enumerate(_listed("terminals", self.terminals))
         normal: dict[str, object] = {
             "n_nodes": n,
             "edges": edges,
@@ -103,20 +103,14 @@ class PathProblem:
             "edge_rewards": self._edge_rewards(len(edges), most),
             "budgets": budgets,
             "start": _node("start", None, self.start, n),
-            "terminals": tuple(
-                sorted({_node("terminals", i, v, n) for i, v in enumerate(_listed("terminals", self.terminals))})
-            ),
+            "terminals": tuple(sorted({_node("terminals", i, v, n) for i, v in terminals})),
             "horizon": horizon,
             "discount": _discount(self.discount),
-            "resources": _names(self.resources, len(budgets)),
+            "resources": resource_names(self.resources, len(budgets)),
         }
         if horizon is None and normal["objective"] == "stay":
-            raise ProblemError(
-                "horizon",
-                None,
-                None,
-                'staying earns at every step, so say how many there are; only the objective "visit" needs no horizon',
-            )
+            wrong = 'staying earns at every step, so set a horizon; only the objective "visit" needs none'
+            raise ProblemError("horizon", None, None, wrong)
         for field, value in normal.items():
             object.__setattr__(self, field, value)
 
@@ -124,9 +118,8 @@ class PathProblem:
     def steps(self) -> int:
         """The horizon of a problem that has one; all that backends are given have."""
         if self.horizon is None:
-            raise ProblemError(
-                "horizon", None, None, "this needs one; `enough_moves(problem)` gives one that is enough"
-            )
+            wrong = "this needs one; `enough_moves(problem)` gives one that is enough"
+            raise ProblemError("horizon", None, None, wrong)
         return self.horizon
 
     def _edge_rewards(self, n_edges: int, horizon: int) -> tuple[float, ...]:
@@ -342,7 +335,12 @@ def _discount(value: Any) -> float:
     return discount
 
 
-def _names(values: Any, n_resources: int) -> tuple[str, ...]:
+def resource_names(values: Any, n_resources: int) -> tuple[str, ...]:
+    """The names of K resources; r0, r1, ... where none are given.
+
+    Raises:
+        ProblemError: If they are malformed.
+    """
     names = _listed("resources", values)
     if not names:
         return tuple(f"r{k}" for k in range(n_resources))
@@ -352,5 +350,5 @@ def _names(values: Any, n_resources: int) -> tuple[str, ...]:
         if any("\ud800" <= letter <= "\udfff" for letter in name):
             raise ProblemError("resources", k, name, "half a surrogate pair is no text")
     if len(names) != n_resources:
-        raise ProblemError("resources", None, names, f"expected {n_resources} names, one for each budget")
+        raise ProblemError("resources", None, names, f"expected {n_resources}, one for each resource")
     return tuple(names)

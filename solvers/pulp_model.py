@@ -96,7 +96,7 @@ class PulpSolver(WorkerSolver):
 
         Args:
             time_limit: Its limit in seconds, or None.
-            watch: To be put around the search, where that can be told from the rest of what PuLP does.
+            watch: To be put around the search, where that can be told apart from the rest of what PuLP does.
 
         Raises:
             BackendError: If it cannot be used.
@@ -191,8 +191,8 @@ def _status(model: Any, limited: bool) -> Status:
     """
     import pulp
 
-    said = pulp.LpStatus[model.status], pulp.LpSolution[model.sol_status]
-    status = _STATUS.get(said)
+    outcome = pulp.LpStatus[model.status], pulp.LpSolution[model.sol_status]
+    status = _STATUS.get(outcome)
     if status is None or (status is Status.TIMEOUT and not limited):
-        raise BackendError(f"the search ended in a way that is no answer: {', '.join(said)}")
+        raise BackendError(f"the search ended in a way that is no answer: {', '.join(outcome)}")
     return status

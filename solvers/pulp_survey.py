@@ -27,7 +27,7 @@ _PATIENCE_SECONDS = 60
 
 @dataclass(frozen=True)
 class Survey:
-    """What PuLP says of its solvers.
+    """The solvers that PuLP lists.
 
     Attributes:
         known: Those that it can talk to: the lower-case name, and PuLP's.
@@ -50,7 +50,7 @@ def survey() -> Survey:
 @functools.lru_cache(maxsize=8)
 def _survey(path: str) -> Survey:
     try:
-        said = subprocess.run(  # noqa: S603 - this interpreter, our code
+        output = subprocess.run(  # noqa: S603 - this interpreter, our code
             [sys.executable, "-c", _ASK],
             check=True,
             capture_output=True,
@@ -59,7 +59,7 @@ def _survey(path: str) -> Survey:
             timeout=_PATIENCE_SECONDS,
             text=True,
         ).stdout
-        names = json.loads(said.splitlines()[-1])  # whatever a licence check prints comes before
+        names = json.loads(output.splitlines()[-1])  # whatever a licence check prints comes before
     except (OSError, subprocess.SubprocessError, ValueError, IndexError) as error:
         return Survey(fault=f"PuLP could not be asked which solvers it finds: {error}")
     known = {name.lower(): name for name in names["known"] if name not in _HAVE_THEIR_OWN}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from typing import Any
 
 from solvers.deadline import Deadline
@@ -40,13 +39,8 @@ def _pieces(problem: PathProblem, deadline: Deadline) -> Iterator[str]:
     yield "}"
 
 
-def pack(solution: PathSolution) -> dict[str, Any]:
-    """The fields of an answer, as JSON can hold them."""
-    return {field.name: getattr(solution, field.name) for field in fields(solution)}
-
-
 def unpack(data: object) -> PathSolution:
-    """What `pack` took apart; JSON turned its tuples into lists and its status into text.
+    """An answer from its fields; JSON turned its tuples into lists and its status into text.
 
     Raises:
         BackendError: If it is something else.

@@ -22,7 +22,6 @@ from solvers.answer import without_path
 from solvers.errors import LateError, SolverError
 from solvers.problem import PathProblem
 from solvers.solution import Status
-from solvers.wire import pack
 from solvers.worker import WorkerSolver
 
 
@@ -40,7 +39,7 @@ def main(recipe: str, folder: str) -> None:
         solver = _build(json.loads(recipe))
         solver._prepare()
     except Exception as error:
-        _send(replies, {"error": f"it could not be loaded: {_told(error)}"})
+        _send(replies, {"error": f"it could not be loaded: {_message(error)}"})
         _end(folder)
     _send(replies, {"ready": True})
     while True:
@@ -94,14 +93,14 @@ def _reply(solver: WorkerSolver, problem: bytes, began: float, limit: float | No
             limit -= time.monotonic() - began
             if limit <= 0:
                 raise LateError("the time was up when the worker process had read the problem")
-        return {"answer": pack(solver._search(asked, limit))}
+        return {"answer": vars(solver._search(asked, limit))}
     except LateError as error:
-        return {"answer": pack(without_path(Status.TIMEOUT, message=str(error)))}
+        return {"answer": vars(without_path(Status.TIMEOUT, message=str(error)))}
     except Exception as error:  # the parent raises it again
-        return {"error": _told(error)}
+        return {"error": _message(error)}
 
 
-def _told(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return str(error) if isinstance(error, SolverError) else f"{type(error).__name__}: {error}"
 
 

@@ -31,8 +31,8 @@ _CHUNK = 1 << 16
 _LONGEST_REPLY = 256 * 2**20
 
 
-def told(left: float) -> float:
-    """The limit that a search is told, so that its answer is back by then: a twentieth less than there is."""
+def search_limit(left: float) -> float:
+    """The limit that a search is given, so that its answer is back by then: a twentieth less than there is."""
     return max(0.95 * left, 1e-3)  # 0 means "no limit" to some solvers
 
 
@@ -128,7 +128,7 @@ class WorkerProcess:
 
         Args:
             problem: The problem.
-            deadline: When the search has to end; the worker is told how long that is.
+            deadline: When the search has to end; the worker gets the time that is left.
 
         Raises:
             LateError: If the deadline passes before the worker has been asked.
@@ -139,14 +139,14 @@ class WorkerProcess:
         deadline.check()
         left = deadline.left()
         waiting = Deadline(None if left is None else patience(left))
-        limit = None if left is None else told(left)
+        limit = None if left is None else search_limit(left)
         self._send(f"{json.dumps(limit)}\n".encode() + line, waiting)
         return self._receive(waiting)
 
     def kill(self, patience: float | None = None) -> None:
         """Ends the process and everything that it has started, at once; may be called again, and from any thread.
 
-        A thread that waits in `ask` notices it, and is told that the worker ended.
+        A thread that waits in `ask` gets an error: the worker ended.
 
         Args:
             patience: How many seconds its end is waited for; a thread waits on. None for as long as it takes.
@@ -207,15 +207,15 @@ class WorkerProcess:
 
     def _ended(self) -> BackendError:
         """The error for a worker that has closed its pipes, with the last of what it wrote."""
-        said = self._log.read_text(errors="replace")[-500:].strip() if self._log.exists() else ""
+        written = self._log.read_text(errors="replace")[-500:].strip() if self._log.exists() else ""
         try:
             code = self._process.wait(_LAST_WORDS_SECONDS)
         except subprocess.TimeoutExpired:  # it has closed them, and lives on
             self.kill()
-            return BackendError(f"the worker process stopped talking, and was killed; it wrote: {said}")
+            return BackendError(f"the worker process stopped talking, and was killed; it wrote: {written}")
         self._kill_group()  # a command-line solver may have outlived it
         how = f"exit code {code}" if code >= 0 else f"{signal.Signals(-code).name} (exit code {code})"
-        return BackendError(f"the worker process ended with {how}" + (f"; it wrote: {said}" if said else ""))
+        return BackendError(f"the worker process ended with {how}" + (f"; it wrote: {written}" if written else ""))
 
     def _kill_group(self) -> None:
         # PermissionError is what macOS says of a group in which nothing runs any more.

@@ -56,9 +56,8 @@ class RcspNeed:
             asked += f", every path takes {self.alone}" if upper else f", no path takes more than {self.alone}"
             asked += " at least" if upper else ""
         if self.with_others is not None:
-            return f"{asked}; {self.with_others} would do" + (
-                "" if self.excludes else " with the other limits as given"
-            )
+            condition = "" if self.excludes else " with the other limits as given"
+            return f"{asked}; {self.with_others} would do{condition}"
         if not self.proven:
             return f"{asked}; what would do is not known, for the time was up"
         return f"{asked}; with the other limits as given no other value would do"
@@ -83,8 +82,8 @@ class RcspExplanation:
         """Sentences for people, a line each."""
         if not self.reachable:
             return "No edges lead from the source to the target, whatever the limits."
-        told = [need for need in self.needs if need.excludes or need.with_others is not None or not need.proven]
-        lines = [need.text() for need in told]
+        stated_needs = [need for need in self.needs if need.excludes or need.with_others is not None or not need.proven]
+        lines = [need.text() for need in stated_needs]
         if self.together is not None:
             amounts = ", ".join(f"{name} {amount}" for name, amount in self.together.items())
             lines.append(f"Raising one limit is not enough; raising these together is: {amounts}")

@@ -114,22 +114,13 @@ class _Graph:
             self._require_known(columns)
             rows = _table([_Missing(one) for one in self.attributes], columns)
         visits = _table([_Missing(one) for one in self.visits], columns)
-        has_visits = bool(visits.any())
+        node_cost, node_use = (visits[:, 0], visits[:, 1:]) if visits.any() else (None, None)
+        lower, upper = [low for low, _ in limits], [high for _, high in limits]
         try:
             return RcspProblem(
-                n_nodes=len(self.labels),
-                tails=self.tails,
-                heads=self.heads,
-                cost=rows[:, 0],
-                use=rows[:, 1:],
-                node_cost=visits[:, 0] if has_visits else None,
-                node_use=visits[:, 1:] if has_visits else None,
-                lower=[lower for lower, _ in limits],
-                upper=[upper for _, upper in limits],
-                source=ends[0],
-                target=ends[1],
-                resources=names,
-            )
+                len(self.labels), self.tails, self.heads, rows[:, 0], rows[:, 1:], node_cost, node_use, lower, upper,
+                source=ends[0], target=ends[1], resources=names,
+            )  # fmt: skip
         except ProblemError as error:
             raise self._named(error, columns) from error
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from solvers.errors import ProblemError
+from solvers.problem import resource_names
 
 LARGEST_AMOUNT = 2**60
 """No amount and no limit may be above this; as an upper limit in folded problems it means none."""
@@ -98,7 +99,7 @@ class RcspProblem:
             "upper": _limits("upper", self.upper, n_resources),
             "source": _integer("source", self.source, 0, n - 1, "a node"),
             "target": _integer("target", self.target, -1, n - 1, "a node") % n,
-            "resources": _names(self.resources, n_resources),
+            "resources": resource_names(self.resources, n_resources),
         }
         for name, value in normal.items():
             object.__setattr__(self, name, value)
@@ -150,8 +151,7 @@ class RcspProblem:
     def with_valid(self, **changes: Any) -> RcspProblem:
         """As `dataclasses.replace`, for values that are known to be valid and in normal form: nothing is checked."""
         changed = object.__new__(type(self))
-        for name, value in (self.__dict__ | changes).items():
-            object.__setattr__(changed, name, value)
+        changed.__dict__.update(self.__dict__, **changes)
         return changed
 
 
@@ -290,15 +290,3 @@ def _limits(name: str, values: Any, n_resources: int) -> tuple[Amount | None, ..
     if len(limits) != n_resources:
         raise ProblemError(name, None, f"{len(limits)} values", f"expected {n_resources}, one a resource")
     return tuple(limits)
-
-
-def _names(values: Any, n_resources: int) -> tuple[str, ...]:
-    names = tuple(values)
-    if not names:
-        return tuple(f"r{k}" for k in range(n_resources))
-    for k, name in enumerate(names):
-        if not isinstance(name, str) or not name or name in names[:k]:
-            raise ProblemError("resources", k, name, "expected distinct, non-empty names")
-    if len(names) != n_resources:
-        raise ProblemError("resources", None, names, f"expected {n_resources} names, one a resource")
-    return names

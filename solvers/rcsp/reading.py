@@ -60,23 +60,14 @@ def read_rcsp(path: str | Path) -> RcspProblem:
     ends = _narrow(rows[:, :2])
     visits = _narrow(numbers[nodes:edges]).reshape(n, n_resources)
     try:
-        return RcspProblem(
-            n_nodes=n,
-            tails=ends[:, 0] - 1,
-            heads=ends[:, 1] - 1,
-            cost=_narrow(rows[:, 2]),
-            use=_narrow(rows[:, 3:]),
-            node_use=visits if visits.any() else None,
-            lower=limits[:n_resources],
-            upper=limits[n_resources:],
-        )
+        visits_used, lower, upper = visits if visits.any() else None, limits[:n_resources], limits[n_resources:]
+        cost, use = _narrow(rows[:, 2]), _narrow(rows[:, 3:])
+        return RcspProblem(n, ends[:, 0] - 1, ends[:, 1] - 1, cost, use, None, visits_used, lower, upper)
     except ProblemError as error:
         row, column = (*(error.index if isinstance(error.index, tuple) else (error.index or 0,)), 0)[:2]
-        begin = {"lower": 3, "upper": 3 + n_resources, "node_use": nodes, "cost": edges + 2, "use": edges + 3}[
-            error.field
-        ]
+        begins = {"lower": 3, "upper": 3 + n_resources, "node_use": nodes, "cost": edges + 2, "use": edges + 3}
         step = {"node_use": n_resources, "cost": width, "use": width}.get(error.field, 1)
-        file.refuse(file.line(begin + row * step + column), str(error))
+        file.refuse(file.line(begins[error.field] + row * step + column), str(error))
 
 
 def read_dimacs(
@@ -121,17 +112,10 @@ def read_dimacs(
     for name, node in (("source", source), ("target", target)):
         if node is not None and (isinstance(node, bool) or not isinstance(node, int) or not 1 <= node <= n):
             raise ProblemError(name, None, node, f"expected a node of {cost}, from 1 to {n}")
+    tails, heads, costs = (_narrow(arcs[:, column]) for column in range(3))
+    end = -1 if target is None else target - 1
     return RcspProblem(
-        n_nodes=n,
-        tails=_narrow(arcs[:, 0]) - 1,
-        heads=_narrow(arcs[:, 1]) - 1,
-        cost=_narrow(arcs[:, 2]),
-        use=np.hstack(use),
-        lower=lower,
-        upper=upper,
-        source=source - 1,
-        target=-1 if target is None else target - 1,
-        resources=resources,
+        n, tails - 1, heads - 1, costs, np.hstack(use), None, None, lower, upper, source - 1, end, resources
     )
 
 

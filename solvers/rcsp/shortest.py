@@ -144,8 +144,10 @@ def shortest_path(
     )  # fmt: skip
     if found.paths:
         return found.paths[0]
-    times = {"seconds": found.seconds, "solve_seconds": found.solve_seconds}
-    return ShortestPath(found.status, message=found.message, _question=found._question, **times)
+    return ShortestPath(
+        found.status, seconds=found.seconds, solve_seconds=found.solve_seconds, message=found.message,
+        _question=found._question,
+    )  # fmt: skip
 
 
 def shortest_paths(
@@ -189,14 +191,9 @@ def shortest_paths(
     found = solved(question, wanted, deadline, maximise=maximise)
     paths = [_path(question, found, path, maximise) for path in found.paths]
     seconds = time.perf_counter() - began
-    return ShortestPaths(
-        found.status,
-        tuple(replace(path, seconds=seconds) for path in paths),
-        seconds,
-        found.seconds,
-        found.message,
-        (question, found.unreachable) if found.status is Status.INFEASIBLE else None,
-    )
+    timed = tuple(replace(path, seconds=seconds) for path in paths)
+    unexplained = (question, found.unreachable) if found.status is Status.INFEASIBLE else None
+    return ShortestPaths(found.status, timed, seconds, found.seconds, found.message, unexplained)
 
 
 def _path(question: Question, found: Solved, path: Counted, maximise: bool) -> ShortestPath:

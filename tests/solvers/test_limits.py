@@ -41,7 +41,7 @@ from solvers.time_expanded import expand
 from solvers.visit import compiled
 from solvers.wire import problem_line, read_reply, unpack
 from solvers.worker import stop_workers
-from solvers.worker_process import patience, told
+from solvers.worker_process import patience, search_limit
 from tests.solvers.reference import Reference, Scripted
 from tests.solvers.test_agreement import needs
 from tests.solvers.test_horizon import chain
@@ -125,8 +125,8 @@ class TestTime:
         kept(lambda: k_best(problem, 10**6, time_limit=LIMIT))
 
     @pytest.mark.parametrize("limit", [0.001, 0.05, 0.2, 1.0, 10.0, 1000.0])
-    def test_a_worker_is_told_less_and_killed_before_the_promise_is_broken(self, limit: float) -> None:
-        assert told(limit) < limit or limit == 0.001
+    def test_a_worker_gets_less_time_and_killed_before_the_promise_is_broken(self, limit: float) -> None:
+        assert search_limit(limit) < limit or limit == 0.001
         assert limit < patience(limit) < 1.1 * limit + 0.045
 
     def test_what_a_worker_is_sent_is_written_within_the_limit(self) -> None:

@@ -64,7 +64,7 @@ def test_without_time_there_is_no_answer() -> None:
 
 
 def test_staying_needs_a_horizon() -> None:
-    with pytest.raises(ProblemError, match="horizon = None: staying earns at every step, so say how many there are"):
+    with pytest.raises(ProblemError, match="horizon = None: staying earns at every step, so set a horizon"):
         replace(FREE, objective="stay")
     data = json.loads(replace(CIRCLE, objective="stay").to_json())
     del data["horizon"]

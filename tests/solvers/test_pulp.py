@@ -130,10 +130,6 @@ def test_amounts_beyond_its_precision_are_refused(solver: str) -> None:
     assert "coarser resolution" in solution.message
 
 
-def test_the_alias() -> None:
-    assert get("pulp").name == "pulp:cbc"
-
-
 class TestPulpHighs(SolverConformance):
     name = "pulp:highs"
 

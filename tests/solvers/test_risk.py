@@ -112,11 +112,6 @@ class TestTheTest:
         assert not keeps(mean, limit + 1, budget, square)
         assert keeps(mean, limit, budget, square) if mean <= budget else limit == -1
 
-    def test_without_a_spread_it_is_the_plain_budget(self) -> None:
-        square = Risk(1e-6, Assumption.ANY).square
-        assert keeps(5, 0, 5, square)
-        assert not keeps(6, 0, 5, square)
-
 
 class TestProblem:
     def test_it_is_risky_with_a_risk_and_a_spread(self) -> None:

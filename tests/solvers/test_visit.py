@@ -120,12 +120,6 @@ def test_the_objective_of_a_path() -> None:
     assert solvers.objective_of(stays, (0, 1)) == 9.0
 
 
-def test_a_start_that_is_terminal_needs_no_move() -> None:
-    problem = PathProblem(2, [(0, 1), (1, 0)], [1.0, -2.0], [], [], 0, [0], 4, objective="visit")
-    answer = solve(problem)
-    assert (answer.edges, answer.nodes, answer.objective) == ((), (0,), 0.0)
-
-
 def test_files_keep_the_objective_and_old_ones_have_none() -> None:
     problem = visiting(3)
     assert PathProblem.from_json(problem.to_json()) == problem

@@ -59,23 +59,18 @@ def _random_task(rng: random.Random) -> Task:
     lower, upper = _random_limits(rng, _wander(rng, ends, source, target, rng.choice([6, 9, 12])), use, resources)
     tenths, quarters = rng.choice([(1, 1), (1, 1), (1, 1), (10, 1), (10, 4)])  # of which costs and amounts are so many
     at_nodes = rng.random() < 0.35
+    amounts = np.array(use, dtype=int).reshape(len(ends), resources)
+    node_cost = [rng.randint(-1 if always else 0, 3) for _ in range(n)] if at_nodes else None
+    visits = None
+    if at_nodes and rng.random() < 0.7:
+        visits = np.array([[rng.choice([0, 0, 1]) for _ in range(resources)] for _ in range(n)]).reshape(n, resources)
+    if quarters > 1:
+        lower, upper = [one / quarters for one in lower], [one and one / quarters for one in upper]
     problem = RcspProblem(
-        n,
-        [tail for tail, _ in ends],
-        [head for _, head in ends],
-        [one / tenths if tenths > 1 else one for one in cost],
-        np.array(use).reshape(len(ends), resources) / quarters
-        if quarters > 1
-        else np.array(use, dtype=int).reshape(len(ends), resources),
-        [rng.randint(-1 if always else 0, 3) for _ in range(n)] if at_nodes else None,
-        np.array([[rng.choice([0, 0, 1]) for _ in range(resources)] for _ in range(n)]).reshape(n, resources)
-        if at_nodes and rng.random() < 0.7
-        else None,
-        [one / quarters if quarters > 1 else one for one in lower],
-        [one / quarters if one and quarters > 1 else one for one in upper],
-        source=source,
-        target=target,
-    )
+        n, [tail for tail, _ in ends], [head for _, head in ends],
+        [one / tenths if tenths > 1 else one for one in cost], amounts / quarters if quarters > 1 else amounts,
+        node_cost, visits, lower, upper, source, target,
+    )  # fmt: skip
     elementary = rng.random() < (0.8 if min(cost, default=0) < -5 else 0.3)
     return Task(problem, rng.choice([1, 1, 1, 2, 3, 4, 6]), elementary)
 
