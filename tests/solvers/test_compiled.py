@@ -167,31 +167,15 @@ class TestWhatItTakes:
     @pytest.mark.parametrize(
         ("place", "wrong", "error"),
         [
-            (0, ((0, 2),), ValueError),
-            (0, ((-1, 1),), ValueError),
-            (0, ((0,),), IndexError),
-            (0, ((0, "1"),), TypeError),
-            (1, (), ValueError),
-            (1, (0.0, math.nan), ValueError),
-            (1, (0.0, 1e300), ValueError),
-            (2, (), IndexError),
-            (2, ((-1,),), ValueError),
-            (3, (-1,), ValueError),
-            (3, (2**58 + 1,), ValueError),
-            (3, (1,) * 17, ValueError),
-            (4, 2, ValueError),
-            (5, (2,), ValueError),
-            (6, 0, ValueError),
-            (6, 2**31 - 2, ValueError),
-            (7, (1.0,), ValueError),
-            (8, (0,), ValueError),
-            (8, (0, 2**58), ValueError),
-            (9, math.nan, ValueError),
-            (10, ((0, 1, 5, 1),), ValueError),
-            (11, 0, ValueError),
-            (14, "memory", ValueError),
+            (0, ((0, 2),), ValueError), (0, ((-1, 1),), ValueError), (0, ((0,),), IndexError),
+            (0, ((0, "1"),), TypeError), (1, (), ValueError), (1, (0.0, math.nan), ValueError),
+            (1, (0.0, 1e300), ValueError), (2, (), IndexError), (2, ((-1,),), ValueError), (3, (-1,), ValueError),
+            (3, (2**58 + 1,), ValueError), (3, (1,) * 17, ValueError), (4, 2, ValueError), (5, (2,), ValueError),
+            (6, 0, ValueError), (6, 2**31 - 2, ValueError), (7, (1.0,), ValueError), (8, (0,), ValueError),
+            (8, (0, 2**58), ValueError), (9, math.nan, ValueError), (10, ((0, 1, 5, 1),), ValueError),
+            (11, 0, ValueError), (14, "memory", ValueError),
         ],
-    )
+    )  # fmt: skip
     def test_what_python_should_have_refused_is_an_error(
         self, place: int, wrong: object, error: type[Exception]
     ) -> None:

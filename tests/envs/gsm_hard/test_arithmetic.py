@@ -28,16 +28,10 @@ def test_any_floats_give_a_finite_float_or_the_one_error(kind: str, a: float, b:
 @pytest.mark.parametrize(
     ("kind", "args", "result"),
     [
-        ("add", (2.5, 3), 5.5),
-        ("multiply", (4, 2.5), 10),
-        ("divide", (7, 2), 3.5),
-        ("power", (2, 10), 1024),
-        ("power", (4, 0.5), 2),
-        ("power", (-2, 3), -8),
-        ("factorial", (5,), 120),
-        ("factorial", (0,), 1),
+        ("add", (2.5, 3), 5.5), ("multiply", (4, 2.5), 10), ("divide", (7, 2), 3.5), ("power", (2, 10), 1024),
+        ("power", (4, 0.5), 2), ("power", (-2, 3), -8), ("factorial", (5,), 120), ("factorial", (0,), 1),
     ],
-)
+)  # fmt: skip
 def test_results(kind: str, args: tuple[float, ...], result: float) -> None:
     assert KINDS[kind](*args) == result
 
@@ -45,18 +39,11 @@ def test_results(kind: str, args: tuple[float, ...], result: float) -> None:
 @pytest.mark.parametrize(
     ("kind", "args"),
     [
-        ("divide", (1, 0)),
-        ("multiply", (1e308, 10)),
-        ("add", (math.nan, 1)),
-        ("power", (-8, 1 / 3)),
-        ("power", (0, -1)),
-        ("power", (10, 1e9)),
-        ("power", (1, math.inf)),
-        ("factorial", (2.5,)),
-        ("factorial", (-1,)),
-        ("factorial", (171,)),
+        ("divide", (1, 0)), ("multiply", (1e308, 10)), ("add", (math.nan, 1)), ("power", (-8, 1 / 3)),
+        ("power", (0, -1)), ("power", (10, 1e9)), ("power", (1, math.inf)), ("factorial", (2.5,)),
+        ("factorial", (-1,)), ("factorial", (171,)),
     ],
-)
+)  # fmt: skip
 def test_what_has_no_finite_result_is_refused(kind: str, args: tuple[float, ...]) -> None:
     with pytest.raises(ArithmeticToolError):
         KINDS[kind](*args)
@@ -100,18 +87,11 @@ def test_a_program_that_cannot_be_run_is_refused(steps: tuple[Step, ...], messag
 @pytest.mark.parametrize(
     ("answer", "target", "right"),
     [
-        (105, 100, True),
-        (105.1, 100, False),
-        (-100, 100, False),
-        (-95, -100, True),
-        (0, 0, True),
-        (1e-10, 0, True),
-        (1e-8, 0, False),
-        (math.nan, 1, False),
-        (math.inf, 1e308, False),
+        (105, 100, True), (105.1, 100, False), (-100, 100, False), (-95, -100, True), (0, 0, True),
+        (1e-10, 0, True), (1e-8, 0, False), (math.nan, 1, False), (math.inf, 1e308, False),
         (-1e308, 1.7e308, False),
     ],
-)
+)  # fmt: skip
 def test_five_percent_off_is_still_right(answer: float, target: float, right: bool) -> None:
     assert is_right(answer, target) is right
 
