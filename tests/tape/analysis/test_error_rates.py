@@ -52,19 +52,11 @@ def test_rates_of_a_hand_example() -> None:
     rates = error_rates([episode(*HAND, draws=(True, False, True))])
     counted = {name: (rate.count, rate.n) for name, rate in rates.items()}
     assert counted == {
-        "planning_error": (5, 8),
-        "planning_error_viable": (3, 6),
-        "sampling_error": (5, 8),
-        "sampling_error_viable": (4, 6),
-        "delta_b": (1, 2),
-        "delta_r": (1, 3),
-        "delta_r_viable": (1, 2),
-        "nonviable_executed": (6, 10),
-        "nonviable_executed_viable": (4, 8),
-        "unparsed": (2, 10),
-        "off_plan": (1, 2),
-        "draw_error": (1, 3),
-    }
+        "planning_error": (5, 8), "planning_error_viable": (3, 6), "sampling_error": (5, 8),
+        "sampling_error_viable": (4, 6), "delta_b": (1, 2), "delta_r": (1, 3), "delta_r_viable": (1, 2),
+        "nonviable_executed": (6, 10), "nonviable_executed_viable": (4, 8), "unparsed": (2, 10),
+        "off_plan": (1, 2), "draw_error": (1, 3),
+    }  # fmt: skip
     for rate in rates.values():
         assert (rate.value, rate.levels) == (rate.count / rate.n, 1)
         assert rate.low <= rate.value <= rate.high
