@@ -17,17 +17,12 @@ def report(**versions: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("name", "version", "cuda"),
     [
-        ("nvidia-cublas", "13.1", True),
-        ("nvidia_cudnn_cu13", "9.20.0.48", True),
-        ("cuda-toolkit", "13.0.3", True),
-        ("triton", "3.7", True),
-        ("torch", "2.13.0+cu130", True),
-        ("torch", "2.13.0+cpu", False),
-        ("torch", "2.13.0", False),
-        ("nvidia-ml-py", "13.0", False),
+        ("nvidia-cublas", "13.1", True), ("nvidia_cudnn_cu13", "9.20.0.48", True),
+        ("cuda-toolkit", "13.0.3", True), ("triton", "3.7", True), ("torch", "2.13.0+cu130", True),
+        ("torch", "2.13.0+cpu", False), ("torch", "2.13.0", False), ("nvidia-ml-py", "13.0", False),
         ("tritonclient", "2.0", False),
     ],
-)
+)  # fmt: skip
 def test_cuda_packages_are_found_and_no_others(name: str, version: str, cuda: bool) -> None:
     assert is_cuda(name, version) == cuda
 

@@ -73,15 +73,10 @@ def test_an_answer_that_is_json_is_kept_as_it_is(answer: Any) -> None:
 @pytest.mark.parametrize(
     ("answer", "text"),
     [
-        ({1, 2}, "{1, 2}"),
-        (Decimal("1.5"), "1.5"),
-        (math.nan, "nan"),
-        ([math.inf], "[inf]"),
-        ({(1, 2): 3}, "{(1, 2): 3}"),
-        (Path("a"), "a"),
-        ("\ud800", "\ud800"),
+        ({1, 2}, "{1, 2}"), (Decimal("1.5"), "1.5"), (math.nan, "nan"), ([math.inf], "[inf]"),
+        ({(1, 2): 3}, "{(1, 2): 3}"), (Path("a"), "a"), ("\ud800", "\ud800"),
     ],
-)
+)  # fmt: skip
 def test_an_answer_that_is_no_json_is_its_text_in_files(answer: Any, text: str) -> None:
     result = result_of(answer=answer)
     assert result.answer is answer
