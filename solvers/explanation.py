@@ -83,7 +83,7 @@ class Explanation:
     Attributes:
         problem: The problem explained.
         status: FEASIBLE: there is a path after all, `path`. INFEASIBLE: proven that there is none. TIMEOUT: neither.
-            ERROR: the solver failed before either was settled.
+            ERROR: the solver failed before either was proven.
         causes: What is proven to stand in the way, if INFEASIBLE.
         path: A path, if FEASIBLE; some path, not the best.
         reached: The nodes that can be reached from the start, whatever the horizon and the budgets.
@@ -229,7 +229,7 @@ class _Words:
             end = self.node(found.path.nodes[-1])
             yield f"The problem is feasible: a path of {_moves(len(found.path.edges))} from {start} to {end} does."
         elif found.status is not Status.INFEASIBLE:
-            yield "Whether there is a path was not settled."
+            yield "Whether there is a path was not decided."
         elif Cause.NO_TERMINAL in found.causes:
             yield "No goal is declared, so no path can end anywhere."
         elif Cause.UNREACHABLE in found.causes:
@@ -251,7 +251,7 @@ class _Words:
             if found.joint_applies:
                 yield from self._joint(found.joint)
         for fault in found.faults:
-            yield f"A part of this could not be settled: {fault}."
+            yield f"A part of this could not be decided: {fault}."
 
     def _barred(self) -> Iterator[str]:
         if not self.found.barred:
@@ -320,9 +320,9 @@ class _Words:
             least = "; none of these can be less while the others stay" if joint.proven else ""
             yield f"Together {', '.join(parts[:-1])}{' and ' if parts[1:] else ''}{parts[-1]} would do{least}."
             if joint.percent is not None and len(raised) > 1 and min(problem.budgets) > 0:
-                yield f"No budget rises by more than {joint.percent}%; {joint.percent - 1}% more of each would not do."
+                yield f"No budget is raised by more than {joint.percent}%; {joint.percent - 1}% more of each would not do."
         if not joint.proven or joint.percent is None:
-            yield "Whether smaller rises would do together is open."
+            yield "Whether smaller raises would do together is open."
 
     def _more(self, k: int, budget: int, path: PathSolution) -> str:
         """How much more of a resource, and, where a risk makes that more than the path uses on average, its mean."""

@@ -1,4 +1,4 @@
-"""How many moves are enough where nobody has set a horizon, with the objective "visit".
+"""How many moves are enough where no horizon is given, with the objective "visit".
 
 Let a path be *straight* if no part of it that comes back to its beginning could be cut out without losing reward. A
 best path with the fewest moves is straight, so the longest straight path that keeps the budgets is horizon enough:

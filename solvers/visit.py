@@ -145,7 +145,7 @@ def _posed(
         spreads=(*spreads, *[nothing] * len(last)) if problem.spreads else (),
         start=start,
         terminals=(len(rewards) - 1,),
-        horizon=min(horizon, LONGEST_HORIZON),  # no path that anybody could write down is cut short by this
+        horizon=min(horizon, LONGEST_HORIZON),  # longer than any path that fits into memory
         objective="stay",
         edge_rewards=(),
     )

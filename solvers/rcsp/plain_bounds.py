@@ -174,10 +174,10 @@ def pruned(net: Net, deadline: Deadline) -> Net:
     net = net.only(_on_the_way(net, nothing, NO_LIMIT, deadline)[0])
     n_resources = len(net.upper)
     behind = np.zeros((net.n, n_resources), dtype=object)
-    settled = k = 0
-    while settled < n_resources:
+    unchanged = k = 0
+    while unchanged < n_resources:
         kept, behind[:, k] = _on_the_way(net, net.use[:, k], int(net.upper[k]), deadline)
-        settled = settled + 1 if kept.all() else 1
+        unchanged = unchanged + 1 if kept.all() else 1
         net = net.only(kept)
         k = (k + 1) % n_resources
     return replace(net, behind=behind)

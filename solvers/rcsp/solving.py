@@ -1,4 +1,4 @@
-"""One problem solved by one search, and every path counted again before anybody sees it."""
+"""One problem solved by one search, and every path counted again before it is returned."""
 
 from __future__ import annotations
 

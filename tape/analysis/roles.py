@@ -101,7 +101,7 @@ async def measure(
     *,
     batch: int = BATCH,
     until: float | None = None,
-    told: Callable[[Answered], None] | None = None,
+    listener: Callable[[Answered], None] | None = None,
 ) -> RoleMeasure:
     """Ask a model the cases of one role, greedily.
 
@@ -110,7 +110,7 @@ async def measure(
         cases: All of one role.
         batch: How many are asked at once.
         until: No batch begins after this time of ``time.monotonic``.
-        told: Is told of every answer.
+        listener: Called with every answer.
 
     Raises:
         ValueError: The cases are of several roles, or there is none.
@@ -131,8 +131,8 @@ async def measure(
             break
         for answered in answers:
             asked.answers.append(answered)
-            if told is not None:
-                told(answered)
+            if listener is not None:
+                listener(answered)
     return RoleMeasure(roles.pop(), tuple(asked.answers), time.monotonic() - began, asked.failure)
 
 

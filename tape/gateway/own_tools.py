@@ -37,7 +37,7 @@ OWN_LISTED: tuple[dict[str, Any], ...] = (
     {
         "name": "resume",
         "description": "Go on with a session by the handle of a checkpoint: what it has spent counts, and its last "
-        "calls are told. Costs nothing.",
+        "calls are listed. Costs nothing.",
         "inputSchema": {
             "type": "object",
             "properties": {"handle": {"type": "string", "description": "From checkpoint."}},

@@ -80,7 +80,7 @@ class CachedLM(WrappedLM):
         return None if row is None else row[0]
 
     def _read(self, value: bytes, key: str, shape: type[T], request: Request) -> T:
-        """An entry of the file, checked: anybody may have written it."""
+        """An entry of the file, checked: the file may come from elsewhere."""
         where = f"{self._path}: entry {key}"
         try:
             answer = shaped(parse_json(value, where, error=_NoEntryError), shape, where, error=_NoEntryError)

@@ -59,12 +59,12 @@ class _Checker:
     def _words(self, record: TargetRecord) -> str:
         try:
             target = record.target()
-            told = self._adapter.restated(target)
+            again = self._adapter.restated(target)
         except Exception as error:  # a record may hold anything
             return f"{record.text!r} is no target of this task: {str(error)[:200]}"
-        if told is None or TargetRecord.of(told) == record:
+        if again is None or TargetRecord.of(again) == record:
             return ""
-        return f"{record.text!r} is not how a target is told that requires {[*record.requires]}"
+        return f"{record.text!r} is not the text of a target that requires {[*record.requires]}"
 
     def moves(self, trajectory: CertifiedTrajectory) -> Iterator[Finding]:
         """States and verdicts of every attempt."""
@@ -110,7 +110,7 @@ class _Checker:
     def _verdicts(self, move: Move, before: State, after: State) -> Iterator[str]:
         done = self._adapter.at_goal(after)
         if done is not None and move.action is not None and done != move.completed:
-            yield f"the task is {'done' if done else 'not done'} in the recorded state, told otherwise"
+            yield f"the task is {'done' if done else 'not done'} in the recorded state, recorded otherwise"
         for place, judged in enumerate(move.judged):
             if judged.check.how != "deterministic":
                 yield from self._said(judged, after)

@@ -286,10 +286,10 @@ def _end(trajectory: CertifiedTrajectory) -> Iterator[Finding]:
     end, moves = trajectory.ending, trajectory.moves
     certified = trajectory.certified
     goal = bool(certified) and certified[-1].target.goal
-    told = (end.certified, end.planned, end.goal_certified, end.rejected)
+    recorded = (end.certified, end.planned, end.goal_certified, end.rejected)
     counted = (len(certified), len(certified) + len(trajectory.left()), goal, len(trajectory.history))
-    if told != counted:
-        yield Finding("end", None, f"certified, planned, goal and rejected are {told}, counted {counted}")
+    if recorded != counted:
+        yield Finding("end", None, f"certified, planned, goal and rejected are {recorded}, counted {counted}")
     replans = max(0, len(trajectory.plans) - 1)
     # A replan that a limit or fault cut short is counted, and has left no chain.
     if end.replans != replans and (end.why not in ("limit", "environment") or end.replans != replans + 1):

@@ -215,7 +215,7 @@ class TestText:
             NO_HORIZON,
             "Together usd at 4 (1 more) and calls at 6 (1 more) would do; none of these can be less while the others "
             "stay.",
-            "No budget rises by more than 34%; 33% more of each would not do.",
+            "No budget is raised by more than 34%; 33% more of each would not do.",
         ]
         assert text_of(budgets=[3, 0])[-4:] == [
             NO_USD,
@@ -315,13 +315,13 @@ def test_what_is_cut_short_is_never_claimed(then: PathSolution | Exception) -> N
 def test_what_the_solver_reported_is_passed_on() -> None:
     found = explain(replace(TWO_WAYS, budgets=[9, 1]), solver=Scripted(1, RuntimeError("out of luck")))
     assert found.faults == ("RuntimeError: out of luck",)
-    assert "could not be settled: RuntimeError: out of luck" in found.text()
+    assert "could not be decided: RuntimeError: out of luck" in found.text()
     assert not found.proven
 
 
 def test_a_time_limit_that_is_over_at_once_proves_nothing_by_itself() -> None:
     found = explain(replace(TWO_WAYS, budgets=[9, 1]), time_limit=1e-9, solver=Enumeration())
-    assert (found.status, str(found)) == (Status.TIMEOUT, "Whether there is a path was not settled.")
+    assert (found.status, str(found)) == (Status.TIMEOUT, "Whether there is a path was not decided.")
     short_found = explain(replace(TWO_WAYS, horizon=1), time_limit=1e-9, solver=Enumeration())
     assert (short_found.status, short_found.causes) == (Status.INFEASIBLE, (Cause.HORIZON,))
     assert str(short_found).splitlines()[1:] == ["Whether a longer horizon alone would do is open."]

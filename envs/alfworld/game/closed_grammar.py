@@ -1,7 +1,7 @@
 """The only grammar that a game may have: whatever else a file asks for is refused before TextWorld sees any of it.
 
-TextWorld evaluates what stands between braces in a game's sentences and commands as Python. A game file is data of
-somebody else's, so nothing of it may run: an expression here is a variable (``r``), its name (``r.name``), several of
+TextWorld evaluates what stands between braces in a game's sentences and commands as Python. A game file is
+foreign data, so nothing of it may run: an expression here is a variable (``r``), its name (``r.name``), several of
 them joined by ``or`` or ``+``, and with ``+`` texts in quotes. That is all that the official games and the package's
 own have. Rules may not go round in circles, since a sentence would have no end.
 """

@@ -88,7 +88,7 @@ def read_game_data(game: str | PathLike[str]) -> GameData:
         if not isinstance(data.get(key), str) or not data[key].strip():
             raise GameError(f"{source}: the game file has no text under {key!r}; it needs {', '.join(_KEYS)}, solvable")
     if "solvable" not in data:
-        raise GameError(f"{source}: the game file has no key 'solvable', so nobody checked it; leave it out")
+        raise GameError(f"{source}: the game file has no key 'solvable', so it was not checked; leave it out")
     if data["solvable"] is not True:
         raise UnsolvableGameError(f"{source}: the game is marked as not solvable; leave it out")
     return GameData(source, *(data[key] for key in _KEYS))

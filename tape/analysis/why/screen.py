@@ -170,7 +170,7 @@ def _add(table: Table, name: str, path: Candidate, chosen: Candidate | None, sty
     if path.score is not None:
         score = f"{path.score:.3g} {'goal' if path.goal else 'open'}"
     if path.likelihood is not None and path.likelihood < 1:
-        name += f" (assumes what nobody has seen: {path.likelihood:.0%} likely)"
+        name += f" (assumes unseen things: {path.likelihood:.0%} likely)"
     cost = ", ".join(in_units(*item) for item in path.cost.items())
     table.add_row(_text(name, style or "bold"), _text(cost), _text(score))
     table.add_row(Padding(Group(*[_text(line, style) for line in _steps(path, chosen)]), (0, 0, 0, 2)), "", "")

@@ -124,7 +124,7 @@ def kind_of_status(status: int, text: str) -> FailureKind:
 
 
 LONGEST_WAIT = 86_400.0
-"""Seconds. A longer ``Retry-After`` is taken as this; either is longer than anybody waits."""
+"""Seconds. A longer ``Retry-After`` is taken as this; no run waits as long as either."""
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
