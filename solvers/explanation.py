@@ -320,7 +320,7 @@ class _Words:
             least = "; none of these can be less while the others stay" if joint.proven else ""
             yield f"Together {', '.join(parts[:-1])}{' and ' if parts[1:] else ''}{parts[-1]} would do{least}."
             if joint.percent is not None and len(raised) > 1 and min(problem.budgets) > 0:
-                yield f"No budget is raised by more than {joint.percent}%; {joint.percent - 1}% more of each would not do."
+                yield f"No budget rises by more than {joint.percent}%; {joint.percent - 1}% more of each would not do."
         if not joint.proven or joint.percent is None:
             yield "Whether smaller raises would do together is open."
 

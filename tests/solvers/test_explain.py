@@ -215,7 +215,7 @@ class TestText:
             NO_HORIZON,
             "Together usd at 4 (1 more) and calls at 6 (1 more) would do; none of these can be less while the others "
             "stay.",
-            "No budget is raised by more than 34%; 33% more of each would not do.",
+            "No budget rises by more than 34%; 33% more of each would not do.",
         ]
         assert text_of(budgets=[3, 0])[-4:] == [
             NO_USD,
