@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from tape.engine.method import method
 from tape.engine.settings import TapeConfig
+from tape.protocols.method import method
 
 
 def settings_text(name: str = "") -> str:

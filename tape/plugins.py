@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 METHODS = "tape.methods"
-"""The group of what adds settings and events of its own to the engine (:class:`tape.engine.method.Method`)."""
+"""The group of what adds settings and events of its own to the engine (:class:`tape.protocols.method.Method`)."""
 
 PROPOSERS = "tape.proposers"
 """The group of proposers beside the model and what is declared: each makes one for a domain."""

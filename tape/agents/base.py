@@ -23,7 +23,6 @@ from tape.budget.deadline import Deadline
 from tape.engine.act import MAX_RETRIES, LmActor
 from tape.engine.context import RoleContext
 from tape.engine.episode import Episode, environment_faults
-from tape.engine.method import method
 from tape.engine.predict import DeclaredWorldModel, LmWorldModel
 from tape.engine.result import EpisodeResult
 from tape.engine.sample import LmProposer
@@ -38,6 +37,7 @@ from tape.lm.registry import open_model
 from tape.plugins import PROPOSERS, load, names
 from tape.protocols import Actor, Environment, Proposer, Scorer, WorldModel
 from tape.protocols.environment import require_environment
+from tape.protocols.method import method
 from tape.seeds import derive
 from tape.trace import StartedEvent, TraceWriter
 from tape.waiting import run_sync

@@ -23,12 +23,12 @@ from tape.analysis.by_replay import Played
 from tape.analysis.from_file import from_file
 from tape.analysis.from_file.counts import same_result
 from tape.budget import Budget
-from tape.engine.method import Finding, methods
 from tape.engine.settings import TapeConfig
 from tape.errors import TapeError
 from tape.lm.registry import open_model
 from tape.plugins import load
 from tape.protocols import Environment, EnvironmentPlugin, Task
+from tape.protocols.method import Finding, methods
 from tape.runner.directory import RunDirectory
 from tape.runner.spec import RunSpec, key_of, source_digest
 from tape.trace import Event, FinishedEvent, StartedEvent, links_of, read_trace

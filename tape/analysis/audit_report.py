@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from tape.analysis.audit import Audited
-from tape.engine.method import methods
+from tape.protocols.method import methods
 from tape.runner.summary import escaped
 from tape.show.document import Block, Bullets, Section, Table
 

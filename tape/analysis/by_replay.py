@@ -24,9 +24,9 @@ from typing import Any, TypeAlias
 from tape.agents.base import Agent
 from tape.analysis.recorded import Decisions, RecordedActions, RecordedLM, UnansweredError, uncounted
 from tape.budget import Budget
-from tape.engine.method import Finding, methods
 from tape.errors import error_text
 from tape.protocols import Environment, WorldModel
+from tape.protocols.method import Finding, methods
 from tape.runner.spec import RunSpec
 from tape.trace import (
     ActedEvent,

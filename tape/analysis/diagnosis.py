@@ -13,10 +13,10 @@ from tape.analysis.audit import Audited, audit
 from tape.analysis.outcomes import LOST, Outcome, outcomes
 from tape.analysis.sdp_figure import draw_figure
 from tape.analysis.trajectories import Found, trajectories_in
-from tape.engine.method import methods
 from tape.errors import RunDirectoryError
 from tape.files import replace_file
 from tape.plugins import missing_extra
+from tape.protocols.method import methods
 from tape.runner.directory import RunDirectory
 from tape.runner.summary import escaped
 from tape.sdp.events import ChainEvent

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from tape.analysis.measures import Share, share
-from tape.engine.method import methods
 from tape.errors import UnknownNameError
+from tape.protocols.method import methods
 from tape.runner.directory import RunDirectory
 from tape.trace import (
     ActedEvent,

@@ -12,8 +12,8 @@ from tape.cgdp import checks
 from tape.cgdp.events import StoppedEvent
 from tape.cgdp.gaps import GAPS, gaps
 from tape.cgdp.settings import CgdpSettings
-from tape.engine.method import Audit, Configured, Finding, Method
 from tape.protocols import Environment
+from tape.protocols.method import Audit, Configured, Finding, Method
 from tape.trace import Event, StartedEvent
 
 

@@ -14,9 +14,9 @@ from pydantic.fields import FieldInfo
 from tape.agents.base import Agent
 from tape.budget import Budget
 from tape.cli.numbers import LARGEST, whole
-from tape.engine.method import method
 from tape.engine.settings import PAPER, TapeConfig
 from tape.plugins import METHODS, load, names
+from tape.protocols.method import method
 
 _PAPER = "TAPE as the paper has it, without this engine's additions; an option that is given beside it counts"
 _VERIFY = "aec: commit only to paths, and answer only from facts, that grounded evidence certifies (default: none)"

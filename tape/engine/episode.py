@@ -14,12 +14,12 @@ from tape.budget import Ledger, Resources, kind_of, unknown
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline, blocking
 from tape.engine.context import RoleContext
-from tape.engine.method import counters
 from tape.engine.project import LmProjector, Merger
 from tape.engine.result import EpisodeResult
 from tape.engine.settings import TapeConfig
 from tape.errors import BudgetExceededError, EnvironmentFaultError, UnknownCostError, error_text
 from tape.protocols import Action, Environment, Observation, State, WorldModel
+from tape.protocols.method import counters
 from tape.redaction import redacted
 from tape.seeds import derive
 from tape.trace import ActedEvent, ApprovalEvent, LedgerEvent, ObservedEvent, TraceWriter

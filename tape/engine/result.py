@@ -74,7 +74,7 @@ class EpisodeResult(BaseModel):
         measures: Measures of the environment beside success, for instance the F1 of an answer. A search agent adds
             its own, for instance the number of its rounds.
         final_answer: The answer given at a limit, with ``on_limit="final_answer"``.
-        method: The counters of the methods in use (:attr:`tape.engine.method.Method.counters`).
+        method: The counters of the methods in use (:attr:`tape.protocols.method.Method.counters`).
         solver_seconds: Time in the solver.
         wall_seconds: Time of the whole episode.
         wall_overrun_seconds: Time beyond the cap on ``wall_seconds``; this is no budget violation.

@@ -21,10 +21,10 @@ from pydantic import (
 from pydantic_core import InitErrorDetails
 
 from tape.budget import Budget, kind_of
-from tape.engine.method import MethodSettings, method
 from tape.errors import ConfigError
 from tape.plugins import METHODS, PROPOSERS, names
 from tape.protocols import Domain
+from tape.protocols.method import MethodSettings, method
 from tape.reading import short
 
 MOST = 10**9
@@ -62,7 +62,7 @@ Costs, goal test and projection stay declared. In the paper the model does these
 class TapeConfig(BaseModel):
     """Settings of an agent; part of an episode's key. Each field describes itself; help and docs/engine.md repeat that.
 
-    ``methods`` holds the settings of the methods in use (:mod:`tape.engine.method`) by their names. In :meth:`make`
+    ``methods`` holds the settings of the methods in use (:mod:`tape.protocols.method`) by their names. In :meth:`make`
     and in files each is given under its own name: an object of its class, a mapping of its fields, or True for its
     defaults.
     """

@@ -9,10 +9,10 @@ from typing import ClassVar, Protocol
 from tape.engine.episode import Episode
 from tape.engine.execute import Executor, Outcome, Watch
 from tape.engine.loop import Planner
-from tape.engine.method import Method, method
 from tape.engine.select import Path
 from tape.engine.settings import TapeConfig
 from tape.protocols import Domain, PlannedActor
+from tape.protocols.method import Method, method
 
 
 class Verification(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tape.engine.method import Configured, Finding
+from tape.protocols.method import Configured, Finding
 from tape.sdp.adapter import Caps
 from tape.sdp.agent import caps_of
 from tape.sdp.events import ConcludedEvent, ValidatedEvent

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tape.engine.method import Audit, Finding
 from tape.protocols import Environment, State
+from tape.protocols.method import Audit, Finding
 from tape.sdp.adapter import ChecksSteps, Regrounds
 from tape.sdp.adapters import require_adapter
 from tape.sdp.events import TargetRecord, as_in_json

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from tape.engine.method import ROLE_SETTINGS, Audit, Configured, Method
 from tape.protocols import Environment
+from tape.protocols.method import ROLE_SETTINGS, Audit, Configured, Method
 from tape.sdp import checks
 from tape.sdp.adapters import adapter_of
 from tape.sdp.events import ValidatedEvent

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from tape.engine.method import MethodSettings
 from tape.engine.settings import MOST
+from tape.protocols.method import MethodSettings
 
 
 class SdpSettings(MethodSettings):

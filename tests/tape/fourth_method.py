@@ -10,8 +10,8 @@ from pydantic import Field
 
 from tape.agents.react import ReactAgent
 from tape.engine.episode import Episode
-from tape.engine.method import Method, MethodSettings
 from tape.engine.settings import TapeConfig
+from tape.protocols.method import Method, MethodSettings
 from tape.trace import DescribedEvent, Event, register_event
 
 

@@ -1,7 +1,7 @@
 """A trace checked from its file alone: whatever in it follows from other lines of it is derived again.
 
 One file for each kind of fact: :mod:`counts` (the result, calls, tokens, budgets), :mod:`steps` (observations, moves,
-paths), and for each method what it checks itself (:meth:`tape.engine.method.Method.wrong`). The invariants of a
+paths), and for each method what it checks itself (:meth:`tape.protocols.method.Method.wrong`). The invariants of a
 certified trajectory are :mod:`tape.sdp.revalidation`. No environment is needed.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tape.analysis.from_file import counts, steps
-from tape.engine.method import Finding, methods
+from tape.protocols.method import Finding, methods
 from tape.trace import Event, FinishedEvent, StartedEvent
 
 

@@ -13,12 +13,12 @@ from tape.agents.base import Agent, LmAgent
 from tape.agents.tape import TapeAgent
 from tape.analysis.probe.record import Probe, RoleRecord
 from tape.engine.ablations.declared import require_declared_scores
-from tape.engine.method import ROLE_SETTINGS, method
 from tape.engine.settings import TapeConfig
 from tape.engine.verification import verifying_method
 from tape.errors import ConfigError
 from tape.plugins import PROPOSERS, load
 from tape.protocols import Environment, EnvironmentPlugin, Task
+from tape.protocols.method import ROLE_SETTINGS, method
 from tape.waiting import run_sync
 
 FEWEST = 5

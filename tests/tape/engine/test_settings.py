@@ -12,10 +12,10 @@ from envs.sokoban.environment import SokobanEnvironment
 from tape.aec.settings import AecSettings
 from tape.agents.base import Agent
 from tape.agents.tape import TapeAgent, TapeAllStepAgent
-from tape.engine.method import method
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.plugins import METHODS, load, names
+from tape.protocols.method import method
 from tape.protocols.parts import Progress
 from tape.sdp.agent import SdpAgent
 from tape.sdp.settings import SdpSettings
