@@ -128,7 +128,8 @@ def test_in_the_middle_the_explanation_has_what_the_steps_took() -> None:
     assert (result.end_state, result.steps) == ("infeasible", 1)
     assert result.detail == (
         "no plan fits into what is left, $0.005 of $0.015 (1 step and planning took $0.01): the cheapest complete plan "
-        "needs a cap of $0.02"
+        "needs a cap of $0.02; "
+        "1 call failed: breaks(part=1): ValueError: no"
     )
 
 
