@@ -172,7 +172,8 @@ class Scene:
         if len(lines) <= _MOST_CALLS:
             return lines
         first = max(0, min(at - 1, len(lines) - _MOST_CALLS + 1))
-        last = min(len(lines), first + _MOST_CALLS - 2 + (not first))
+        last = first + _MOST_CALLS - 2 + (not first)
+        last = len(lines) if last + 1 >= len(lines) else last  # a single one takes no more than "1 more"
         before = [Text(f"{self._marks.done} {first} done", style="dim")] if first else []
         after = [Text(f"  {len(lines) - last} more")] if last < len(lines) else []
         return [*before, *lines[first:last], *after]
