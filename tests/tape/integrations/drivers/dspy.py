@@ -214,8 +214,8 @@ class DSPy(Driver):
         return await self._played(program, lm_of(ScriptedEngine(truth), guard))
 
     async def stream(self, truth: Truth, guard: Guard, most: int | None = None) -> str:
-        # DSPy holds up a thread that has more than 16 pieces for a reader who has left; its marks are ten of them.
-        truth.script = [replace(one, text=formatted(answer=" ".join(one.text.split()[:3]))) for one in truth.script]
+        # DSPy holds up a thread that has more than 16 pieces for a reader who has left.
+        truth.script = [replace(one, text=formatted(answer=" ".join(one.text.split()[:6]))) for one in truth.script]
         listeners = [dspy.streaming.StreamListener(signature_field_name="answer")]
         program = dspy.streamify(dspy.Predict("question -> answer"), stream_listeners=listeners)
         text = ""
