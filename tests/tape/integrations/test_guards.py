@@ -7,6 +7,8 @@ kind: DSPy's programs call one tool after the other, and smolagents and synchron
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
@@ -15,6 +17,7 @@ import pytest
 
 from tape.errors import ConfigError
 from tape.gateway.guard import Guard
+from tests.places import ROOT
 from tests.tape.integrations.drivers import ASYNC, NEEDS
 from tests.tape.integrations.drivers.base import Driver
 from tests.tape.integrations.drivers.scripted import (
@@ -187,13 +190,30 @@ def test_a_stream_is_one_call(driver: Driver) -> None:
     exactly(guard, truth)
 
 
-@but("inspect", "dspy", "dspy:async")  # DSPy keeps the frames of a stream that its reader has left
+@but("inspect", "dspy", "dspy:async")
 @pytest.mark.usefixtures("collected")
 def test_a_stream_that_is_left_costs_its_worst_case(driver: Driver) -> None:
     truth, guard = truth_of(Turn("a long text without a reader")), guard_of("tokens=90000")
     assert asyncio.run(driver.stream(truth, guard, most=1)).startswith("a")
     await_what_was_left(guard)
     no_overspend(guard, truth)
+
+
+LEFT = """
+import asyncio, sys
+from tests.tape.integrations.drivers import driver_of
+from tests.tape.integrations.test_guards import Turn, await_what_was_left, guard_of, no_overspend, truth_of
+
+truth, guard = truth_of(Turn("a long text without a reader")), guard_of("tokens=90000")
+assert asyncio.run(driver_of(sys.argv[1]).stream(truth, guard, most=1)).startswith("a")
+await_what_was_left(guard)
+no_overspend(guard, truth)
+"""
+
+
+@pytest.mark.parametrize("name", ["dspy", "dspy:async"])
+def test_so_does_one_of_dspy_whose_frames_pytest_keeps(name: str) -> None:
+    subprocess.run([sys.executable, "-c", LEFT, name], check=True, cwd=ROOT)
 
 
 @only(*ASYNC)
