@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -306,7 +307,7 @@ def test_what_is_cut_short_is_never_claimed(then: PathSolution | Exception) -> N
         for answers in range(12):
             found = explain(problem, solver=Scripted(answers, then))
             _claims_only_what_is_true(problem, found)
-            assert found.proven or "open" in found.text() or "settled" in found.text()
+            assert found.proven or re.search("is open|decided", found.text())
             assert bool(found.faults) <= isinstance(then, Exception)
             open_ends += not found.proven
     assert open_ends > 50

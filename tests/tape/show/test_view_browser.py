@@ -35,7 +35,7 @@ def nothing_is_complained_of(browser: Browser) -> Iterator[None]:
 def page_of(folder: Path, *runs: Sequence[Sequence[Event]], tasks: Sequence[str] = ()) -> Path:
     """The page of one run, or of two."""
     agents = ("tape", "react")
-    paths = [write_run(folder / agents[n], episodes, tasks, agents[n]) for n, episodes in enumerate(runs)]
+    paths = [write_run(folder / agents[n], episodes, tasks=tasks, agent=agents[n]) for n, episodes in enumerate(runs)]
     assert command("view", *paths, "-o", folder / "page.html") == 0
     return folder / "page.html"
 
