@@ -149,7 +149,7 @@ class Approver:
         return selected
 
     async def ask(self, request: ApprovalRequest) -> tuple[Approval, str]:
-        """Ask. A coroutine function is awaited; a plain function is called in a thread of its own.
+        """Ask, as :func:`verdict_of`.
 
         An action that cannot be shown in full is refused without asking.
 
@@ -166,11 +166,7 @@ class Approver:
         except UnshowableError as error:
             return Approval.REFUSE, f"its arguments cannot be shown in full: {error}"
         try:
-            if iscoroutinefunction(self._approve):
-                verdict = await self._approve(request)
-            else:
-                verdict = await in_thread(partial(copy_context().run, self._approve, request), "approval")
-                verdict = await verdict if isawaitable(verdict) else verdict
+            verdict = await verdict_of(self._approve, request)
         except Exception as error:
             raise _failed("approve", request.action, error) from error
         if isinstance(verdict, bool):
@@ -178,6 +174,15 @@ class Approver:
         if not isinstance(verdict, Approval):
             raise _unusable("approve", request.action, verdict, "True, False or a member of tape.Approval")
         return verdict, request.reason
+
+
+async def verdict_of(approve: Approve, request: ApprovalRequest) -> Verdict:
+    """Ask: a coroutine function is awaited; a plain function is called in a thread of its own."""
+    if iscoroutinefunction(approve):
+        verdict: Verdict = await approve(request)
+        return verdict
+    called = await in_thread(partial(copy_context().run, approve, request), "approval")
+    return await called if isawaitable(called) else called
 
 
 def asked_by_caller(approve: Approve) -> Approve:

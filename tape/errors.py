@@ -121,6 +121,22 @@ class TraceError(TapeError, ValueError):
     """A trace file is malformed; the message gives file and line."""
 
 
+class ResumeError(TapeError, ValueError):
+    """An episode cannot go on from its trace; nothing was called, and the trace is as it was."""
+
+
+class UnfinishedCallError(ResumeError):
+    """An episode was cut off amid a call that may have changed something; who resumes it has to decide.
+
+    Attributes:
+        action: The call.
+    """
+
+    def __init__(self, message: str, action: str) -> None:
+        self.action = action
+        super().__init__(message)
+
+
 class RunDirectoryError(TapeError):
     """A run directory holds something else than this run."""
 

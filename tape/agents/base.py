@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,17 +16,14 @@ from typing import Any, ClassVar
 from tape.agents.final_answer import require_answers_taken
 from tape.agents.options import Listener, Options, approver, listen, require_roles, require_whole
 from tape.agents.playing import account, play_to_end
-from tape.approval import Approve, When, asked_by_caller
+from tape.agents.resume import OnUnfinished, Record, Resumption
+from tape.approval import Approve, Approver, When, asked_by_caller
 from tape.budget import Budget, BudgetLike, Ledger, Payer
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline
-from tape.engine.act import MAX_RETRIES, LmActor
 from tape.engine.context import RoleContext
 from tape.engine.episode import Episode, environment_faults
-from tape.engine.predict import DeclaredWorldModel, LmWorldModel
 from tape.engine.result import EpisodeResult
-from tape.engine.sample import LmProposer
-from tape.engine.score import LmScorer
 from tape.engine.settings import LM_ROLES, TapeConfig
 from tape.engine.verification import verifying_method
 from tape.errors import ConfigError, UnknownCostError
@@ -35,10 +32,11 @@ from tape.lm.base import LanguageModel
 from tape.lm.price_table import missing_price
 from tape.lm.registry import open_model
 from tape.plugins import PROPOSERS, load, names
-from tape.protocols import Actor, Environment, Proposer, Scorer, WorldModel
+from tape.protocols import Environment, WorldModel
 from tape.protocols.environment import require_environment
 from tape.protocols.method import method
 from tape.seeds import derive
+from tape.tools.tool import Tool
 from tape.trace import StartedEvent, TraceWriter
 from tape.waiting import run_sync
 
@@ -234,17 +232,106 @@ class Agent(ABC):
         """
         asked = approver(approve, approve_when, env)
         options = Options(budget, seed, trace, parent, payer, simulator, model, listener)
-        with self._opened(env, options) as episode:
+        return await self._played(env, options, asked)
+
+    def resume(
+        self,
+        trace: Path | str,
+        env: Environment | None = None,
+        *,
+        tools: Sequence[Tool] | None = None,
+        budget: BudgetLike = None,
+        on_unfinished: OnUnfinished = "ask",
+        parent: Ledger | None = None,
+        payer: Payer | None = None,
+        simulator: WorldModel | None = None,
+        model: LanguageModel | None = None,
+        approve: Approve | None = None,
+        approve_when: When | None = None,
+        listener: Listener | None = None,
+        steps_again: bool = False,
+    ) -> EpisodeResult:
+        """Go on with an episode: :meth:`aresume` synchronously; ``approve`` is called as by :meth:`run`."""
+        playing = self.aresume(
+            trace, env, tools=tools, budget=budget, on_unfinished=on_unfinished, parent=parent, payer=payer,
+            simulator=simulator, model=model, approve=approve and asked_by_caller(approve), approve_when=approve_when,
+            listener=listener, steps_again=steps_again,
+        )  # fmt: skip
+        return run_sync(playing)
+
+    async def aresume(
+        self,
+        trace: Path | str,
+        env: Environment | None = None,
+        *,
+        tools: Sequence[Tool] | None = None,
+        budget: BudgetLike = None,
+        on_unfinished: OnUnfinished = "ask",
+        parent: Ledger | None = None,
+        payer: Payer | None = None,
+        simulator: WorldModel | None = None,
+        model: LanguageModel | None = None,
+        approve: Approve | None = None,
+        approve_when: When | None = None,
+        listener: Listener | None = None,
+        steps_again: bool = False,
+    ) -> EpisodeResult:
+        """Go on with an episode that was interrupted, killed, stopped, or ended by its budget or by a fault.
+
+        What was called is not called again, and the model is not asked again: the trace has what came of it. What was
+        under way is booked at its worst case. The trace goes on in its file.
+
+        Args:
+            trace: The event log that :meth:`arun` was given.
+            env: The environment, made as it was; or give its ``tools``.
+            tools: The tools, where the environment was ``ToolEnvironment(task, tools)``.
+            budget: Higher caps, for instance ``"$0.10"``; the others stay as they were.
+            on_unfinished: What becomes of a call that was under way and is not declared pure: ``ask`` raises
+                :class:`tape.errors.UnfinishedCallError`; ``assume_done`` takes it for done, its result unknown;
+                ``retry`` makes it again.
+            parent: An enclosing ledger; all that the episode used and uses is booked there.
+            payer: A run's ledger, likewise.
+            simulator: As for :meth:`arun`, like all that follow.
+            model: Replaces the agent's own model.
+            approve: Decides about actions that are not decided yet.
+            approve_when: Selects further actions that need approval.
+            listener: Called with every event, the recorded ones first.
+            steps_again: The environment is a simulator, so its steps may be done again, as one whose actions are not
+                recorded needs it.
+
+        Raises:
+            ResumeError: It cannot go on: the reason, and what to do. Nothing was called, and the trace is as it was.
+            TraceError: The file is no trace, or its episode is being played.
+        """
+        record = Record(Path(trace))
+        env = record.environment(env, tools, steps_again=steps_again)
+        self.require(self.config, env)
+        record.require_agent(self.describe(self.config.resolved(env.domain)))
+        resumption = Resumption(record, Budget.read(budget), on_unfinished)
+        asked = approver(*resumption.approval(approve, approve_when), env)
+        seed = record.started.seed or 0
+        options = Options(record.caps, seed, resumption.trace, parent, payer, simulator, model, listener)
+        try:
+            result = await self._played(env, options, asked, resumption)
+            resumption.require_caught_up(result)
+        finally:
+            resumption.trace.close()
+        return result
+
+    async def _played(
+        self, env: Environment, options: Options, asked: Approver | None, resumption: Resumption | None = None
+    ) -> EpisodeResult:
+        with self._opened(env, options, resumption) as episode:
             episode.approver = asked
             try:
-                await play_to_end(episode, derive(seed, "environment"), self._play)
+                await play_to_end(episode, derive(options.seed, "environment"), self._play)
                 episode.conclude()
             finally:
                 account(episode)
         return episode.result
 
     @contextmanager
-    def _opened(self, env: Environment, options: Options) -> Iterator[Episode]:
+    def _opened(self, env: Environment, options: Options, resumption: Resumption | None = None) -> Iterator[Episode]:
         """Check everything, and begin an episode: ledger, trace, accounted model."""
         budget, seed, trace, parent, payer, simulator, model, listener = options
         if (self.config.world_model == "simulator") != (simulator is not None):
@@ -253,10 +340,12 @@ class Agent(ABC):
         _require_own_loop(env)
         config = self.config.resolved(env.domain)
         caps = Budget.read(budget) | Budget.read(env.budget, "the environment's budget")
-        deadline = Deadline(caps.get(WALL))
+        deadline, model = Deadline(caps.get(WALL)), model or self.model
+        if resumption is not None:
+            caps, model, deadline = resumption.record.caps, resumption.model(model), resumption.deadline()
         ledger = Ledger(caps.without(WALL), parent, payer=payer)
         writer = trace if isinstance(trace, TraceWriter) else TraceWriter(self.name, trace)
-        lm = AccountedLM(model or self.model, ledger, writer, deadline)
+        lm = AccountedLM(model, ledger, writer, deadline)
         if "usd" in ledger.capped() and lm.price is None:
             raise UnknownCostError(missing_price(lm.name))
         roles = RoleContext(lm, env.prompt_format(lm.prompt_format), env.domain, writer)
@@ -267,11 +356,13 @@ class Agent(ABC):
             from tape.engine.ablations.merger import LmMerger
 
             episode.merger = LmMerger(roles)
+        if resumption is not None:
+            resumption.begin(episode)
         with environment_faults("the text of the task failed"):
             task = str(env.domain.task_text())
         episode.result.budget = dict(caps)
         try:
-            writer.write(StartedEvent(config=self.describe(config), budget=dict(caps), task=task))
+            writer.write(StartedEvent(config=self.describe(config), budget=dict(caps), task=task, seed=seed))
             yield episode
         finally:
             stop_listening()
@@ -295,53 +386,3 @@ def _require_own_loop(env: Environment) -> None:
             f"{type(env).__name__} has tools that live in another event loop, such as a session with an MCP server; "
             "play it there: `await agent.arun(env, ...)` instead of `agent.run(env, ...)`"
         )
-
-
-class LmAgent(Agent):
-    """Base of the agents that use the engine's roles; a subclass may replace each role."""
-
-    @classmethod
-    def most_calls_per_step(cls, config: TapeConfig) -> int:
-        """Requests of one free action: sampled again while it cannot be read."""
-        del config
-        return 1 + MAX_RETRIES
-
-    @classmethod
-    def most_calls_per_prediction(cls, config: TapeConfig) -> int:
-        """Requests of one predicted transition: none with a simulator; an invalid one may be requested again."""
-        return 0 if config.world_model == "simulator" else 1 + (config.requery_threshold > 0)
-
-    def proposer(self, episode: Episode) -> Proposer:
-        """SamplePlans: by the model, or by search through what the domain declares."""
-        if self.config.proposer == "declared":
-            from tape.engine.ablations.declared import DeclaredProposer, require_plans_declared
-
-            return DeclaredProposer(require_plans_declared(episode.env.domain))
-        if self.config.proposer != "lm":
-            registered: Proposer = load(PROPOSERS, self.config.proposer)(episode.env.domain)
-            return registered
-        distinct = episode.config.sampling == "distinct"
-        return LmProposer(episode.roles, self.config.temperature, distinct=distinct)
-
-    def world_model(self, episode: Episode) -> WorldModel:
-        """P_theta: the simulator if configured, else declared outcomes, else the model."""
-        domain = episode.env.domain
-        if episode.simulator is not None:
-            return episode.simulator
-        return self.lm_world_model(episode) if domain.outcomes is None else DeclaredWorldModel(domain.outcomes)
-
-    def lm_world_model(self, episode: Episode) -> WorldModel:
-        """The model's predictions."""
-        return LmWorldModel(episode.roles)
-
-    def scorer(self, episode: Episode) -> Scorer:
-        """R_theta: the model's scores, or declared ones."""
-        if self.config.scorer == "declared":
-            from tape.engine.ablations.declared import DeclaredScorer
-
-            return DeclaredScorer(episode.roles)
-        return LmScorer(episode.roles)
-
-    def actor(self, episode: Episode) -> Actor:
-        """pi_Act, free to choose."""
-        return LmActor(episode.roles, "free", self.config.temperature)

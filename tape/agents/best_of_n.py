@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import ClassVar
 
-from tape.agents.base import LmAgent
+from tape.agents.lm_agent import LmAgent
 from tape.agents.plan_and_act import PlanAndActAgent
 from tape.agents.react import ReactAgent
 from tape.engine.act import LmActor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tape.agents.base import LmAgent
+from tape.agents.lm_agent import LmAgent
 from tape.engine.compare import end_if_broken
 from tape.engine.episode import Episode
 from tape.engine.sample import require_read, sample_plans

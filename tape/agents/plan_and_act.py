@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import ClassVar
 
-from tape.agents.base import LmAgent
+from tape.agents.lm_agent import LmAgent
 from tape.agents.options import require_bounded
 from tape.agents.react import act_freely
 from tape.engine.episode import Episode

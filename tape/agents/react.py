@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from tape.agents.base import LmAgent
+from tape.agents.lm_agent import LmAgent
 from tape.agents.options import require_bounded
 from tape.engine.act import MAX_RETRIES, write_action
 from tape.engine.episode import ActionRefused, Episode

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from tape.agents.base import LmAgent
+from tape.agents.lm_agent import LmAgent
 from tape.agents.options import Listener, Options, require_bounded, require_roles
 from tape.agents.planned import OneRound, Planned
 from tape.agents.playing import play_to_end

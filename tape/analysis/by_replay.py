@@ -22,7 +22,8 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from tape.agents.base import Agent
-from tape.analysis.recorded import Decisions, RecordedActions, RecordedLM, UnansweredError, uncounted
+from tape.agents.recorded import Decisions, RecordedLM, UnansweredError
+from tape.analysis.recorded import RecordedActions, uncounted
 from tape.budget import Budget
 from tape.errors import error_text
 from tape.protocols import Environment, WorldModel

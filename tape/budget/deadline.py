@@ -44,11 +44,14 @@ class Deadline:
     Args:
         limit: In counts of ``wall_seconds`` (milliseconds); None measures only.
         clock: In seconds.
+        used: Seconds that an earlier part of the episode has used.
     """
 
-    def __init__(self, limit: int | None = None, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self, limit: int | None = None, clock: Callable[[], float] = time.perf_counter, used: float = 0.0
+    ) -> None:
         self._limit, self._clock = limit, clock
-        self._began = clock()
+        self._began = clock() - used
 
     @property
     def is_set(self) -> bool:

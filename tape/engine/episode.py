@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from tape.approval import DECISIONS, Approval, ApprovalRequest, Approver, amounts
 from tape.budget import Ledger, Resources, kind_of, unknown
@@ -22,7 +22,15 @@ from tape.protocols import Action, Environment, Observation, State, WorldModel
 from tape.protocols.method import counters
 from tape.redaction import redacted
 from tape.seeds import derive
-from tape.trace import ActedEvent, ApprovalEvent, LedgerEvent, ObservedEvent, TraceWriter
+from tape.trace import (
+    ActedEvent,
+    ApprovalEvent,
+    CallBegunEvent,
+    CallEndedEvent,
+    LedgerEvent,
+    ObservedEvent,
+    TraceWriter,
+)
 from tape.trace.declarations import report_costs_above_bound
 
 logger = logging.getLogger("tape.engine")
@@ -81,6 +89,7 @@ class Episode:
         taken: The actions taken so far, by the key of the state they were taken in.
         result: Filled during the episode.
         merger: Merges states that the model considers equal; only with ``projector="lm"``.
+        known_outcome: What came of an action that an episode which is resumed has done already; else None.
     """
 
     env: Environment
@@ -98,6 +107,7 @@ class Episode:
     taken: dict[str, list[Action]] = field(default_factory=dict)
     result: EpisodeResult = field(default_factory=lambda: EpisodeResult(end_state="failure", success=False))
     merger: Merger | None = None
+    known_outcome: Callable[[Action], Mapping[str, Any] | None] = lambda _: None
     _approved: tuple[int, Action] | None = None
     """The step and the action that are approved already."""
 
@@ -295,11 +305,17 @@ class Episode:
         return self.state
 
     async def _act(self, action: Action) -> tuple[Observation, Resources]:
-        """Let the environment act."""
+        """Let the environment act; an action on the world outside is recorded before and after."""
+        env, known, step = self.env, None, self.result.steps
+        if env.records:
+            self.trace.write(CallBegunEvent(step=step, action=action, pure=env.is_pure(action)))
+            known = self.known_outcome(action)
         with environment_faults(f"step({action!r}) failed"):
-            observation, cost = await self.env.astep(action)
+            observation, cost = await (env.astep(action) if known is None else env.restore(action, known))
             if not isinstance(cost, Resources):
                 raise TypeError(f"the cost must be Resources, not {cost!r}")
+        if env.records:
+            self.trace.write(CallEndedEvent(step=step, action=action, outcome=dict(env.outcome())))
         return observation, cost
 
     def end_if_solved(self) -> None:

@@ -53,6 +53,9 @@ class Environment(ABC):
     budget: Budget = Budget()
     """Hard caps of the task's own."""
 
+    records: bool = False
+    """Whether its actions reach the world outside, so that each is recorded with its outcome and never done again."""
+
     @abstractmethod
     def prompt_format(self, name: str) -> PromptFormat:
         """The prompts of this task in the prompt format ``name``; ``PromptFormat()`` if no model is used.
@@ -80,6 +83,25 @@ class Environment(ABC):
         ``run_sync(self.astep(action))`` (:func:`tape.waiting.run_sync`).
         """
         return await blocking(lambda: self.step(action), "environment step")
+
+    def outcome(self) -> Mapping[str, Any]:
+        """What came of the last action, in JSON, as :meth:`restore` takes it; asked where it :attr:`records`."""
+        return {}
+
+    async def restore(self, action: Action, outcome: Mapping[str, Any]) -> tuple[Observation, Resources]:
+        """Take the outcome of an action in the place of doing it.
+
+        Args:
+            action: The action.
+            outcome: What :meth:`outcome` returned; or ``{"lost": True}`` where it is done and its outcome was not seen.
+        """
+        del outcome
+        return await self.astep(action)
+
+    def is_pure(self, action: Action) -> bool:
+        """Whether an action changes nothing, so that it may be done twice; asked where it :attr:`records`."""
+        del action
+        return False
 
     def home_loop(self) -> asyncio.AbstractEventLoop | None:
         """The event loop of its parts, such as sessions with servers; None: it can be played in any loop."""

@@ -41,7 +41,8 @@ class TextTrace(TraceWriter):
     def _writes(self) -> bool:
         return True
 
-    def _append(self, text: str) -> None:
+    def _append(self, text: str, *, sync: bool = False) -> None:
+        del sync
         self._text.write(text)
 
 

@@ -34,6 +34,9 @@ logger = logging.getLogger("tape.tools")
 LONGEST_TRACEBACK = 10_000
 """Characters."""
 
+UNSEEN = "done; its result was not seen"
+"""Stands for the result of a call that is taken for done."""
+
 PromptFormats = Mapping[str, Callable[[ToolDomain], PromptFormat]]
 """How a task is written for each family of models, by the prompt format's name."""
 
@@ -57,6 +60,7 @@ class ToolEnvironment(Environment, AnswersAtLimit):
     """
 
     domain: ToolDomain
+    records = True
 
     def __init__(
         self,
@@ -77,6 +81,8 @@ class ToolEnvironment(Environment, AnswersAtLimit):
         self._failed: list[FailedCall] = []
         self._tracebacks = tracebacks
         self._asked: ToolFormat | None = None
+        self._outcome: Mapping[str, Any] = {}
+        self._known: Mapping[str, Any] | None = None
         self.answered: Any = None
         """The answer as a value; None before."""
 
@@ -105,8 +111,29 @@ class ToolEnvironment(Environment, AnswersAtLimit):
         """Act; the synchronous wrapper around :meth:`astep`."""
         return run_sync(self.astep(action))
 
+    def is_pure(self, action: Action) -> bool:
+        """Whether it calls a pure tool, or none."""
+        try:
+            call = parse(action)
+        except InvalidCallError:
+            return True
+        return call.kind == ANSWER or self.toolbox.is_pure(call)
+
+    def outcome(self) -> Mapping[str, Any]:
+        """What the last call returned, why it failed, and what it used; empty after an answer."""
+        return self._outcome
+
+    async def restore(self, action: Action, outcome: Mapping[str, Any]) -> tuple[Observation, Resources]:
+        """Take a call as made."""
+        self._known = outcome
+        try:
+            return await self.astep(action)
+        finally:
+            self._known = None
+
     async def astep(self, action: Action) -> tuple[Observation, Resources]:
         """Make a call, or answer. What is no possible call is refused, which takes a step and changes nothing else."""
+        self._outcome = {}
         try:
             call = parse(action)
             self.domain.require_possible(self._state, call)
@@ -141,30 +168,43 @@ class ToolEnvironment(Environment, AnswersAtLimit):
 
     async def _call(self, item: Tool, call: Call, arguments: dict[str, Any], asked: str) -> Resources:
         """Run a tool and remember what came of it; returns what it used."""
-        drawn = {} if item.random is None else {item.random: self._rng("result", item, asked)}
         # The function may change what it is given; what is to be paid depends on what it was asked for.
-        counted = item.filled(call, self._state.values())
-        made = await make(partial(item.function, **arguments, **drawn), f"the tool {item.name}")
+        counted, known = item.filled(call, self._state.values()), self._known
+        if known is None:
+            drawn = {} if item.random is None else {item.random: self._rng("result", item, asked)}
+            made = await make(partial(item.function, **arguments, **drawn), f"the tool {item.name}")
+        else:
+            made = _made_before(known)
         text = (made.plain if isinstance(made.plain, str) else made.written) if item.reads else ""
         failure = made.failure
         if failure is None and item.reads and not text.strip():
             failure = "the result is empty"
+        trace = "" if known is None else known.get("traceback", "")
+        if made.error is not None and self._tracebacks:
+            trace = cut("".join(traceback.format_exception(made.error)), LONGEST_TRACEBACK)
         if failure is None:
             self._state = self._state.with_call(call, made.written, text)
         else:
-            self._fail(call, failure, jsonable(counted), made.error)
+            self._fail(call, failure, jsonable(counted), trace)
+        if known is None:
+            used = self._used(item, counted, made, asked, failed=failure is not None)
+        else:
+            used = Resources(known["used"]) if "used" in known else item.worst
+        self._outcome = {"result": made.written, "failure": made.failure, "traceback": trace, "used": dict(used)}
+        return used
+
+    def _used(self, item: Tool, counted: Mapping[str, Any], made: Made, asked: str, *, failed: bool) -> Resources:
         used = attempt(lambda: Made(item.used(counted, made.value, self._rng("cost", item, asked))))
         if isinstance(used.value, Resources):
             return used.value
-        if failure is not None:
+        if failed:
             return item.worst  # the units of a result that is not there cannot be counted
         raise ToolError(f"{item.name}: what a call used cannot be counted: {used.failure}")
 
-    def _fail(self, call: Call, why: str, arguments: dict[str, Any], error: BaseException | None) -> None:
+    def _fail(self, call: Call, why: str, arguments: dict[str, Any], trace: str) -> None:
         note = cut(why, LONGEST_NOTE)
         self._state = self._state.with_failure(call, note)
-        trace = "".join(traceback.format_exception(error)) if self._tracebacks and error is not None else ""
-        self._failed.append(FailedCall(call.text, arguments, note, cut(trace, LONGEST_TRACEBACK)))
+        self._failed.append(FailedCall(call.text, arguments, note, trace))
         logger.warning("the call %s failed: %s", *redacted([call.text, note]))
 
     def failed_calls(self) -> Sequence[FailedCall]:
@@ -229,6 +269,14 @@ class ToolEnvironment(Environment, AnswersAtLimit):
         found = self.prompt_format(name)
         assert isinstance(found, ToolFormat), f"the prompt format {name} asks for no answers"
         return found
+
+
+def _made_before(outcome: Mapping[str, Any]) -> Made:
+    """A call as it was recorded; of a lost result a text says so."""
+    if "result" not in outcome:
+        return Made(UNSEEN, UNSEEN, json.dumps(UNSEEN))
+    plain = json.loads(outcome["result"])
+    return Made(plain, plain, outcome["result"], outcome["failure"])
 
 
 def _as_text(arguments: dict[str, Any]) -> str:

@@ -1,10 +1,13 @@
 """The event log of an episode: written once, replayed, drawn and tabulated from the file alone."""
 
+from tape.trace.continued import ContinuedTrace as ContinuedTrace
 from tape.trace.events import SEARCH_SOLVER as SEARCH_SOLVER
 from tape.trace.events import ActedEvent as ActedEvent
 from tape.trace.events import ActionsSampledEvent as ActionsSampledEvent
 from tape.trace.events import AnsweredEvent as AnsweredEvent
 from tape.trace.events import ApprovalEvent as ApprovalEvent
+from tape.trace.events import CallBegunEvent as CallBegunEvent
+from tape.trace.events import CallEndedEvent as CallEndedEvent
 from tape.trace.events import CostAboveBoundEvent as CostAboveBoundEvent
 from tape.trace.events import DescribedEvent as DescribedEvent
 from tape.trace.events import DifferedEvent as DifferedEvent
@@ -21,6 +24,7 @@ from tape.trace.events import PathSelectedEvent as PathSelectedEvent
 from tape.trace.events import PlansSampledEvent as PlansSampledEvent
 from tape.trace.events import PromptPart as PromptPart
 from tape.trace.events import ReplannedEvent as ReplannedEvent
+from tape.trace.events import ResumedEvent as ResumedEvent
 from tape.trace.events import StartedEvent as StartedEvent
 from tape.trace.events import register_event as register_event
 from tape.trace.file import SCHEMA as SCHEMA

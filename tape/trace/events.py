@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
@@ -31,12 +31,20 @@ class DescribedEvent(Event, ABC):
 
 
 class StartedEvent(Event):
-    """The episode begins; ``task`` describes it in words, where the domain has words for it."""
+    """The episode begins.
+
+    Attributes:
+        config: The agent's name, its model and its switches.
+        budget: The caps.
+        task: The task in words, where the domain has words for it.
+        seed: As it was given; None in older traces.
+    """
 
     type: ClassVar[str] = "started"
     config: Config
     budget: dict[str, Count]
     task: str = ""
+    seed: int | None = None
 
 
 class ObservedEvent(Event):
@@ -160,6 +168,57 @@ class ApprovalEvent(Event):
     action: str
     decision: Decision
     reason: str
+
+
+class CallBegunEvent(Event):
+    """An action on the world outside begins; it may be done, whatever becomes of the program from here on.
+
+    Attributes:
+        step: Steps taken before it.
+        action: The action.
+        pure: It changes nothing, so it may be done twice.
+    """
+
+    type: ClassVar[str] = "call_begun"
+    step: int
+    action: str
+    pure: bool
+
+
+class CallEndedEvent(Event):
+    """What came of that action, as its environment takes it again when the episode is resumed."""
+
+    type: ClassVar[str] = "call_ended"
+    step: int
+    action: str
+    outcome: dict[str, Any]
+
+
+class ResumedEvent(DescribedEvent):
+    """The episode goes on from its trace.
+
+    Attributes:
+        ended: How it had ended: its end state; empty where it was killed.
+        dropped: How many events were played again, or had been the end.
+        booked: What was booked for what was under way when it was cut off, at the worst case.
+        budget: The caps from here on.
+        unfinished: The action that was under way; empty where none was.
+        decision: What becomes of that.
+    """
+
+    type: ClassVar[str] = "resumed"
+    ended: str
+    dropped: int
+    booked: dict[str, Count | None]
+    budget: dict[str, Count]
+    unfinished: str = ""
+    decision: Literal["", "retry", "assume_done"] = ""
+
+    def description(self) -> str:
+        """One line."""
+        how = f"it had ended as {self.ended}" if self.ended else "it had been cut off"
+        call = f"; under way was {self.unfinished} ({self.decision})" if self.unfinished else ""
+        return f"resumed: {how}{call}"
 
 
 class ActedEvent(Event):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterator
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from tape.errors import TraceError
 from tape.files import append, why
 from tape.reading import is_storable, json_lines, short, storable, wrong
 from tape.redaction import redacted
-from tape.trace.events import Event, GeneratedEvent, event_type
+from tape.trace.events import CallBegunEvent, CallEndedEvent, Event, GeneratedEvent, event_type
 from tape.trace.links import FIRST, hash_of
 
 logger = logging.getLogger("tape.trace")
@@ -42,14 +43,22 @@ class TraceWriter:
 
     Args:
         episode: The episode's key.
-        path: A JSON Lines file, replaced if it exists; None keeps events in memory only.
+        path: A JSON Lines file; None keeps events in memory only.
         listener: Called with the key and every event, in order.
+        replace: Whether a file with that name may be written over.
 
     Raises:
-        TraceError: The file cannot be made.
+        TraceError: The file cannot be made, or there is one already.
     """
 
-    def __init__(self, episode: str, path: Path | str | None = None, listener: Listener | None = None) -> None:
+    def __init__(
+        self,
+        episode: str,
+        path: Path | str | None = None,
+        listener: Listener | None = None,
+        *,
+        replace: bool = False,
+    ) -> None:
         path = None if path is None else Path(path)
         self.episode = episode
         self._listeners = [] if listener is None else [listener]
@@ -60,9 +69,18 @@ class TraceWriter:
         if path is not None:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = path.open("wb", buffering=0)
+                # Emptied only once it is held: another process may be writing it.
+                self._file = path.open("ab", buffering=0)
+                require_alone(self._file, path)
+                if not replace and self._file.tell():
+                    self._file.close()
+                    raise TraceError(
+                        f"the trace {path} exists; go on with it (agent.resume, `tape resume`), name another file, or "
+                        "write over it: trace=TraceWriter(NAME, PATH, replace=True)"
+                    )
+                self._file.truncate(0)
             except OSError as error:
-                raise _unwritten(path, error) from error
+                raise unwritten(path, error) from error
 
     @property
     def last_hash(self) -> str:
@@ -81,14 +99,23 @@ class TraceWriter:
             TraceError: The disk does not take it; the file ends with the event before.
         """
         if self._writes():
-            seq = len(self.events)
-            head = {"schema": SCHEMA, "seq": seq, "episode": self.episode, "type": event.type, "prev": self._last}
-            record = redacted(event.model_dump())
-            if isinstance(event, GeneratedEvent):
-                record["prompt"] = self._shortened(record["prompt"], seq)
-            line = _line({**head, **record})
-            self._append(line + "\n")
+            line = self._written(event)
+            # A call that is not on the disk when the machine stops would be made again.
+            self._append(line + "\n", sync=isinstance(event, CallBegunEvent | CallEndedEvent))
             self._last = hash_of(line)
+        self._keep(event)
+
+    def _written(self, event: Event) -> str:
+        """An event as the next line."""
+        seq = len(self.events)
+        head = {"schema": SCHEMA, "seq": seq, "episode": self.episode, "type": event.type, "prev": self._last}
+        record = redacted(event.model_dump())
+        if isinstance(event, GeneratedEvent):
+            record["prompt"] = self._shortened(record["prompt"], seq)
+        return _line({**head, **record})
+
+    def _keep(self, event: Event) -> None:
+        """Hold an event, and show it to the listeners."""
         self.events.append(event)
         for listener in tuple(self._listeners):
             try:
@@ -100,13 +127,13 @@ class TraceWriter:
     def _writes(self) -> bool:
         return self._file is not None
 
-    def _append(self, text: str) -> None:
+    def _append(self, text: str, *, sync: bool = False) -> None:
         assert self._file is not None
         assert self._path is not None
         try:
-            append(self._file.fileno(), text.encode("ascii"))
+            append(self._file.fileno(), text.encode("ascii"), sync=sync)
         except OSError as error:
-            raise _unwritten(self._path, error) from error
+            raise unwritten(self._path, error) from error
 
     def _shortened(self, parts: tuple[dict[str, str], ...], seq: int) -> list[dict[str, Any]]:
         """The parts of a prompt; of what was written before, the event and the part where it stands first."""
@@ -130,7 +157,25 @@ class TraceWriter:
             self._file.close()
 
 
-def _unwritten(path: Path, error: OSError) -> TraceError:
+def require_alone(file: FileIO, path: Path) -> None:
+    """Hold a trace for as long as its file is open.
+
+    Raises:
+        TraceError: Another writer holds it.
+    """
+    try:
+        import fcntl
+    except ImportError:  # a system without such locks
+        return
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        raise TraceError(f"the episode of the trace {path} is being played; wait for its end") from None
+
+
+def unwritten(path: Path, error: OSError) -> TraceError:
+    """What is raised where the disk does not take a trace."""
     return TraceError(f"the trace {path} cannot be written ({why(error)}); free some disk space or name another file")
 
 
@@ -146,8 +191,12 @@ def _line(record: dict[str, Any]) -> str:
     return json.dumps(storable(record))
 
 
-def read_trace(path: Path) -> Iterator[Event]:
+def read_trace(path: Path, *, whole: bool = False) -> Iterator[Event]:
     """Read a trace, checking every line.
+
+    Args:
+        path: The file.
+        whole: Skip a last line without an end, which a kill leaves.
 
     Raises:
         TraceError: Names the file, the line and what is wrong.
@@ -155,7 +204,7 @@ def read_trace(path: Path) -> Iterator[Event]:
     seen: dict[tuple[int, int], str] = {}
     number = 0
     # A model may have written halves of surrogate pairs, and texts stand in traces as they were written.
-    for number, record in json_lines(path, surrogates=True, error=_not_a_trace):
+    for number, record in json_lines(path, whole=whole, surrogates=True, error=_not_a_trace):
         yield _event(record, f"{path}:{number}", seen)
     if not number:
         raise TraceError(f"{path}: not a trace: it is empty; play the episode again")

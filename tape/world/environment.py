@@ -39,6 +39,7 @@ class WorldEnvironment(Environment):
     """
 
     domain: WorldDomain
+    records = True
 
     def __init__(self, world: Declarations, start: BaseModel, task: str, budget: Budget) -> None:
         self.world, self.budget = world, budget
@@ -48,6 +49,8 @@ class WorldEnvironment(Environment):
         self._start = start.model_copy(deep=True)
         self._known = WorldState(world.states.write(start))
         self._state, self._seed, self._taken = start, 0, 0
+        self._outcome: Mapping[str, Any] = {}
+        self._recorded: Mapping[str, Any] | None = None
         self.reset(0)
         if self.success():
             raise WorldError(f"the goal is reached at the start already: {start!r}")
@@ -79,6 +82,24 @@ class WorldEnvironment(Environment):
         """Act; see :meth:`astep`."""
         return run_sync(self.astep(action))
 
+    def outcome(self) -> Mapping[str, Any]:
+        """The state after the last action and what it used, or why it was refused."""
+        return self._outcome
+
+    async def restore(self, action: Action, outcome: Mapping[str, Any]) -> tuple[Observation, Resources]:
+        """Take an action as taken.
+
+        Raises:
+            WorldError: What came of it was not seen, so the state is unknown.
+        """
+        if outcome.get("lost"):
+            raise WorldError(f"the state after {action} is unknown, so it cannot be assumed as done; resume with retry")
+        self._recorded = outcome
+        try:
+            return await self.astep(action)
+        finally:
+            self._recorded = None
+
     async def astep(self, action: Action) -> tuple[Observation, Resources]:
         """Take an action. One that is refused changes nothing, costs its steps alone and is explained."""
         self._taken += 1
@@ -86,21 +107,34 @@ class WorldEnvironment(Environment):
         try:
             kind, made = self.world.actions.parse(action)
             worst = kind.cost(self._state, made)
-            after = await self._called(kind, made)
+            after, used = await self._stepped(kind, made, worst)
         except InvalidActionError as error:
+            self._outcome = {"refused": str(error)}
             self._known = WorldState(self._known.text, note=cut(f"refused: {error}", LONGEST_NOTE))
             return self._observed(), Resources({"steps": worst["steps"]})
-        used = worst
-        if isinstance(after, tuple):
-            after, used = self._used(kind, after)
         text = self.world.states.write(after)
         self._state = after
+        self._outcome = {"state": after.model_dump_json(), "used": dict(used)}
         if self.world.observer is None:
             self._known = WorldState(text)
         else:
             seen = self._result_of(self.world.observer, str)
             self._known = WorldState(self._known.text, seen=cut(seen, LONGEST_TEXT) or "nothing", action=action)
         return self._observed(), used
+
+    async def _stepped(self, kind: ActionType, made: BaseModel, worst: Resources) -> tuple[BaseModel, Resources]:
+        """The state after an action and what it used, taken anew or as recorded.
+
+        Raises:
+            InvalidActionError: It is refused.
+        """
+        known = self._recorded
+        if known is None:
+            after = await self._called(kind, made)
+            return self._used(kind, after) if isinstance(after, tuple) else (after, worst)
+        if "refused" in known:
+            raise InvalidActionError(known["refused"])
+        return self.world.states.model.model_validate_json(known["state"]), Resources(known["used"])
 
     async def _called(self, kind: ActionType, made: BaseModel) -> Any:
         """The function's own answer; it gets a copy of the state, which it may change."""

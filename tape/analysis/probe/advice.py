@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tape.agents.base import Agent, LmAgent
+from tape.agents.base import Agent
+from tape.agents.lm_agent import LmAgent
 from tape.agents.tape import TapeAgent
 from tape.analysis.probe.record import Probe, RoleRecord
 from tape.engine.ablations.declared import require_declared_scores

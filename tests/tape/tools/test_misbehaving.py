@@ -139,7 +139,7 @@ def sweep(folder: Path, count: int, seed: str = "misbehaving") -> dict[str, Any]
         budget = Budget(caps | ({"wall_seconds": 100} if hangs else {}))
         model = ScriptedLM(script(plan, act=follow(plan)))
         agent = AGENTS[number % len(AGENTS)](model, on_limit=rng.choice(["stop", "final_answer"]))
-        trace = TraceWriter(f"e{number}", folder / "trace.jsonl")
+        trace = TraceWriter(f"e{number}", folder / "trace.jsonl", replace=True)
         began = time.monotonic()
         played = agent.run(ToolEnvironment("task", tools), budget=budget, seed=number, trace=trace)
         trace.close()

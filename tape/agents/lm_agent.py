@@ -1,0 +1,63 @@
+"""The base of the agents that use the engine's roles."""
+
+from __future__ import annotations
+
+from tape.agents.base import Agent
+from tape.engine.act import MAX_RETRIES, LmActor
+from tape.engine.episode import Episode
+from tape.engine.predict import DeclaredWorldModel, LmWorldModel
+from tape.engine.sample import LmProposer
+from tape.engine.score import LmScorer
+from tape.engine.settings import TapeConfig
+from tape.plugins import PROPOSERS, load
+from tape.protocols import Actor, Proposer, Scorer, WorldModel
+
+
+class LmAgent(Agent):
+    """Base of the agents that use the engine's roles; a subclass may replace each role."""
+
+    @classmethod
+    def most_calls_per_step(cls, config: TapeConfig) -> int:
+        """Requests of one free action: sampled again while it cannot be read."""
+        del config
+        return 1 + MAX_RETRIES
+
+    @classmethod
+    def most_calls_per_prediction(cls, config: TapeConfig) -> int:
+        """Requests of one predicted transition: none with a simulator; an invalid one may be requested again."""
+        return 0 if config.world_model == "simulator" else 1 + (config.requery_threshold > 0)
+
+    def proposer(self, episode: Episode) -> Proposer:
+        """SamplePlans: by the model, or by search through what the domain declares."""
+        if self.config.proposer == "declared":
+            from tape.engine.ablations.declared import DeclaredProposer, require_plans_declared
+
+            return DeclaredProposer(require_plans_declared(episode.env.domain))
+        if self.config.proposer != "lm":
+            registered: Proposer = load(PROPOSERS, self.config.proposer)(episode.env.domain)
+            return registered
+        distinct = episode.config.sampling == "distinct"
+        return LmProposer(episode.roles, self.config.temperature, distinct=distinct)
+
+    def world_model(self, episode: Episode) -> WorldModel:
+        """P_theta: the simulator if configured, else declared outcomes, else the model."""
+        domain = episode.env.domain
+        if episode.simulator is not None:
+            return episode.simulator
+        return self.lm_world_model(episode) if domain.outcomes is None else DeclaredWorldModel(domain.outcomes)
+
+    def lm_world_model(self, episode: Episode) -> WorldModel:
+        """The model's predictions."""
+        return LmWorldModel(episode.roles)
+
+    def scorer(self, episode: Episode) -> Scorer:
+        """R_theta: the model's scores, or declared ones."""
+        if self.config.scorer == "declared":
+            from tape.engine.ablations.declared import DeclaredScorer
+
+            return DeclaredScorer(episode.roles)
+        return LmScorer(episode.roles)
+
+    def actor(self, episode: Episode) -> Actor:
+        """pi_Act, free to choose."""
+        return LmActor(episode.roles, "free", self.config.temperature)

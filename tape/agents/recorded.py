@@ -1,0 +1,113 @@
+"""Recorded answers of the model and of the approver, for an episode that is played again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tape.approval import DECISIONS, Approval, ApprovalRequest
+from tape.errors import ModelError
+from tape.lm.base import BatchError, Completion, EndpointError, LanguageModel, Message, Request, Usage
+from tape.lm.wrapper import WrappedLM
+from tape.redaction import redacted
+from tape.trace import ApprovalEvent, Event, FinishedEvent, GeneratedEvent
+
+
+class UnansweredError(Exception):
+    """The model is asked for something that no answer is recorded for."""
+
+
+class RecordedLM(WrappedLM):
+    """Gives the recorded answers, in their order.
+
+    Args:
+        model: Counts tokens; it is never asked.
+        events: The trace.
+        exact: Every recorded request has to come again; else those between are passed over.
+    """
+
+    def __init__(self, model: LanguageModel, events: Sequence[Event], *, exact: bool) -> None:
+        super().__init__(model)
+        self._answers = [event for event in events if isinstance(event, GeneratedEvent)]
+        self._exact = exact
+        end = next((event for event in reversed(events) if isinstance(event, FinishedEvent)), None)
+        self._failed = end is not None and end.result.get("end_state") == "model_error"
+        self._detail = "" if end is None else str(end.result.get("detail"))
+
+    @property
+    def left(self) -> int:
+        """How many answers were not asked for yet."""
+        return len(self._answers)
+
+    def _next(self, request: Request) -> GeneratedEvent:
+        """The answer to a request.
+
+        Raises:
+            UnansweredError: There is none.
+            ModelError: There was none then, either.
+        """
+        asked = (Message("", request.prompt),) if isinstance(request.prompt, str) else request.prompt
+        wanted = (request.role, [(one.role, redacted(one.content)) for one in asked])
+        for place, event in enumerate(self._answers):
+            if (event.role, [(one.role, one.content) for one in event.prompt]) == wanted:
+                del self._answers[: place + 1]
+                return event
+            if self._exact:
+                had = event.prompt[-1].content[-120:] if event.prompt else ""
+                raise UnansweredError(
+                    f"the model is asked as {request.role!r} for {asked[-1].content[-120:]!r}, and the record has its "
+                    f"answer as {event.role!r} to {had!r}"
+                )
+        if self._failed:
+            raise ModelError(self._detail)
+        raise UnansweredError(f"the model is asked as {request.role!r}, and no answer is left in the record")
+
+    def _usage(self, event: GeneratedEvent) -> Usage:
+        """What it used; a model on this machine counts its prompts anew."""
+        reported = event.prompt_tokens if self.remote else 0
+        return Usage(reported, event.completion_tokens, source="reported" if self.remote else "counted")
+
+    async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+        """The recorded answers."""
+        answers: list[Completion | EndpointError] = []
+        for request in requests:
+            event = self._next(request)
+            usage, n = self._usage(event), len(event.texts)
+            if n:
+                finish, logprobs = event.finish or ("stop",) * n, event.logprobs or (0.0,) * n
+                answers.append(Completion(event.texts, finish, logprobs, usage))
+            else:
+                answers.append(EndpointError(re.sub(r" \(\d+ of \d+ requests failed\)$", "", self._detail), usage))
+        if any(isinstance(answer, EndpointError) for answer in answers):
+            raise BatchError(answers)
+        return [answer for answer in answers if isinstance(answer, Completion)]
+
+    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
+        """The recorded probabilities."""
+        events = [self._next(request) for request in requests]
+        return [(event.weights or (), self._usage(event)) for event in events]
+
+
+class Decisions:
+    """Decides as it was decided.
+
+    Args:
+        events: The trace.
+    """
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        asked = [event for event in events if isinstance(event, ApprovalEvent)]
+        # Those with another reason were made without asking, and come again by themselves.
+        self._made = [event for event in asked if event.reason in ("destructive", "selected")]
+        self.any = bool(asked)
+
+    def selects(self, request: ApprovalRequest) -> bool:
+        """Whether this action was to be approved."""
+        return bool(self._made) and (self._made[0].step, self._made[0].action) == (request.step, request.action)
+
+    def ask(self, request: ApprovalRequest) -> Approval:
+        """What was decided; what was never decided is refused."""
+        if not self.selects(request):
+            return Approval.REFUSE
+        event = self._made.pop(0)
+        return next(approval for approval, decision in DECISIONS.items() if decision == event.decision)
