@@ -31,7 +31,7 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
     Raises:
         KeyboardInterrupt: Ctrl-C; the coroutine was cancelled and has cleaned up. A second one is not waited for.
     """
-    if _is_running():
+    if is_running():
         return _Apart(coroutine).wait()
     here = _WAITING.set(None)
     try:
@@ -44,7 +44,7 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
 @contextmanager
 def one_loop() -> Iterator[Callable[[Coroutine[Any, Any, T]], T]]:
     """`run_sync` for several coroutines in turn, in one event loop where none runs in this thread."""
-    if _is_running():
+    if is_running():
         yield run_sync
         return
     with _ending_soon(asyncio.Runner()) as runner:
@@ -106,7 +106,8 @@ class _Daemons(ThreadPoolExecutor):
         """Wait for nothing."""
 
 
-def _is_running() -> bool:
+def is_running() -> bool:
+    """Whether an event loop runs in this thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from tape.agents.final_answer import require_answers_taken
-from tape.agents.options import Listener, Options, approver, listen, require_roles, require_whole
+from tape.agents.configured import Configured
+from tape.agents.options import Listener, Options, approver, listen
 from tape.agents.playing import account, play_to_end
-from tape.agents.resume import OnUnfinished, Record, Resumption
+from tape.agents.progress import progress_line
+from tape.agents.record import Record
+from tape.agents.resume import OnUnfinished, Resumption
+from tape.agents.stream import EpisodeStream
 from tape.approval import Approve, Approver, When, asked_by_caller
 from tape.budget import Budget, BudgetLike, Ledger, Payer
 from tape.budget.deadline import KIND as WALL
@@ -24,24 +27,18 @@ from tape.budget.deadline import Deadline
 from tape.engine.context import RoleContext
 from tape.engine.episode import Episode, environment_faults
 from tape.engine.result import EpisodeResult
-from tape.engine.settings import LM_ROLES, TapeConfig
-from tape.engine.verification import verifying_method
 from tape.errors import ConfigError, UnknownCostError
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import LanguageModel
 from tape.lm.price_table import missing_price
-from tape.lm.registry import open_model
-from tape.plugins import PROPOSERS, load, names
 from tape.protocols import Environment, WorldModel
-from tape.protocols.environment import require_environment
-from tape.protocols.method import method
 from tape.seeds import derive
 from tape.tools.tool import Tool
 from tape.trace import StartedEvent, TraceWriter
 from tape.waiting import run_sync
 
 
-class Agent(ABC):
+class Agent(Configured, ABC):
     """An agent: plays episodes of any environment with any model.
 
     Args:
@@ -53,118 +50,6 @@ class Agent(ABC):
         ConfigError: A switch is out of range or contradicts the agent, or both ``config`` and ``settings`` are given.
         UnknownNameError: There is no such model.
     """
-
-    name: ClassVar[str] = ""
-    methods: ClassVar[tuple[str, ...]] = ()
-    """The names of the methods whose settings it uses; methods that verify are not listed."""
-    verifies: ClassVar[bool] = False
-    """Whether a method may verify its paths (:class:`tape.engine.verification.VerifyingMethod`)."""
-    searches: ClassVar[bool] = False
-    """Whether it searches a corpus (:class:`tape.protocols.search.SearchTask`); it then plays nothing else."""
-    lm_roles: ClassVar[tuple[str, ...]] = ()
-    """The switches of :data:`tape.engine.settings.LM_ROLES` that it supports."""
-
-    def __init__(self, model: LanguageModel | str, config: TapeConfig | None = None, **settings: Any) -> None:
-        if config is not None and settings:
-            raise ConfigError(f"give either config or single settings, not both: {', '.join(settings)}")
-        self.config = self.resolve(config or TapeConfig.make(**settings))
-        if isinstance(model, str):
-            model = open_model(model)
-        self.model = model
-
-    @classmethod
-    def resolve(cls, config: TapeConfig) -> TapeConfig:
-        """The configuration as this agent plays it.
-
-        Raises:
-            ConfigError: It has settings of a method that this agent does not use, or contradicts the agent.
-        """
-        for used in map(method, config.methods):
-            if used.name not in cls.methods and not (cls.verifies and used.verifies):
-                raise ConfigError(
-                    f"settings of {used.name} mean nothing to the agent {cls.name!r}: leave them out, or take an agent "
-                    f"that they are for ({used.chosen_by})"
-                )
-        for name in LM_ROLES:
-            if getattr(config, name) == "lm" and name not in cls.lm_roles:
-                raise ConfigError(f"{name}='lm' means nothing to the agent {cls.name!r}: leave it out, or take 'tape'")
-        return cls.configure(config)
-
-    @classmethod
-    def require(cls, config: TapeConfig, env: Environment) -> None:
-        """Refuse an environment that lacks what a configuration needs; called before anything is spent.
-
-        Raises:
-            ConfigError: Names what it lacks.
-        """
-        require_environment(env)
-        if not cls.searches and env.domain.search_task is not None:
-            raise ConfigError(
-                f"{type(env).__name__} is a corpus to be searched, which the agent {cls.name!r} cannot; take --agent "
-                + " or ".join(name for name in names("tape.agents") if load("tape.agents", name).searches)
-            )
-        require_answers_taken(config, env)
-        verifying = verifying_method(config)
-        if verifying is not None:
-            verifying.require(env.domain)
-        if config.proposer not in ("lm", "declared"):
-            load(PROPOSERS, config.proposer)(env.domain)
-        if "declared" in (config.proposer, config.scorer):
-            from tape.engine.ablations.declared import require_declared_scores, require_plans_declared
-
-            if config.proposer == "declared":
-                require_plans_declared(env.domain)
-            if config.scorer == "declared":
-                require_declared_scores(env.domain)
-
-    @classmethod
-    def require_context_budget(
-        cls, config: TapeConfig, tasks: Iterable[tuple[str, Environment]], model: LanguageModel
-    ) -> None:
-        """Refuse a context window that does not do for all of some tasks; asked before anything is spent.
-
-        Args:
-            config: Resolved.
-            tasks: Their environments, by their names.
-            model: Counts the tokens.
-
-        Raises:
-            ConfigError: Names the task that needs most.
-        """
-        del config, tasks, model
-
-    @classmethod
-    def require_prompts(cls, config: TapeConfig, env: Environment, roles: RoleContext) -> None:
-        """Refuse a model whose prompts lack what a configuration needs; called before anything is spent.
-
-        Raises:
-            ConfigError: Names what they lack.
-        """
-        require_roles(config, env.domain, roles.prompt_format, roles.lm.name)
-        require_whole(roles.prompt_format, roles.lm.name)
-
-    @classmethod
-    def configure(cls, config: TapeConfig) -> TapeConfig:
-        """Set or refuse the switches that the agent's name already decides.
-
-        Raises:
-            ConfigError: A switch contradicts the agent.
-        """
-        return config
-
-    @classmethod
-    def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int | None:
-        """An upper bound on the LM requests of one episode; None if none is known.
-
-        Requests that a backend repeats are not counted, nor are the samples of one request.
-
-        Args:
-            config: The switches.
-            steps: Most environment steps of the episode.
-            longest_plan: Most actions of a sampled plan.
-        """
-        del config, steps, longest_plan
-        return None
 
     def run(
         self,
@@ -233,6 +118,35 @@ class Agent(ABC):
         asked = approver(approve, approve_when, env)
         options = Options(budget, seed, trace, parent, payer, simulator, model, listener)
         return await self._played(env, options, asked)
+
+    def stream(
+        self,
+        env: Environment,
+        *,
+        budget: BudgetLike = None,
+        seed: int = 0,
+        trace: TraceWriter | Path | str | None = None,
+        parent: Ledger | None = None,
+        payer: Payer | None = None,
+        simulator: WorldModel | None = None,
+        model: LanguageModel | None = None,
+        approve: Approve | None = None,
+        approve_when: When | None = None,
+    ) -> EpisodeStream:
+        """Play one episode as :meth:`arun`, and read its events meanwhile, with ``for`` or ``async for``.
+
+        Returns:
+            The events: plans sampled, graph folded, path selected, call begun, call ended, refusals, replanning, and
+            at last ``finished``. Its ``result`` is that of the episode.
+        """
+
+        def play(listener: Listener) -> Coroutine[Any, Any, EpisodeResult]:
+            return self.arun(
+                env, budget=budget, seed=seed, trace=trace, parent=parent, payer=payer, simulator=simulator,
+                model=model, approve=approve, approve_when=approve_when, listener=listener,
+            )  # fmt: skip
+
+        return EpisodeStream(play)
 
     def resume(
         self,
@@ -350,7 +264,10 @@ class Agent(ABC):
             raise UnknownCostError(missing_price(lm.name))
         roles = RoleContext(lm, env.prompt_format(lm.prompt_format), env.domain, writer)
         self.require_prompts(config, env, roles)
-        stop_listening = listen(writer, listener)
+        # A run and a listener have displays of their own.
+        own = listener is None and payer is None and (resumption is not None or not isinstance(trace, TraceWriter))
+        line, end_line = progress_line() if own else (None, lambda: None)
+        stop_listening = listen(writer, listener or line)
         episode = Episode(env, config, ledger, writer, roles, derive(seed, "agent"), simulator, deadline)
         if config.projector == "lm":
             from tape.engine.ablations.merger import LmMerger
@@ -366,12 +283,9 @@ class Agent(ABC):
             yield episode
         finally:
             stop_listening()
+            end_line()
             if not isinstance(trace, TraceWriter):
                 writer.close()
-
-    def describe(self, config: TapeConfig | None = None) -> dict[str, Any]:
-        """Name, model and switches, for traces; ``config`` are the switches of an episode, by default those given."""
-        return {"agent": self.name, "model": self.model.name, **(config or self.config).model_dump()}
 
     @abstractmethod
     async def _play(self, episode: Episode) -> None:

@@ -7,35 +7,27 @@ that it had. Where the trace ends it goes on by itself.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal, get_args
 
+from tape.agents.record import Record
 from tape.agents.recorded import Decisions, RecordedLM
 from tape.approval import ApprovalRequest, Approve, Verdict, When, verdict_of
-from tape.budget import Budget, Reservation, Resources, in_units, kind_of, unknown
+from tape.budget import Budget, Reservation, Resources, in_units, unknown
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline
 from tape.engine.episode import Episode
 from tape.engine.result import EpisodeResult
 from tape.errors import BudgetExceededError, ConfigError, ResumeError, UnfinishedCallError
 from tape.lm.base import Completion, LanguageModel, Request, Usage
-from tape.protocols import Action, Environment
-from tape.tools.environment import ToolEnvironment
-from tape.tools.tool import Tool
+from tape.protocols import Action
 from tape.trace import (
-    ApprovalEvent,
     CallBegunEvent,
     CallEndedEvent,
     ContinuedTrace,
-    FinishedEvent,
     GeneratedEvent,
     LedgerEvent,
-    ObservedEvent,
     ResumedEvent,
-    StartedEvent,
-    read_trace,
 )
 
 OnUnfinished = Literal["ask", "assume_done", "retry"]
@@ -47,124 +39,6 @@ LOST: Mapping[str, Any] = {"lost": True}
 
 PURPOSE = "resumed"
 """Of what is booked for what was under way."""
-
-FINAL = ("success", "failure", "no_plan", "replan_limit", "not_certified", "invalid_output")
-"""End states after which nothing is left to do."""
-
-
-class Record:
-    """The trace of an episode that has not come to its end.
-
-    Args:
-        path: The file.
-
-    Raises:
-        ResumeError: Its episode has ended for good, or the trace does not say how it began.
-        TraceError: It is no trace.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.events = list(read_trace(path, whole=True))
-        first = self.events[0] if self.events else None
-        if not isinstance(first, StartedEvent) or first.seed is None:
-            raise ResumeError(f"{path}: no trace that can be resumed: its first event is no beginning with a seed")
-        self.started = first
-        last = self.events[-1]
-        result = last.result if isinstance(last, FinishedEvent) else {}
-        self.ended = str(result.get("end_state", ""))
-        if self.ended in FINAL:
-            raise ResumeError(f"{path}: the episode has ended ({self.ended}), and there is nothing to resume")
-        self.seconds = self._seconds(result)
-        self.unfinished = self._unfinished()
-        self.kept = self._kept()
-
-    def environment(self, env: Environment | None, tools: Sequence[Tool] | None, *, steps_again: bool) -> Environment:
-        """The environment in which it goes on.
-
-        Raises:
-            ConfigError: There are none, or both an environment and tools.
-            ResumeError: Its actions would have to be done again.
-        """
-        if (env is None) == (tools is None):
-            raise ConfigError("resume takes the environment of the episode, made as it was, or its tools=[...]")
-        if env is None:
-            env = ToolEnvironment(self.started.task, tools or ())
-        if not env.records and not steps_again:
-            raise ResumeError(
-                f"{self.path}: {type(env).__name__} does not record what comes of its actions, so all would be done "
-                "again; give steps_again=True where that does no harm, as in a simulator"
-            )
-        return env
-
-    def require_agent(self, described: Mapping[str, Any]) -> None:
-        """Refuse another agent, model or switch than the episode was begun with.
-
-        Raises:
-            ResumeError: Names the first that differs.
-        """
-        now, then = json.loads(json.dumps(described)), self.started.config
-        for name in {**then, **now}:
-            if now.get(name) != then.get(name):
-                raise ResumeError(
-                    f"{self.path}: the episode was begun with {name}={then.get(name)!r}, not {now.get(name)!r}; resume "
-                    "it with the same agent"
-                )
-
-    def _seconds(self, result: Mapping[str, Any]) -> float:
-        """Real time that was used, as far as the trace says."""
-        if "wall_seconds" in result:
-            return float(result["wall_seconds"])
-        cap = self.caps.get(WALL)
-        seen = [event.remaining[WALL] for event in self.events if isinstance(event, ObservedEvent) and cap is not None]
-        return float(kind_of(WALL).amount((cap or 0) - seen[-1])) if seen else 0.0
-
-    @property
-    def caps(self) -> Budget:
-        """The caps at the beginning."""
-        return Budget(self.started.budget)
-
-    @property
-    def last_caps(self) -> Budget:
-        """The caps at the end."""
-        resumed = [event.budget for event in self.events if isinstance(event, ResumedEvent)]
-        return Budget(resumed[-1]) if resumed else self.caps
-
-    def _unfinished(self) -> CallBegunEvent | None:
-        """The call that was under way."""
-        calls = [event for event in self.events if isinstance(event, CallBegunEvent | CallEndedEvent)]
-        return calls[-1] if calls and isinstance(calls[-1], CallBegunEvent) else None
-
-    def _kept(self) -> int:
-        """How many events are kept: up to the last that tells of something outside, or of a call under way."""
-        for place in range(len(self.events), 0, -1):
-            match self.events[place - 1]:
-                case GeneratedEvent(texts=texts, weights=weights) if texts or weights:
-                    return place
-                case CallBegunEvent() | CallEndedEvent() | LedgerEvent(purpose="resumed"):
-                    return place
-                case ApprovalEvent(decision=decision) if decision != "stopped":
-                    return place
-        return 1
-
-    def settled(self, place: int) -> Resources:
-        """What the trace books: of model calls all, those under way at their worst case; of steps what is kept.
-
-        Args:
-            place: How many events are kept.
-        """
-        total, under_way = Resources(), dict[str, Resources]()
-        for number, event in enumerate(self.events):
-            if not isinstance(event, LedgerEvent) or event.what == "refused":
-                continue
-            step, kept_back = event.purpose.startswith("step:"), event.purpose == "lm:answer"
-            if event.what == "settle" and (number < place or not step):
-                total = total + Resources(event.amounts)
-            if event.what == "reserve" and not step and not kept_back:
-                under_way[event.purpose] = under_way.get(event.purpose, Resources()) + Resources(event.amounts)
-            else:
-                under_way.pop(event.purpose, None)
-        return sum(under_way.values(), total)
 
 
 class Resumption:

@@ -18,6 +18,7 @@ COMMANDS = {
     "show": "replay an episode of a run and draw its plan graphs: tape show DIR [EPISODE]",
     "why": "explain why an agent did what it did, and which budget decided: tape why DIR [EPISODE]",
     "view": "write one HTML page of a run, or of two side by side: tape view RUN [RUN2] [-o run.html]",
+    "resume": "go on with an episode from its trace: tape resume TRACE --in tools.py [--budget '$0.10']",
     "export": "write a run for other viewers, OpenTelemetry or Inspect AI: tape export RUN --to otel",
     "diagnose": "report what became of the episodes of a run, and why: tape diagnose DIR [-o FOLDER]",
     "solve": "pick the best path of a plan graph under a budget: tape solve GRAPH.json --budget steps=8",

@@ -1,0 +1,139 @@
+"""What an agent is before it plays: its name, its switches, and what it asks of a model and of an environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from tape.agents.final_answer import require_answers_taken
+from tape.agents.options import require_roles, require_whole
+from tape.engine.context import RoleContext
+from tape.engine.settings import LM_ROLES, TapeConfig
+from tape.engine.verification import verifying_method
+from tape.errors import ConfigError
+from tape.lm.base import LanguageModel
+from tape.lm.registry import open_model
+from tape.plugins import PROPOSERS, load, names
+from tape.protocols import Environment
+from tape.protocols.environment import require_environment
+from tape.protocols.method import method
+
+
+class Configured:
+    """See :class:`tape.agents.base.Agent`."""
+
+    name: ClassVar[str] = ""
+    methods: ClassVar[tuple[str, ...]] = ()
+    """The names of the methods whose settings it uses; methods that verify are not listed."""
+    verifies: ClassVar[bool] = False
+    """Whether a method may verify its paths (:class:`tape.engine.verification.VerifyingMethod`)."""
+    searches: ClassVar[bool] = False
+    """Whether it searches a corpus (:class:`tape.protocols.search.SearchTask`); it then plays nothing else."""
+    lm_roles: ClassVar[tuple[str, ...]] = ()
+    """The switches of :data:`tape.engine.settings.LM_ROLES` that it supports."""
+
+    def __init__(self, model: LanguageModel | str, config: TapeConfig | None = None, **settings: Any) -> None:
+        if config is not None and settings:
+            raise ConfigError(f"give either config or single settings, not both: {', '.join(settings)}")
+        self.config = self.resolve(config or TapeConfig.make(**settings))
+        if isinstance(model, str):
+            model = open_model(model)
+        self.model = model
+
+    @classmethod
+    def resolve(cls, config: TapeConfig) -> TapeConfig:
+        """The configuration as this agent plays it.
+
+        Raises:
+            ConfigError: It has settings of a method that this agent does not use, or contradicts the agent.
+        """
+        for used in map(method, config.methods):
+            if used.name not in cls.methods and not (cls.verifies and used.verifies):
+                raise ConfigError(
+                    f"settings of {used.name} mean nothing to the agent {cls.name!r}: leave them out, or take an agent "
+                    f"that they are for ({used.chosen_by})"
+                )
+        for name in LM_ROLES:
+            if getattr(config, name) == "lm" and name not in cls.lm_roles:
+                raise ConfigError(f"{name}='lm' means nothing to the agent {cls.name!r}: leave it out, or take 'tape'")
+        return cls.configure(config)
+
+    @classmethod
+    def require(cls, config: TapeConfig, env: Environment) -> None:
+        """Refuse an environment that lacks what a configuration needs; called before anything is spent.
+
+        Raises:
+            ConfigError: Names what it lacks.
+        """
+        require_environment(env)
+        if not cls.searches and env.domain.search_task is not None:
+            raise ConfigError(
+                f"{type(env).__name__} is a corpus to be searched, which the agent {cls.name!r} cannot; take --agent "
+                + " or ".join(name for name in names("tape.agents") if load("tape.agents", name).searches)
+            )
+        require_answers_taken(config, env)
+        verifying = verifying_method(config)
+        if verifying is not None:
+            verifying.require(env.domain)
+        if config.proposer not in ("lm", "declared"):
+            load(PROPOSERS, config.proposer)(env.domain)
+        if "declared" in (config.proposer, config.scorer):
+            from tape.engine.ablations.declared import require_declared_scores, require_plans_declared
+
+            if config.proposer == "declared":
+                require_plans_declared(env.domain)
+            if config.scorer == "declared":
+                require_declared_scores(env.domain)
+
+    @classmethod
+    def require_context_budget(
+        cls, config: TapeConfig, tasks: Iterable[tuple[str, Environment]], model: LanguageModel
+    ) -> None:
+        """Refuse a context window that does not do for all of some tasks; asked before anything is spent.
+
+        Args:
+            config: Resolved.
+            tasks: Their environments, by their names.
+            model: Counts the tokens.
+
+        Raises:
+            ConfigError: Names the task that needs most.
+        """
+        del config, tasks, model
+
+    @classmethod
+    def require_prompts(cls, config: TapeConfig, env: Environment, roles: RoleContext) -> None:
+        """Refuse a model whose prompts lack what a configuration needs; called before anything is spent.
+
+        Raises:
+            ConfigError: Names what they lack.
+        """
+        require_roles(config, env.domain, roles.prompt_format, roles.lm.name)
+        require_whole(roles.prompt_format, roles.lm.name)
+
+    @classmethod
+    def configure(cls, config: TapeConfig) -> TapeConfig:
+        """Set or refuse the switches that the agent's name already decides.
+
+        Raises:
+            ConfigError: A switch contradicts the agent.
+        """
+        return config
+
+    @classmethod
+    def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int | None:
+        """An upper bound on the LM requests of one episode; None if none is known.
+
+        Requests that a backend repeats are not counted, nor are the samples of one request.
+
+        Args:
+            config: The switches.
+            steps: Most environment steps of the episode.
+            longest_plan: Most actions of a sampled plan.
+        """
+        del config, steps, longest_plan
+        return None
+
+    def describe(self, config: TapeConfig | None = None) -> dict[str, Any]:
+        """Name, model and switches, for traces; ``config`` are the switches of an episode, by default those given."""
+        return {"agent": self.name, "model": self.model.name, **(config or self.config).model_dump()}
