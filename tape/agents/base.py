@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -222,14 +222,12 @@ class Agent(Configured, ABC):
         self.require(self.config, env)
         record.require_agent(self.describe(self.config.resolved(env.domain)))
         resumption = Resumption(record, Budget.read(budget), on_unfinished)
-        asked = approver(*resumption.approval(approve, approve_when), env)
-        seed = record.started.seed or 0
-        options = Options(record.caps, seed, resumption.trace, parent, payer, simulator, model, listener)
-        try:
+        with closing(resumption.trace):
+            asked = approver(*resumption.approval(approve, approve_when), env)
+            seed = record.started.seed or 0
+            options = Options(record.caps, seed, resumption.trace, parent, payer, simulator, model, listener)
             result = await self._played(env, options, asked, resumption)
             resumption.require_caught_up(result)
-        finally:
-            resumption.trace.close()
         return result
 
     async def _played(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from inspect import iscoroutinefunction
 from pathlib import Path
@@ -19,6 +20,19 @@ from tape.trace import Event, TraceWriter
 
 Listener: TypeAlias = Callable[[Event], object]
 """Takes every event of an episode, in order."""
+
+
+class PacedListener(ABC):
+    """A listener that an episode waits for before it asks or does something."""
+
+    @abstractmethod
+    def __call__(self, event: Event) -> object:
+        """Take an event."""
+
+    @abstractmethod
+    async def read(self) -> None:
+        """Wait until all events are read."""
+
 
 Play: TypeAlias = Callable[[Episode], Awaitable[None]]
 """Plays an episode that has begun."""
@@ -63,6 +77,8 @@ def listen(writer: TraceWriter, listener: Listener | None) -> Callable[[], None]
             f"listener= is a plain function that is called with every event, not {listener!r}; a coroutine can read "
             "the events from a queue: listener=queue.put_nowait"
         )
+    if isinstance(listener, PacedListener):
+        writer.turn = listener.read
     return writer.listen(lambda _, event: listener(event))
 
 

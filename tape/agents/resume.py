@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from tape.agents.record import Record
-from tape.agents.recorded import Decisions, RecordedLM
+from tape.agents.recorded import Decisions, RecordedLM, UnansweredError
 from tape.approval import ApprovalRequest, Approve, Verdict, When, verdict_of
 from tape.budget import Budget, Reservation, Resources, in_units, unknown
 from tape.budget.deadline import KIND as WALL
@@ -241,6 +241,15 @@ class _ResumedLM(RecordedLM):
             self._answers.clear()
             self._resumption.go_on()
         return self._resumption.trace.live and not self.left
+
+    def _next(self, request: Request) -> GeneratedEvent:
+        try:
+            return super()._next(request)
+        except UnansweredError as error:
+            raise ResumeError(
+                f"{self._resumption.record.path}: {error}: the task, the tools, the model or the version of tape "
+                "are not those of the trace; nothing was called"
+            ) from error
 
     async def generate(self, requests: Sequence[Request]) -> list[Completion]:
         if self._from_model(len(requests)):

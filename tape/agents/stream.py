@@ -1,4 +1,8 @@
-"""The events of an episode while it is played: ``for event in agent.stream(env)``, or ``async for``."""
+"""The events of an episode while it is played: ``for event in agent.stream(env)``, or ``async for``.
+
+The episode keeps pace with its reader: nothing is asked of a model and nothing is done before the events so far are
+read.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any
 
-from tape.agents.options import Listener
+from tape.agents.options import Listener, PacedListener
 from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError
 from tape.trace import Event
@@ -36,12 +40,13 @@ class EpisodeStream:
         return self._result
 
     async def __aiter__(self) -> AsyncIterator[Event]:
-        events: asyncio.Queue[Event | None] = asyncio.Queue()
-        task = asyncio.get_running_loop().create_task(self._play(events.put_nowait))
-        task.add_done_callback(lambda _: events.put_nowait(None))
+        events = _Events()
+        task = asyncio.get_running_loop().create_task(self._play(events))
+        task.add_done_callback(lambda _: events.queue.put_nowait(None))
         try:
-            while (event := await events.get()) is not None:
+            while (event := await events.queue.get()) is not None:
                 yield event
+                events.queue.task_done()
             self._result = await task
         finally:
             if not task.done():
@@ -58,6 +63,22 @@ class EpisodeStream:
                     yield event
             finally:
                 run(_closed(events))
+
+
+class _Events(PacedListener):
+    """The events that were not read yet."""
+
+    def __init__(self) -> None:
+        self.queue: asyncio.Queue[Event | None] = asyncio.Queue()
+
+    def __call__(self, event: Event) -> None:
+        """Add one."""
+        self.queue.put_nowait(event)
+
+    async def read(self) -> None:
+        """Wait until all are read."""
+        await self.queue.join()
+        await asyncio.sleep(0)
 
 
 async def _next(events: AsyncIterator[Event]) -> Event | None:

@@ -36,6 +36,7 @@ from tape.trace import (
     FinishedEvent,
     LedgerEvent,
     ObservedEvent,
+    ResumedEvent,
     StartedEvent,
     TraceWriter,
     read_trace,
@@ -147,6 +148,11 @@ def _compared(events: Sequence[Event], played: Played, agent: Agent | None, *, w
     recorded, made = ([*_lines(one, own, kept_back=kept)] for one in (events, again))
     if not played.same_sources:
         _without_younger(recorded, made)
+    resumed = next((place for place, event in enumerate(events) if isinstance(event, ResumedEvent)), None)
+    if resumed is not None:
+        found.unchecked.append("it was resumed, perhaps with other caps: only what came before was compared")
+        recorded = [*_lines(events[:resumed], own, kept_back=kept)]
+        made, fault, left = made[: len(recorded)], None, 0
     cut = fault is not None or len(made) > len(recorded)
     if cut and _end_state(events) in _CUT:
         found.unchecked.append("it was cut off, and how cannot be repeated: the end of its trace was not compared")

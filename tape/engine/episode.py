@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -266,7 +265,7 @@ class Episode:
             EpisodeEnded: The horizon is reached, or the goal by the environment's own check.
         """
         self._require_horizon()
-        await asyncio.sleep(0)  # lets a cancelled episode end here, even if no model or tool ever waits
+        await self.trace.turn()  # lets a cancelled episode end here, even if no model or tool ever waits
         self.deadline.require()
         await self.approve(action, rest)
         worst, purpose = self.env.domain.cost(self.state, action), f"step:{action}"
@@ -310,6 +309,7 @@ class Episode:
         if env.records:
             self.trace.write(CallBegunEvent(step=step, action=action, pure=env.is_pure(action)))
             known = self.known_outcome(action)
+            await self.trace.turn()
         with environment_faults(f"step({action!r}) failed"):
             observation, cost = await (env.astep(action) if known is None else env.restore(action, known))
             if not isinstance(cost, Resources):

@@ -110,7 +110,8 @@ class AccountedLM(WrappedLM):
     ) -> list[T]:
         if not requests:
             return []
-        await asyncio.sleep(0)  # an episode that was cancelled ends here, even where the model never waits
+        # An episode that was cancelled ends here, even where the model never waits.
+        await (self._trace.turn() if self._trace is not None else asyncio.sleep(0))
         self._deadline.require()
         roles = sorted({request.role for request in requests})
         bounds = [bound(self._model, request) for request in requests]

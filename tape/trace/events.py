@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -219,6 +220,12 @@ class ResumedEvent(DescribedEvent):
         how = f"it had ended as {self.ended}" if self.ended else "it had been cut off"
         call = f"; under way was {self.unfinished} ({self.decision})" if self.unfinished else ""
         return f"resumed: {how}{call}"
+
+
+def caps_of(events: Sequence[Event]) -> Mapping[str, int]:
+    """The caps that held at the end of an episode; empty where its trace has no beginning."""
+    capped = [event.budget for event in events if isinstance(event, StartedEvent | ResumedEvent)]
+    return capped[-1] if capped else {}
 
 
 class ActedEvent(Event):

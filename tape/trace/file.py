@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -63,6 +65,8 @@ class TraceWriter:
         self.episode = episode
         self._listeners = [] if listener is None else [listener]
         self.events: list[Event] = []
+        self.turn: Callable[[], Awaitable[object]] = partial(asyncio.sleep, 0)
+        """Awaited before something is asked or done: others run, and a reader that keeps pace reads what there is."""
         self._first: dict[str, tuple[int, int]] = {}
         self._last = FIRST
         self._path, self._file = path, None

@@ -24,7 +24,7 @@ def from_file(events: Sequence[Event]) -> list[Finding]:
     if len(ends) != 1 or events[-1] is not ends[0] or not isinstance(events[0], StartedEvent):
         return [Finding("books", None, "a trace begins and ends with one event of its own")]
     result = ends[0].result
-    found = [Finding("books", None, what) for what in counts.wrong(events, events[0], result)]
+    found = [Finding("books", None, what) for what in counts.wrong(events, result)]
     found += [Finding("steps", None, what) for what in steps.wrong(events, events[0])]
     for method in methods():
         found += [Finding(method.name, None, what) for what in method.wrong(events, result)]

@@ -16,16 +16,16 @@ from tape.trace import (
     MalformedEvent,
     MismatchEvent,
     ReplannedEvent,
-    StartedEvent,
+    caps_of,
 )
 
 _MODEL = "lm:"
 _LACKS = object()
 
 
-def wrong(events: Sequence[Event], started: StartedEvent, result: Mapping[str, Any]) -> Iterator[str]:
+def wrong(events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[str]:
     """Where a result differs from the events, and a payment from what it paid for."""
-    for name, counted in (*_counted(events, started), *_calls(events, result)):
+    for name, counted in (*_counted(events), *_calls(events, result)):
         recorded = result.get(name, counted)  # older results lack the younger counts
         if isinstance(counted, dict) and isinstance(recorded, dict):
             recorded = {key: value for key, value in recorded.items() if value}
@@ -36,11 +36,11 @@ def wrong(events: Sequence[Event], started: StartedEvent, result: Mapping[str, A
     numbers = [event.count for event in events if isinstance(event, ReplannedEvent)]
     if numbers != [*range(1, len(numbers) + 1)]:
         yield "the replanning rounds are not numbered one by one"
-    yield from _budget(started, result)
+    yield from _budget(caps_of(events), result)
     yield from _payments(events)
 
 
-def _counted(events: Sequence[Event], started: StartedEvent) -> Iterator[tuple[str, Any]]:
+def _counted(events: Sequence[Event]) -> Iterator[tuple[str, Any]]:
     """Fields of a result, as the events have them."""
     kinds = Counter(type(event) for event in events)
     acted = [event.action for event in events if isinstance(event, ActedEvent)]
@@ -49,7 +49,7 @@ def _counted(events: Sequence[Event], started: StartedEvent) -> Iterator[tuple[s
     yield "replans", kinds[ReplannedEvent]
     yield "mismatches", kinds[MismatchEvent]
     yield "malformed", kinds[MalformedEvent]
-    yield "budget", {kind: cap for kind, cap in started.budget.items() if cap}
+    yield "budget", {kind: cap for kind, cap in caps_of(events).items() if cap}
     yield (
         "broken_declarations",
         dict(Counter(event.kind for event in events if isinstance(event, CostAboveBoundEvent))),
@@ -86,14 +86,14 @@ def _calls(events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[tuple
         yield name, {role: count for role, count in counts.items() if count}
 
 
-def _budget(started: StartedEvent, result: Mapping[str, Any]) -> Iterator[str]:
+def _budget(caps: Mapping[str, int], result: Mapping[str, Any]) -> Iterator[str]:
     """Nothing was paid that was not used, and what was used above a cap is listed."""
     used, paid, violations = (result.get(name) for name in ("used", "paid", "budget_violations"))
     if not isinstance(used, Mapping):
         return
     if isinstance(paid, Mapping) and any((paid[kind] or 0) > (used.get(kind) or 0) for kind in paid if kind in used):
         yield f"{_short(dict(paid))} was paid, and only {_short(dict(used))} used"
-    over = sorted(kind for kind, cap in started.budget.items() if (used.get(kind) or 0) > cap)
+    over = sorted(kind for kind, cap in caps.items() if (used.get(kind) or 0) > cap)
     if isinstance(violations, list) and sorted(violations) != over:
         yield f"budget_violations is {violations} in the result, counted {over}"
 

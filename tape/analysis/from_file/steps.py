@@ -16,6 +16,7 @@ from tape.trace import (
     MismatchEvent,
     ObservedEvent,
     PathSelectedEvent,
+    ResumedEvent,
     StartedEvent,
 )
 
@@ -23,7 +24,8 @@ from tape.trace import (
 def wrong(events: Sequence[Event], started: StartedEvent) -> Iterator[str]:
     """What does not follow from the observations and actions before it."""
     merged = started.config.get("projector") == "lm"  # then a model decides which states are one
-    steps, left = 0, {kind: cap for kind, cap in started.budget.items() if kind != WALL}
+    caps: Mapping[str, int] = started.budget
+    steps, left = 0, {kind: cap for kind, cap in caps.items() if kind != WALL}
     seen: list[str] = []
     links: set[tuple[str, str, str]] = set()
     for event in events:
@@ -38,6 +40,9 @@ def wrong(events: Sequence[Event], started: StartedEvent) -> Iterator[str]:
                 yield from _left(event, left)
             case LedgerEvent() if event.what == "settle":
                 left = {kind: count - (event.amounts.get(kind) or 0) for kind, count in left.items()}
+            case ResumedEvent():
+                left = {kind: count + event.budget.get(kind, caps[kind]) - caps[kind] for kind, count in left.items()}
+                caps = event.budget
             case MismatchEvent() | DifferedEvent():
                 if seen and not merged and event.observed != seen[-1]:
                     yield f"{event.type} at step {step} is of {event.observed!r:.80}, and {seen[-1]!r:.80} was observed"

@@ -8,7 +8,7 @@ from tape.analysis.why.spans import config_of, spans
 from tape.analysis.why.words import count_of, listing
 from tape.budget import in_units
 from tape.sdp.events import ConcludedEvent
-from tape.trace import ActedEvent, ActionsSampledEvent, Event, FinishedEvent, InfeasibleEvent, StartedEvent
+from tape.trace import ActedEvent, ActionsSampledEvent, Event, FinishedEvent, InfeasibleEvent, StartedEvent, caps_of
 
 
 def about(events: Sequence[Event]) -> list[str]:
@@ -19,7 +19,7 @@ def about(events: Sequence[Event]) -> list[str]:
 def _about(events: Sequence[Event]) -> Iterator[str]:
     config = config_of(events)
     started = next((event for event in events if isinstance(event, StartedEvent)), None)
-    caps = [in_units(kind, cap) for kind, cap in started.budget.items()] if started is not None else []
+    caps = [in_units(kind, cap) for kind, cap in caps_of(events).items()]
     agent = config.get("agent", "An agent")
     yield f"{agent} with {config.get('model', 'a model')}, {f'at most {listing(caps)}' if caps else 'nothing capped'}."
     if started is not None and started.task:

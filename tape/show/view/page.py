@@ -17,7 +17,7 @@ from tape.runner.summary import tokens
 from tape.show.view.episode import Why, episode_record, result_of, words_of
 from tape.show.view.results import differences, end_states, run_rows, trace_rows
 from tape.show.view.sources import Entry, Source, read_events
-from tape.trace import Event, ObservedEvent, StartedEvent
+from tape.trace import Event, ObservedEvent, StartedEvent, caps_of
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -139,7 +139,7 @@ def _used_so_far(events: Sequence[Event]) -> list[list[str]]:
     left = seen.remaining
     return [
         [kind, in_units(kind, cap - left[kind])]
-        for kind, cap in started.budget.items()
+        for kind, cap in caps_of(events).items()
         if kind in left and kind not in _COUNTED
     ]
 

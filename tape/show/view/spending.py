@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tape.budget import in_units
-from tape.trace import ActedEvent, Event, LedgerEvent, ObservedEvent, StartedEvent
+from tape.trace import ActedEvent, Event, LedgerEvent, ObservedEvent, caps_of
 
 ACTION = "action"
 """Who spends on steps of the environment; the others are the roles of the model, for instance ``plan``."""
@@ -21,7 +21,7 @@ def spending(events: Sequence[Event]) -> dict[str, Any]:
         much since the step before; ``table``: for every resource used, who used how much in all. Counts stand beside
         their texts, since bars need them.
     """
-    caps = next((event.budget for event in events if isinstance(event, StartedEvent)), {})
+    caps = caps_of(events)
     spans = _spans(events)
     bars = [_bar(kind, cap, spans) for kind, cap in caps.items() if any(kind in span["left"] for span in spans)]
     return {"bars": bars, "table": _table(spans)}

@@ -24,6 +24,7 @@ EVE = "The mayor of Tarn is Eve."
 
 
 def played(path: Path, agent: type[Any] = CgdpAgent, **settings: Any) -> Trace:
+    path.unlink(missing_ok=True)
     agent(scripted_policy(3), rounds=3, **settings).run(HERE.make(), budget=CAPS, seed=0, trace=path)
     return forging.read(path)
 

@@ -1,0 +1,288 @@
+"""An episode goes on from its trace: nothing is called twice, nothing is lost, and every cap is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tape import Approval, TapeAgent
+from tape.agents.base import Agent
+from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
+from tape.agents.react import ReactAgent
+from tape.agents.stream import EpisodeStream
+from tape.cli.main import main
+from tape.errors import ConfigError, ResumeError, TraceError, UnfinishedCallError
+from tape.lm.scripted import ScriptedLM
+from tape.tools import ToolEnvironment, tool
+from tape.trace import CallBegunEvent, CallEndedEvent, GeneratedEvent, ResumedEvent, TraceWriter, read_trace
+from tests.tape.agents.kill_sweep import PEOPLE
+
+ROOT = Path(__file__).parents[3]
+LOOK = {"tool": "look", "arguments": {"place": "home"}}
+SEND = {"tool": "send", "arguments": {"to": "ann"}}
+PLAN = json.dumps({"calls": [LOOK, SEND], "answer": "#2"})
+made: list[str] = []
+
+
+@tool(usd="0.02", pure=True)
+def look(place: str) -> str:
+    """Look at a place."""
+    made.append(f"look {place}")
+    return f"{place} is fine"
+
+
+@tool(usd="0.01", destructive=True)
+def send(to: str) -> str:
+    """Send a mail."""
+    made.append(f"send {to}")
+    if made.count("stop") and made.remove("stop") is None:
+        raise KeyboardInterrupt
+    return f"sent to {to}"
+
+
+TOOLS = [look, send]
+
+
+@pytest.fixture(autouse=True)
+def nothing_made() -> None:
+    made.clear()
+
+
+def agent(**settings: Any) -> TapeAgent:
+    return TapeAgent(ScriptedLM([PLAN] * 60), **{"extend": 0, "scorer": "declared", "num_plans": 2} | settings)
+
+
+def env(budget: str = "$0.10, 9 steps") -> ToolEnvironment:
+    return ToolEnvironment("Tell ann.", TOOLS, budget=budget)
+
+
+def sweep(folder: Path, first: int, step: int) -> list[dict[str, Any]]:
+    command = [sys.executable, "-m", "tests.tape.agents.kill_sweep", str(folder), str(first), str(step)]
+    out = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=540).stdout
+    return [json.loads(line) for line in out.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("first", "step"),
+    [pytest.param(5, 17, id="some"), pytest.param(1, 1, id="300 kills", marks=pytest.mark.soak)],
+)
+def test_whenever_it_is_killed_nothing_is_called_twice_and_nothing_is_lost(
+    tmp_path: Path, first: int, step: int
+) -> None:
+    whole, *killed = sweep(tmp_path, first, step)
+    assert not whole["booked"]
+    assert sum(len(one["kills"]) for one in killed) >= (300 if step == 1 else 15)
+    booked = 0
+    for one in (whole, *killed):
+        assert (one["end"], one["paid"], one["posted"]) == ("success", [*PEOPLE], ["paid"]), one
+        used, tokens = one["used"], one["billed"]
+        assert used["tokens"] >= tokens, one
+        assert 1_000_000 >= used["usd"] >= 250_000 + 10 * tokens, one
+        assert used["steps"] <= 20, one
+        assert one["links"] == "whole"
+        if not any(one["booked"]) and one["billed"] == whole["billed"]:
+            assert used == whole["used"], one
+        kept = [kind for kind in one["types"] if kind != "resumed"]
+        assert [kind for kind in kept if kind != "ledger"] == [kind for kind in whole["types"] if kind != "ledger"]
+        booked += any(one["booked"])
+    assert booked
+
+
+def test_an_interrupt_is_gone_on_from(tmp_path: Path) -> None:
+    trace = tmp_path / "t.jsonl"
+    made.append("stop")
+    with pytest.raises(KeyboardInterrupt):
+        agent().run(env(), trace=trace)
+    with pytest.raises(UnfinishedCallError, match=r'send\(to="ann"\) had begun .* on_unfinished=') as raised:
+        agent().resume(trace, tools=TOOLS)
+    assert raised.value.action == 'send(to="ann")'
+    before = trace.read_bytes()
+    with pytest.raises(ConfigError, match="on_unfinished is one of"):
+        agent().resume(trace, tools=TOOLS, on_unfinished="maybe")  # type: ignore[arg-type]
+    assert trace.read_bytes() == before
+    again = agent()
+    result = again.resume(trace, tools=TOOLS, on_unfinished="retry")
+    assert result.success
+    assert (made, again.model.requests) == (["look home", "send ann", "send ann"], [])  # type: ignore[attr-defined]
+    assert result.used["usd"] == 40_000  # the call that was under way is booked, and the one that was made
+    [resumed] = [event for event in read_trace(trace) if isinstance(event, ResumedEvent)]
+    assert (resumed.ended, resumed.unfinished, resumed.decision) == ("interrupted", 'send(to="ann")', "retry")
+    assert resumed.description() == 'resumed: it had ended as interrupted; under way was send(to="ann") (retry)'
+    with pytest.raises(ResumeError, match=r"has ended \(success\)"):
+        agent().resume(trace, tools=TOOLS)
+
+
+@pytest.mark.parametrize("budget", ["$0.02, 9 steps", "$0.10, 1 steps", "$0.10, 9 steps, 0 calls"])
+def test_out_of_budget_is_a_state_that_one_can_raise(tmp_path: Path, budget: str) -> None:
+    trace = tmp_path / "t.jsonl"
+    ended = agent().run(env(budget), trace=trace)
+    assert ended.end_state == "infeasible" or ended.end_state.startswith("budget:")
+    with pytest.raises(ResumeError, match="would again; give a budget= above"):
+        agent().resume(trace, tools=TOOLS)
+    for wrong, why in [("1 steps", r"a cap can be raised, not lowered"), ("9 tokens", "tokens was not capped")]:
+        if wrong not in budget:
+            with pytest.raises(ResumeError, match=why):
+                agent().resume(trace, tools=TOOLS, budget=wrong)
+    more = {"usd": "$0.10", "steps": 9} | ({"calls": 9} if "calls" in budget else {})
+    result = agent().resume(trace, tools=TOOLS, budget=more)
+    assert (result.success, made) == (True, ["look home", "send ann"])
+    assert result.budget["usd"] == 100_000
+    assert result.budget_violations == []
+
+
+def test_an_approval_may_take_days_and_what_was_approved_is_not_asked_again(tmp_path: Path) -> None:
+    trace = tmp_path / "t.jsonl"
+    stopped = agent().run(env(), trace=trace, approve=lambda request: Approval.STOP)
+    assert (stopped.end_state, made) == ("stopped", ["look home"])
+    with pytest.raises(KeyboardInterrupt):
+        agent().resume(trace, tools=TOOLS, approve=_allowing_and("stop"))
+    with pytest.raises(ResumeError, match="give approve="):
+        agent().resume(trace, tools=TOOLS, on_unfinished="assume_done")
+    result = agent().resume(trace, tools=TOOLS, on_unfinished="assume_done", approve=_never)
+    assert (result.success, result.answer) == (True, "done; its result was not seen")
+    assert made == ["look home", "send ann"]
+
+
+def _allowing_and(then: str) -> Callable[[object], bool]:
+    return lambda _: made.append(then) is None
+
+
+def _never(_: object) -> bool:
+    raise AssertionError("it was decided before")
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda trace: agent(num_plans=3).resume(trace, tools=TOOLS), "begun with num_plans=2, not 3"),
+        (lambda trace: ReactAgent(ScriptedLM([PLAN])).resume(trace, tools=TOOLS), "begun with agent='tape'"),
+        (lambda trace: agent().resume(trace), "made as it was, or its tools="),
+        (lambda trace: agent().resume(trace, env(), tools=TOOLS), "made as it was, or its tools="),
+        (lambda trace: agent().resume(trace, tools=[look]), "the model is asked as 'plan'"),
+        (lambda trace: agent().resume(trace.with_name("none"), tools=TOOLS), "none"),
+    ],
+)
+def test_what_cannot_go_on_says_why_and_changes_nothing(
+    tmp_path: Path, change: Callable[[Path], object], why: str
+) -> None:
+    trace = tmp_path / "t.jsonl"
+    agent().run(env(), trace=trace, approve=lambda request: Approval.STOP)
+    before, calls = trace.read_bytes(), [*made]
+    with pytest.raises((ResumeError, ConfigError, TraceError), match=re.escape(why)):
+        change(trace)
+    assert (trace.read_bytes(), made) == (before, calls)
+
+
+def test_a_trace_is_never_written_over_nor_played_twice_at_once(tmp_path: Path) -> None:
+    trace = tmp_path / "t.jsonl"
+    agent().run(env(), trace=trace)
+    before = trace.read_bytes()
+    with pytest.raises(TraceError, match="exists; go on with it"):
+        agent().run(env(), trace=trace)
+    assert trace.read_bytes() == before
+    writer = TraceWriter("again", trace, replace=True)
+    with pytest.raises(TraceError, match="is being played"):
+        TraceWriter("third", trace, replace=True)
+
+    def meanwhile(_: object) -> bool:
+        with pytest.raises(TraceError, match="is being played"):
+            agent().resume(trace, tools=TOOLS)
+        return True
+
+    assert agent().run(env(), trace=writer, approve=meanwhile).success
+    writer.close()
+
+
+def test_from_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = '''
+from tape.tools import tool
+
+@tool(usd="0.02")
+def goal(place: str) -> str:
+    """Look at a place."""
+    return "gold"
+'''
+    (tmp_path / "shop_tools.py").write_text(source)
+    sys.path.insert(0, str(tmp_path))
+    from shop_tools import goal  # type: ignore[import-not-found]
+
+    plan = json.dumps({"calls": [{"tool": "goal", "arguments": {"place": "home"}}], "answer": "#1"})
+    player = TapeAgent(ScriptedLM([plan] * 9), extend=0, scorer="declared", num_plans=1)
+    trace = tmp_path / "t.jsonl"
+    player.run(ToolEnvironment("Look.", [goal], budget="$0.01, 5 steps"), trace=trace)
+    place = ["--in", str(tmp_path / "shop_tools.py")]
+    assert main(["resume", str(trace), *place, "--budget", "$1"]) == 2
+    assert "there is no model 'scripted'" in capsys.readouterr().err
+    monkeypatch.setattr("tape.agents.configured.open_model", lambda name: ScriptedLM([plan] * 9))
+    assert main(["resume", str(trace), *place]) == 2
+    assert "would again; give a budget= above" in capsys.readouterr().err
+    assert main(["resume", str(trace), "--in", "no_such_module", "--budget", "$1"]) == 2
+    assert "no_such_module: it cannot be imported" in capsys.readouterr().err
+    assert main(["resume", str(trace), *place, "--budget", "$1"]) == 0
+    assert "success\nanswer: gold\nspent: calls" in capsys.readouterr().out
+    sys.path.remove(str(tmp_path))
+
+
+@pytest.mark.parametrize("kind", [ReactAgent, PlanAndActReplanAgent])
+def test_any_agent_resumes(tmp_path: Path, kind: type[Agent]) -> None:
+    calls = [{"thought": "", "call": LOOK}, {"thought": "", "call": SEND}]
+    final = {"thought": "", "call": {"tool": "answer", "arguments": {"value": "#2"}}}
+    replies = [*map(json.dumps, [*calls, final])]
+
+    def script(request: Any, sample: int) -> str:
+        done = len(re.findall(r"^#\d+ ", request.prompt[-1].content, re.MULTILINE))
+        return "1" if request.role == "score" else replies[min(done, 2)]
+
+    trace = tmp_path / "t.jsonl"
+    made.append("stop")
+    with pytest.raises(KeyboardInterrupt):
+        kind(ScriptedLM(script)).run(env(), trace=trace)
+    player = kind(ScriptedLM(script))
+    result = player.resume(trace, tools=TOOLS, on_unfinished="assume_done")
+    assert made == ["look home", "send ann"]
+    assert result.steps == 3
+
+
+def test_events_are_read_while_it_is_played() -> None:
+    stream = agent().stream(env())
+    assert isinstance(stream, EpisodeStream)
+    with pytest.raises(ConfigError, match="no result yet"):
+        _ = stream.result
+    types = []
+    for event in stream:
+        types.append(event.type)
+        if isinstance(event, CallBegunEvent) and event.step == 0:
+            assert made == []
+        if isinstance(event, CallEndedEvent) and event.step == 1:
+            assert made == ["look home", "send ann"]
+    assert types[0] == "started"
+    assert types[-1] == "finished"
+    assert {"plans_sampled", "graph_folded", "walk_selected", "call_begun", "call_ended"} <= {*types}
+    assert stream.result.success
+    made.clear()
+    for event in agent().stream(env()):
+        if isinstance(event, GeneratedEvent):
+            break
+    assert made == []
+
+
+def test_events_are_read_in_a_running_loop() -> None:
+    asyncio.run(_read_in_a_loop())
+
+
+async def _read_in_a_loop() -> None:
+    stream = agent().stream(env())
+    with pytest.raises(ConfigError, match="async for"):
+        next(iter(stream))
+    assert [event.type async for event in stream][-1] == "finished"
+    assert stream.result.answer == "sent to ann"
