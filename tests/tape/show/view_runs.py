@@ -131,7 +131,7 @@ def episode(task: str = "Find out who rules Olemund.", *, success: bool = True) 
 
 def write_trace(path: Path, events: Sequence[Event]) -> Path:
     """A trace file."""
-    writer = trace.TraceWriter(path.stem, path)
+    writer = trace.TraceWriter(path.stem, path, replace=True)
     for event in events:
         writer.write(event)
     writer.close()
