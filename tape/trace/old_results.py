@@ -11,7 +11,12 @@ FIELDS |= {"disabled_rules", "certified", "chain_length", "rejections", "certify
 
 
 def lifted(result: Mapping[str, Any]) -> dict[str, Any]:
-    """A result with what methods count in ``method``; a counter that was 0, as all unused ones were, is left out."""
+    """A result with what methods count in ``method``; a counter that was 0, as all unused ones were, is left out.
+
+    One whose ``method`` is no object is returned as it is, for the check of its shape to refuse.
+    """
+    if not isinstance(own := result.get("method", {}), Mapping):
+        return dict(result)
     found = {name: value for name, value in result.items() if name not in FIELDS}
     counted = {name: result[name] for name in sorted(FIELDS & result.keys()) if result[name]}
-    return {**found, "method": {**counted, **result.get("method", {})}}
+    return {**found, "method": {**counted, **own}}

@@ -40,7 +40,7 @@ def _is_what_the_engine_holds(text: str, house: House) -> None:
     with started(text) as game:
         view = game.reset()
         _holds(game, house)
-        assert {f[0] for f in game.facts()} == {"in", "openable"}
+        assert {f[0] for f in game.facts()} <= {"in", "openable"}  # nothing can be opened in a small bedroom
     listed = re.search(r"you see (.*)\.\n\nYour task is to: (.*)\.$", view.text)
     assert listed
     assert sorted(listed[1].replace("and ", "").split(", ")) == sorted(r.name for r in house.receptacles)

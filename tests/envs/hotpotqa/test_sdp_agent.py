@@ -141,7 +141,7 @@ CORPUS = TitledCorpus(load_corpus())
 perfect = partial(look_up_script, read=lambda _: pytest.fail("the model reads nothing"))  # decomposes without errors
 
 
-@parts(40)
+@parts(10)
 @pytest.mark.parametrize("mode", ["distractor", "open"])
 def test_the_scripted_reader_answers_all_questions_that_are_decomposed_rightly(mode: str, part: slice) -> None:
     for question in load_questions("dev")[part]:
@@ -152,8 +152,7 @@ def test_the_scripted_reader_answers_all_questions_that_are_decomposed_rightly(m
         assert result.method["certified"] == question.operations + 2
 
 
-@parts(40)
-def test_validation_catches_simulated_errors_that_always_passing_lets_through(part: slice) -> None:
+def test_validation_catches_simulated_errors_that_always_passing_lets_through() -> None:
     def solved(**switches: Any) -> int:
         count = 0
         for question in questions:
@@ -162,7 +161,7 @@ def test_validation_catches_simulated_errors_that_always_passing_lets_through(pa
             count += play(env, perfect(question), **switches).success
         return count
 
-    questions = load_questions("dev")[part]
+    questions = load_questions("dev")
     n = len(questions)
     assert solved() >= n - 2
     assert solved(sdp={"validation": "always"}) < 0.7 * n

@@ -147,8 +147,8 @@ def test_no_command_passes_control_characters_on(run: Path, field: str, capsys: 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"result": []}, {"result": {}}, {"result": None}, {"cell": 3}, {"cell": "other"}, {"repeat": -1},
-        {"repeat": 10**300}, {"repeat": "0"}, {"task": None}, {"digest": 5},
+        {"result": []}, {"result": {}}, {"result": {"method": [1]}}, {"result": None}, {"cell": 3}, {"cell": "other"},
+        {"repeat": -1}, {"repeat": 10**300}, {"repeat": "0"}, {"task": None}, {"digest": 5},
     ],
     ids=repr,
 )  # fmt: skip
