@@ -9,7 +9,7 @@ the goal alone, and one that bears on nothing is no mismatch.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tape.protocols import Action, State
 from tape.protocols.parts import MismatchTest, NoOps, Predicates, Progress
@@ -67,8 +67,7 @@ class PathNeeds(MismatchTest):
             if any(None not in (value, seen.get(p)) and seen[p] is not value for p, value in declared.items()):
                 return False
         asked = {p for needs in (*map(domain.preconditions, actions), *aims) for p in needs}
-        # What was seen elsewhere may have changed since, so that the prediction goes before it.
-        known = {p: value for p in asked if (value := seen.get(p)) is not None}
+        known = _values(seen, asked)
         run = progress(domain, known, actions, effects=_predicted(domain, hoped, actions, asked), goals=aims)
         covered = all(predicate in known for predicate in run.pre)
         return covered and not any(pullback(interface, at) for at, interface in enumerate(run.interfaces))
@@ -119,16 +118,32 @@ def _holds(goal: Assignment, known: Assignment) -> bool:
 def _predicted(
     domain: Experiment, hoped: Sequence[Assignment], actions: Sequence[Action], asked: set[Predicate]
 ) -> Callable[[int, Assignment], Effects]:
-    """What is declared of a step, and what is predicted of it where nothing is declared, or not what comes of it."""
+    """What is declared of a step, and what is predicted of it where nothing is declared, or not what comes of it.
+
+    A prediction counts for nothing where what is declared of the predicted state and of what was seen differ: it rests
+    on a cause that was not seen, or was seen to be absent.
+    """
 
     def effects(step: int, known: Assignment) -> Mapping[Predicate, bool | None]:
-        declared = dict(domain.effects(actions[step], known))
-        before, after = hoped[step], hoped[step + 1]
-        for predicate in asked:
-            value = after.get(predicate)
-            certain = declared.get(predicate) is not None
-            if not certain and (predicate in declared or value != before.get(predicate)):
+        before, after, action = hoped[step], hoped[step + 1], actions[step]
+        # What was seen elsewhere may have changed since, so that the prediction goes before it.
+        certain = domain.effects(action, {p: value for p, value in known.items() if p in asked})
+        declared, hope = dict(domain.effects(action, known)), domain.effects(action, _values(before, known))
+        for predicate in {*asked, *after}:
+            value, was = after.get(predicate), before.get(predicate)
+            expected = hope.get(predicate, was)
+            if certain.get(predicate) is not None:
+                declared[predicate] = certain[predicate]
+            elif predicate in certain or predicate in declared or predicate in hope:
+                if expected is None or expected is declared.get(predicate, known.get(predicate)):
+                    declared[predicate] = value
+            elif value != was:
                 declared[predicate] = value
         return declared
 
     return effects
+
+
+def _values(shown: Assignment, more: Iterable[Predicate]) -> Assignment:
+    """What is known of all that is listed, and of more."""
+    return {p: value for p in {*shown, *more} if (value := shown.get(p)) is not None}

@@ -150,6 +150,15 @@ def test_short_of_the_goal_everything_that_the_end_shows_counts() -> None:
     assert not PathNeeds(toy).still_good([before, after], {**before, FACTS[1]: True}, ["0"])
 
 
+def test_a_prediction_counts_for_nothing_whose_cause_was_not_seen() -> None:
+    a, b, _, _ = FACTS
+    toy = Toy((Move({}, {}, given=a, then=b),), {b: True})
+    predicted = [{a: True, b: False}, {a: True, b: True}]
+    assert PathNeeds(toy).still_good(predicted, {a: True, b: False}, ["0"])
+    assert not PathNeeds(toy).still_good(predicted, {b: False}, ["0"])
+    assert not PathNeeds(toy).still_good(predicted, {a: False, b: False}, ["0"])
+
+
 class Opened(Toy):
     """Nothing is declared of what actions change; credit is how many facts hold."""
 

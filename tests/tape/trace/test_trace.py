@@ -46,10 +46,7 @@ def test_events_survive_a_file(tmp_path: Path) -> None:
         ('{"schema": 1, "seq": 0, "episode": "x", "type": "nonsense"}', "unknown event type"),
         ('{"schema": 9, "seq": 0, "episode": "x", "type": "acted"}', "schema 9"),
         ('{"schema": 1, "seq": 0, "episode": "x", "type": "acted", "step": "no"}', "not a trace event"),
-        (
-            '{"schema": 1, "seq": 0, "episode": "x", "type": "finished", "result": {"method": []}}',
-            "field result.*method",
-        ),
+        ('{"schema": 1, "seq": 0, "episode": "x", "type": "finished", "result": {"method": []}}', "method"),
     ],
 )
 def test_malformed_lines_are_named(tmp_path: Path, line: str, message: str) -> None:
