@@ -57,8 +57,9 @@ def scenario(name: str, seed: int) -> dict[str, int]:
     guard = guard_of(chance.choice(BUDGETS))
     for _ in range(4):
         truth.script, inner.script = script(driver, chance), script(driver, chance)
-        how = chance.choice(["run", "call", "nested", "stream", "left", *driver.ways, *(["cancelled"] * 2 + ["together"]
-                             if name in ASYNC else [])])  # fmt: skip
+        # pytest keeps the frames of a stream of DSPy that is left: test_guards leaves one in a process of its own.
+        how = chance.choice(["run", "call", "nested", "stream", "stream" if "dspy" in name else "left", *driver.ways,
+                             *(["cancelled"] * 2 + ["together"] if name in ASYNC else [])])  # fmt: skip
         work: Any
         match how:
             case "run":
