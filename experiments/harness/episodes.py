@@ -31,7 +31,7 @@ from tape.trace.old_results import FIELDS, lifted
 
 FILE = "episodes.parquet"
 META = b"tape.episodes"
-UNTOLD = ("actions", "detail", "explanation", "answer", "final_answer", "paid")
+UNTOLD = ("actions", "detail", "explanation", "answer", "final_answer", "paid", "unproven")
 TIMES = ("solver_seconds", "wall_seconds", "wall_overrun_seconds")
 LEFT_OUT = frozenset((*UNTOLD, *TIMES))
 """Fields of a result that no table is made of, or that differ from machine to machine."""

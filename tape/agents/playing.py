@@ -90,6 +90,7 @@ def account(episode: Episode) -> None:
     result.completion_tokens = dict(sorted(lm.completions.items()))
     result.used = dict(episode.ledger.used)
     result.paid = dict(episode.ledger.paid)
+    result.unproven = {kind: count or 0 for kind, count in episode.ledger.unproven.items()}
     result.budget_violations = list(episode.ledger.overspent())
     result.broken_declarations = dict(episode.ledger.violations)
     result.wall_seconds = episode.deadline.elapsed()

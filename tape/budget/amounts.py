@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from tape.budget.resources import Resources
+from tape.budget.resources import Resources, in_units
+from tape.errors import ConfigError
+
+COUNTED = ("calls", "steps")
+"""Kinds that count what was begun: they need no proof, and keep what was booked."""
 
 
 class Payer(Protocol):
@@ -60,18 +64,49 @@ class Limit(NamedTuple):
     left: int
 
 
+@dataclass(frozen=True)
+class Taken:
+    """What was taken of a reservation; see :meth:`tape.budget.Ledger.settle`."""
+
+    actual: Resources
+    paid: Resources | None = None
+    parts: Sequence[tuple[Resources, Resources]] = ()
+    unproven: Resources | None = None
+
+    def booked(self, declared: Resources) -> tuple[dict[str, int | None], dict[str, int | None], dict[str, int]]:
+        """What counts as used and as paid, and which part of that nobody has reported."""
+        kinds = sorted({*self.actual, *declared, *(self.paid or ())})
+        used = {kind: booked(self.actual[kind], declared[kind]) for kind in kinds}
+        given = self.actual if self.paid is None else self.paid
+        paid = {kind: booked(given[kind], declared[kind]) for kind in kinds}
+        worst = {kind: paid[kind] for kind in kinds if self.actual[kind] is given[kind] is None}
+        unproven = {**(self.unproven or {}), **worst}
+        return used, paid, {kind: count for kind, count in unproven.items() if count and kind not in COUNTED}
+
+    def broken(self, declared: Resources, capped: Collection[str]) -> Iterator[Broken]:
+        """What was used beyond its declaration; kinds that are neither capped nor declared do not count."""
+        for most, actual in self.parts or [(declared, self.actual)]:
+            for kind in actual:
+                used, bound = actual[kind], most[kind]
+                named = kind in capped or (kind in most and bound is not None)
+                if used is not None and used > (bound or 0) and named:
+                    yield Broken(kind, bound or 0, used)
+
+
 class Account:
     """What one ledger has booked, in counts; its fields are changed under the ledger's lock.
 
     Attributes:
         reserved: Set aside, by kind.
         used: Settled, the known amounts, by kind.
+        unproven: The part of it that was booked without proof, by kind.
         violations: Uses above the declared bound, by kind.
     """
 
     def __init__(self) -> None:
         self.reserved: dict[str, int] = {}
         self.used: dict[str, int] = {}
+        self.unproven: dict[str, int] = {}
         self.violations: dict[str, int] = {}
         self._paid: dict[str, int] = {}
         self._unknown_used: set[str] = set()
@@ -81,14 +116,30 @@ class Account:
         """Reserve more of a kind, or less."""
         self.reserved[kind] = self.reserved.get(kind, 0) + count
 
-    def add(self, used: Mapping[str, int | None], paid: Mapping[str, int | None]) -> None:
-        """Book what was used, and what that really cost."""
+    def add(
+        self,
+        used: Mapping[str, int | None],
+        paid: Mapping[str, int | None],
+        unproven: Mapping[str, int] | None = None,
+        broken: Sequence[Broken] = (),
+    ) -> None:
+        """Book what was used, what that really cost, which part of it nobody has reported, and what broke its bound."""
+        for kind, n in (unproven or {}).items():
+            self.unproven[kind] = self.unproven.get(kind, 0) + n
+        for found in broken:
+            self.violations[found.kind] = self.violations.get(found.kind, 0) + 1
         for kind, count in used.items():
             self.used[kind] = self.used.get(kind, 0) + (count or 0)
         for kind, count in paid.items():
             self._paid[kind] = self._paid.get(kind, 0) + (count or 0)
         self._unknown_used |= {kind for kind, count in used.items() if count is None}
         self._unknown_paid |= {kind for kind, count in paid.items() if count is None}
+
+    def correct(self, unproven: Resources, taken: Resources) -> None:
+        """Book what was really taken in place of what was booked without proof."""
+        for counts in (self.used, self._paid):
+            correct(counts, unproven, taken)
+        correct(self.unproven, unproven, Resources())
 
     def taken(self, kind: str) -> int:
         """Settled or reserved of a kind."""
@@ -111,6 +162,28 @@ def unknown(worst_case: Resources) -> Resources:
 def booked(used: int | None, declared: int | None) -> int | None:
     """What is booked: an unknown usage as declared, and unknown only where that is unknown too."""
     return declared if used is None else used
+
+
+def require_unproven(held: Mapping[str, int | None], unproven: Resources, taken: Resources, where: str) -> None:
+    """See that amounts were booked without proof, and that it is known what was taken of them.
+
+    Raises:
+        ConfigError: They were not, perhaps since they are settled already.
+    """
+    for kind in sorted({*unproven, *taken}):
+        most, count, actual = held.get(kind) or 0, unproven[kind], taken[kind]
+        if count is None or actual is None or count > most or kind not in unproven:
+            raise ConfigError(
+                f"{kind}: {in_units(kind, count or actual or 0)} cannot be settled, since of {where} "
+                f"{in_units(kind, most)} is booked without proof; what is settled once is proven"
+            )
+
+
+def correct(counts: MutableMapping[str, Any], unproven: Resources, taken: Resources) -> None:
+    """Put what was really taken in the place of what was booked without proof; an unknown count stays unknown."""
+    for kind in unproven:
+        if counts.get(kind) is not None:
+            counts[kind] += (taken[kind] or 0) - (unproven[kind] or 0)
 
 
 def without(amounts: Resources, kinds: Collection[str]) -> Resources:

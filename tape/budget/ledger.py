@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TypeVar
 
-from tape.budget.amounts import Account, Broken, Limit, Payer, booked, unknown, without
+from tape.budget.amounts import Account, Broken, Limit, Payer, Taken, require_unproven, unknown, without
 from tape.budget.caps import Budget
 from tape.budget.locks import LEDGER, OrderedLock
 from tape.budget.reservation import Reservation
@@ -148,7 +148,7 @@ class Ledger:
     def abandon(self, reservation: Reservation) -> None:
         """Settle at the worst case without a lock: its next holder books that; until then it stays set aside."""
         reservation.open = False
-        self._due.append(partial(self._settle, reservation, unknown(reservation.worst_case)))
+        self._due.append(partial(self._settle, reservation, Taken(unknown(reservation.worst_case))))
 
     def _check(self, worst_case: Resources, held: Collection[str], forced: bool) -> None:
         for kind, cap in self.budget.items():
@@ -171,8 +171,9 @@ class Ledger:
         actual: Resources,
         paid: Resources | None = None,
         parts: Sequence[tuple[Resources, Resources]] = (),
+        unproven: Resources | None = None,
     ) -> tuple[Broken, ...]:
-        """Book what was used and free the rest. An unknown usage is booked as the whole reservation.
+        """Book what was used and free the rest. An unknown usage is booked as the whole reservation, without proof.
 
         Args:
             reservation: What was set aside.
@@ -181,6 +182,7 @@ class Ledger:
                 beside, and is what the payer gets.
             parts: What was declared for and used by each part, where the reservation is for several: one that used
                 too much is not excused by the others.
+            unproven: The part of ``actual`` and ``paid`` that nobody has reported.
 
         Returns:
             Costs above the declared bound: kinds of which more was used than was set aside, if they are capped or the
@@ -190,7 +192,7 @@ class Ledger:
             ConfigError: The reservation belongs to another ledger or is closed already.
         """
         self._claim(reservation)
-        book = partial(self._settle, reservation, actual, paid, parts)
+        book = partial(self._settle, reservation, Taken(actual, paid, parts, unproven))
         if not self._lock.free():  # a finalizer, amid what this thread books
             self._due.append(book)
             return ()
@@ -198,36 +200,32 @@ class Ledger:
             self._book_due()
             return book()
 
-    def _settle(
-        self,
-        reservation: Reservation,
-        actual: Resources,
-        paid: Resources | None = None,
-        parts: Sequence[tuple[Resources, Resources]] = (),
-    ) -> tuple[Broken, ...]:
+    def _settle(self, reservation: Reservation, taken: Taken) -> tuple[Broken, ...]:
         payer = self._free(reservation)
-        declared = reservation.worst_case
-        kinds = sorted({*actual, *declared, *(paid or ())})
-        used = {kind: booked(actual[kind], declared[kind]) for kind in kinds}
-        spent = used if paid is None else {kind: booked(paid[kind], declared[kind]) for kind in kinds}
-        broken = tuple(found for part in parts or [(declared, actual)] for found in self._broken(part[0], part[1]))
+        used, spent, unproven = taken.booked(reservation.worst_case)
+        broken = tuple(taken.broken(reservation.worst_case, self.capped()))
         for ledger in self._chain():
-            ledger._account.add(used, spent)
-            for found in broken:
-                violations = ledger._account.violations
-                violations[found.kind] = violations.get(found.kind, 0) + 1
+            ledger._account.add(used, spent, unproven, broken)
         self._sync()
         if payer is not None:
             payer.settle(reservation.outer, without(Resources(spent), self._held_in_chain()))
         return broken
 
-    def _broken(self, declared: Resources, actual: Resources) -> Iterator[Broken]:
-        """What was used beyond its declaration; kinds that are neither capped nor declared do not count."""
-        capped = self.capped()
-        for kind in actual:
-            used, most = actual[kind], declared[kind]
-            if used is not None and used > (most or 0) and (kind in capped or (kind in declared and most is not None)):
-                yield Broken(kind, most or 0, used)
+    def settle_unproven(self, unproven: Resources, taken: Resources) -> None:
+        """Book what was ``taken`` of a part of :attr:`unproven`, here and in all parents, also above the caps.
+
+        The payer does not get the difference back.
+
+        Raises:
+            ConfigError: So much is not booked without proof; nothing is changed.
+        """
+        with self._lock, self._lock.mutex:
+            self._book_due()
+            for ledger in self._chain():
+                require_unproven(ledger._account.unproven, unproven, taken, f"the {ledger.name} ledger")
+            for ledger in self._chain():
+                ledger._account.correct(unproven, taken)
+            self._sync()
 
     def release(self, reservation: Reservation) -> None:
         """Give a reservation back unused."""
@@ -320,6 +318,11 @@ class Ledger:
     def used(self) -> Resources:
         """What was settled here; None for a kind of which an unknown amount was."""
         return self._read(Account.all_used)
+
+    @property
+    def unproven(self) -> Resources:
+        """The part of it that was booked without proof: worst cases where nobody has reported what was used."""
+        return self._read(lambda account: Resources(account.unproven))
 
     @property
     def paid(self) -> Resources:

@@ -19,6 +19,7 @@ class Keeper(Protocol):
         actual: Resources,
         paid: Resources | None = None,
         parts: Sequence[tuple[Resources, Resources]] = (),
+        unproven: Resources | None = None,
     ) -> tuple[Broken, ...]:
         """See :meth:`tape.budget.Ledger.settle`."""
 
@@ -44,10 +45,14 @@ class Reservation:
     open: bool = True
 
     def settle(
-        self, actual: Resources, paid: Resources | None = None, parts: Sequence[tuple[Resources, Resources]] = ()
+        self,
+        actual: Resources,
+        paid: Resources | None = None,
+        parts: Sequence[tuple[Resources, Resources]] = (),
+        unproven: Resources | None = None,
     ) -> tuple[Broken, ...]:
         """See :meth:`tape.budget.Ledger.settle`."""
-        return self.ledger.settle(self, actual, paid, parts)
+        return self.ledger.settle(self, actual, paid, parts, unproven)
 
     def release(self) -> None:
         """See :meth:`tape.budget.Ledger.release`."""

@@ -15,7 +15,8 @@ from pydantic import (
     model_serializer,
 )
 
-from tape.budget import amount_of, kind_of
+from tape.budget import Budget, BudgetLike, Ledger, Resources, amount_of, kind_of
+from tape.budget.amounts import correct, require_unproven
 from tape.budget.deadline import KIND as WALL
 from tape.protocols.types import FailedCall
 
@@ -61,6 +62,8 @@ class EpisodeResult(BaseModel):
         completion_tokens: Tokens of their answers, by role.
         used: Counts settled, by resource; None if unknown. A cached answer counts like a fresh one.
         paid: What was paid for; a cached answer is free.
+        unproven: The part of it that was booked as a worst case, by resource, since nobody has reported what was used:
+            see :meth:`settle`. In files only where there is any.
         budget: The caps, by resource.
         budget_violations: Kinds settled above their cap; must be empty.
         broken_declarations: How often a cost was above the declared bound, by kind.
@@ -97,6 +100,7 @@ class EpisodeResult(BaseModel):
     completion_tokens: dict[str, int] = Field(default_factory=dict)
     used: dict[str, Any] = Field(default_factory=dict)
     paid: dict[str, Any] = Field(default_factory=dict)
+    unproven: dict[str, int] = Field(default_factory=dict)
     budget: dict[str, int] = Field(default_factory=dict)
     budget_violations: list[str] = Field(default_factory=list)
     broken_declarations: dict[str, int] = Field(default_factory=dict)
@@ -117,11 +121,31 @@ class EpisodeResult(BaseModel):
         return json_or_text(answer)
 
     @model_serializer(mode="wrap")
-    def _without_none_failed(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_rare_fields(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         written: dict[str, Any] = dump(self)
-        if not self.failed_calls:
-            del written["failed_calls"]
-        return written
+        return {name: value for name, value in written.items() if value or name not in ("failed_calls", "unproven")}
+
+    def settle(self, taken: BudgetLike, parent: Ledger | None = None) -> None:
+        """Correct what was booked without proof, once it is known, for instance from the provider's bill.
+
+        ``used`` and ``paid`` have what was really taken from then on; trace and files keep what was booked.
+
+        Args:
+            taken: What was really taken of :attr:`unproven`, in units, for instance ``{"usd": "0.01"}``; of what is not
+                named nothing was taken.
+            parent: The enclosing ledger of the episode, which gets the difference back with its own parents.
+
+        Raises:
+            ConfigError: Nothing of that kind is unproven, here or in the ledger; nothing is changed.
+        """
+        unproven, real = Resources(self.unproven), Resources(Budget.read(taken, "what was taken"))
+        require_unproven(self.unproven, unproven, real, "this episode")
+        if parent is not None:
+            parent.settle_unproven(unproven, real)
+        for counts in (self.used, self.paid):
+            correct(counts, unproven, real)
+        self.unproven = {}
+        self.budget_violations = [kind for kind, cap in self.budget.items() if (self.used.get(kind) or 0) > cap]
 
     @property
     def spent(self) -> dict[str, Decimal | None]:

@@ -26,6 +26,7 @@ from tape.lm.base import (
     Usage,
     WrongAnswerError,
     actual_cost,
+    cost_of,
     is_metered,
     worst_case,
     worst_case_of_scoring,
@@ -138,7 +139,7 @@ class AccountedLM(WrappedLM):
             metered = is_metered(self._model) or isinstance(error, WrongAnswerError)
             self._write("settle" if metered else "release", roles, payment.fail(metered=metered))
             raise
-        paid, costs, generated = Resources(), [], []
+        paid, unproven, costs, generated = Resources(), Resources(), [], []
         for i, (request, answer) in enumerate(zip(requests, answers, strict=True)):
             usage = self._checked(request, answer.usage if isinstance(answer, EndpointError) else usage_of(answer))
             cost = actual_cost(self._model, usage)
@@ -151,12 +152,13 @@ class AccountedLM(WrappedLM):
                     costs.append(Resources())  # so it is not taken
                     continue
             costs.append(cost)
-            paid = paid if usage.cached else paid + cost
+            if not usage.cached:
+                paid, unproven = paid + cost, unproven + cost_of(self._model.price, *usage.unproven, calls=0)
             self.calls[request.role] += usage.calls
             self.prompts[request.role] += usage.prompt_tokens
             self.completions[request.role] += usage.completion_tokens
             generated.append(_generated(request, answer, usage))
-        broken = payment.settle(costs, paid)
+        broken = payment.settle(costs, paid, unproven)
         self._write("settle", roles, sum(costs, Resources()))
         if self._trace is not None:
             for event in generated:

@@ -154,6 +154,7 @@ class Usage:
             reported nothing credible for a call that it may bill, so the worst case stands in.
         cached: The answer came from a cache: these are the tokens of the calls that first gave it, and now nothing
             was paid.
+        unproven: Tokens of prompts and of samples among them that are ``assumed``.
     """
 
     prompt_tokens: int
@@ -161,6 +162,7 @@ class Usage:
     calls: int = 1
     source: UsageSource = "counted"
     cached: bool = field(default=False, compare=False)
+    unproven: tuple[int, int] = (0, 0)
 
     @property
     def total(self) -> int:
@@ -176,6 +178,7 @@ class Usage:
             self.calls + other.calls,
             max(self.source, other.source, key=ranked.index),
             self.cached and other.cached,
+            (self.unproven[0] + other.unproven[0], self.unproven[1] + other.unproven[1]),
         )
 
 

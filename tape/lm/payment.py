@@ -39,12 +39,13 @@ class Payment:
         declared = self._declared[index]
         return Resources({kind: max(0, (cost[kind] or 0) - (declared[kind] or 0)) for kind in cost})
 
-    def settle(self, costs: Sequence[Resources], paid: Resources) -> tuple[Broken, ...]:
+    def settle(self, costs: Sequence[Resources], paid: Resources, unproven: Resources) -> tuple[Broken, ...]:
         """Book what was used.
 
         Args:
             costs: Of each request, whichever reservations were made for it.
             paid: What all of them really cost.
+            unproven: The part of it that no endpoint has reported.
 
         Returns:
             The costs above their declared bounds, request by request.
@@ -55,7 +56,7 @@ class Payment:
         spent, spent_further = _spread(paid, further)
         for reservation, part, paid_part in zip(further, used_further, spent_further, strict=True):
             reservation.settle(part, paid_part)
-        return first.settle(used, spent, list(zip(self._declared, costs, strict=True)))
+        return first.settle(used, spent, list(zip(self._declared, costs, strict=True)), unproven)
 
     def fail(self, *, metered: bool) -> Resources:
         """Close after a failure: the cost of a metered call is unknown, so all is booked; otherwise all is released.

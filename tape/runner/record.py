@@ -40,6 +40,7 @@ class Result(BaseModel):
     solver_seconds: float
     wall_seconds: float
     paid: Spent = {}
+    unproven: Counts = {}
     broken_declarations: Counts = {}
     plans: Count = 0
     distinct_plans: Count = 0

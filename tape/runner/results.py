@@ -24,7 +24,7 @@ Value: TypeAlias = str | int | float | bool | None
 LINE = ("cell", "environment", "level_set", "task", "digest", "repeat", "key", "agent", "model")
 RESULT = ("end_state", "success", "partial_walk", "steps", "replans", "mismatches", "malformed")
 TIMES = ("wall_overrun_seconds", "solver_seconds", "wall_seconds")
-"""The last columns. All others but ``paid_*``, which a cache changes, are the same if the run is repeated."""
+"""The last columns; all others but ``paid_*`` and ``unproven_*``, which a cache changes, are the same in a repeat."""
 
 logger = logging.getLogger("tape.runner")
 
@@ -51,19 +51,22 @@ def rows(episodes: Sequence[Mapping[str, Any]]) -> list[dict[str, Value]]:
     """One row per episode; all rows have the same columns in the same order.
 
     Methods in use have a column for each counter. Usage per role is summed. Each resource has a column for its use, its
-    paid part and its cap.
+    paid part and its cap, and one for what was booked without proof where there is any.
     """
     used = _kinds(line["result"]["used"] for line in episodes)
     caps = _kinds(line["result"]["budget"] for line in episodes)
     names = counters(line["result"] for line in episodes)
-    return [_row(line, names, used, caps) for line in episodes]
+    unproven = _kinds(line["result"].get("unproven", {}) for line in episodes)
+    return [_row(line, names, used, caps, unproven) for line in episodes]
 
 
 def _kinds(found: Iterable[Mapping[str, Any]]) -> list[str]:
     return sorted({kind for one in found for kind in one})
 
 
-def _row(line: Mapping[str, Any], names: Sequence[str], used: Sequence[str], caps: Sequence[str]) -> dict[str, Value]:
+def _row(
+    line: Mapping[str, Any], names: Sequence[str], used: Sequence[str], caps: Sequence[str], unproven: Sequence[str]
+) -> dict[str, Value]:
     result = line["result"]
     row: dict[str, Value] = {name: line[name] for name in LINE} | {name: result[name] for name in RESULT}
     own = counted(result)
@@ -72,6 +75,7 @@ def _row(line: Mapping[str, Any], names: Sequence[str], used: Sequence[str], cap
         row[name] = sum(result[name].values())
     row |= {f"used_{kind}": result["used"].get(kind) for kind in used}
     row |= {f"paid_{kind}": result.get("paid", result["used"]).get(kind) for kind in used}
+    row |= {f"unproven_{kind}": result.get("unproven", {}).get(kind, 0) for kind in unproven}
     row |= {f"budget_{kind}": result["budget"].get(kind) for kind in caps}
     row["budget_violations"] = " ".join(result["budget_violations"])
     row["actions"] = " ".join(result["actions"])
@@ -86,7 +90,7 @@ def csv_text(table: Sequence[Mapping[str, Value]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     if table:
-        writer.writerow(table[0])
+        writer.writerow(map(printable, table[0]))
     for row in table:
         writer.writerow(map(_field, row.values()))
     return out.getvalue()

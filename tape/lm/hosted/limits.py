@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from tape.errors import ConfigError
+from tape.reading import short
+
+Booked = Literal["worst", "prompt", "nothing"]
+"""What is booked for a call that was not answered: its worst case, that of its prompt alone, or nothing."""
 
 MOST = {"concurrency": 10_000, "timeout": 86_400, "retries": 100, "repairs": 100, "backoff": 86_400}
 MOST |= {"max_wait": 86_400, "reasoning": 10_000_000}
@@ -24,9 +29,13 @@ class Limits:
         max_wait: Most seconds to wait before a retry; an endpoint that asks for more is given up.
         reasoning: Tokens that a reasoning model may think before it answers; they add to every request's limit and
             to its worst case.
+        after_error: What is booked for a call that was answered by an HTTP error which may be billed: all but 429 and
+            most others from 400 to 499, which are given before anything is computed.
+        after_no_answer: What is booked for a call that was sent and got no answer: a time-out, a broken connection, a
+            redirect, an answer that is none.
 
     Raises:
-        ConfigError: One is out of range.
+        ConfigError: One is out of range, or no word that there is.
     """
 
     concurrency: int = 8
@@ -36,6 +45,8 @@ class Limits:
     backoff: float = 0.5
     max_wait: float = 60.0
     reasoning: int = 0
+    after_error: Booked = "worst"
+    after_no_answer: Booked = "worst"
 
     def __post_init__(self) -> None:
         if self.concurrency < 1 or not self.timeout > 0:
@@ -44,3 +55,9 @@ class Limits:
             if not 0 <= (value := getattr(self, name)) <= most:
                 given = value if abs(value) < 1e15 else "more"
                 raise ConfigError(f"{name} of a hosted model must be a number from 0 to {most:,}, got {given}")
+        for name in ("after_error", "after_no_answer"):
+            if (booked := getattr(self, name)) not in get_args(Booked):
+                raise ConfigError(
+                    f"{name} of a hosted model is what is booked after such a fault, one of "
+                    f"{', '.join(get_args(Booked))}; got {short(booked)}"
+                )

@@ -185,7 +185,7 @@ class HostedLM:
                 account.pay(self._usage(request, call, reply))
                 return reply
             if outcome.kind not in UNBILLED:
-                account.pay(self._worst(request, call))
+                account.pay(self._after(outcome, request, call))
             account.last = outcome.message
             if outcome.status in (400, 422) and self._give_in(outcome, call, form):
                 continue
@@ -273,13 +273,24 @@ class HostedLM:
         return Usage(*reply.usage, source="reported")
 
     def _worst(self, request: Request, call: Call) -> Usage:
-        return Usage(self.prompt_tokens(request), call.n * call.max_tokens, source="assumed")
+        return _assumed(self.prompt_tokens(request), call.n * call.max_tokens)
+
+    def _after(self, failure: Failure, request: Request, call: Call) -> Usage | None:
+        """What is booked for a call that failed in a way that may be billed; None for nothing."""
+        by_error = failure.status is not None and failure.status >= 400
+        booked = self.limits.after_error if by_error else self.limits.after_no_answer
+        worst = self._worst(request, call)
+        return {"worst": worst, "prompt": _assumed(worst.prompt_tokens, 0), "nothing": None}[booked]
 
     def _here(self) -> InLoop:
         loop = asyncio.get_running_loop()
         if loop not in self._loops:
             self._loops[loop] = InLoop(self._wire, self.limits.concurrency)
         return self._loops[loop]
+
+
+def _assumed(prompt: int, completion: int) -> Usage:
+    return Usage(prompt, completion, source="assumed", unproven=(prompt, completion))
 
 
 def _no_object(form: Form, text: str) -> bool:

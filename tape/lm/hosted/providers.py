@@ -9,15 +9,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import partial
 from ipaddress import ip_address
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from tape.errors import ConfigError, ModelError
 from tape.lm.base import FREE, LanguageModel, Price
 from tape.lm.hosted.anthropic_wire import AnthropicWire
-from tape.lm.hosted.limits import Limits
+from tape.lm.hosted.limits import Booked, Limits
 from tape.lm.hosted.model import HostedLM
 from tape.lm.hosted.openai_wire import OpenAIWire
 from tape.lm.hosted.wire import Wire
@@ -41,6 +42,8 @@ class Provider:
         wire: Makes the provider's part from model, URL and key.
         package: The client package that it needs, which is also the extra's name.
         needs_key: Whether it can be used without one at its own URL.
+        bills_errors: Whether it may bill a call that it answers by an HTTP error, by its documentation; of a server of
+            one's own, nobody does. Counts for :attr:`url` and for servers that cost nothing alone.
     """
 
     name: str
@@ -49,6 +52,7 @@ class Provider:
     wire: Callable[[str, str, str], Wire]
     package: str = "openai"
     needs_key: bool = False
+    bills_errors: bool = True
 
     @property
     def key(self) -> str:
@@ -100,7 +104,10 @@ class Provider:
         if redacted([argument, url]) != [argument, url]:
             raise ConfigError(f"{self.name}: the model string holds the key; it belongs into {self.key} alone")
         self._check_url(url)
-        limits, prompt_format, free = _options(self.name, found["options"] or "")
+        values, prompt_format, free = _options(self.name, found["options"] or "")
+        free = price is None and (free or is_here(url))
+        if not self.bills_errors and (url == self.url if self.needs_key else free):
+            values = {"after_error": "nothing", **values}
         require_extra(self.package, self.package, "outlines", what=f"{self.name}:{found['model']}")
         if not key and self.needs_key and url == self.url:
             raise ModelError(f"{self.name}:{found['model']} needs a key: set the environment variable {self.key}")
@@ -111,8 +118,8 @@ class Provider:
             name=f"{self.name}:{argument}",
             identity=f"{self.name}:{found['model']}@{url}",
             prompt_format=prompt_format,
-            price=FREE if price is None and (free or is_here(url)) else price,
-            limits=limits,
+            price=FREE if free else price,
+            limits=Limits(**values),
         )
 
     def listed(self, argument: str) -> str:
@@ -149,10 +156,10 @@ def is_here(url: str) -> bool:
         return False  # a name
 
 
-def _options(provider: str, text: str) -> tuple[Limits, str, bool]:
+def _options(provider: str, text: str) -> tuple[dict[str, Any], str, bool]:
     """Read ``concurrency=4,format=compact,price=0``: limits, prompt format, and whether the server costs nothing."""
-    kinds = {field.name: float if "float" in str(field.type) else int for field in fields(Limits)}
-    values: dict[str, float] = {}
+    kinds = {name: type(default) for name, default in asdict(Limits()).items()}
+    values: dict[str, Any] = {}
     prompt_format, free = PROMPT_FORMATS[0], False
     for part in filter(None, text.split(",")):
         name, _, value = part.partition("=")
@@ -171,10 +178,11 @@ def _options(provider: str, text: str) -> tuple[Limits, str, bool]:
             values[name] = kinds[name](value)
         except (KeyError, ValueError):
             raise ConfigError(
-                f"{provider}: {part!r} is no option; there are format={'|'.join(PROMPT_FORMATS)}, price=0 and numbers "
-                f"for {', '.join(kinds)}"
+                f"{provider}: {part!r} is no option; there are format={'|'.join(PROMPT_FORMATS)}, price=0, "
+                f"{' and '.join(name for name in kinds if kinds[name] is str)}={'|'.join(get_args(Booked))}, and "
+                f"numbers for {', '.join(name for name in kinds if kinds[name] is not str)}"
             ) from None
-    return Limits(**values), prompt_format, free  # type: ignore[arg-type]  # ints where ints are declared
+    return values, prompt_format, free
 
 
 def _openai(model: str, url: str, key: str) -> Wire:
@@ -192,7 +200,15 @@ OPENAI = Provider(
     needs_key=True,
 )
 ANTHROPIC = Provider(
-    "anthropic", "Anthropic", "https://api.anthropic.com", AnthropicWire, package="anthropic", needs_key=True
+    "anthropic",
+    "Anthropic",
+    "https://api.anthropic.com",
+    AnthropicWire,
+    package="anthropic",
+    needs_key=True,
+    # "In general, failed requests are not charged", but calls whose client hangs up or times out are:
+    # https://support.claude.com/en/articles/8114526-how-will-i-be-billed-for-claude-api-use
+    bills_errors=False,
 )
 GEMINI = Provider(
     "gemini",
@@ -200,6 +216,9 @@ GEMINI = Provider(
     "https://generativelanguage.googleapis.com/v1beta/openai/",
     partial(OpenAIWire, seed_field=""),
     needs_key=True,
+    # "If your request fails with a 400 or 500 error, you won't be charged for the tokens used":
+    # https://ai.google.dev/gemini-api/docs/billing
+    bills_errors=False,
 )
 MISTRAL = Provider(
     "mistral",
@@ -208,14 +227,15 @@ MISTRAL = Provider(
     partial(OpenAIWire, seed_field="random_seed", seed_bits=31),
     needs_key=True,
 )
-VLLM = Provider(
+_own = partial(Provider, bills_errors=False)
+VLLM = _own(
     "vllm", "a vLLM server, version 0.12 or newer", "http://localhost:8000/v1", partial(OpenAIWire, flavour="vllm")
 )
-SGLANG = Provider("sglang", "an SGLang server", "http://localhost:30000/v1", partial(OpenAIWire, flavour="sglang"))
-OLLAMA = Provider(
+SGLANG = _own("sglang", "an SGLang server", "http://localhost:30000/v1", partial(OpenAIWire, flavour="sglang"))
+OLLAMA = _own(
     "ollama", "an Ollama server", "http://localhost:11434/v1", partial(OpenAIWire, seed_bits=31, samples=False)
 )
-LLAMACPP = Provider(
+LLAMACPP = _own(
     "llamacpp", "a llama.cpp server", "http://localhost:8080/v1", partial(OpenAIWire, flavour="llamacpp", seed_bits=31)
 )
 

@@ -26,7 +26,8 @@ class RequestAccount:
             self._covered = again is None or again(replace(request, again=None))
         return self._covered
 
-    def pay(self, usage: Usage) -> None:
-        """Note what a call used or may have used."""
-        self.usage += usage
-        self._covered = False
+    def pay(self, usage: Usage | None) -> None:
+        """Note what a call used or may have used; after one that cost nothing another one is covered as before."""
+        if usage is not None:
+            self.usage += usage
+            self._covered = False

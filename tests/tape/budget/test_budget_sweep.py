@@ -44,6 +44,7 @@ def check(result: EpisodeResult, truth: Truth, budget: Budget, trace: TraceWrite
     # Nothing is lost: what ended is booked as it was, what failed at its worst case.
     assert Resources(result.used) == truth.used + truth.worst
     assert Resources(result.paid) == truth.paid + truth.worst
+    assert result.unproven == {kind: n for kind, n in truth.worst.items() if kind not in ("calls", "steps")}
     broken = [event for event in trace.events if isinstance(event, CostAboveBoundEvent)]
     assert bool(broken) == bool(truth.broken) == bool(result.broken_declarations)
     assert all(event.used > event.declared for event in broken)

@@ -47,6 +47,39 @@ def test_unknown_costs_are_refused_and_unknown_usage_is_booked_as_declared() -> 
     assert root.used == Resources({"usd": 200_000})
 
 
+def test_what_was_booked_without_proof_goes_back_to_all_ledgers_above_but_once() -> None:
+    payer = Recorded()
+    root = Ledger(Budget.of(usd="1"), payer=payer)
+    with root.earmark(usd="0.5", name="part") as part:
+        episode = Ledger(Budget.of(usd="0.3"), part)
+        episode.reserve(Resources({"usd": 200_000, "steps": 1})).settle(Resources({"usd": None, "steps": None}))
+        part.reserve(Resources({"usd": 100_000})).settle(
+            Resources({"usd": 40_000}), unproven=Resources({"usd": 30_000})
+        )
+        lost = Resources({"usd": 200_000})
+        assert (episode.unproven, part.unproven) == (lost, Resources({"usd": 230_000}))
+        episode.settle_unproven(lost, Resources({"usd": 50_000}))
+        assert (episode.used["usd"], part.used["usd"], root.used["usd"]) == (50_000, 90_000, 90_000)
+        assert (episode.remaining("usd"), part.remaining("usd"), root.remaining("usd")) == (250_000, 410_000, 500_000)
+        for ledger, more, taken in (
+            (episode, {"usd": 1}, {}),
+            (part, {"usd": 30_001}, {}),
+            (part, {}, {"usd": 1}),
+            (part, {"usd": 3}, {"tokens": 3}),
+            (part, {"usd": None}, {}),
+            (part, {"usd": 3}, {"usd": None}),
+        ):
+            with pytest.raises(ConfigError, match="is booked without proof"):
+                ledger.settle_unproven(Resources(more), Resources(taken))
+        assert root.used["usd"] == 90_000
+    assert payer.paid == Resources({"usd": 90_000, "steps": 1})
+    root.settle_unproven(Resources({"usd": 30_000}), Resources({"usd": 2_000_000}))
+    assert root.overspent() == ("usd",), "a bill above the cap is booked all the same"
+    with pytest.raises(ConfigError, match="of the episode ledger"):
+        part.settle_unproven(Resources({"usd": 30_000}), Resources())
+    assert payer.paid == Resources({"usd": 90_000, "steps": 1}), "a payer keeps what it was told"
+
+
 class Recorded:
     """A payer that keeps what it was asked for and what it paid."""
 

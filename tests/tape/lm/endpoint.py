@@ -167,6 +167,10 @@ class Faulty(JsonHandler):
         self.endpoint.closing.wait()
         self.close_connection = True
 
+    def drop(self) -> None:
+        self.connection.shutdown(socket.SHUT_RDWR)
+        self.close_connection = True
+
     def cut(self, *, promised: int = 1000) -> None:
         self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n")
         self.wfile.write(f"Content-Length: {promised}\r\n\r\n".encode() + b'{"choices": [')
@@ -197,6 +201,7 @@ FAULTS: dict[str, Fault] = {
     "500": lambda h, b: h.error(500, "oops"),
     "503": lambda h, b: h.error(503, "overloaded", {"Retry-After": "0"}),
     "hang": lambda h, b: h.hang(),
+    "drop": lambda h, b: h.drop(),
     "cut": lambda h, b: h.cut(),
     "html": lambda h, b: h.raw(b"<html>bad gateway</html>", "text/html"),
     "garbage": lambda h, b: h.raw(b'\xff\xfe{"choices": nonsense'),

@@ -142,9 +142,10 @@ def test_a_batch_has_all_its_calls_in_flight_and_a_model_serves_several_event_lo
 ENDLESS = ["m#timeout=inf", "m#timeout=nan", "m#backoff=1e999", "m#max_wait=nan", "m#concurrency=" + "9" * 5000]
 HUGE = ["m#retries=1000000", "m#reasoning=" + "9" * 99, "m#repairs=9999999999"]
 WRONG = ["", "m#speed=9", "m#timeout=fast", "m#concurrency=0", "m#format=latin", "m#retries=-1", "m@http://"]
+WRONG += ["m#after_error=maybe", "m#after_no_answer="]
 
 
-@pytest.mark.parametrize("wrong", [*WRONG, *ENDLESS, *HUGE], ids=range(15))
+@pytest.mark.parametrize("wrong", [*WRONG, *ENDLESS, *HUGE], ids=range(17))
 def test_wrong_model_strings_are_refused(wrong: str) -> None:
     with pytest.raises(ConfigError):
         OPENAI(wrong)

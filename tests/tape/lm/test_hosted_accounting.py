@@ -2,15 +2,24 @@
 
 import asyncio
 from contextlib import suppress
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tape.budget import Budget, Ledger
-from tape.errors import BudgetExceededError, EndpointWarning
+from envs.sokoban.environment import SokobanEnvironment
+from tape.agents.open_loop import OpenLoopAgent
+from tape.budget import Budget, Ledger, Resources
+from tape.engine.result import EpisodeResult
+from tape.errors import BudgetExceededError, ConfigError, EndpointWarning
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import FREE, BatchError, Choice, Request, most_completion_tokens, worst_case
+from tape.lm.base import FREE, BatchError, Choice, Request, cost_of, most_completion_tokens, worst_case
+from tape.lm.hosted.limits import Limits
 from tape.lm.hosted.model import HostedLM
-from tape.lm.hosted.providers import OPENAI, is_here
+from tape.lm.hosted.providers import ANTHROPIC, GEMINI, LLAMACPP, MISTRAL, OLLAMA, OPENAI, SGLANG, VLLM, is_here
+from tests.profiles import examples
+from tests.tape.helpers import CORRIDOR
 from tests.tape.lm.endpoint import Endpoint
 from tests.tape.lm.hosting import PRICE, PROMPT, ask, opened, replies, wrapped
 
@@ -62,6 +71,7 @@ def test_a_cancelled_call_is_booked_in_full_and_leaves_nothing_open() -> None:
         asyncio.run(go(model, ledger))
     assert ledger.used["tokens"] == worst_case(model, Request(PROMPT, 20))["tokens"]
     assert ledger.remaining("tokens") == 500 - (ledger.used["tokens"] or 0)
+    assert ledger.unproven == Resources({"tokens": ledger.used["tokens"]})
 
 
 def test_a_server_on_this_machine_costs_nothing_unless_a_price_is_given() -> None:
@@ -102,3 +112,141 @@ def test_reasoning_adds_to_limit_and_worst_case() -> None:
         ask(model)
     assert endpoint.bodies[0]["max_tokens"] == 1020
     assert most_completion_tokens(model, Request(PROMPT, 20, n=2)) == 2040
+
+
+BOOKED = ["worst", "prompt", "nothing"]
+AFTER = {"after_error": ["500", "503"], "after_no_answer": ["drop", "cut", "hang", "html"]}
+REQUEST = Request(PROMPT, 20)
+
+
+def asked(model: Any, ledger: Ledger) -> None:
+    with suppress(BatchError):
+        asyncio.run(AccountedLM(model, ledger).generate([REQUEST]))
+    assert ledger.reserved == Resources()
+    assert not ledger.overspent()
+    assert not ledger.violations
+
+
+def booked_for(model: HostedLM, booked: str, faults: int) -> Resources:
+    """What is booked for calls that failed, without the calls."""
+    prompt, completion = model.prompt_tokens(REQUEST), 20 if booked == "worst" else 0
+    once = Resources() if booked == "nothing" else cost_of(model.price, prompt, completion, calls=0)
+    return sum([once] * faults, Resources())
+
+
+@pytest.mark.parametrize("booked", BOOKED)
+@pytest.mark.parametrize(("setting", "fault"), [(name, fault) for name, faults in AFTER.items() for fault in faults])
+def test_what_is_booked_after_a_fault_is_set_shown_and_settled_later(setting: str, fault: str, booked: str) -> None:
+    ledger = Ledger(Budget.of(tokens=9_000, usd="0.01", calls=9))
+    with Endpoint(replies("up"), [fault] * 3) as endpoint:
+        seconds = 0.2 if fault == "hang" else 30
+        model = opened(endpoint, price=PRICE, timeout=seconds, **{setting: booked})
+        asked(model, ledger)
+    answer = cost_of(PRICE, sum(len(message.content.split()) for message in PROMPT), 1)
+    failed = Resources({"calls": 0 if booked == "nothing" else 3})
+    assert len(endpoint.bodies) == 4
+    assert ledger.unproven == booked_for(model, booked, 3)
+    assert ledger.used == answer + ledger.unproven + failed
+    ledger.settle_unproven(ledger.unproven, Resources())
+    assert (ledger.used, ledger.paid, ledger.unproven) == (answer + failed, answer + failed, Resources())
+
+
+@pytest.mark.parametrize(
+    ("provider", "argument", "after_error"),
+    [
+        (OPENAI, "m", "worst"),
+        (MISTRAL, "m", "worst"),
+        (ANTHROPIC, "m", "nothing"),
+        (GEMINI, "m", "nothing"),
+        (ANTHROPIC, "m@http://localhost:4000", "worst"),
+        (GEMINI, "m@https://elsewhere.example/v1", "worst"),
+        (GEMINI, "m#after_error=prompt", "prompt"),
+        (OPENAI, "m@http://localhost:4000/v1", "worst"),
+        *((own, "m", "nothing") for own in (VLLM, SGLANG, OLLAMA, LLAMACPP)),
+        (VLLM, "m@http://127.0.0.1:9000/v1", "nothing"),
+        (VLLM, "m@http://10.0.0.7:8000/v1", "worst"),
+        (VLLM, "m@http://10.0.0.7:8000/v1#price=0", "nothing"),
+        (OLLAMA, "m#after_error=worst", "worst"),
+    ],
+)
+def test_known_providers_are_declared_at_their_own_address(
+    provider: Any, argument: str, after_error: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(provider.key, "sk-canary-0123456789abcdef")
+    monkeypatch.delenv(provider.url_variable, raising=False)
+    limits = provider(argument).limits
+    assert (limits.after_error, limits.after_no_answer) == (after_error, "worst")
+    assert provider("n@http://localhost:1/v1", PRICE).limits == Limits(), "whoever wants money may bill anything"
+
+
+def test_an_unknown_setting_is_refused_in_a_sentence() -> None:
+    with pytest.raises(ConfigError, match="one of worst, prompt, nothing; got 'free'"):
+        Limits(after_error="free")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r"after_error and after_no_answer=worst\|prompt\|nothing"):
+        OPENAI("m#after=nothing")
+
+
+@pytest.mark.parametrize("provider", [OPENAI, LLAMACPP], ids=["unknown", "declared"])
+def test_three_overloads_in_a_row_leave_a_declared_budget_whole(provider: Any, monkeypatch: Any) -> None:
+    monkeypatch.setenv(provider.key, "sk-canary-0123456789abcdef")
+    with Endpoint(replies("up"), ["503"] * 3) as endpoint:
+        model = opened(endpoint, provider)
+        worst = worst_case(model, REQUEST)
+        ledger = Ledger(Budget({"tokens": 3 * (worst["tokens"] or 0), "calls": 3}))
+        asked(model, ledger)
+    if provider is LLAMACPP:
+        assert (len(endpoint.bodies), ledger.used["calls"], ledger.unproven) == (4, 1, Resources())
+    else:
+        assert (len(endpoint.bodies), ledger.remaining("tokens"), ledger.remaining("calls")) == (3, 0, 0)
+        assert ledger.unproven == Resources({"tokens": ledger.budget["tokens"]})
+
+
+@given(
+    st.lists(st.sampled_from(["", "429", "500", "503", "drop", "cut", "html", "no usage", "bad request"]), max_size=5),
+    *[st.sampled_from(BOOKED)] * 2,
+    st.integers(1, 4),
+)
+@examples(60)
+@pytest.mark.filterwarnings("ignore::tape.errors.EndpointWarning")
+def test_no_sequence_of_faults_exceeds_a_cap(faults: list[str], error: str, no_answer: str, calls: int) -> None:
+    with Endpoint(replies("up"), faults) as endpoint:
+        model = opened(endpoint, price=PRICE, after_error=error, after_no_answer=no_answer)
+        worst = worst_case(model, REQUEST)
+        ledger = Ledger(Budget({kind: (worst[kind] or 0) * calls for kind in worst}))
+        asked(model, ledger)
+    sent = [fault for fault, _ in zip([*faults, ""], endpoint.bodies, strict=False)]
+    failed = [sum(fault in AFTER[setting] for fault in sent) for setting in AFTER]
+    unreported = booked_for(model, "worst", sent.count("no usage"))
+    assert ledger.unproven == booked_for(model, error, failed[0]) + booked_for(model, no_answer, failed[1]) + unreported
+    ledger.settle_unproven(ledger.unproven, Resources())
+    answer = cost_of(PRICE, 4, 1, calls=0) if sent[-1] == "" else Resources()
+    assert Resources({kind: count for kind, count in ledger.used.items() if kind != "calls"}) == answer
+
+
+def test_a_user_who_learns_what_the_faults_cost_gets_the_rest_back_in_the_enclosing_ledger() -> None:
+    team = Ledger(Budget.of(usd="0.10"), name="team")
+    with Endpoint(replies("up"), ["503", "drop", "500"], forever=True) as endpoint:
+        model = opened(endpoint, price=PRICE, retries=2)
+        result = OpenLoopAgent(model, num_plans=1).run(SokobanEnvironment(CORRIDOR, 2), parent=team)
+    assert (result.end_state, result.used["calls"]) == ("model_error", 3)
+    whole = result.used["usd"]
+    assert result.unproven == {kind: result.used[kind] for kind in ("tokens", "usd")}
+    assert team.unproven == Resources(result.unproven)
+    assert team.remaining("usd") == 100_000 - whole
+    read = EpisodeResult.model_validate_json(result.model_dump_json())
+    with pytest.raises(
+        ConfigError, match="seconds: 1 s cannot be settled, since of this episode 0 s is booked without"
+    ):
+        result.settle({"usd": "0.001", "seconds": 1}, parent=team)
+    assert (team.remaining("usd"), result) == (100_000 - whole, read)
+    result.settle({"usd": "0.001"}, parent=team)
+    assert (result.used["usd"], result.paid["usd"], result.used["tokens"], result.used["calls"]) == (1000, 1000, 0, 3)
+    assert (team.used, team.remaining("usd"), team.unproven) == (Resources(result.used), 99_000, Resources())
+    assert "unproven" not in result.model_dump()
+    for again in (result, read):
+        with pytest.raises(ConfigError, match="what is settled once is proven"):
+            again.settle({"usd": "0.001"}, parent=team)
+    assert team.remaining("usd") == 99_000
+    read.budget = {"usd": 1_000}
+    read.settle("usd=0.002")
+    assert (read.used["usd"], read.budget_violations) == (2_000, ["usd"]), "a bill above a cap shows"

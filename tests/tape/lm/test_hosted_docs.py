@@ -22,5 +22,6 @@ def test_providers_are_documented(provider) -> None:  # type: ignore[no-untyped-
 
 def test_options_and_their_defaults_are_documented() -> None:
     for option in fields(Limits):
-        assert f"| `{option.name}` | {option.default:g} |" in TEXT
+        default = f"`{option.default}`" if isinstance(option.default, str) else f"{option.default:g}"
+        assert f"| `{option.name}` | {default} |" in TEXT
     assert f"| `format` | `{PROMPT_FORMATS[0]}` |" in TEXT

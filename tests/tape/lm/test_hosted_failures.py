@@ -18,7 +18,7 @@ from tests.tape.lm.hosting import ask, opened, replies
 pytest.importorskip("openai")
 
 
-FAULTS = ["429", "500", "503", "cut", "hang", "html", "garbage", "list", "no choices", "odd choices"]
+FAULTS = ["429", "500", "503", "cut", "drop", "hang", "html", "garbage", "list", "no choices", "odd choices"]
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -188,6 +188,7 @@ results = st.fixed_dictionaries(
         "solver_seconds": seconds, "wall_seconds": seconds, "success": st.booleans(), "end_state": texts,
         "method": st.dictionaries(st.sampled_from(["queries", "certified"]), numbers, max_size=2),
         "paid": st.dictionaries(names, numbers | st.none(), max_size=2), "wall_overrun_seconds": seconds,
+        "unproven": counts,
     }
 )  # fmt: skip
 

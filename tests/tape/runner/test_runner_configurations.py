@@ -262,6 +262,9 @@ def test_results_have_one_row_per_episode(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     read = parquet.read_table(tmp_path / "run" / "results.parquet")
     assert read.to_pylist() == results.rows(in_order(lines, ["react", "tape"]))
+    assert not any(name.startswith("unproven_") for name in rows[0]), "only where there is any"
+    lines[0]["result"]["unproven"] = {"usd": 7}
+    assert [row["unproven_usd"] for row in results.rows(lines)] == [7, *[0] * (len(lines) - 1)]
 
 
 def test_parquet_has_the_columns_that_pyarrow_would_infer() -> None:
