@@ -16,7 +16,8 @@ from tape.tools.cost import Fixed
 from tape.tools.errors import InvalidCallError
 from tape.tools.results import LONGEST_RESULT, cut
 from tape.tools.state import ToolState
-from tape.tools.tool import STEP, Toolbox
+from tape.tools.tool import STEP
+from tape.tools.toolbox import Toolbox
 
 _WIDTH = 72
 """Characters of a line in a picture."""

@@ -26,7 +26,8 @@ from tape.tools.prompts.chat import ChatToolFormat
 from tape.tools.prompts.common import ToolFormat
 from tape.tools.results import LONGEST_NOTE, cut, jsonable
 from tape.tools.state import ToolState
-from tape.tools.tool import STEP, Tool, Toolbox
+from tape.tools.tool import STEP, Tool
+from tape.tools.toolbox import Toolbox
 from tape.waiting import run_sync
 
 logger = logging.getLogger("tape.tools")

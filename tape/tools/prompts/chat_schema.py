@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from tape.errors import InvalidOutputError
 from tape.tools.calls import ANSWER
-from tape.tools.tool import Tool, Toolbox
+from tape.tools.tool import Tool
+from tape.tools.toolbox import Toolbox
 
 MOST_CALLS = 12
 """Calls in a plan."""

@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 
 from tape.budget import in_units
-from tape.tools.tool import Tool, Toolbox
+from tape.tools.tool import Tool
+from tape.tools.toolbox import Toolbox
 
 READING = """You read texts. Use only what they state. Copy the sentence that answers the question as the quote,
 then give the shortest answer, in words of the quote. If no sentence answers the question, both are empty."""

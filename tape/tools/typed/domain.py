@@ -14,7 +14,8 @@ from tape.protocols.parts import ExactPlanner, Outcomes
 from tape.tools.calls import ANSWER, Call, answer, parse
 from tape.tools.errors import InvalidCallError
 from tape.tools.results import cut
-from tape.tools.tool import STEP, Tool, Toolbox
+from tape.tools.tool import STEP, Tool
+from tape.tools.toolbox import Toolbox
 from tape.tools.typed.planner import Chains, cheapest_chains, require_typed, thriftiest
 from tape.tools.typed.state import TypedState
 

@@ -22,7 +22,7 @@ from tape.sdp.settings import SdpSettings
 from tape.testing.line import Line, LineModel
 from tape.tools import ToolEnvironment
 from tape.tools.domain import ToolDomain
-from tape.tools.tool import Toolbox
+from tape.tools.toolbox import Toolbox
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel
 from tests.tape.tools.helpers import TOOLS
 

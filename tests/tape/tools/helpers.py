@@ -16,7 +16,7 @@ from tape.tools import Tool, ToolEnvironment, ToolFailedError, tool
 from tape.tools.calls import Call, call
 from tape.tools.domain import ToolDomain
 from tape.tools.state import ToolState
-from tape.tools.tool import Toolbox
+from tape.tools.toolbox import Toolbox
 
 
 @tool(kind="multiply", variant="quick", quality=0.8, pure=True, seconds=0.1, usd="0.001")

@@ -10,7 +10,7 @@ from tape.tools.calls import Call
 from tape.tools.domain import ToolDomain
 from tape.tools.prompts.compact import CompactToolFormat, Reading
 from tape.tools.state import ToolState
-from tape.tools.tool import Toolbox
+from tape.tools.toolbox import Toolbox
 
 NUMBERS = {"n1": 3, "n2": 4, "n3": 5}
 ENTITIES = {"e1": "Acme", "e2": "Ann Ode"}

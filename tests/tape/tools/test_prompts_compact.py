@@ -14,7 +14,7 @@ from tape.tools.domain import ToolDomain
 from tape.tools.prompts.common import JUDGED_WRONG
 from tape.tools.prompts.compact import CompactToolFormat
 from tape.tools.state import ToolState
-from tape.tools.tool import Toolbox
+from tape.tools.toolbox import Toolbox
 from tests.tape.offers import offers
 from tests.tape.tools.helpers import after
 from tests.tape.tools.lexicon import FORMAT, SlotLexicon, tools

@@ -1,0 +1,73 @@
+"""The tools of an environment, by what they do and which of them does it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tape.tools.calls import Call
+from tape.tools.errors import InvalidCallError, ToolError
+from tape.tools.tool import Tool
+
+
+class Toolbox:
+    """The tools of an environment, by kind and variant.
+
+    Args:
+        tools: Tools; those of one kind in the order from the cheapest to the dearest.
+
+    Raises:
+        ToolError: There is none, two have the same name, or tools of one kind take different arguments or are not all
+            pure where one is.
+    """
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        if not tools:
+            raise ToolError("an environment needs at least one tool")
+        self._kinds: dict[str, dict[str, Tool]] = {}
+        for number, item in enumerate(tools):
+            if not isinstance(item, Tool):
+                raise ToolError(
+                    f"tools[{number}] is {item!r:.80}, which is no tool"
+                    + ("; put @tool above it" if callable(item) else "")
+                )
+            variants = self._kinds.setdefault(item.kind, {})
+            if item.variant in variants:
+                raise ToolError(f"there are two tools named {item.name}; give each its own variant=...")
+            first = next(iter(variants.values()), item)
+            if first.arguments.model_fields.keys() != item.arguments.model_fields.keys():
+                raise ToolError(f"{first.name} and {item.name} are of one kind but take different arguments")
+            if first.pure != item.pure:
+                pure, other = (first, item) if first.pure else (item, first)
+                raise ToolError(
+                    f"{pure.name} and {other.name} are of one kind, but only {pure.name} is pure; declare both pure or "
+                    "neither, or give them different kinds"
+                )
+            variants[item.variant] = item
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What can be done."""
+        return tuple(self._kinds)
+
+    def of_kind(self, kind: str) -> tuple[Tool, ...]:
+        """The tools of a kind; none of an unknown one."""
+        return tuple(self._kinds.get(kind, {}).values())
+
+    def all(self) -> tuple[Tool, ...]:
+        """Every tool."""
+        return tuple(item for variants in self._kinds.values() for item in variants.values())
+
+    def is_pure(self, call: Call) -> bool:
+        """Whether a call changes nothing, whichever tool of its kind makes it; an unknown kind is not trusted to."""
+        return any(item.pure for item in self.of_kind(call.kind))
+
+    def find(self, call: Call) -> Tool:
+        """The tool that a call names.
+
+        Raises:
+            InvalidCallError: There is none.
+        """
+        found = self._kinds.get(call.kind, {}).get(call.variant)
+        if found is None:
+            raise InvalidCallError(f"there is no tool {call.tool}; there is: {', '.join(t.name for t in self.all())}")
+        return found
