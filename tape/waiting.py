@@ -15,7 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import Context, ContextVar, copy_context
 from queue import SimpleQueue
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
     """
     if is_running():
         return _Apart(coroutine).wait()
-    here = _WAITING.set(None)
+    here = _WAITING.set("here")
     try:
         with _ending_soon(asyncio.Runner()) as runner:
             return runner.run(coroutine)
@@ -47,8 +47,12 @@ def one_loop() -> Iterator[Callable[[Coroutine[Any, Any, T]], T]]:
     if is_running():
         yield run_sync
         return
-    with _ending_soon(asyncio.Runner()) as runner:
-        yield runner.run
+    here = _WAITING.set("here")
+    try:
+        with _ending_soon(asyncio.Runner()) as runner:
+            yield runner.run
+    finally:
+        _WAITING.reset(here)
 
 
 @contextmanager
@@ -118,11 +122,23 @@ def is_running() -> bool:
 async def call_waiting(call: Callable[[], T]) -> T:
     """Make a blocking call: in the thread that waits for this coroutine, if there is such a thread, else here."""
     waiting = _WAITING.get()
-    if waiting is not None:
+    if isinstance(waiting, _Apart):
         made: T = await waiting.call(call)
         return made
     with interruptible():
         return call()
+
+
+def is_waited_for() -> bool:
+    """Whether a thread waits in :func:`run_sync` for what runs here, and has nothing else to do meanwhile."""
+    return _WAITING.get() is not None
+
+
+def context_elsewhere() -> Context:
+    """A copy of the context for a call in another thread, for which nobody waits there."""
+    context = copy_context()
+    context.run(_WAITING.set, None)
+    return context
 
 
 @contextmanager
@@ -215,14 +231,13 @@ class _Apart(Generic[T]):
     async def call(self, call: Callable[[], Any]) -> Any:
         """Make a call in the waiting thread."""
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        context = copy_context()
-        context.run(_WAITING.set, None)  # that thread cannot wait for itself
+        context = context_elsewhere()  # that thread cannot wait for itself
         self._calls.put(lambda: context.run(answer, done, call, Exception))
         return await done
 
 
-_WAITING: ContextVar[_Apart[Any] | None] = ContextVar("waiting", default=None)
-"""Who waits for the coroutine that runs here, where that is another thread."""
+_WAITING: ContextVar[_Apart[Any] | Literal["here"] | None] = ContextVar("waiting", default=None)
+"""Who waits in :func:`run_sync` for the coroutine that runs here: another thread, or this one; None: nobody."""
 
 
 def answer(done: asyncio.Future[T], call: Callable[[], T], caught: type[BaseException] = BaseException) -> None:

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from tape.budget.resources import in_units, kind_of
 from tape.errors import BudgetExceededError
-from tape.waiting import answer, call_waiting
+from tape.waiting import answer, call_waiting, context_elsewhere, is_waited_for
 
 T = TypeVar("T")
 KIND = "wall_seconds"
@@ -97,9 +97,16 @@ class Deadline:
         return float(kind_of(KIND).amount(limit))
 
 
-async def blocking(call: Callable[[], T], name: str) -> T:
-    """Make a blocking call; where the running episode has a deadline, in a way that can be given up when it passes."""
-    return await (in_thread(call, name) if _LIMITED.get() else call_waiting(call))
+async def blocking(call: Callable[[], T], name: str, *, beside: bool = False) -> T:
+    """Make a blocking call; where the running episode has a deadline, in a way that can be given up when it passes.
+
+    Args:
+        call: The call.
+        name: Names its thread.
+        beside: What else runs in this event loop goes on meanwhile, unless a thread waits for this loop alone.
+    """
+    apart = _LIMITED.get() or (beside and not is_waited_for())
+    return await (in_thread(call, name) if apart else call_waiting(call))
 
 
 async def in_thread(call: Callable[[], T], name: str) -> T:
@@ -108,5 +115,6 @@ async def in_thread(call: Callable[[], T], name: str) -> T:
     The thread is left to itself then; it does not keep the process from ending.
     """
     done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-    threading.Thread(target=answer, args=(done, call), name=name, daemon=True).start()
+    run = context_elsewhere().run
+    threading.Thread(target=run, args=(answer, done, call), name=name, daemon=True).start()
     return await done

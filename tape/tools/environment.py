@@ -9,7 +9,6 @@ import random
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from tape.budget import Budget, BudgetLike, Resources
@@ -173,7 +172,7 @@ class ToolEnvironment(Environment, AnswersAtLimit):
         counted, known = item.filled(call, self._state.values()), self._known
         if known is None:
             drawn = {} if item.random is None else {item.random: self._rng("result", item, asked)}
-            made = await make(partial(item.function, **arguments, **drawn), f"the tool {item.name}")
+            made = await make(item, arguments | drawn)
         else:
             made = _made_before(known)
         text = (made.plain if isinstance(made.plain, str) else made.written) if item.reads else ""
@@ -195,6 +194,8 @@ class ToolEnvironment(Environment, AnswersAtLimit):
         return used
 
     def _used(self, item: Tool, counted: Mapping[str, Any], made: Made, asked: str, *, failed: bool) -> Resources:
+        if made.late:
+            return item.worst
         used = attempt(lambda: Made(item.used(counted, made.value, self._rng("cost", item, asked))))
         if isinstance(used.value, Resources):
             return used.value

@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
-from typing import Any, get_type_hints, overload
+from typing import Any, Literal, get_args, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from tape.budget import Resources
+from tape.budget.deadline import MOST as MOST_SECONDS
 from tape.budget.resources import MOST
 from tape.reading import short
 from tape.tools.calls import ANSWER, Call, as_text, can_be_written, is_placeholder
@@ -22,6 +23,10 @@ from tape.tools.variants import Variant
 
 STEP = Resources({"steps": 1})
 """Every call is a step."""
+
+Thread = Literal["own", "caller"]
+"""Where a plain function is called: in a thread of its own where other agents or the clock may not wait for it, or
+always in the thread that plays the episode."""
 
 LONGEST_TYPE = 80
 """Characters of the name of a type of data."""
@@ -45,6 +50,9 @@ class Tool:
         pure: A call changes nothing, and returns the same while nothing else has been changed: so it may be made
             earlier or later, and once where a plan has it twice, as long as no call that is not pure stands between.
         destructive: A call may destroy what cannot be brought back.
+        timeout: Seconds after which a call is given up, and has failed.
+        thread: Where a plain function is called (:data:`Thread`). ``caller``: in the thread that has called
+            ``agent.run``, or that runs the event loop of ``agent.arun``; such a call cannot be given up.
         loop: The event loop that the function needs, where it needs a certain one, as a session with a server does.
         takes: The types of data that it takes, one for each parameter in order (:mod:`tape.tools.typed`).
         gives: The type of data that it gives; empty where it is not typed.
@@ -61,6 +69,8 @@ class Tool:
     random: str | None = None
     pure: bool = False
     destructive: bool = False
+    timeout: float | None = None
+    thread: Thread = "own"
     loop: asyncio.AbstractEventLoop | None = None
     takes: tuple[str, ...] = ()
     gives: str = ""
@@ -87,10 +97,24 @@ class Tool:
             raise ToolError(
                 f"{self.name}: a pure tool changes nothing, so it cannot be destructive; declare one of them"
             )
+        self._require_time_and_place()
         try:
             _checked(self.cost.worst())
         except Exception as error:  # whatever a cost of one's own raises
             raise ToolError(f"{self.name}: the worst case of its cost: {type(error).__name__}: {error}") from error
+
+    def _require_time_and_place(self) -> None:
+        if self.thread not in get_args(Thread):
+            raise ToolError(f'{self.name}: thread is "own" or "caller", got {self.thread!r}')
+        limit = self.timeout
+        if limit is None:
+            return
+        if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 < limit <= MOST_SECONDS:
+            raise ToolError(f"{self.name}: timeout is a number of seconds above 0, for instance 5, got {limit!r}")
+        if self.thread == "caller":
+            raise ToolError(
+                f'{self.name}: a call with thread="caller" cannot be given up; leave out that or timeout=...'
+            )
 
     def _require_types(self) -> None:
         """Check the declared types of data.
@@ -213,6 +237,8 @@ def make_tool(
     reads: bool = False,
     pure: bool = False,
     destructive: bool = False,
+    timeout: float | None = None,
+    thread: Thread = "own",
     takes: str | Sequence[str] = (),
     gives: str = "",
     **fixed: Amount,
@@ -261,6 +287,8 @@ def make_tool(
         drawn,
         pure,
         destructive,
+        timeout,
+        thread,
         takes=(takes,) if isinstance(takes, str) else tuple(takes),
         gives=gives,
     )
@@ -280,6 +308,8 @@ def tool(
     reads: bool = False,
     pure: bool = False,
     destructive: bool = False,
+    timeout: float | None = None,
+    thread: Thread = "own",
     takes: str | Sequence[str] = (),
     gives: str = "",
     **fixed: Amount,
@@ -297,6 +327,8 @@ def tool(
     reads: bool = False,
     pure: bool = False,
     destructive: bool = False,
+    timeout: float | None = None,
+    thread: Thread = "own",
     takes: str | Sequence[str] = (),
     gives: str = "",
     **fixed: Amount,
@@ -317,6 +349,10 @@ def tool(
         pure: A call changes nothing, and returns the same while nothing else has been changed. Calls of pure tools may
             be reordered and merged; those of others keep their order and number in the plan.
         destructive: A call may destroy what cannot be brought back; approval can be asked for such calls.
+        timeout: Seconds after which a call is given up: it has failed, its worst case is booked, and a plain function
+            is left behind in its thread.
+        thread: ``"caller"`` for a plain function that uses what belongs to the thread that plays the episode, such as a
+            connection of ``sqlite3``. Such a call cannot be given up, and other agents of the event loop wait for it.
         takes: For a typed tool (:mod:`tape.tools.typed`) the types of data that it takes: one for each parameter, in
             their order; a text is one type.
         gives: For a typed tool the type of data that it gives.
@@ -328,7 +364,7 @@ def tool(
     """
     settings: dict[str, Any] = {
         "kind": kind, "variant": variant, "cost": cost, "quality": quality, "reads": reads, "pure": pure,
-        "destructive": destructive, "takes": takes, "gives": gives,
+        "destructive": destructive, "timeout": timeout, "thread": thread, "takes": takes, "gives": gives,
     }  # fmt: skip
     if function is not None:
         return make_tool(function)

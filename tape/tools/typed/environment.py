@@ -7,7 +7,6 @@ import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from tape.budget import Budget, BudgetLike, Resources
@@ -183,7 +182,7 @@ class TypedEnvironment(Environment):
             self._state = self._state.closing(item.name, cut(str(error), LONGEST_NOTE))
             return self._observation(), STEP
         drawn = {} if item.random is None else {item.random: self._rng("result", item)}
-        done = await make(partial(item.function, **arguments, **drawn), f"the tool {item.name}")
+        done = await make(item, arguments | drawn)
         used = attempt(lambda: Made(item.used(arguments, done.value, self._rng("cost", item))))
         if done.failure is None and not isinstance(used.value, Resources):
             raise ToolError(f"{item.name}: what a call used cannot be counted: {used.failure}")
@@ -191,7 +190,8 @@ class TypedEnvironment(Environment):
             self._succeed(item, done)
         else:
             self._state = self._state.closing(item.name, cut(f"{item.name}: {done.failure}", LONGEST_NOTE))
-        return self._observation(), used.value if isinstance(used.value, Resources) else item.worst
+        counted = isinstance(used.value, Resources) and not done.late
+        return self._observation(), used.value if counted else item.worst
 
     def _succeed(self, item: Tool, done: Made) -> None:
         for one in item.takes:
