@@ -31,7 +31,7 @@ from tape.errors import ConfigError, UnknownCostError
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import LanguageModel
 from tape.lm.price_table import missing_price
-from tape.protocols import Environment, WorldModel
+from tape.protocols import AnswerT, Environment, WorldModel
 from tape.seeds import derive
 from tape.tools.tool import Tool
 from tape.trace import StartedEvent, TraceWriter
@@ -53,7 +53,7 @@ class Agent(Configured, ABC):
 
     def run(
         self,
-        env: Environment,
+        env: Environment[AnswerT],
         *,
         budget: BudgetLike = None,
         seed: int = 0,
@@ -65,7 +65,7 @@ class Agent(Configured, ABC):
         approve: Approve | None = None,
         approve_when: When | None = None,
         listener: Listener | None = None,
-    ) -> EpisodeResult:
+    ) -> EpisodeResult[AnswerT]:
         """Play one episode: :meth:`arun` synchronously; a plain ``approve`` is called in the caller's thread."""
         playing = self.arun(
             env, budget=budget, seed=seed, trace=trace, parent=parent, payer=payer, simulator=simulator, model=model,
@@ -75,7 +75,7 @@ class Agent(Configured, ABC):
 
     async def arun(
         self,
-        env: Environment,
+        env: Environment[AnswerT],
         *,
         budget: BudgetLike = None,
         seed: int = 0,
@@ -87,7 +87,7 @@ class Agent(Configured, ABC):
         approve: Approve | None = None,
         approve_when: When | None = None,
         listener: Listener | None = None,
-    ) -> EpisodeResult:
+    ) -> EpisodeResult[AnswerT]:
         """Play one episode.
 
         Args:
@@ -121,7 +121,7 @@ class Agent(Configured, ABC):
 
     def stream(
         self,
-        env: Environment,
+        env: Environment[AnswerT],
         *,
         budget: BudgetLike = None,
         seed: int = 0,
@@ -132,7 +132,7 @@ class Agent(Configured, ABC):
         model: LanguageModel | None = None,
         approve: Approve | None = None,
         approve_when: When | None = None,
-    ) -> EpisodeStream:
+    ) -> EpisodeStream[AnswerT]:
         """Play one episode as :meth:`arun`, and read its events meanwhile, with ``for`` or ``async for``.
 
         Returns:
@@ -140,7 +140,7 @@ class Agent(Configured, ABC):
             at last ``finished``. Its ``result`` is that of the episode.
         """
 
-        def play(listener: Listener) -> Coroutine[Any, Any, EpisodeResult]:
+        def play(listener: Listener) -> Coroutine[Any, Any, EpisodeResult[AnswerT]]:
             return self.arun(
                 env, budget=budget, seed=seed, trace=trace, parent=parent, payer=payer, simulator=simulator,
                 model=model, approve=approve, approve_when=approve_when, listener=listener,
@@ -151,7 +151,7 @@ class Agent(Configured, ABC):
     def resume(
         self,
         trace: Path | str,
-        env: Environment | None = None,
+        env: Environment[AnswerT] | None = None,
         *,
         tools: Sequence[Tool] | None = None,
         budget: BudgetLike = None,
@@ -164,7 +164,7 @@ class Agent(Configured, ABC):
         approve_when: When | None = None,
         listener: Listener | None = None,
         steps_again: bool = False,
-    ) -> EpisodeResult:
+    ) -> EpisodeResult[AnswerT]:
         """Go on with an episode: :meth:`aresume` synchronously; ``approve`` is called as by :meth:`run`."""
         playing = self.aresume(
             trace, env, tools=tools, budget=budget, on_unfinished=on_unfinished, parent=parent, payer=payer,
@@ -176,7 +176,7 @@ class Agent(Configured, ABC):
     async def aresume(
         self,
         trace: Path | str,
-        env: Environment | None = None,
+        env: Environment[AnswerT] | None = None,
         *,
         tools: Sequence[Tool] | None = None,
         budget: BudgetLike = None,
@@ -189,7 +189,7 @@ class Agent(Configured, ABC):
         approve_when: When | None = None,
         listener: Listener | None = None,
         steps_again: bool = False,
-    ) -> EpisodeResult:
+    ) -> EpisodeResult[AnswerT]:
         """Go on with an episode that was interrupted, killed, stopped, or ended by its budget or by a fault.
 
         What was called is not called again, and the model is not asked again: the trace has what came of it. What was
@@ -231,8 +231,8 @@ class Agent(Configured, ABC):
         return result
 
     async def _played(
-        self, env: Environment, options: Options, asked: Approver | None, resumption: Resumption | None = None
-    ) -> EpisodeResult:
+        self, env: Environment[AnswerT], options: Options, asked: Approver | None, resumption: Resumption | None = None
+    ) -> EpisodeResult[AnswerT]:
         with self._opened(env, options, resumption) as episode:
             episode.approver = asked
             try:

@@ -8,28 +8,29 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from typing import Any
+from typing import Any, Generic
 
 from tape.agents.options import Listener, PacedListener
 from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError
+from tape.protocols import AnswerT
 from tape.trace import Event
 from tape.waiting import is_running, one_loop
 
 
-class EpisodeStream:
+class EpisodeStream(Generic[AnswerT]):
     """An episode that is played while its events are read; leaving the loop ends it.
 
     Args:
         play: Plays the episode, with a listener.
     """
 
-    def __init__(self, play: Callable[[Listener], Coroutine[Any, Any, EpisodeResult]]) -> None:
+    def __init__(self, play: Callable[[Listener], Coroutine[Any, Any, EpisodeResult[AnswerT]]]) -> None:
         self._play = play
-        self._result: EpisodeResult | None = None
+        self._result: EpisodeResult[AnswerT] | None = None
 
     @property
-    def result(self) -> EpisodeResult:
+    def result(self) -> EpisodeResult[AnswerT]:
         """The result, once all events have been read.
 
         Raises:

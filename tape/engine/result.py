@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import is_dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Generic
 
 from pydantic import (
     BaseModel,
@@ -14,11 +15,12 @@ from pydantic import (
     field_serializer,
     model_serializer,
 )
+from pydantic_core import to_jsonable_python
 
 from tape.budget import Budget, BudgetLike, Ledger, Resources, amount_of, kind_of
 from tape.budget.amounts import correct, require_unproven
 from tape.budget.deadline import KIND as WALL
-from tape.protocols.types import FailedCall
+from tape.protocols.types import AnswerT, FailedCall
 
 END_STATES = (
     "success",
@@ -42,7 +44,7 @@ END_STATES = (
 """
 
 
-class EpisodeResult(BaseModel):
+class EpisodeResult(BaseModel, Generic[AnswerT]):
     """The result of an episode.
 
     Attributes:
@@ -71,7 +73,7 @@ class EpisodeResult(BaseModel):
         failed_calls: The calls of tools that gave nothing, in order; in files only where there are any.
         detail: One sentence, if the end state needs one.
         answer: The final answer with its placeholders resolved, in environments that expect one; None if there is
-            none. In files a value that is not JSON is written as its text.
+            none. In files models are JSON, and another value that is not JSON is written as its text.
         explanation: Why no path fits, and which caps would suffice, in units (docs/budgets.md); ``detail`` has the
             same in words.
         measures: Measures of the environment beside success, for instance the F1 of an answer. A search agent adds
@@ -107,7 +109,7 @@ class EpisodeResult(BaseModel):
     actions: list[str] = Field(default_factory=list)
     failed_calls: list[FailedCall] = Field(default_factory=list)
     detail: str = ""
-    answer: Any = None
+    answer: AnswerT = None  # type: ignore[assignment]
     explanation: dict[str, Any] | None = None
     measures: dict[str, float] = Field(default_factory=dict)
     final_answer: str | None = None
@@ -165,9 +167,17 @@ class EpisodeResult(BaseModel):
 
 
 def json_or_text(value: Any) -> Any:
-    """The value itself if it is JSON, else its text."""
-    try:
-        json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        return str(value)
-    return value
+    """The value itself if it is JSON, else what models and dataclasses in it are as JSON, else its text."""
+    for default in (None, _of_model):
+        try:
+            text = json.dumps(value, allow_nan=False, default=default)
+        except (TypeError, ValueError, RecursionError):
+            continue
+        return value if default is None else json.loads(text)
+    return str(value)
+
+
+def _of_model(value: Any) -> Any:
+    if isinstance(value, BaseModel) or (is_dataclass(value) and not isinstance(value, type)):
+        return to_jsonable_python(value)
+    raise TypeError(f"{type(value).__name__} is no JSON")

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass
-from functools import partial
 from random import Random, SystemRandom
 from typing import Any
 
@@ -86,7 +85,7 @@ class PythonTool:
         limit = max(1, int(self.seconds / float(kind_of("wall_seconds").resolution)))
         try:
             async with Deadline(limit).timeout() as timeout:
-                made = await make(partial(self.tool.function, **values), self.tool.name)
+                made = await make(self.tool, values)
         except TimeoutError:
             if not timeout.expired():
                 raise

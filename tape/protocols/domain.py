@@ -38,6 +38,9 @@ class Domain(ABC):
     marks_destructive: bool = False
     """Whether :meth:`destructive` may be true of some action."""
 
+    longest_plan: int | None = None
+    """The actions of a sampled plan that are read at most, where the environment has an option of this name."""
+
     saves: str | None = None
     """With declared outcomes: the resource to save; of ends of equal score the best uses least of it."""
 

@@ -6,7 +6,7 @@ import asyncio
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Generic
 
 from tape.budget import Budget, Resources
 from tape.budget.deadline import blocking
@@ -17,7 +17,7 @@ from tape.protocols.parts import Part, require_known_parts
 from tape.protocols.prompt_format import PromptFormat
 from tape.protocols.role_cases import RoleCase
 from tape.protocols.roles import WorldModel
-from tape.protocols.types import Action, FailedCall, Observation, State, Task
+from tape.protocols.types import Action, AnswerT, FailedCall, Observation, State, Task
 
 
 class AnswersAtLimit(Part):
@@ -40,7 +40,7 @@ class AnswersAtLimit(Part):
         """
 
 
-class Environment(ABC):
+class Environment(ABC, Generic[AnswerT]):
     """A task that can be played.
 
     Mandatory methods are abstract; optional ones have a default here. The one optional part is an attribute, None if
@@ -147,7 +147,7 @@ class Environment(ABC):
         del action
         return None
 
-    def close(self) -> None:  # noqa: B027 - most hold nothing
+    def close(self) -> None:
         """Release resources, such as processes; it is not played any more."""
 
     @property

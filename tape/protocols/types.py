@@ -6,11 +6,16 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from typing_extensions import TypeVar
+
 from tape.budget import Budget
 
 Action: TypeAlias = str
 """An action is its text."""
 
+
+AnswerT = TypeVar("AnswerT", default=Any)
+"""The type of an episode's answer, None included where there may be none."""
 
 State: TypeAlias = Hashable
 """An abstract state; opaque to the engine, which identifies it by ``Domain.key``."""

@@ -78,16 +78,17 @@ class Call:
         args = tuple((name, _replaced(value, lambda found: f"#{new(int(found[1]))}")) for name, value in self.args)
         return Call(self.kind, self.variant, args)
 
-    def values(self, results: Sequence[Any]) -> dict[str, Any]:
+    def values(self, results: Sequence[Any], *, whole: bool = False) -> dict[str, Any]:
         """The arguments as Python values.
 
         Args:
             results: What was obtained so far; ``#1`` is the first.
+            whole: In lists and objects too, a text that is a placeholder and nothing else stands for the result itself.
 
         Raises:
             InvalidCallError: A placeholder has no result, or the texts with the results filled in are too long.
         """
-        filler = _Filler(results)
+        filler = _Filler(results, whole=whole)
         return {name: _resolved(value, results, filler) for name, value in self.args}
 
 
@@ -217,14 +218,16 @@ class _Filler:
 
     Args:
         results: What was obtained so far.
+        whole: Whether a text that is a placeholder and nothing else stands for the result itself.
     """
 
-    def __init__(self, results: Sequence[Any]) -> None:
-        self._results, self._left = results, LONGEST_VALUE
+    def __init__(self, results: Sequence[Any], *, whole: bool = False) -> None:
+        self._results, self._whole, self._left = results, whole, LONGEST_VALUE
 
-    def fill(self, text: str) -> str:
+    def fill(self, text: str) -> Any:
         """A text with results in the places of their numbers."""
-        return _PLACEHOLDER.sub(self._text, text)
+        filled = _PLACEHOLDER.sub(self._text, text)
+        return _result(int(text[1:]), self._results) if self._whole and is_placeholder(text) else filled
 
     def _text(self, found: re.Match[str]) -> str:
         text = as_text(_result(int(found[1]), self._results))
@@ -240,7 +243,7 @@ def _resolved(value: str, results: Sequence[Any], filler: _Filler) -> Any:
     return _with_texts(json.loads(value), filler.fill)
 
 
-def _with_texts(value: Any, new: Callable[[str], str]) -> Any:
+def _with_texts(value: Any, new: Callable[[str], Any]) -> Any:
     """JSON with other texts; the names in objects stay."""
     if isinstance(value, str):
         return new(value)

@@ -11,9 +11,10 @@ from tape.budget import Resources
 from tape.protocols import Action, Observation, Prediction, State
 from tape.protocols.domain import Domain
 from tape.protocols.parts import Outcomes
+from tape.tools.answers import AnswerType
 from tape.tools.calls import ANSWER, Call, from_mapping, parse
 from tape.tools.cost import Fixed
-from tape.tools.errors import InvalidCallError
+from tape.tools.errors import InvalidCallError, ToolError
 from tape.tools.results import LONGEST_RESULT, cut
 from tape.tools.state import ToolState
 from tape.tools.tool import STEP
@@ -24,6 +25,9 @@ _WIDTH = 72
 
 MOST_RESULTS = 99
 """An episode obtains no more results."""
+
+LONGEST_PLAN = 12
+"""Calls of a sampled plan at most, unless the environment says otherwise."""
 
 
 def as_state(state: State) -> ToolState:
@@ -38,13 +42,24 @@ class ToolDomain(Domain, Outcomes):
     Args:
         task: What is to be done, in words.
         toolbox: The tools.
+        longest_plan: Calls of a sampled plan at most.
+        answer: What an answer has to be; None: any number or text.
+
+    Raises:
+        ToolError: The longest plan has no calls, or more than an episode has results.
     """
 
     deterministic = False
     marks_destructive = True
 
-    def __init__(self, task: str, toolbox: Toolbox) -> None:
+    def __init__(
+        self, task: str, toolbox: Toolbox, *, longest_plan: int = LONGEST_PLAN, answer: AnswerType | None = None
+    ) -> None:
+        if not isinstance(longest_plan, int) or not 1 <= longest_plan <= MOST_RESULTS:
+            raise ToolError(f"longest_plan is a whole number from 1 to {MOST_RESULTS}, got {longest_plan!r}")
         self.task, self.toolbox = task, toolbox
+        self.longest_plan: int = longest_plan
+        self.answer = answer
 
     @property
     def outcomes(self) -> Outcomes:

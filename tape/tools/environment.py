@@ -9,17 +9,18 @@ import random
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Generic, TypeVar, overload
 
 from tape.budget import Budget, BudgetLike, Resources
 from tape.lm.base import Request
-from tape.protocols import Action, AnswersAtLimit, Environment, FailedCall, Observation, State
+from tape.protocols import Action, AnswersAtLimit, AnswerT, Environment, FailedCall, Observation, State
 from tape.protocols.prompt_format import PromptFormat, pick
 from tape.redaction import redacted
 from tape.seeds import derive
+from tape.tools.answers import AnswerType
 from tape.tools.apart import Made, attempt, make
 from tape.tools.calls import ANSWER, Call, parse
-from tape.tools.domain import ToolDomain, as_state
+from tape.tools.domain import LONGEST_PLAN, ToolDomain, as_state
 from tape.tools.errors import InvalidCallError, ToolError, ToolFailedError
 from tape.tools.prompts.chat import ChatToolFormat
 from tape.tools.prompts.common import ToolFormat
@@ -37,14 +38,19 @@ LONGEST_TRACEBACK = 10_000
 UNSEEN = "done; its result was not seen"
 """Stands for the result of a call that is taken for done."""
 
+ANSWER_TRIES = 2
+"""Answers of a declared type that may be given until one is of the type."""
+
 PromptFormats = Mapping[str, Callable[[ToolDomain], PromptFormat]]
 """How a task is written for each family of models, by the prompt format's name."""
 
 Judge = Callable[[Any], bool]
 """Decides whether an answer is right."""
 
+M = TypeVar("M")
 
-class ToolEnvironment(Environment, AnswersAtLimit):
+
+class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Generic[AnswerT]):
     """A task to be done by calls of tools and ended by an answer.
 
     Args:
@@ -54,13 +60,44 @@ class ToolEnvironment(Environment, AnswersAtLimit):
         judge: Decides whether an answer is right. Without one every answer is a success.
         prompt_formats: How the task is written for models; general models by default.
         tracebacks: Keep the tracebacks of failed calls for the result (``result.failed_calls``).
+        longest_plan: Calls of a sampled plan at most, up to 99.
+        answer: The type of the answer, a pydantic model or another type that pydantic knows; by default a number or a
+            text. What is of another type is refused once, which takes a step; a second time it ends the episode.
 
     Raises:
-        ToolError: The tools contradict each other.
+        ToolError: The tools contradict each other, or an answer cannot have the type.
     """
 
     domain: ToolDomain
     records = True
+
+    @overload
+    def __init__(
+        self: ToolEnvironment[M | None],
+        task: str,
+        tools: Sequence[Tool] | Toolbox,
+        *,
+        answer: type[M],
+        budget: BudgetLike = None,
+        judge: Callable[[M], bool] | None = None,
+        prompt_formats: PromptFormats | None = None,
+        tracebacks: bool = False,
+        longest_plan: int = LONGEST_PLAN,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: ToolEnvironment[Any],
+        task: str,
+        tools: Sequence[Tool] | Toolbox,
+        *,
+        budget: BudgetLike = None,
+        judge: Judge | None = None,
+        prompt_formats: PromptFormats | None = None,
+        tracebacks: bool = False,
+        longest_plan: int = LONGEST_PLAN,
+        answer: Any = None,
+    ) -> None: ...
 
     def __init__(
         self,
@@ -71,14 +108,18 @@ class ToolEnvironment(Environment, AnswersAtLimit):
         judge: Judge | None = None,
         prompt_formats: PromptFormats | None = None,
         tracebacks: bool = False,
+        longest_plan: int = LONGEST_PLAN,
+        answer: Any = None,
     ) -> None:
         self.toolbox = tools if isinstance(tools, Toolbox) else Toolbox(tools)
         self.budget = Budget.read(budget)
-        self.domain = ToolDomain(task, self.toolbox)
+        asked = None if answer is None else AnswerType(answer)
+        self.domain = ToolDomain(task, self.toolbox, longest_plan=longest_plan, answer=asked)
         self._prompt_formats = prompt_formats or {"chat": ChatToolFormat}
         self._judge = judge
         self._state, self._seed = ToolState(), 0
         self._failed: list[FailedCall] = []
+        self._unfit = 0
         self._tracebacks = tracebacks
         self._asked: ToolFormat | None = None
         self._outcome: Mapping[str, Any] = {}
@@ -97,7 +138,7 @@ class ToolEnvironment(Environment, AnswersAtLimit):
 
     def reset(self, seed: int) -> Observation:
         """Start again. What the tools draw depends on the seed and on the call alone, not on what came before."""
-        self._state, self._seed, self.answered, self._failed = ToolState(), seed, None, []
+        self._state, self._seed, self.answered, self._failed, self._unfit = ToolState(), seed, None, [], 0
         return self._observation()
 
     def _observation(self) -> Observation:
@@ -137,15 +178,13 @@ class ToolEnvironment(Environment, AnswersAtLimit):
         try:
             call = parse(action)
             self.domain.require_possible(self._state, call)
-            results = self._state.values()
-            values = call.values(results) if call.kind == ANSWER else {}
-            arguments = {} if call.kind == ANSWER else self.toolbox.find(call).filled(call, results)
+            if call.kind == ANSWER:
+                self._take(call)
+                return self._observation(), STEP
+            arguments = self.toolbox.find(call).filled(call, self._state.values())
             asked = _as_text(arguments)
         except InvalidCallError as error:
             self._state = replace(self._state, note=cut(str(error), LONGEST_NOTE))
-            return self._observation(), STEP
-        if call.kind == ANSWER:
-            self._take(call.args[0][1], values["value"])
             return self._observation(), STEP
         used = await self._call(self.toolbox.find(call), call, arguments, asked)
         return self._observation(), used
@@ -185,7 +224,7 @@ class ToolEnvironment(Environment, AnswersAtLimit):
         if failure is None:
             self._state = self._state.with_call(call, made.written, text)
         else:
-            self._fail(call, failure, jsonable(counted), trace)
+            self._state = self._state.with_failure(call, self._fail(call, failure, jsonable(counted), trace))
         if known is None:
             used = self._used(item, counted, made, asked, failed=failure is not None)
         else:
@@ -203,11 +242,12 @@ class ToolEnvironment(Environment, AnswersAtLimit):
             return item.worst  # the units of a result that is not there cannot be counted
         raise ToolError(f"{item.name}: what a call used cannot be counted: {used.failure}")
 
-    def _fail(self, call: Call, why: str, arguments: dict[str, Any], trace: str) -> None:
+    def _fail(self, call: Call, why: str, arguments: dict[str, Any], trace: str = "") -> str:
+        """List and log a call that gave nothing; returns why as it is shown to models."""
         note = cut(why, LONGEST_NOTE)
-        self._state = self._state.with_failure(call, note)
         self._failed.append(FailedCall(call.text, arguments, note, trace))
         logger.warning("the call %s failed: %s", *redacted([call.text, note]))
+        return note
 
     def failed_calls(self) -> Sequence[FailedCall]:
         """The calls that gave nothing, in order."""
@@ -216,9 +256,23 @@ class ToolEnvironment(Environment, AnswersAtLimit):
     def _rng(self, what: str, item: Tool, asked: str) -> random.Random:
         return random.Random(derive(self._seed, what, item.name, asked))
 
-    def _take(self, written: str, value: Any) -> None:
+    def _take(self, call: Call) -> None:
+        """Accept an answer.
+
+        Raises:
+            InvalidCallError: It is not of the type that was asked for; or too long.
+        """
+        asked, results = self.domain.answer, self._state.values()
+        value = call.values(results, whole=asked is not None)["value"]
+        if asked is not None:
+            try:
+                value = asked.checked(value)
+            except InvalidCallError as error:
+                self._unfit += 1
+                self._fail(call, str(error), {"value": value})
+                raise
         self.answered = value
-        self._state = replace(self._state, answer=written, note="")
+        self._state = replace(self._state, answer=call.args[0][1], note="")
 
     def answered_value(self) -> Any:
         """The answer, the results that it refers to in the place of their numbers."""
@@ -231,16 +285,16 @@ class ToolEnvironment(Environment, AnswersAtLimit):
             ToolError: The judge has failed.
         """
         judge = self._judge
-        if judge is None or not self.ended():
-            return self.ended()
+        if judge is None or self._state.answer is None:
+            return self._state.answer is not None
         judged = attempt(lambda: Made(bool(judge(self.answered))))
         if judged.failure is not None:
             raise ToolError(f"the judge of the answer has failed: {judged.failure}")
         return judged.value is True
 
     def ended(self) -> bool:
-        """Whether an answer has been given: there is no second one."""
-        return self._state.answer is not None
+        """Whether an answer has been given, there is no second one; or :data:`ANSWER_TRIES` of a wrong type."""
+        return self._state.answer is not None or self._unfit >= ANSWER_TRIES
 
     @property
     def answers_at_limit(self) -> AnswersAtLimit:
@@ -265,7 +319,7 @@ class ToolEnvironment(Environment, AnswersAtLimit):
         assert self._asked is not None, "an answer is read as it was asked for"
         call = self._asked.read_answer(self._state, text)
         self.domain.require_possible(self._state, call)
-        self._take(call.args[0][1], call.values(self._state.values())["value"])
+        self._take(call)
 
     def _tool_format(self, name: str) -> ToolFormat:
         found = self.prompt_format(name)

@@ -14,7 +14,7 @@ from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.prompt_format import Examples, OfferedPath, offered_text, turns
 from tape.tools.calls import ANSWER, Call, answer, call, from_mapping, parse
-from tape.tools.domain import ToolDomain, as_state, describe
+from tape.tools.domain import LONGEST_PLAN, ToolDomain, as_state, describe
 from tape.tools.errors import InvalidCallError
 from tape.tools.prompts import chat_schema
 from tape.tools.prompts.chat_text import DEFAULT, READING, listed, reading_question
@@ -32,6 +32,10 @@ CHANGES = """Calls are made in the order in which you list them, each as often a
 "So far" has been done already. Only a call of a tool marked read-only is not made again while nothing has been changed.
 A call that failed can be made again once another call has changed something."""
 """Further rules where some of the tools are not pure."""
+
+TYPED = """The answer is JSON of this schema: {}
+In place of the answer, or of a value in it, #1 or #2 stands for that result."""
+"""Of an answer whose type is declared."""
 
 PLAN_TOKENS, ACT_TOKENS, ANSWER_TOKENS, READ_TOKENS = 1200, 400, 100, 200
 _SCORES = {"right": 1.0, "wrong": JUDGED_WRONG}
@@ -55,20 +59,29 @@ class ChatToolFormat(ToolFormat):
         super().__init__(domain)
         self._examples, self._longest = examples, longest
         pure = all(item.pure for item in domain.toolbox.all())
-        self._rules = "\n".join([RULES, *([] if pure else [CHANGES]), listed(domain.toolbox)])
+        typed = [] if domain.answer is None else [TYPED.format(json.dumps(domain.answer.schema, ensure_ascii=False))]
+        self._rules = "\n".join([RULES, *typed, *([] if pure else [CHANGES]), listed(domain.toolbox)])
 
     @cached_property
     def _plan(self) -> type[BaseModel]:
-        return chat_schema.plan_model(self._domain.toolbox, self._longest)
+        return self._plan_of(0)
 
     @cached_property
     def _first_plan(self) -> type[BaseModel]:
         """Before anything is obtained: one call at least."""
-        return chat_schema.plan_model(self._domain.toolbox, self._longest, least=1)
+        return self._plan_of(1)
+
+    def _plan_of(self, least: int) -> type[BaseModel]:
+        here = self._domain
+        return chat_schema.plan_model(here.toolbox, self._longest, least, here.longest_plan, here.answer)
 
     @cached_property
     def _act(self) -> type[BaseModel]:
-        return chat_schema.act_model(self._domain.toolbox, self._longest)
+        return chat_schema.act_model(self._domain.toolbox, self._longest, self._domain.answer)
+
+    @cached_property
+    def _final(self) -> type[BaseModel]:
+        return chat_schema.final_model(self._domain.answer)
 
     def _messages(
         self, state: ToolState, ask: str, role: str = "", remaining: Mapping[str, int] | None = None
@@ -88,7 +101,8 @@ class ChatToolFormat(ToolFormat):
             f"budget, and the answer. The next result will be #{len(here.got) + 1}."
         )
         schema = JsonSchema(self._plan if here.got else self._first_plan)
-        return Request(self._messages(here, ask, "plan", remaining), PLAN_TOKENS, constraint=schema, role="plan")
+        tokens = max(PLAN_TOKENS, PLAN_TOKENS * self._domain.longest_plan // LONGEST_PLAN)
+        return Request(self._messages(here, ask, "plan", remaining), tokens, constraint=schema, role="plan")
 
     def read_plan(self, state: State, text: str) -> Plan:
         """The calls and the answer; of a malformed plan what can be read of its beginning."""
@@ -97,7 +111,7 @@ class ChatToolFormat(ToolFormat):
             calls = [from_mapping(item["tool"], item["arguments"]) for item in data["calls"]]
             calls.append(answer(data["answer"]))
         except (ValidationError, InvalidCallError):
-            return self.plan_of(state, _readable(text), valid=False)
+            return self.plan_of(state, _readable(text, self._domain.longest_plan), valid=False)
         return self.plan_of(state, calls, valid=True)
 
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
@@ -190,28 +204,29 @@ class ChatToolFormat(ToolFormat):
         """Ask for the answer."""
         ask = "No more calls can be made. Give the answer: a value, or the number of a result, such as #1."
         prompt = self._messages(state, ask, "answer")
-        return Request(prompt, ANSWER_TOKENS, constraint=JsonSchema(chat_schema.FinalAnswer), role="answer")
+        tokens = ANSWER_TOKENS if self._domain.answer is None else ACT_TOKENS
+        return Request(prompt, tokens, constraint=JsonSchema(self._final), role="answer")
 
     def longest_answer_request(self) -> Request:
-        """With :data:`tape.tools.prompts.chat_schema.MOST_CALLS` results as long as they are shown, and an error."""
+        """With the results of a longest plan, as long as they are shown, and an error."""
         one = Obtained(call("x", value=filler(200)), filler(LONGEST_RESULT))
-        return self.answer_request(ToolState((one,) * chat_schema.MOST_CALLS, note=filler(LONGEST_NOTE)))
+        return self.answer_request(ToolState((one,) * self._domain.longest_plan, note=filler(LONGEST_NOTE)))
 
     def read_answer(self, state: ToolState, text: str) -> Call:
         """The answer as a call."""
         del state
         try:
-            return answer(chat_schema.FinalAnswer.model_validate_json(text).answer)
+            return answer(getattr(self._final.model_validate_json(text), ANSWER))
         except ValidationError as error:
             raise InvalidOutputError(f"no answer: {error.errors()[0]['msg']}") from None
 
 
-def _readable(text: str) -> list[Call]:
-    """The calls at the beginning of a malformed plan."""
+def _readable(text: str, most: int) -> list[Call]:
+    """The calls at the beginning of a malformed plan, so many at most."""
     decoder = json.JSONDecoder()
     calls: list[Call] = []
     at = text.find("[")
-    while 0 <= at < len(text) and len(calls) < chat_schema.MOST_CALLS:
+    while 0 <= at < len(text) and len(calls) < most:
         at = text.find("{", at)
         if at < 0:
             break

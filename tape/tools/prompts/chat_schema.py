@@ -11,12 +11,11 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from tape.errors import InvalidOutputError
+from tape.tools.answers import AnswerType
 from tape.tools.calls import ANSWER
+from tape.tools.domain import LONGEST_PLAN
 from tape.tools.tool import Tool
 from tape.tools.toolbox import Toolbox
-
-MOST_CALLS = 12
-"""Calls in a plan."""
 
 LONGEST_THOUGHT = 300
 """Characters of a thought."""
@@ -55,6 +54,17 @@ class FinalAnswer(BaseModel):
     answer: Value
 
 
+def value_of(asked: AnswerType | None) -> Any:
+    """The type of an answer in a schema."""
+    return Value if asked is None else asked.written
+
+
+@lru_cache(maxsize=16)
+def final_model(asked: AnswerType | None) -> type[BaseModel]:
+    """The answer and nothing else."""
+    return FinalAnswer if asked is None else _model("FinalAnswer", answer=(asked.written, ...))
+
+
 def _model(name: str, /, **fields: Any) -> type[BaseModel]:
     return create_model(name, __config__=_STRICT, **fields)
 
@@ -87,29 +97,36 @@ def _call_model(item: Tool, longest: int) -> type[BaseModel]:
 
 
 @lru_cache(maxsize=16)
-def plan_model(toolbox: Toolbox, longest: int = LONGEST_ARGUMENT, least: int = 0) -> type[BaseModel]:
+def plan_model(
+    toolbox: Toolbox,
+    longest: int = LONGEST_ARGUMENT,
+    least: int = 0,
+    most: int = LONGEST_PLAN,
+    asked: AnswerType | None = None,
+) -> type[BaseModel]:
     """A thought, a list of calls and the answer.
 
     Args:
         toolbox: The tools.
         longest: Characters of an argument that is a text.
         least: Fewest calls.
+        most: Most calls.
+        asked: What the answer has to be.
     """
     calls: Any = list[_one_of(call_models(toolbox, longest))]  # type: ignore[misc]
     fields: dict[str, Any] = {
         "thought": (str, Field(default="", max_length=LONGEST_THOUGHT)),
-        "calls": (calls, Field(min_length=least, max_length=MOST_CALLS)),
-        "answer": (Value, ...),
+        "calls": (calls, Field(min_length=least, max_length=most)),
+        "answer": (value_of(asked), ...),
     }
     return create_model("Plan", __config__=_LENIENT, **fields)
 
 
 @lru_cache(maxsize=16)
-def act_model(toolbox: Toolbox, longest: int = LONGEST_ARGUMENT) -> type[BaseModel]:
+def act_model(toolbox: Toolbox, longest: int = LONGEST_ARGUMENT, asked: AnswerType | None = None) -> type[BaseModel]:
     """A thought and one call, or the answer."""
-    final = _model(
-        "answer_call", tool=(Literal[ANSWER], ...), arguments=(_model("answer_arguments", value=(Value, ...)), ...)
-    )
+    value = _model("answer_arguments", value=(value_of(asked), ...))
+    final = _model("answer_call", tool=(Literal[ANSWER], ...), arguments=(value, ...))
     return _model("Act", thought=_THOUGHT, call=(_one_of([*call_models(toolbox, longest), final]), ...))
 
 
