@@ -123,7 +123,7 @@ def infeasible(episode: Episode, rounds: Sequence[FailedAttempt]) -> EpisodeEnde
         reason = f": none of {plans} sampled plans comes to an end{allowed}, and no budget would change that"
         most = episode.env.domain.longest_plan
         if most is not None and any(len(plan) >= most for one in rounds for plan in one.graph.plans):
-            reason += f"; of a plan the first {most} actions are read: give the environment a larger longest_plan"
+            reason += f"; of each plan the first {most} actions are read: raise the environment's longest_plan={most}"
     else:
         cause, reason = "open", ": none of the sampled plans could be followed to its end"
         if not all(found.proven for found in findings):

@@ -79,7 +79,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Generic[AnswerT]):
         *,
         answer: type[M],
         budget: BudgetLike = None,
-        judge: Callable[[M], bool] | None = None,
+        judge: Judge | None = None,
         prompt_formats: PromptFormats | None = None,
         tracebacks: bool = False,
         longest_plan: int = LONGEST_PLAN,

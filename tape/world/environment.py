@@ -46,6 +46,7 @@ class WorldEnvironment(Environment):
         self.domain = WorldDomain(
             world.states, world.actions, deterministic=world.deterministic, task=task, reads=world.reads
         )
+        self.domain.longest_plan = world.longest_plan
         self._start = start.model_copy(deep=True)
         self._known = WorldState(world.states.write(start))
         self._state, self._seed, self._taken = start, 0, 0

@@ -134,7 +134,9 @@ def test_a_trace_may_be_named_by_a_text(tmp_path: Path) -> None:
 
 
 SCRIPT = """
-from tape import TapeAgent
+from pydantic import BaseModel
+from tape import EpisodeResult, TapeAgent
+from tape.protocols import Environment
 from tape.tools import ToolEnvironment, tool
 
 @tool(usd="0.01")
@@ -146,6 +148,20 @@ env = ToolEnvironment("t", [look], budget="$0.05, 20 steps")
 agent = TapeAgent("bundled:tools")
 agent.run(env, budget={"usd": "$1"}, trace="run.jsonl")
 agent.plan(env, budget="$1")
+
+class Invoice(BaseModel):
+    total: float
+
+typed = ToolEnvironment("t", [look], answer=Invoice, judge=lambda invoice: invoice.total > 0)
+reveal_type(agent.run(env).answer)
+reveal_type(agent.run(typed).answer)
+reveal_type(agent.run(ToolEnvironment("t", [look], answer=list[int])).answer)
+reveal_type(agent.run(ToolEnvironment("t", [look], answer=int | str)).answer)
+
+async def play(env: Environment, other: ToolEnvironment) -> EpisodeResult:
+    total: float = agent.run(env).answer
+    invoice: Invoice | None = (await agent.arun(typed)).answer
+    return await agent.arun(other) if total else EpisodeResult(end_state="failure", success=False)
 """
 
 
@@ -153,7 +169,9 @@ agent.plan(env, budget="$1")
 def test_mypy_knows_the_options_of_run_and_plan(tmp_path: Path) -> None:
     wrong = {"agent.run(env, bugdet='$1')": 'Unexpected keyword argument "bugdet"',
              "agent.run(env, trace=3)": 'has incompatible type "int"',
-             "agent.plan(env, alternative=1)": 'Unexpected keyword argument "alternative"'}  # fmt: skip
+             "agent.plan(env, alternative=1)": 'Unexpected keyword argument "alternative"',
+             "agent.run(typed).answer.total": 'Item "None" of "Invoice | None" has no attribute "total"',
+             "paid: int = agent.run(typed).answer": 'expression has type "Invoice | None", variable'}  # fmt: skip
     script = tmp_path / "script.py"
     script.write_text(SCRIPT + "\n".join(wrong) + "\n")
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(script)]
@@ -162,3 +180,5 @@ def test_mypy_knows_the_options_of_run_and_plan(tmp_path: Path) -> None:
     errors = [line for line in said.splitlines() if "error:" in line]
     assert len(errors) == len(wrong), said
     assert all(says in said for says in wrong.values())
+    revealed = [line.split('"')[1] for line in said.splitlines() if "Revealed type is" in line]
+    assert revealed == ["Any", "script.Invoice | None", "list[int] | None", "Any"], said
