@@ -104,10 +104,13 @@ def test_a_tool_cleans_up_when_it_is_cancelled(time_up: TimeUp) -> None:
 @pytest.mark.slow
 def test_the_interpreter_ends_while_they_go_on() -> None:
     code = (
+        "import logging\n"
         "from tests.tape.tools.misbehaving import hanging, made, play\n"
+        "logging.disable()\n"  # failed calls are warnings
         "for name, function in hanging(lambda: None).items():\n"
         "    print(name, play(made(function), wall_seconds=0.2).end_state)\n"
+        "    print(name, play(made(function, timeout=0.2)).end_state)\n"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert [line.split()[1] for line in ended.stdout.splitlines()] == ["budget:wall_seconds"] * 7
+    assert [line.split()[1] for line in ended.stdout.splitlines()] == ["budget:wall_seconds", "failure"] * 7
