@@ -44,10 +44,13 @@ class Agent(Configured, ABC):
     Args:
         model: A model or its name, for instance ``bundled:mini``.
         config: The switches; or give them as keyword arguments.
+        prices: What the model costs, before any listed price: US dollars per million tokens of prompts and of
+            completions, ``("0.15", "0.60")``, or a price file.
         settings: Fields of :class:`tape.engine.settings.TapeConfig`.
 
     Raises:
-        ConfigError: A switch is out of range or contradicts the agent, or both ``config`` and ``settings`` are given.
+        ConfigError: A switch is out of range or contradicts the agent, or both ``config`` and ``settings`` are given;
+            or the prices are malformed.
         UnknownNameError: There is no such model.
     """
 

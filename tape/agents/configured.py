@@ -12,6 +12,7 @@ from tape.engine.settings import LM_ROLES, TapeConfig
 from tape.engine.verification import verifying_method
 from tape.errors import ConfigError
 from tape.lm.base import LanguageModel
+from tape.lm.price_table import Prices, priced
 from tape.lm.registry import open_model
 from tape.plugins import PROPOSERS, load, names
 from tape.protocols import Environment
@@ -32,12 +33,21 @@ class Configured:
     lm_roles: ClassVar[tuple[str, ...]] = ()
     """The switches of :data:`tape.engine.settings.LM_ROLES` that it supports."""
 
-    def __init__(self, model: LanguageModel | str, config: TapeConfig | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        model: LanguageModel | str,
+        config: TapeConfig | None = None,
+        *,
+        prices: Prices | None = None,
+        **settings: Any,
+    ) -> None:
         if config is not None and settings:
             raise ConfigError(f"give either config or single settings, not both: {', '.join(settings)}")
         self.config = self.resolve(config or TapeConfig.make(**settings))
         if isinstance(model, str):
-            model = open_model(model)
+            model = open_model(model, prices)
+        elif prices is not None:
+            model = priced(model, model.name, prices)
         self.model = model
 
     @classmethod

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -28,7 +28,7 @@ from tape.gateway.quotes import Answer, Quote
 from tape.gateway.shared import SharedJournal
 from tape.lm.base import Price as TokenPrice
 from tape.lm.base import cost_of
-from tape.lm.price_table import PriceTable
+from tape.lm.price_table import PriceTable, token_price
 from tape.reading import short
 
 OVERHEAD_TOKENS = 64
@@ -39,7 +39,6 @@ REFUSALS = (BudgetExceededError, UnknownCostError, ChargeError)
 
 _SETTINGS = {"price", "quality", "kind"}
 _OWN = "guard"
-_MOST_PRICE = 10**15
 
 
 @dataclass(frozen=True)
@@ -333,17 +332,9 @@ def _tool(name: str, given: Any) -> GuardedTool:
 
 def _token_price(name: str, given: Any) -> TokenPrice:
     try:
-        prompt, completion = (Decimal(str(one)) for one in given)
-        if not isinstance(given, Sequence) or isinstance(given, str):  # "15" are no two prices, and sets have no order
-            raise TypeError
-        if not all(one.is_finite() and 0 <= one <= _MOST_PRICE for one in (prompt, completion)):
-            raise ValueError
-    except (ArithmeticError, TypeError, ValueError):
-        raise FieldError(
-            ("models", name),
-            f'expected US dollars per million tokens, ("0.15", "0.60") for prompts and completions; got {short(given)}',
-        ) from None
-    return TokenPrice(prompt / 1_000_000, completion / 1_000_000)
+        return token_price(given)
+    except ConfigError as error:
+        raise FieldError(("models", name), str(error)) from None
 
 
 def _require_whole(name: str, number: Any) -> None:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -22,6 +22,10 @@ from tape.reading import parse_json, read_text, shaped, short
 
 SCHEMA = 1
 EXAMPLE = '{"schema": 1, "date": "2025-01-31", "source": "where the prices are published", "per_tokens": 1000000, '
+
+
+Prices: TypeAlias = Sequence[str | int | float | Decimal] | Path | str
+"""What a model costs: US dollars per million tokens of prompts and of completions, or a price file."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,7 @@ class _Table(BaseModel):
     models: dict[str, _Entry]
 
 
+_MOST_PRICE = 10**15
 _AMOUNT = r"\s*\+?(?:[0-9]{1,15}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][-+]?[0-9]{1,2})?\s*"
 
 
@@ -109,11 +114,32 @@ def _example(name: str = "openai:NAME") -> str:
     return EXAMPLE + f'"models": {{"{name}": {{"prompt": "0.15", "completion": "0.60"}}}}}}'
 
 
+def token_price(given: Any) -> Price:
+    """Read US dollars per million tokens of prompts and of completions.
+
+    Raises:
+        ConfigError: They are not two prices.
+    """
+    try:
+        prompt, completion = (Decimal(str(one)) for one in given)
+        if not isinstance(given, Sequence) or isinstance(given, str):  # "15" are no two prices, and sets have no order
+            raise TypeError
+        if not all(one.is_finite() and 0 <= one <= _MOST_PRICE for one in (prompt, completion)):
+            raise ValueError
+    except (ArithmeticError, TypeError, ValueError):
+        raise ConfigError(
+            'prices are US dollars per million tokens, ("0.15", "0.60") for prompts and completions; got '
+            f"{short(given)}"
+        ) from None
+    return Price(prompt / 1_000_000, completion / 1_000_000)
+
+
 def missing_price(name: str) -> str:
     """The message where a hard cap on US dollars meets a model without a price."""
     return (
         f"usd is capped, but the price of {name} is unknown. Put what it costs (US dollars per million tokens) into a "
-        f"file, {_example(name)}, and pass it with --prices FILE; or add the option price=0 to its name, for a server "
+        f"file, {_example(name)}, and pass it with --prices FILE; or in Python give the agent prices=FILE or "
+        'prices=("0.15", "0.60"), for prompts and completions; or add the option price=0 to its name, for a server '
         "that costs nothing (NAME@URL#price=0); or lift the cap on usd"
     )
 
@@ -155,14 +181,21 @@ class PricedLM(WrappedLM):
             close()
 
 
-def priced(model: LanguageModel, name: str, own: PriceTable | None = None) -> LanguageModel:
+def priced(model: LanguageModel, name: str, own: PriceTable | Prices | None = None) -> LanguageModel:
     """A model with its price: the user's own, else the model's own, else the shipped one, else unknown.
 
     Args:
         model: The model.
         name: The string it was opened with.
-        own: The user's table.
+        own: The user's table, or the file of one, or this model's two prices.
+
+    Raises:
+        ConfigError: They are malformed.
     """
+    if isinstance(own, str | Path):
+        own = PriceTable.load(Path(own))
+    if not isinstance(own, PriceTable | None):
+        return PricedLM(model, token_price(own))
     listed = _listed(name)
     price = None if own is None else own.prices.get(name, own.prices.get(listed))
     if price is None and model.price is None:

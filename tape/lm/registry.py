@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tape.errors import UnknownNameError
 from tape.lm.base import LanguageModel
-from tape.lm.price_table import priced
+from tape.lm.price_table import Prices, priced
 from tape.plugins import load, names
 
 GROUP = "tape.models"
@@ -16,14 +16,19 @@ WORDS = ("smollm2",)
 """Models that are named by their backend alone."""
 
 
-def open_model(name: str) -> LanguageModel:
+def open_model(name: str, prices: Prices | None = None) -> LanguageModel:
     """Open a model, for instance ``bundled:mini`` or ``hf:./folder``, at its listed price if it has one.
 
+    Args:
+        name: Its string.
+        prices: The user's own, which go before.
+
     Raises:
+        ConfigError: The prices are malformed.
         UnknownNameError: No such backend, or no such model in it.
         ModelError: It exists but cannot be loaded.
     """
-    return priced(open_backend(name), name)
+    return priced(open_backend(name), name, prices)
 
 
 def open_backend(name: str) -> LanguageModel:

@@ -10,8 +10,10 @@ import pytest
 
 from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.xsb import write
+from tape.agents.base import Agent
 from tape.agents.open_loop import OpenLoopAgent
 from tape.budget import Budget
+from tape.cgdp.agents.react_search import ReactSearchAgent
 from tape.cli import main
 from tape.errors import ConfigError, UnknownCostError
 from tape.lm.base import FREE, Price, Request
@@ -105,6 +107,29 @@ def test_a_missing_price_under_a_hard_cap_is_an_error_at_the_start() -> None:
     assert result.success
     assert result.used["usd"] is None, "unknown is not nothing"
     assert result.paid["usd"] is None
+
+
+@pytest.mark.parametrize("agent", [OpenLoopAgent, ReactSearchAgent])
+def test_an_agent_is_given_what_its_model_costs(agent: type[Agent], tmp_path: Path) -> None:
+    price = Price(Decimal("1e-4"), Decimal("1e-3"))
+    file = table(tmp_path, scripted={"prompt": 100, "completion": 1000})
+    for prices in (("100", "1000"), [100, Decimal(1000)], file, str(file)):
+        assert agent(ScriptedLM([SCRIPT], price=None), prices=prices).model.price == price
+    (tmp_path / "script.json").write_text(json.dumps([SCRIPT]))
+    assert agent(f"scripted:{tmp_path / 'script.json'}", prices=("100", "1000")).model.price == price
+    for wrong in ("15", (1,), (1, -1), {1, 2}, ("a", "b")):
+        with pytest.raises(ConfigError, match=r"prices are US dollars per million tokens|15.* cannot be read"):
+            agent(ScriptedLM([SCRIPT]), prices=wrong)
+
+
+def test_a_price_that_is_given_is_what_a_cap_counts() -> None:
+    model = ScriptedLM([SCRIPT], price=None)
+    with pytest.raises(UnknownCostError, match=r'in Python give the agent prices=FILE or prices=\("0.15", "0.60"\)'):
+        OpenLoopAgent(model).run(SokobanEnvironment(CORRIDOR, 4), budget=Budget.of(usd="0.05"))
+    refused = OpenLoopAgent(model, prices=(1000, 0)).run(SokobanEnvironment(CORRIDOR, 4), budget="$0.0001")
+    assert (refused.end_state, refused.lm_calls) == ("budget:usd", {})
+    paid = OpenLoopAgent(model, prices=(1000, 0)).run(SokobanEnvironment(CORRIDOR, 4), budget="$1")
+    assert paid.used["usd"] == 1000 * sum(paid.prompt_tokens.values()) > 0
 
 
 def test_a_cache_outlives_a_change_of_price(tmp_path: Path) -> None:
