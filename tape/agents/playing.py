@@ -8,7 +8,7 @@ from solvers.errors import SolverError
 from tape.agents.final_answer import FinalAnswer
 from tape.agents.options import Play
 from tape.budget.deadline import KIND as WALL
-from tape.engine.episode import ActionRefused, Episode, EpisodeEnded, environment_faults
+from tape.engine.episode import Episode, EpisodeEnded, environment_faults, judged_wrong
 from tape.errors import (
     BudgetExceededError,
     ConstraintError,
@@ -16,6 +16,7 @@ from tape.errors import (
     GraphError,
     InvalidOutputError,
     ModelError,
+    error_text,
 )
 from tape.protocols import FailedCall
 from tape.trace import FinishedEvent
@@ -28,8 +29,9 @@ async def play_to_end(episode: Episode, env_seed: int, play: Play) -> None:
     try:
         async with episode.deadline.timeout() as timeout:
             await _until_it_ends(episode, env_seed, play)
-    except TimeoutError as error:
-        if not timeout.expired():
+    except BaseException as error:
+        if not (isinstance(error, TimeoutError) and timeout.expired()):
+            result.detail = f"interrupted by {error_text(error)}"
             raise
         left_behind = getattr(error.__cause__, "__notes__", ())  # calls that did not end when they were cancelled
         result.end_state = f"budget:{WALL}"
@@ -47,8 +49,6 @@ async def _until_it_ends(episode: Episode, env_seed: int, play: Play) -> None:
         result.end_state = "failure"
     except EpisodeEnded as end:
         result.end_state, result.detail = end.end_state, end.detail
-        if end.end_state == "infeasible" and episode.refused and not isinstance(end, ActionRefused):
-            result.detail += f"; refused: {', '.join(episode.refused)}"
         if answer is not None and end.limit:
             await answer.give()
     except BudgetExceededError as error:
@@ -82,6 +82,10 @@ def account(episode: Episode) -> None:
             result.failed_calls = list(env.failed_calls())
     except EnvironmentFaultError as error:
         result.detail = f"{result.detail}; {error}".removeprefix("; ")
+    if result.end_state == "failure" and not result.detail:
+        result.detail = judged_wrong(result.answer) or "the agent has done all that it planned, short of the goal"
+    if (refused := [action for action in episode.refused if action not in result.detail]) and not result.success:
+        result.detail = f"{result.detail}; refused: {', '.join(refused)}".removeprefix("; ")
     if result.failed_calls and not result.success:
         result.detail = f"{result.detail}; {failures(result.failed_calls)}".removeprefix("; ")
     result.malformed = episode.roles.malformed

@@ -179,6 +179,8 @@ def _without_younger(recorded: Sequence[Line], made: Sequence[Line]) -> None:
                 other[name] = None
         # Earlier versions wrote no counter that was 0. In lines of the environment alone there is no result.
         if one["type"] == other["type"] == "finished" and "result" in other:
+            for line in (one, other):
+                line["result"].pop("detail", None)  # other words for the same end
             counted, held = other["result"]["method"], one["result"]["method"]
             other["result"]["method"] = {name: count for name, count in counted.items() if count or name in held}
 

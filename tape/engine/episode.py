@@ -14,11 +14,12 @@ from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline, blocking
 from tape.engine.context import RoleContext
 from tape.engine.project import LmProjector, Merger
-from tape.engine.result import EpisodeResult
+from tape.engine.result import EpisodeResult, json_or_text
 from tape.engine.settings import TapeConfig
 from tape.errors import BudgetExceededError, EnvironmentFaultError, UnknownCostError, error_text
 from tape.protocols import Action, Environment, Observation, State, WorldModel
 from tape.protocols.method import counters
+from tape.reading import short
 from tape.redaction import redacted
 from tape.seeds import derive
 from tape.trace import (
@@ -57,6 +58,13 @@ class ActionRefused(EpisodeEnded):
     def __init__(self, action: Action) -> None:
         self.action = action
         super().__init__("infeasible", f"{action!r} was refused, and nothing else was left to do")
+
+
+def judged_wrong(answer: object) -> str:
+    """The sentence about an answer without success; empty if there is no answer."""
+    value = json_or_text(answer)
+    shown = short(value if isinstance(value, str | int | float) else str(value))
+    return "" if answer is None else f"the answer {shown} was judged wrong"
 
 
 @contextmanager
@@ -342,9 +350,10 @@ class Episode:
 
     def _end_if_over(self) -> None:
         with environment_faults("the check whether it has ended failed"):
-            over = bool(self.env.ended())
+            answer = self.env.answered_value() if (over := bool(self.env.ended())) else None
         if over:
-            raise EpisodeEnded("failure", "the environment has ended without success")
+            why = judged_wrong(answer) or f"after {self.result.actions[-1]}"
+            raise EpisodeEnded("failure", f"the environment has ended without success: {why}")
 
     def _require_horizon(self) -> None:
         if self.config.horizon is not None and self.result.steps >= self.config.horizon:

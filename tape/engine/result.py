@@ -71,7 +71,7 @@ class EpisodeResult(BaseModel, Generic[AnswerT]):
         broken_declarations: How often a cost was above the declared bound, by kind.
         actions: The executed actions.
         failed_calls: The calls of tools that gave nothing, in order; in files only where there are any.
-        detail: One sentence, if the end state needs one.
+        detail: The cause of the end, in a sentence; empty after success.
         answer: The final answer with its placeholders resolved, in environments that expect one; None if there is
             none. In files models are JSON, and another value that is not JSON is written as its text.
         explanation: Why no path fits, and which caps would suffice, in units (docs/budgets.md); ``detail`` has the

@@ -266,4 +266,6 @@ def _given_up(episode: Episode, status: Status, message: str) -> EpisodeEnded | 
     """The exception that ends an episode if the solver has neither a path nor a proof."""
     if status is Status.TIMEOUT and episode.deadline.is_set:  # the only limit on a solver's time
         return episode.deadline.error()
-    return EpisodeEnded("solver_timeout" if status is Status.TIMEOUT else "solver_error", message)
+    timeout = status is Status.TIMEOUT
+    why = message or f"{episode.config.solver} has found neither a path nor a proof{' in time' if timeout else ''}"
+    return EpisodeEnded("solver_timeout" if timeout else "solver_error", why)

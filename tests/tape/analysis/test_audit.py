@@ -247,6 +247,7 @@ def test_an_older_trace_is_compared_without_what_it_does_not_have(file: Path) ->
     for line in lines:
         for name in {"generated": ("finish", "logprobs"), "sdp_concluded": ("state",)}.get(line["type"], ()):
             del line[name]
+    forging.put(lines, "finished.0.result.detail", "the end in other words")
     one = forged(file, lines, replace(HERE, same_sources=False))
     assert (one.findings, one.unchecked) == ([], [])
     assert one.verdicts == len(forging.of(lines, "sdp_validated"))
