@@ -9,6 +9,7 @@ from tape.agents.final_answer import FinalAnswer
 from tape.agents.options import Play
 from tape.budget.deadline import KIND as WALL
 from tape.engine.episode import Episode, EpisodeEnded, environment_faults, judged_wrong
+from tape.engine.reach import require_reachable
 from tape.errors import (
     BudgetExceededError,
     ConstraintError,
@@ -44,6 +45,7 @@ async def _until_it_ends(episode: Episode, env_seed: int, play: Play) -> None:
         await episode.reset(env_seed)
         episode.require_known_costs()
         episode.end_if_solved()
+        await require_reachable(episode)
         answer = FinalAnswer.reserved(episode)
         await play(episode)
         result.end_state = "failure"

@@ -229,6 +229,11 @@ class PlanGraph:
                 best[edge.source, edge.action] = edge
         return sorted(best.values(), key=lambda e: e.id)
 
+    def leads_to_goal(self, start: str) -> bool:
+        """Whether a path of usable edges leads from a node to a goal, whatever it costs."""
+        ahead = nx.DiGraph((edge.source, edge.target) for edge in self.usable_edges())
+        return start in ahead and any(self._node(node)["goal"] for node in nx.descendants(ahead, start))
+
     def terminals(self, start: str) -> list[str]:
         """Where a path may end with the objective "stay": ends of plans, and goals; the start only if it is a goal.
 

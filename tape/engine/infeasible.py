@@ -96,7 +96,7 @@ def infeasible(episode: Episode, rounds: Sequence[FailedAttempt]) -> EpisodeEnde
     for one in rounds:
         if one.fits:
             continue
-        found, ids = _explained(episode, one)
+        found, ids = explained(episode, one)
         findings.append(found)
         for option in _options(found, one, ids, episode.result.steps):
             known = least.get((*option.caps,))
@@ -120,7 +120,8 @@ def infeasible(episode: Episode, rounds: Sequence[FailedAttempt]) -> EpisodeEnde
     elif all({Cause.NO_TERMINAL, Cause.UNREACHABLE} & {*found.causes} for found in findings):
         allowed = " without an action that was refused" if episode.refused else ""
         cause = "no_end"
-        reason = f": none of {plans} sampled plans comes to an end{allowed}, and no budget would change that"
+        none = f"none of {plans} sampled plans comes to an end" if plans else "by the rules nothing leads to the goal"
+        reason = f": {none}{allowed}, and no budget would change that"
         most = episode.env.domain.longest_plan
         if most is not None and any(len(plan) >= most for one in rounds for plan in one.graph.plans):
             reason += f"; of each plan the first {most} actions are read: raise the environment's longest_plan={most}"
@@ -143,7 +144,7 @@ def infeasible(episode: Episode, rounds: Sequence[FailedAttempt]) -> EpisodeEnde
     return EpisodeEnded("infeasible", text)
 
 
-def _explained(episode: Episode, one: FailedAttempt) -> tuple[Explanation, tuple[int, ...]]:
+def explained(episode: Episode, one: FailedAttempt) -> tuple[Explanation, tuple[int, ...]]:
     """The explanation of the selection problem, and for each of its edges the id of the graph's edge."""
     config, deadline = episode.config, episode.deadline
     # Without a configured horizon only the budget limits the moves.

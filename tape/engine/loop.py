@@ -93,7 +93,7 @@ class Planner:
             EpisodeEnded: ``infeasible``, ``no_plan``, ``solver_timeout`` or ``solver_error``.
         """
         graph, path = await self._plan_round()
-        if path is None and self._episode.config.on_infeasible == "partial":
+        if path is None and self._walks_on():
             path = await self._partial_path(graph)
         return self._require_path(path)
 
@@ -202,6 +202,12 @@ class Planner:
     async def _solve(self, graph: PlanGraph) -> Path | None:
         """The solver's path on a graph that may still grow; None if none fits."""
         return await select_path(self._episode, self._solver, graph, logged=self._chooser is None)
+
+    def _walks_on(self) -> bool:
+        """Whether to follow a partial path where no complete one fits."""
+        mode, start = self._episode.config.on_infeasible, self._episode.key(self._episode.state)
+        in_sight = mode == "budget" and any(failed.graph.leads_to_goal(start) for failed in self._failed)
+        return mode != "stop" and not in_sight
 
     async def _partial_path(self, graph: PlanGraph) -> Path | None:
         """The best path to any node, else one step of unknown outcome; for graphs on which no complete path fits."""

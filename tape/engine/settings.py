@@ -127,10 +127,11 @@ class TapeConfig(BaseModel):
         "0: never",
     )
     cautious: bool = Field(default=True, description="prefer a path of confident predictions that reaches a goal")
-    on_infeasible: Literal["partial", "stop"] | None = Field(
+    on_infeasible: Literal["partial", "stop", "budget"] | None = Field(
         default=None,
-        description="where no complete plan fits, follow the best partial path, or stop and say what would do "
-        "(default: stop for tools, else partial)",
+        description="where no complete plan fits, follow the best partial path, or stop and say what would do; budget: "
+        "stop where a plan reaches the goal and only the budget is short, else follow it (default: stop for tools, "
+        "budget in deterministic worlds, else partial)",
     )
     probe: bool = Field(
         default=True, description="where not even a partial path is left, try an action that is predicted invalid"
@@ -208,7 +209,7 @@ class TapeConfig(BaseModel):
 
         Tools default to ``forced`` and ``stop``: a planned call is already written, so another request would only cost,
         and a partial chain of calls has no use. Domains with partial credit (:class:`~tape.protocols.parts.Progress`)
-        and all others default to ``constrained`` and ``partial``.
+        and all others default to ``constrained`` and :attr:`tape.protocols.Domain.on_infeasible`.
 
         Plans are ``distinct`` by default, except in domains with declared outcomes, where the number of equal plans
         counts, and with :class:`~tape.protocols.parts.Hypotheses`, where plans already differ in what they assume.
@@ -220,7 +221,7 @@ class TapeConfig(BaseModel):
         independent = domain.outcomes is not None or domain.hypotheses is not None
         changes = {
             "execution": self.execution or ("forced" if tools else "constrained"),
-            "on_infeasible": self.on_infeasible or ("stop" if tools else "partial"),
+            "on_infeasible": self.on_infeasible or ("stop" if tools else domain.on_infeasible),
             "mismatch": self.mismatch or ("exact" if domain.mismatch_test is None else "needed"),
             "sampling": self.sampling or ("independent" if independent else "distinct"),
         }

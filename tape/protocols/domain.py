@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from tape.budget import Resources
 from tape.errors import ConfigError
@@ -11,6 +12,7 @@ from tape.protocols.parts import (
     Choices,
     Contexts,
     ExactPlanner,
+    ExactRules,
     ExclusiveGroups,
     GoalTest,
     Hypotheses,
@@ -40,6 +42,9 @@ class Domain(ABC):
 
     longest_plan: int | None = None
     """The actions of a sampled plan that are read at most, where the environment has an option of this name."""
+
+    on_infeasible: Literal["partial", "budget"] = "partial"
+    """The default of the switch ``on_infeasible`` without declared outcomes."""
 
     saves: str | None = None
     """With declared outcomes: the resource to save; of ends of equal score the best uses least of it."""
@@ -95,6 +100,11 @@ class Domain(ABC):
     @property
     def outcomes(self) -> Outcomes | None:
         """Declared outcomes and variants, which replace a model's predictions."""
+        return None
+
+    @property
+    def exact_rules(self) -> ExactRules | None:
+        """Exact rules, by which it is known at the start whether the budget reaches the goal."""
         return None
 
     @property

@@ -89,6 +89,21 @@ class Outcomes(Part):
         """Whether no action is possible any more."""
 
 
+class ExactRules(Part):
+    """The exact rules of a deterministic world, declared by its author to be asked about any state.
+
+    They only say whether the budget reaches the goal, before anything is spent; what to do is left to the agent.
+    """
+
+    @abstractmethod
+    def after(self, state: State, action: Action) -> State | None:
+        """The state after an action that uses all that it costs; None if it cannot be taken."""
+
+    @abstractmethod
+    def reached(self, state: State) -> bool:
+        """Whether the goal is reached."""
+
+
 class ExactPlanner(Part):
     """Finds whole plans by exact search through declared outcomes; only used with ``proposer="declared"``."""
 

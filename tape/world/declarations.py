@@ -20,13 +20,17 @@ class Declarations:
         name: As the command line and results call it.
         rules: The rules, in words, for a model to read.
         deterministic: Whether an action in a state always has the same outcome.
+        pure: The step functions only compute the next state, so that they may be asked before an episode is paid for
+            whether its budget reaches the goal. Nothing else of them reaches an agent.
         longest_plan: Actions of a sampled plan at most.
 
     Raises:
         WorldError: There are no rules, no name, or a number is out of range.
     """
 
-    def __init__(self, name: str, *, rules: str, deterministic: bool, longest_plan: int = 20) -> None:
+    def __init__(
+        self, name: str, *, rules: str, deterministic: bool, pure: bool = False, longest_plan: int = 20
+    ) -> None:
         if not name:
             raise WorldError("a world needs a name, for tables and for `tape run NAME`")
         self.rules = inspect.cleandoc(rules).strip() if isinstance(rules, str) else ""
@@ -34,9 +38,12 @@ class Declarations:
             raise WorldError(f"{name}: rules are missing: they are all that a model knows of this world")
         if not isinstance(deterministic, bool):
             raise WorldError(f"{name}: deterministic is True or False, got {deterministic!r}")
+        if pure not in (False, deterministic):
+            raise WorldError(f"{name}: pure is True only where deterministic is, else False, got {pure!r}")
         if not isinstance(longest_plan, int) or longest_plan < 1:
             raise WorldError(f"{name}: longest_plan is a whole number from 1, got {longest_plan!r}")
         self.name, self.deterministic, self.longest_plan = name, deterministic, longest_plan
+        self.pure = pure
         self.observer: Callable[[Any], str] | None = None
         self.lost_check: Callable[[Any], bool] | None = None
         self._goal: Callable[[Any], bool] | None = None
@@ -82,6 +89,10 @@ class Declarations:
             self._states = StateType(found.state)
         elif self._states.model is not found.state:
             raise WorldError(f"{name}: the state of this world is {self._states.name}, got {found.state.__name__}")
+        if self.pure and (inspect.iscoroutinefunction(function) or self.states.hidden):
+            raise WorldError(
+                f"{name}: with pure=True a step does not wait, and its state hides no field; leave pure out"
+            )
         known = set(self.actions.types)
         for model in found.actions:
             if model.__name__ in known:

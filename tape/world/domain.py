@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from tape.budget import Resources, kinds
 from tape.errors import EnvironmentFaultError
 from tape.protocols import Action, Domain, Observation, State
+from tape.protocols.parts import ExactRules
 from tape.world.actions import Actions
 from tape.world.errors import InvalidActionError, WorldError
 from tape.world.state import StateType, WorldState, as_state
@@ -28,15 +29,30 @@ class WorldDomain(Domain):
         deterministic: Whether an action in a state always has the same outcome.
         task: What is to be done, in words; may be empty.
         reads: Whether a model has to read what is observed.
+        rules: The world's functions, where they may be asked about any state.
     """
 
     marks_destructive = True
 
     def __init__(
-        self, states: StateType, actions: Actions, *, deterministic: bool, task: str = "", reads: bool = False
+        self,
+        states: StateType,
+        actions: Actions,
+        *,
+        deterministic: bool,
+        task: str = "",
+        reads: bool = False,
+        rules: ExactRules | None = None,
     ) -> None:
         self.states, self.actions, self.deterministic = states, actions, deterministic
-        self.task, self.reads = task, reads
+        self.task, self.reads, self._rules = task, reads, rules
+        # A predicted plan says what the goal takes only where chance and what is unseen have no say.
+        self.on_infeasible = "budget" if rules or (deterministic and not reads) else "partial"
+
+    @property
+    def exact_rules(self) -> ExactRules | None:
+        """The world's functions, with ``pure=True``."""
+        return self._rules
 
     def key(self, state: State) -> str:
         """The JSON of the fields that distinguish states."""

@@ -22,6 +22,7 @@ from tape.world.declarations import Declarations
 from tape.world.domain import STEP, WorldDomain
 from tape.world.errors import InvalidActionError, WorldError
 from tape.world.prompts import WorldFormat
+from tape.world.rules import PureRules
 from tape.world.state import WorldState, as_state
 
 
@@ -44,7 +45,12 @@ class WorldEnvironment(Environment):
     def __init__(self, world: Declarations, start: BaseModel, task: str, budget: Budget) -> None:
         self.world, self.budget = world, budget
         self.domain = WorldDomain(
-            world.states, world.actions, deterministic=world.deterministic, task=task, reads=world.reads
+            world.states,
+            world.actions,
+            deterministic=world.deterministic,
+            task=task,
+            reads=world.reads,
+            rules=PureRules(world) if world.pure else None,
         )
         self.domain.longest_plan = world.longest_plan
         self._start = start.model_copy(deep=True)

@@ -33,6 +33,8 @@ class World(Declarations, EnvironmentPlugin):
         name: As the command line and results call it.
         rules: The rules, in words, for a model to read.
         deterministic: Whether an action in a state always has the same outcome.
+        pure: Whether its step functions only compute, so that an episode whose budget does not reach the goal can end
+            before anything is spent.
         longest_plan: Actions of a sampled plan at most.
         model: The model that plays by default.
 
@@ -41,9 +43,16 @@ class World(Declarations, EnvironmentPlugin):
     """
 
     def __init__(
-        self, name: str, *, rules: str, deterministic: bool, longest_plan: int = 20, model: str = MODEL
+        self,
+        name: str,
+        *,
+        rules: str,
+        deterministic: bool,
+        pure: bool = False,
+        longest_plan: int = 20,
+        model: str = MODEL,
     ) -> None:
-        super().__init__(name, rules=rules, deterministic=deterministic, longest_plan=longest_plan)
+        super().__init__(name, rules=rules, deterministic=deterministic, pure=pure, longest_plan=longest_plan)
         self.model = model
         self._tasks: dict[str, tuple[BaseModel, str, Budget]] = {}
 
@@ -123,5 +132,6 @@ class World(Declarations, EnvironmentPlugin):
         domain = WorldDomain(self.states, self.actions, deterministic=self.deterministic)
         written = WorldFormat(domain, self.rules, self.longest_plan)
         schemas = [written.system, self.states.predicted.model_json_schema(), self.longest_plan, self.deterministic]
+        schemas += ["pure"] if self.pure else []
         schemas += [dict(item.schema) for item in self.actions.types.values()]
         return f"{VERSION}-{hashlib.sha256(json.dumps(schemas).encode()).hexdigest()[:12]}"

@@ -42,7 +42,7 @@ def _end(events: Sequence[Event]) -> Iterator[str]:
         yield f"It succeeded in {steps}."
     else:
         # Where planning ended for want of a path, the last round explains it.
-        explained = any(isinstance(event, InfeasibleEvent) for event in events)
+        explained = bool(spans(events)) and any(isinstance(event, InfeasibleEvent) for event in events)
         detail = f": {result['detail']}" if result.get("detail") and not explained else ""
         yield f"It ended without success after {steps} ({result.get('end_state')}){detail}."
     for event in events:

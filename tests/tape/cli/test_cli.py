@@ -116,7 +116,7 @@ def test_every_switch_of_the_agents_is_an_option_with_its_default() -> None:
         config("--requery-threshold 2")
     with pytest.raises(ConfigError, match=r"setting aec\.ensemble = 0"):
         config("--ensemble 0", "aec")
-    with pytest.raises(ConfigError, match=r"setting on_infeasible = 'hope'.*'partial' or 'stop'"):
+    with pytest.raises(ConfigError, match=r"setting on_infeasible = 'hope'.*'partial', 'stop' or 'budget'"):
         TapeConfig.make(on_infeasible="hope")
 
 
@@ -133,7 +133,7 @@ def test_the_help_says_what_decides_where_an_option_is_left_out(capsys: pytest.C
     said = " ".join(capsys.readouterr().out.split())
     for text in (
         "default: forced for tools, else constrained",
-        "default: stop for tools, else partial",
+        "default: stop for tools, budget in deterministic worlds, else partial",
         "default: independent for tools and where unseen things are hypothesised, else distinct",
         "--sampling independent --extend 0",
         "{constrained,forced,free}",

@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["play.py", "prompts.py", "over_http.py"])
+@pytest.mark.parametrize("name", ["play.py", "short.py", "prompts.py", "over_http.py"])
 def test_the_courier_plays_as_it_is_printed(name: str, folder: Path) -> None:
     if name == "over_http.py":
         pytest.importorskip("openai")
