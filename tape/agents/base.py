@@ -196,7 +196,8 @@ class Agent(Configured, ABC):
         """Go on with an episode that was interrupted, killed, stopped, or ended by its budget or by a fault.
 
         What was called is not called again, and the model is not asked again: the trace has what came of it. What was
-        under way is booked at its worst case. The trace goes on in its file.
+        under way is booked at its worst case. The trace goes on in its file. Of an episode that has ended, where no
+        higher cap helps or none is given, the result is returned as it was.
 
         Args:
             trace: The event log that :meth:`arun` was given.
@@ -221,10 +222,12 @@ class Agent(Configured, ABC):
             TraceError: The file is no trace, or its episode is being played.
         """
         record = Record(Path(trace))
-        env = record.environment(env, tools, steps_again=steps_again)
+        env, raised = record.environment(env, tools, steps_again=steps_again), Budget.read(budget)
+        if (result := record.result(env, raised)) is not None:
+            return result
         self.require(self.config, env)
         record.require_agent(self.describe(self.config.resolved(env.domain)))
-        resumption = Resumption(record, Budget.read(budget), on_unfinished)
+        resumption = Resumption(record, raised, on_unfinished)
         with closing(resumption.trace):
             asked = approver(*resumption.approval(approve, approve_when), env)
             seed = record.started.seed or 0

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tape.budget import Budget, Resources, kind_of
 from tape.budget.deadline import KIND as WALL
+from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError, ResumeError
-from tape.protocols import Environment
+from tape.protocols import AnswerT, Environment
 from tape.tools.environment import ToolEnvironment
 from tape.tools.tool import Tool
 from tape.trace import (
@@ -29,15 +30,18 @@ from tape.trace import (
 FINAL = ("success", "failure", "no_plan", "replan_limit", "not_certified", "invalid_output")
 """End states after which nothing is left to do."""
 
+LIMITS = ("infeasible", "budget")
+"""End states after which only a higher cap helps."""
+
 
 class Record:
-    """The trace of an episode that has not come to its end.
+    """A trace.
 
     Args:
         path: The file.
 
     Raises:
-        ResumeError: Its episode has ended for good, or the trace does not say how it began.
+        ResumeError: The trace does not say how its episode began.
         TraceError: It is no trace.
     """
 
@@ -49,15 +53,25 @@ class Record:
             raise ResumeError(f"{path}: no trace that can be resumed: its first event is no beginning with a seed")
         self.started = first
         last = self.events[-1]
-        result = last.result if isinstance(last, FinishedEvent) else {}
-        self.ended = str(result.get("end_state", ""))
-        if self.ended in FINAL:
-            raise ResumeError(f"{path}: the episode has ended ({self.ended}), and there is nothing to resume")
-        self.seconds = self._seconds(result)
+        self._result = last.result if isinstance(last, FinishedEvent) else {}
+        self.ended = str(self._result.get("end_state", ""))
+        self.seconds = self._seconds()
         self.unfinished = self._unfinished()
         self.kept = self._kept()
 
-    def environment(self, env: Environment | None, tools: Sequence[Tool] | None, *, steps_again: bool) -> Environment:
+    def result(self, env: Environment[AnswerT], budget: Budget) -> EpisodeResult[AnswerT] | None:
+        """The result, where the episode has ended and no higher cap is given with which it could go on."""
+        state = self.ended.partition(":")[0]
+        if state not in FINAL and (budget or state not in LIMITS):
+            return None
+        result: EpisodeResult[AnswerT] = EpisodeResult.model_validate(self._result)
+        if result.answer is not None:
+            result.answer = env.read_answer(result.answer)
+        return result
+
+    def environment(
+        self, env: Environment[AnswerT] | None, tools: Sequence[Tool] | None, *, steps_again: bool
+    ) -> Environment[AnswerT]:
         """The environment in which it goes on.
 
         Raises:
@@ -67,7 +81,7 @@ class Record:
         if (env is None) == (tools is None):
             raise ConfigError("resume takes the environment of the episode, made as it was, or its tools=[...]")
         if env is None:
-            env = ToolEnvironment(self.started.task, tools or ())
+            env = cast("Environment[AnswerT]", ToolEnvironment(self.started.task, tools or ()))
         if not env.records and not steps_again:
             raise ResumeError(
                 f"{self.path}: {type(env).__name__} does not record what comes of its actions, so all would be done "
@@ -89,10 +103,10 @@ class Record:
                     "it with the same agent"
                 )
 
-    def _seconds(self, result: Mapping[str, Any]) -> float:
+    def _seconds(self) -> float:
         """Real time that was used, as far as the trace says."""
-        if "wall_seconds" in result:
-            return float(result["wall_seconds"])
+        if "wall_seconds" in self._result:
+            return float(self._result["wall_seconds"])
         cap = self.caps.get(WALL)
         seen = [event.remaining[WALL] for event in self.events if isinstance(event, ObservedEvent) and cap is not None]
         return float(kind_of(WALL).amount((cap or 0) - seen[-1])) if seen else 0.0

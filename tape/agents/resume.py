@@ -50,7 +50,7 @@ class Resumption:
         on_unfinished: What becomes of a call that was under way.
 
     Raises:
-        ResumeError: A cap is lower than it was, or the episode would end for want of budget as before.
+        ResumeError: A cap is lower than it was, or it is not the one for want of which the episode ended.
         UnfinishedCallError: A call was under way that may have changed something.
     """
 

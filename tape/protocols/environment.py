@@ -119,6 +119,10 @@ class Environment(ABC, Generic[AnswerT]):
         """The answer's value with placeholders resolved; None if there is none. Called at the end."""
         return None
 
+    def read_answer(self, written: Any) -> Any:
+        """An answer as a value again, from what is written of it in JSON."""
+        return written
+
     def measures(self) -> Mapping[str, float]:
         """Measures beside success, by name, for instance the F1 of an answer. Called at the end."""
         return {}

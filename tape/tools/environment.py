@@ -278,6 +278,10 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Generic[AnswerT]):
         """The answer, the results that it refers to in the place of their numbers."""
         return self.answered
 
+    def read_answer(self, written: Any) -> Any:
+        """The answer as the type that was asked for."""
+        return written if self.domain.answer is None else self.domain.answer.checked(written)
+
     def success(self) -> bool:
         """Whether the right answer has been given.
 
