@@ -72,7 +72,7 @@ async def _until_it_ends(episode: Episode, env_seed: int, play: Play) -> None:
 
 
 def account(episode: Episode) -> None:
-    """Fill in what the episode used and measured, and log its end."""
+    """Fill in what the episode used and measured, log its end, and hand over its events."""
     result, lm, env = episode.result, episode.roles.lm, episode.env
     try:
         with environment_faults("reading the answer failed"):
@@ -102,6 +102,7 @@ def account(episode: Episode) -> None:
     result.wall_seconds = episode.deadline.elapsed()
     result.wall_overrun_seconds = episode.deadline.overrun()
     episode.trace.write(FinishedEvent(result=result.model_dump()))
+    result.keep(episode.trace.events)
 
 
 def failures(failed: Sequence[FailedCall]) -> str:

@@ -18,7 +18,21 @@ def main(argv: Sequence[str]) -> int:
     for name in foreign:
         if given[name] is not None:
             raise ConfigError(f"{name} means nothing to --to {args.to}: leave it out")
-    return _to_otel(args) if args.to == "otel" else _to_inspect(args)
+    from tape.integrations import inspect_log, otlp
+    from tape.integrations.finished import open_run
+
+    if args.endpoint is not None:
+        otlp.endpoint_of(args.endpoint)
+    run = open_run(args.run, args.configuration)
+    for note in run.notes:
+        print(note, file=sys.stderr)
+    if args.to == "otel":
+        episodes, spans = otlp.export(run, args.endpoint, content=args.content)
+        print(f"sent: {episodes} episode{'' if episodes == 1 else 's'} as {spans} spans")
+    else:
+        written = inspect_log.export(run, args.out)
+        print(f"written: {written}   look at it: inspect view --log-dir {written.parent}")
+    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -41,32 +55,3 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--out", type=Path, metavar="FILE.eval", help="inspect: the log (default: RUN/NAME.eval)")
     return parser
-
-
-def _to_otel(args: argparse.Namespace) -> int:
-    from tape.integrations import otlp
-    from tape.integrations.finished import open_run
-
-    if args.endpoint is not None:
-        otlp.endpoint_of(args.endpoint)
-    run = open_run(args.run, args.configuration)
-    _say(run.notes)
-    episodes, spans = otlp.export(run, args.endpoint, content=args.content)
-    print(f"sent: {episodes} episode{'' if episodes == 1 else 's'} as {spans} spans")
-    return 0
-
-
-def _to_inspect(args: argparse.Namespace) -> int:
-    from tape.integrations import inspect_log
-    from tape.integrations.finished import open_run
-
-    run = open_run(args.run, args.configuration)
-    _say(run.notes)
-    written = inspect_log.export(run, args.out)
-    print(f"written: {written}   look at it: inspect view --log-dir {written.parent}")
-    return 0
-
-
-def _say(notes: Sequence[str]) -> None:
-    for note in notes:
-        print(note, file=sys.stderr)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
-from dataclasses import is_dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, is_dataclass
 from decimal import Decimal
 from typing import Any, Generic
 
@@ -11,6 +13,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    PrivateAttr,
     SerializerFunctionWrapHandler,
     field_serializer,
     model_serializer,
@@ -20,7 +23,10 @@ from pydantic_core import to_jsonable_python
 from tape.budget import Budget, BudgetLike, Ledger, Resources, amount_of, kind_of
 from tape.budget.amounts import correct, require_unproven
 from tape.budget.deadline import KIND as WALL
+from tape.errors import TraceError
 from tape.protocols.types import AnswerT, FailedCall
+from tape.reading import storable
+from tape.trace import Event, PathSelectedEvent
 
 END_STATES = (
     "success",
@@ -44,8 +50,18 @@ END_STATES = (
 """
 
 
+@dataclass
+class _Played:
+    """The events of an episode beside its result; no part of the result's value: equal results stay equal."""
+
+    events: tuple[Event, ...] | None = field(default=None, compare=False)
+
+
 class EpisodeResult(BaseModel, Generic[AnswerT]):
     """The result of an episode.
+
+    What ``agent.run`` returns keeps the episode's events in memory, which :attr:`plan`, :meth:`why`, :meth:`show` and
+    the pictures are made from. A result that was read from a file has none.
 
     Attributes:
         end_state: One of :data:`END_STATES`.
@@ -117,6 +133,7 @@ class EpisodeResult(BaseModel, Generic[AnswerT]):
     solver_seconds: float = 0.0
     wall_seconds: float = 0.0
     wall_overrun_seconds: float = 0.0
+    _played: _Played = PrivateAttr(default_factory=_Played)
 
     @field_serializer("answer")
     def _as_json(self, answer: Any) -> Any:
@@ -155,15 +172,101 @@ class EpisodeResult(BaseModel, Generic[AnswerT]):
 
         It has every kind that was used or capped. A kind that is not declared in this process is given in counts.
         """
+        return _in_units(self.counts())
+
+    @property
+    def left(self) -> dict[str, Decimal | None]:
+        """What is left of every cap, in units as :attr:`spent`; below 0 where a cost was above its declared bound."""
+        used = self.counts()
+        rest = ((kind, cap, used[kind]) for kind, cap in self.budget.items())
+        return _in_units({kind: None if count is None else cap - count for kind, cap, count in rest})
+
+    def counts(self) -> dict[str, int | None]:
+        """What was used or capped, in counts as in files, real time included; None if unknown."""
         used = {**dict.fromkeys(self.budget, 0), **self.used}
         if WALL in self.budget:  # the ledger does not count real time
             used[WALL] = kind_of(WALL).count(round(self.wall_seconds, 3))
-        return {kind: None if count is None else amount_of(kind, count) for kind, count in sorted(used.items())}
+        return used
+
+    def keep(self, events: Iterable[Event]) -> None:
+        """Take the events of the episode."""
+        self._played.events = tuple(events)
+
+    @property
+    def events(self) -> tuple[Event, ...] | None:
+        """The events of the episode, in order; None of a result that was read from a file."""
+        return self._played.events
+
+    @property
+    def plan(self) -> tuple[str, ...]:
+        """The actions of the path that was selected last; empty where none was.
+
+        Raises:
+            TraceError: There are no events.
+        """
+        events = reversed(self._required_events())
+        chosen = (event.actions for event in events if isinstance(event, PathSelectedEvent) and event.actions)
+        return tuple(next(chosen, ()))
+
+    def why(self) -> str:
+        """Why the agent did what it did, as ``tape why`` writes it (docs/why.md). Raises as :attr:`plan` does."""
+        return str(_above("tape.analysis.why.screen").text_of(self._required_events()))
+
+    def show(self) -> None:
+        """Print the episode as ``tape show`` does, and draw its last plan graph, in a notebook as a picture.
+
+        Raises as :attr:`plan` does.
+        """
+        _above("tape.show.result").show(self._required_events())
+
+    def _required_events(self) -> tuple[Event, ...]:
+        if self.events is None:
+            raise TraceError(
+                "this result was read from a file and holds no events; `tape why TRACE` and `tape show TRACE` read "
+                "them from the episode's trace"
+            )
+        return self.events
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON values: the fields, with ``budget``, ``spent`` and ``left`` in units.
+
+        Amounts are numbers, whole where they can be (``Decimal(str(amount))`` is exact); null if unknown. ``plan`` is
+        null where the result was read from a file. ``used`` and ``paid``, which are counts, are left out.
+        """
+        held = {"failed_calls": [], **self.model_dump(mode="json")}
+        del held["used"], held["paid"]
+        for name, amounts in (("budget", _in_units(self.budget)), ("spent", self.spent), ("left", self.left)):
+            held[name] = {kind: _number(amount) for kind, amount in amounts.items()}
+        return dict(storable(held | {"plan": None if self.events is None else self.plan}))
+
+    def __repr__(self) -> str:
+        return str(_above("tape.show.result").text_of(self))
+
+    __str__ = __repr__
+
+    def __rich__(self) -> Any:
+        return _above("tape.show.result").rich_of(self)
+
+    def _repr_html_(self) -> str:
+        return str(_above("tape.show.result").html_of(self))
 
     @property
     def lm_tokens(self) -> int:
         """Prompt and completion tokens together."""
         return sum(self.prompt_tokens.values()) + sum(self.completion_tokens.values())
+
+
+def _above(module: str) -> Any:
+    """A module of a layer above, by name: those that show and explain results read them, and load when asked for."""
+    return importlib.import_module(module)
+
+
+def _in_units(counts: Mapping[str, int | None]) -> dict[str, Decimal | None]:
+    return {kind: None if count is None else amount_of(kind, count) for kind, count in sorted(counts.items())}
+
+
+def _number(amount: Decimal | None) -> int | float | None:
+    return None if amount is None else int(amount) if amount == int(amount) else float(amount)
 
 
 def json_or_text(value: Any) -> Any:

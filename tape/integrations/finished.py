@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tape.errors import RunDirectoryError, UnknownNameError
+from tape.errors import ConfigError, RunDirectoryError, UnknownNameError
 from tape.reading import storable
 from tape.redaction import redacted
 from tape.show.view.sources import Entry, Source, open_sources, read_events
@@ -99,6 +99,7 @@ def open_run(path: Path, configuration: str | None = None) -> Run:
 
     Raises:
         RunDirectoryError: It is none, or holds nothing to export.
+        ConfigError: A configuration of a single trace.
         TraceError: The file is no trace.
         UnknownNameError: There is no such configuration.
     """
@@ -106,12 +107,15 @@ def open_run(path: Path, configuration: str | None = None) -> Run:
     entries = [entry for entry in source.entries if entry.trace is not None]
     if configuration is not None:
         names = configurations(source)
+        if not source.is_run:
+            raise ConfigError(f"{path} is a single trace and has no configurations; leave --configuration out")
         if configuration not in names:
             raise UnknownNameError("configuration", configuration, names)
         entries = [entry for entry in entries if entry.line is not None and entry.line["cell"] == configuration]
     if not entries:
         raise RunDirectoryError(f"{path} holds no trace of a finished episode; play it first, with `tape run`")
-    return Run(source, tuple(entries), source.notes)
+    problem = "" if source.is_run else read_events(entries[0])[1]
+    return Run(source, tuple(entries), (*source.notes, *filter(None, [problem])))
 
 
 def configurations(source: Source) -> list[str]:

@@ -15,6 +15,7 @@ from tape.tools.calls import parse
 from tape.tools.errors import InvalidCallError
 from tape.trace import (
     ActedEvent,
+    ApprovalEvent,
     DescribedEvent,
     FinishedEvent,
     GeneratedEvent,
@@ -224,6 +225,9 @@ class SampleMaker:
         for moment, event in operation.events:
             if isinstance(event, shown):
                 continue
+            if isinstance(event, ApprovalEvent):
+                self._events.append(_asked(event, self._at(moment, operation)))
+                continue
             data = event.description() if isinstance(event, DescribedEvent) else event.model_dump(mode="json")
             source = f"tape.{event.type}"
             self._events.append(InfoEvent(source=source, data=_json(data), **self._at(moment, operation)))
@@ -233,6 +237,18 @@ class SampleMaker:
 
         for name, score in scores.items():
             self._events.append(ScoreEvent(score=score, scorer=name, **self._at(self._episode.times[-1])))
+
+
+def _asked(event: ApprovalEvent, at: Mapping[str, Any]) -> Any:
+    """What was decided about an action before it was executed, as Inspect shows it."""
+    from inspect_ai.event import ApprovalEvent as Asked
+    from inspect_ai.tool import ToolCall
+
+    name, arguments = tool_of(event.action), _arguments(event.action)
+    call = ToolCall(id=f"approval-{event.step + 1}", function=name, arguments=arguments)
+    decision = {"allowed": "approve", "refused": "reject", "stopped": "terminate"}[event.decision]
+    said = f"{event.decision}: {event.action} (asked because: {event.reason})"
+    return Asked(message=said, call=call, approver="approval", decision=decision, explanation=said, **at)
 
 
 def scores_of(result: Mapping[str, Any]) -> dict[str, Score]:

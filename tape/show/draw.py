@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from tape.engine.graph import PlanGraph
 from tape.errors import GraphError
 from tape.files import replace_file
 from tape.show.text import cut, one_line
-from tape.show.view.geometry import GOAL_PAD, LINE, PAD
+from tape.show.view.geometry import GOAL_PAD, LINE, PAD, mark
 from tape.show.view.graphs import amounts, graph_record, left_along
 
 _TEMPLATES = Path(__file__).parent / "view" / "templates"
@@ -40,14 +40,15 @@ _OWN_STYLE += ".drawing .title { text-anchor: start; font-size: 16px; font-weigh
 
 def draw(
     graph: PlanGraph,
-    file: Path,
+    file: Path | None,
     *,
     start: str,
     path: Sequence[int] = (),
     title: str = "",
     note: str = "",
     left: Mapping[str, int] | None = None,
-) -> None:
+    refused: Collection[str] = (),
+) -> str:
     """Write a picture; of a large graph the part that matters for the path.
 
     The path is a thick line with its costs, contradicted edges are dotted with a cross, certified ones dash-dotted
@@ -56,37 +57,51 @@ def draw(
 
     Args:
         graph: The plan graph.
-        file: Ends in ``.svg``.
+        file: Ends in ``.svg``; None writes none.
         start: Key of the start node.
         path: Edge ids of the path.
         title: A line above the picture.
         note: A line below it.
         left: What is left of each capped resource at the start, in counts: then every node of the path shows what is
             left there if all its steps use their worst case, and costs are those of these resources alone.
+        refused: Actions that were refused when they were to be approved.
+
+    Returns:
+        The picture.
 
     Raises:
         GraphError: The file's ending is another one, or ``start`` is no node.
     """
-    if file.suffix != ".svg":
+    if file is not None and file.suffix != ".svg":
         raise GraphError(
             f"{file}: pictures of plan graphs are SVG; name it {file.with_suffix('.svg').name}, which every browser "
             "opens and can print as PDF"
         )
     graph.attributes(start)
-    picture = "".join(_Picture(graph, start, path, left).elements(one_line(title) or "plan graph", one_line(note)))
-    replace_file(file, picture.encode())
+    made = _Picture(graph, start, path, left, refused)
+    picture = "".join(made.elements(one_line(title) or "plan graph", one_line(note)))
+    if file is not None:
+        replace_file(file, picture.encode())
+    return picture
 
 
 class _Picture:
     """One picture, laid out."""
 
-    def __init__(self, graph: PlanGraph, start: str, path: Sequence[int], left: Mapping[str, int] | None) -> None:
+    def __init__(
+        self,
+        graph: PlanGraph,
+        start: str,
+        path: Sequence[int],
+        left: Mapping[str, int] | None,
+        refused: Collection[str],
+    ) -> None:
         self._graph, self._left = graph, dict(sorted((left or {}).items()))
         self._taken = [graph.edge(number) for number in path]
         kinds = [*self._left] or sorted({kind for edge in graph.edges() for kind in edge.cost})
         rests = left_along(self._left, self._taken)
         widest = max((len(text) + len(" left") for rest in rests for _, text in rest), default=0)
-        record, places = graph_record(graph, start, [path], kinds=kinds, widest=widest, views=1)
+        record, places = graph_record(graph, start, [path], kinds=kinds, widest=widest, views=1, refused=refused)
         self._record, self._view = record, record["views"][0]
         self._path = {places[number] for number in path}
         self._rests: dict[int, list[list[str]]] = {}
@@ -152,13 +167,13 @@ class _Picture:
         yield "</g>\n"
         for row, edge in enumerate(own):
             text = _text(
-                x, top + height + 14 + row * LINE, f"↻ {cut(one_line(edge['action']), 28)}{_mark(edge)}", "action"
+                x, top + height + 14 + row * LINE, f"↻ {cut(one_line(edge['action']), 28)}{mark(edge)}", "action"
             )
             yield f'<g class="edge {_standing(edge)}">{text}</g>\n'
 
     def _edge(self, place: int) -> Iterator[str]:
         edge, drawn, on_path = self._record["edges"][place], self._view["edges"][place], place in self._path
-        kind = {"contradicted": "bad", "certified": "good"}.get(_standing(edge), "plain")
+        kind = {"refused": "bad", "contradicted": "bad", "certified": "good"}.get(_standing(edge), "plain")
         names = ["edge", _standing(edge), "on-path" if on_path else "", "" if edge["votes"] else "unsampled"]
         facts = [edge["action"], ", ".join(text for _, text in edge["cost"]), _standing(edge)]
         (x, y), step = drawn["at"], LINE + 0.5 * on_path
@@ -203,7 +218,7 @@ class _Picture:
         marks = [
             (bool(self._path), "thick: selected path"),
             (any(edge.get("certified") for edge in edges), "✓ observed"),
-            (any(edge.get("contradicted") for edge in edges), "✗ contradicted"),
+            (any(_standing(edge) == "contradicted" for edge in edges), "✗ contradicted"),
             (any(node.get("goal") for node in nodes), "double frame: goal"),
             (True, "0.00: score"),
             (any(node["support"] for node in nodes), "×n: plans through it"),
@@ -232,11 +247,7 @@ def _line(drawn: Mapping[str, Any]) -> str:
 
 
 def _standing(edge: Mapping[str, Any]) -> str:
-    return next((name for name in ("contradicted", "certified", "unusable") if edge.get(name)), "")
-
-
-def _mark(edge: Mapping[str, Any]) -> str:
-    return " ✗" if edge.get("contradicted") else " ✓" if edge.get("certified") else ""
+    return next((name for name in ("refused", "contradicted", "certified", "unusable") if edge.get(name)), "")
 
 
 def _text(x: float, y: float, text: str, name: str) -> str:

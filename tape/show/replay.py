@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from tape.budget import in_units
@@ -29,6 +30,7 @@ from tape.trace import (
     PlansSampledEvent,
     ReplannedEvent,
     StartedEvent,
+    refused_actions,
 )
 
 _LONGEST_VALUE = 200
@@ -168,42 +170,63 @@ def pictures(
         The SVG files.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    shown = list(_shown(events))
+    drawn = list(shown(events))
     stems: set[str] = set()
     written: list[Path] = []
-    for done, one in enumerate(shown):
-        progress(done, len(shown))
+    for done, one in enumerate(drawn):
+        progress(done, len(drawn))
         stem = f"{file_name(name)}-round-{one.number}"
         if stem in stems:
             stem += f"-step-{one.step}"
         stems.add(stem)
-        graph, event = PlanGraph.from_dict(one.folded.graph), one.selected
-        start = event.nodes[0] if event.nodes else str(one.folded.graph.get("start"))
-        steps = zip(event.nodes, event.actions, event.nodes[1:], strict=False)
-        path = [graph.find(a, action, b) for a, action, b in steps]
-        left = event.problem.get("budget")
         written.append(folder / f"{stem}.svg")
-        draw(
-            graph,
-            written[-1],
-            start=start,
-            path=path,
-            title=f"{name}, round {one.number}",
-            note=one.note(),
-            left=left if isinstance(left, dict) else None,
-        )
-        graph.save(folder / f"{stem}.json", start=start, walk=path)
+        one.draw(written[-1], name)
+        one.graph.save(folder / f"{stem}.json", start=one.start, walk=one.path)
     return written
 
 
 @dataclass(frozen=True)
-class _Shown:
-    """A plan graph that is drawn: its planning round from 1, the steps taken before, and what was selected on it."""
+class Shown:
+    """A plan graph that is drawn: its planning round from 1, the steps taken before, and what was selected on it.
+
+    ``refused`` are the actions that had been refused by the end of the round, when they were to be approved.
+    """
 
     number: int
     step: int
     folded: GraphFoldedEvent
     selected: PathSelectedEvent
+    refused: frozenset[str]
+
+    @cached_property
+    def graph(self) -> PlanGraph:
+        """The graph."""
+        return PlanGraph.from_dict(self.folded.graph)
+
+    @property
+    def start(self) -> str:
+        """Key of the state that was planned from."""
+        return self.selected.nodes[0] if self.selected.nodes else str(self.folded.graph.get("start"))
+
+    @property
+    def path(self) -> list[int]:
+        """Edge ids of the selected path."""
+        nodes = self.selected.nodes
+        return [self.graph.find(*step) for step in zip(nodes, self.selected.actions, nodes[1:], strict=False)]
+
+    def draw(self, file: Path | None, name: str) -> str:
+        """Its picture as SVG, also written to a file; ``name`` begins its title."""
+        left = self.selected.problem.get("budget")
+        return draw(
+            self.graph,
+            file,
+            start=self.start,
+            path=self.path,
+            title=f"{name}, round {self.number}",
+            note=self.note(),
+            left=left if isinstance(left, dict) else None,
+            refused=self.refused,
+        )
 
     def note(self) -> str:
         """The line below the title of a picture."""
@@ -213,7 +236,8 @@ class _Shown:
         return f"{taken}{what} by {event.selector}, {event.status}"
 
 
-def _shown(events: Sequence[Event]) -> Iterator[_Shown]:
+def shown(events: Sequence[Event]) -> Iterator[Shown]:
+    """The plan graphs that are drawn of an episode (:func:`pictures`), in order."""
     folded: GraphFoldedEvent | None = None
     number, step = 1, 0
     drawn: list[str] = []
@@ -233,6 +257,6 @@ def _shown(events: Sequence[Event]) -> Iterator[_Shown]:
                 if event.actions and event.actions == drawn[-len(event.actions) :]:
                     continue  # selected anew on the way, and the same
                 drawn = event.actions
-                yield _Shown(number, step, folded, event)
+                yield Shown(number, step, folded, event, refused_actions(events, i))
             case _:
                 continue

@@ -265,6 +265,13 @@ class ReplannedEvent(Event):
     count: int
 
 
+def refused_actions(events: Sequence[Event], at: int) -> frozenset[str]:
+    """The actions that were refused when they were to be approved, up to the end of the planning round of an event."""
+    end = next((i for i in range(at + 1, len(events)) if isinstance(events[i], ReplannedEvent)), len(events))
+    asked = (event for event in events[:end] if isinstance(event, ApprovalEvent))
+    return frozenset(event.action for event in asked if event.decision == "refused")
+
+
 class MalformedEvent(Event):
     """A completion that could not be read; it was counted and survived."""
 

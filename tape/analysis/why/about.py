@@ -8,7 +8,16 @@ from tape.analysis.why.spans import config_of, spans
 from tape.analysis.why.words import count_of, listing
 from tape.budget import in_units
 from tape.sdp.events import ConcludedEvent
-from tape.trace import ActedEvent, ActionsSampledEvent, Event, FinishedEvent, InfeasibleEvent, StartedEvent, caps_of
+from tape.trace import (
+    ActedEvent,
+    ActionsSampledEvent,
+    Event,
+    FinishedEvent,
+    InfeasibleEvent,
+    StartedEvent,
+    caps_of,
+    refused_actions,
+)
 
 
 def about(events: Sequence[Event]) -> list[str]:
@@ -29,6 +38,8 @@ def _about(events: Sequence[Event]) -> Iterator[str]:
     yield from _end(events)
     if not spans(events):
         yield _unplanned(events, str(agent))
+        if refused := refused_actions(events, len(events)):
+            yield f"Refused where approval was asked for: {listing(sorted(refused))}."
 
 
 def _end(events: Sequence[Event]) -> Iterator[str]:
@@ -60,7 +71,8 @@ def _unplanned(events: Sequence[Event], agent: str) -> str:
             f"takes the one with the best predicted score. `tape show` lists them."
         )
     if not steps:
-        return "It ended before anything was planned or done, so there is nothing to explain."
+        finished = any(isinstance(event, FinishedEvent) for event in events)
+        return f"{'It ended' if finished else 'That was'} before anything was planned or done, so nothing is explained."
     return (
         f"{agent} makes no plans: the model wrote each of its {count_of(steps, 'step')} from the last observation, "
         "and no budget was weighed against the value of a step. `tape show` lists them."

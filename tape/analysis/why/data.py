@@ -175,8 +175,9 @@ class Round:
         graph_at, selected_at, committed_at: Indices of the graph, of the selection on it, and of AEC's commitment.
         selector, status: Who selected, and how the solver ended.
         horizon: L of the selection.
-        graph: Counts: ``nodes``, ``edges``, ``certified`` (observed before), ``contradicted``, ``left_out`` for want
-            of confidence, ``goals`` that can be reached, whatever is left.
+        graph: Counts: ``nodes``, ``edges``, ``certified`` (observed before), ``contradicted``, ``refused`` when
+            approval was asked for, ``left_out`` for want of confidence, ``goals`` that can be reached, whatever is
+            left.
         sampled, readable: Sampled plans, and those of them that could be read.
         left: What the path could use, in counts.
         chosen: What was followed; None where nothing was.
@@ -261,7 +262,7 @@ class Round:
         own = _plain(self, without=("first", "last", "taken", "sampled", "readable", "reasons", "outcome", "ended"))
         mismatch, longer = self.ended.mismatch, self.longer
         seen = ("step", "predicted", "observed")
-        ended = {name: getattr(self.ended, name) for name in ("how", "taken", "of", "strayed")}
+        ended = {name: getattr(self.ended, name) for name in ("how", "taken", "of", "strayed", "refused")}
         return own | {
             "events": [self.first, self.last],
             "followed": self.taken and self.chosen is not None,

@@ -16,7 +16,7 @@ from tape.analysis.why.selections import Pick
 from tape.analysis.why.spans import Ended, Reselection, Span, config_of, ended, spans
 from tape.analysis.why.words import explain, gain, outcome
 from tape.sdp.events import ChainEvent
-from tape.trace import Event, GraphFoldedEvent, InfeasibleEvent, PathSelectedEvent, PlansSampledEvent
+from tape.trace import Event, GraphFoldedEvent, InfeasibleEvent, PathSelectedEvent, PlansSampledEvent, refused_actions
 
 MOST_SHOWN = 3
 """Alternatives of a round, and better paths that do not fit."""
@@ -143,7 +143,9 @@ def _selected(events: Sequence[Event], span: Span, one: Round, at: int, anew: Re
             before = again.on_graph(again.pick.stage, anew.nodes, anew.before)
             gained = "" if before is None else gain(again.candidate(again.pick), before)
             one = replace(one, gained=gained)
-        return _explored(events, span, replace(one, graph=_counts(again, selection)), again)
+        return _explored(
+            events, span, replace(one, graph=_counts(again, selection, refused_actions(events, at))), again
+        )
     except NotReproducedError as error:
         return replace(one, unreproduced=str(error))
     except SolverError as error:
@@ -166,7 +168,7 @@ def _noted(span: Span, one: Round, selection: PathSelectedEvent, at: int) -> Rou
     )
 
 
-def _counts(again: Rebuilt, selection: PathSelectedEvent) -> dict[str, int]:
+def _counts(again: Rebuilt, selection: PathSelectedEvent, refused: frozenset[str]) -> dict[str, int]:
     """What there is in a graph."""
     graph, edges = again.found.graph, [*again.found.graph.edges()]
     confidence = float(selection.problem.get("confidence", 0.0))
@@ -178,7 +180,8 @@ def _counts(again: Rebuilt, selection: PathSelectedEvent) -> dict[str, int]:
         "nodes": len(graph.nodes),
         "edges": len(edges),
         "certified": sum(edge.certified for edge in edges),
-        "contradicted": sum(edge.contradicted for edge in edges),
+        "contradicted": sum(edge.contradicted and edge.action not in refused for edge in edges),
+        "refused": sum(edge.contradicted and edge.action in refused for edge in edges),
         "left_out": len(graph.usable_edges()) - len(usable),
         "goals": sum(bool(graph.attributes(node)["goal"]) for node in reached),
     }

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
-from rich.text import Text
 
+from tape.analysis.why.about import about
 from tape.analysis.why.data import Candidate, Round
+from tape.analysis.why.rounds import rounds
 from tape.analysis.why.words import count_of, differences, is_moves, listing
 from tape.budget import in_units
-from tape.screen import printable
-from tape.show.console import GuardedConsole
-
-_WIDTH = 80
-"""Columns where the output is no terminal."""
+from tape.show.console import GuardedConsole, plain_text
+from tape.show.console import guarded_text as _text
+from tape.trace import Event
 
 _MOST_STEPS = 40
 """Steps of a path that are listed."""
@@ -38,47 +36,50 @@ def write(title: str, about: Sequence[str], rounds: Sequence[Round], out: TextIO
         rounds: Its planning rounds.
         out: Where to.
     """
-    console = GuardedConsole(out, highlight=False, markup=False, emoji=False)
+    console, parts = GuardedConsole(out, highlight=False, markup=False, emoji=False), _parts(title, about, rounds)
     if not console.is_terminal:
-        plain = io.StringIO()
-        _write(GuardedConsole(plain, highlight=False, markup=False, emoji=False, width=_WIDTH), title, about, rounds)
-        out.write("\n".join(line.rstrip() for line in plain.getvalue().split("\n")))
+        out.write(plain_text(*parts))
         return
-    _write(console, title, about, rounds)
+    for part in parts:
+        console.print(part)
 
 
-def _write(console: GuardedConsole, title: str, about: Sequence[str], rounds: Sequence[Round]) -> None:
-    console.print(_text(title, "bold"))
-    for sentence in about:
-        console.print(_text(sentence))
+def text_of(events: Sequence[Event]) -> str:
+    """What ``tape why`` writes of an episode where the output is no terminal, without its title."""
+    return plain_text(*_parts("", about(events), rounds(events))).rstrip("\n")
+
+
+def _parts(title: str, about: Sequence[str], rounds: Sequence[Round]) -> Iterator[RenderableType]:
+    """What is written, in order."""
+    yield from [_text(title, "bold")] if title else []
+    yield from map(_text, about)
     kept: list[Round] = []
     for one in rounds:
         if one.kind == "reselect" and (one.kept or not one.taken):
             kept.append(one)
             continue
-        _write_kept(console, kept)
+        yield from _kept(kept)
         kept = []
-        console.print()
-        for part in _round(one):
-            console.print(part)
-    _write_kept(console, kept)
+        yield ""
+        yield from _round(one)
+    yield from _kept(kept)
     if any(one.alternatives or one.misfits or one.budgets for one in rounds):
-        console.print()
-        console.print(_text(LEGEND, "dim"))
+        yield ""
+        yield _text(LEGEND, "dim")
 
 
-def _write_kept(console: GuardedConsole, kept: Sequence[Round]) -> None:
+def _kept(kept: Sequence[Round]) -> Iterator[RenderableType]:
     """Selections that changed nothing, in one sentence."""
     if not kept:
         return
-    console.print()
+    yield ""
     steps = listing([str(one.step) for one in kept])
     what = (
         "the path in hand was kept" if any(not one.kept for one in kept) else "the rest of the path was still the best"
     )
     each = "" if len(kept) == 1 else " each time"
     sentence = f"After {'step' if len(kept) == 1 else 'steps'} {steps} less was used than the worst case: {what}{each}."
-    console.print(Padding(_text(sentence), (0, 0, 0, 2)))
+    yield Padding(_text(sentence), (0, 0, 0, 2))
 
 
 def _round(one: Round) -> Iterator[RenderableType]:
@@ -119,10 +120,14 @@ def _made(one: Round) -> str:
         plans += f" ({one.sampled - one.readable} unreadable)"
     made = f"{plans} made {count_of(graph['nodes'], 'state')} and {count_of(graph['edges'], 'action')}"
     seen = [f"{graph[name]} {text}" for name, text in _SEEN.items() if graph[name]]
-    return f"{made}; {' and '.join(seen)}." if seen else f"{made}."
+    return f"{made}; {listing(seen)}." if seen else f"{made}."
 
 
-_SEEN = {"certified": "seen to be so before", "contradicted": "contradicted by what was seen, and left out"}
+_SEEN = {
+    "certified": "seen to be so before",
+    "contradicted": "contradicted by what was seen, and left out",
+    "refused": "refused when approval was asked for, and left out",
+}
 
 
 def _verdict(one: Round) -> str:
@@ -226,8 +231,3 @@ def _budgets(one: Round) -> RenderableType:
         more = listing([in_units(*item) for item in together.by.items()])
         table.add_row(_text(listing([*together.to])), "", "", _text(f"{more} more: {together.gain}", "bold"))
     return Padding(table, (0, 0, 0, 2))
-
-
-def _text(text: str, style: str = "") -> Text:
-    """Text of a model, a tool or ours: nothing in it is taken as markup or as a control code of a terminal."""
-    return Text(printable(text), style=style)

@@ -181,14 +181,22 @@ def _decided(one: Round) -> Iterator[str]:
 
 def outcome(one: Round) -> str:
     """What came of the path, in a sentence or two."""
-    strayed = one.ended.strayed
+    strayed, refused, how = one.ended.strayed, one.ended.refused, one.ended.how
     other = f" At {count_of(strayed, 'step')} another action was executed than the path names." if strayed else ""
+    if refused and how not in _BY_REFUSAL:
+        other += f" {refused} was refused where it was to be approved."
     return f"{_outcome(one)}{other}"
+
+
+_BY_REFUSAL = ("refused", "infeasible", "stopped")
+"""How a path ends whose action was refused."""
 
 
 def _outcome(one: Round) -> str:
     end = one.ended
-    if end.refused and end.how in ("refused", "stopped", "infeasible"):
+    if end.refused and end.how == "stopped":
+        return f"The episode was stopped where {end.refused} was to be approved."
+    if end.refused and end.how in _BY_REFUSAL:
         then = "which ended the episode" if end.final else "so it was planned anew without it"
         return f"{end.refused} was refused where it was to be approved, {then}."
     steps = "all its steps" if end.taken >= end.of else f"{end.taken} of its {end.of} steps"

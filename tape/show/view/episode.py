@@ -11,7 +11,7 @@ from tape.engine.result import EpisodeResult
 from tape.show.view.graphs import changes, graph_record, left_along, path_changes
 from tape.show.view.spending import spending
 from tape.show.view.timeline import Timeline
-from tape.trace import Event, FinishedEvent, GraphFoldedEvent, ObservedEvent, StartedEvent
+from tape.trace import Event, FinishedEvent, GraphFoldedEvent, ObservedEvent, StartedEvent, refused_actions
 
 Why = Callable[[Sequence[Event]], tuple[list[dict[str, Any]], list[str]]]
 """Gives the planning rounds of an episode (``Round.to_dict`` of :mod:`tape.analysis.why`) and of the whole."""
@@ -186,7 +186,7 @@ class _Graphs:
             if at is not None:
                 on.setdefault(at, []).append(one)
         for at, mine in on.items():
-            self._add(events[at], at, mine)
+            self._add(events[at], at, mine, refused_actions(events, at))
 
     def at(self, one: Mapping[str, Any]) -> int | None:
         """Index of the graph that a round's path is on; that of a commitment may be younger than the round's own."""
@@ -196,7 +196,7 @@ class _Graphs:
             return own
         return max((index for index in self._folds if index < committed), default=None)
 
-    def _add(self, event: Event, at: int, rounds: Sequence[Mapping[str, Any]]) -> None:
+    def _add(self, event: Event, at: int, rounds: Sequence[Mapping[str, Any]], refused: frozenset[str]) -> None:
         assert isinstance(event, GraphFoldedEvent)
         graph = self.whole[at] = PlanGraph.from_dict(event.graph)
         followed = [one["chosen"] for one in rounds if one["chosen"] and not _minor(one)]
@@ -209,6 +209,7 @@ class _Graphs:
             followed=len(followed),
             kinds=sorted({kind for one in rounds for kind in one["left"]}),
             confidence=max((pick["confidence"] for pick in picks if pick), default=0.0),
+            refused=refused,
         )
 
     def labels(self) -> dict[str, str]:
@@ -257,6 +258,8 @@ def _round(
     beside = own if own == at else None
     record: dict[str, Any] = {name: one[name] for name in _ROUND}
     record["reason"] = REASONS.get(one["reason"], one["reason"])
+    if one["reason"] == "refused" and before and before[-1]["ended"]["refused"]:
+        record["reason"] = "an action was refused where it was to be approved"
     record["path"] = graphs.path(chosen, at)
     record["alternatives"] = [graphs.path(path, beside) for path in one["alternatives"]]
     record["misfits"] = [graphs.path(path, beside) for path in one["misfits"]]
@@ -281,7 +284,7 @@ def _round(
         record["path_changes"] = path_changes(rest, chosen["actions"])
     folded = next((graphs.at(r) for r in reversed(before) if graphs.at(r) in graphs.whole), None)
     if folded is not None and at in graphs.whole and folded != at:
-        record["changes"] = changes(graphs.whole[folded], graphs.whole[at])
+        record["changes"] = changes(graphs.whole[folded], graphs.whole[at], refused_actions(events, at))
     return {name: value for name, value in record.items() if value not in (None, [], "")}
 
 

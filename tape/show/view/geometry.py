@@ -62,6 +62,12 @@ def label(action: str, costs: Sequence[str], *, on_path: bool) -> tuple[list[str
     return lines, [*costs], wide
 
 
+def mark(edge: Mapping[str, Any]) -> str:
+    """What stands behind the action of an edge that is known to hold or to fail."""
+    failed = " ✗ refused" if edge.get("refused") else " ✗" if edge.get("contradicted") else ""
+    return failed or (" ✓" if edge.get("certified") else "")
+
+
 def view(record: Mapping[str, Any], path: Sequence[int], kinds: Sequence[str], level: int) -> dict[str, Any]:
     """Where the nodes of some levels go, and the edges between them.
 
@@ -87,10 +93,13 @@ def view(record: Mapping[str, Any], path: Sequence[int], kinds: Sequence[str], l
     for i, edge in enumerate(edges):
         if edge["from"] == edge["to"] or edge["from"] not in there or edge["to"] not in there:
             continue
-        mark = " ✗" if edge.get("contradicted") else " ✓" if edge.get("certified") else ""
         costs = [text for kind, text in edge["cost"] if kind in kinds] if i in chosen else []
         costs += [f"earns {edge['reward']:.4g}"] if "reward" in edge else []
-        above, below, wide = texts[i] = label(edge["action"] + mark, costs, on_path=i in chosen)
+        refused = edge.get("refused")  # on a line of its own: wrapped, it could be torn
+        above, below, wide = label(edge["action"] + ("" if refused else mark(edge)), costs, on_path=i in chosen)
+        if refused:
+            above, wide = [*above, mark(edge).strip()], max(wide, BOLD * len(mark(edge)))
+        texts[i] = above, below, wide
         area = Item(wide + 8, len(above) * LINE + 3, len(below) * LINE + 4)
         arcs.append(Arc(i, str(edge["from"]), str(edge["to"]), area))
     start = edges[path[0]]["from"] if path else record["start"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -37,6 +37,7 @@ def graph_record(
     confidence: float = 0.0,
     widest: int = 12,
     views: int = 2,
+    refused: Collection[str] = (),
 ) -> tuple[dict[str, Any], dict[int, int]]:
     """A plan graph for the page, laid out.
 
@@ -52,6 +53,7 @@ def graph_record(
         confidence: Predictions made with less are not usable.
         widest: Characters of the longest line on what is left somewhere; 0: none does.
         views: How many levels are laid out.
+        refused: Actions that were refused when they were to be approved.
 
     Returns:
         The record, and for the id of every edge that is in it its place there.
@@ -75,7 +77,7 @@ def graph_record(
         lines = len(kinds) if widest and node["key"] in rests else 0
         measure(node, lines, widest, sum(edge.target == edge.source for edge in own))
     record: dict[str, Any] = {"start": order[start], "whole": [len(graph.nodes), len(edges)], "nodes": nodes}
-    record["edges"] = [_edge(edge, order, usable=edge.id in usable) for edge in kept]
+    record["edges"] = [_edge(edge, order, usable=edge.id in usable, refused=edge.action in refused) for edge in kept]
     path = [places[number] for number in paths[0]] if paths else []
     most = max(levels.values())
     record["views"] = [view(record, path, kinds, level) for level in range(min(views, most + 1))]
@@ -135,10 +137,11 @@ def _node(graph: PlanGraph, node: str, level: int, leaving: Sequence[Edge]) -> d
     return record | {name: value for name, value in marks.items() if value not in (False, None, 0)}
 
 
-def _edge(edge: Edge, order: Mapping[str, int], *, usable: bool) -> dict[str, Any]:
+def _edge(edge: Edge, order: Mapping[str, int], *, usable: bool, refused: bool) -> dict[str, Any]:
     record: dict[str, Any] = {"from": order[edge.source], "to": order[edge.target], "action": edge.action}
     record |= {"votes": edge.votes, "cost": amounts(edge.cost.items())}
     marks = {"certified": edge.certified, "contradicted": edge.contradicted, "unusable": not usable}
+    marks["refused"] = refused
     if edge.confidence < 1:
         record["confidence"] = edge.confidence
     if edge.reward:
@@ -163,14 +166,15 @@ def left_along(left: Mapping[str, int], path: Sequence[Edge]) -> list[list[list[
     return found
 
 
-def changes(before: PlanGraph, after: PlanGraph) -> dict[str, Any]:
+def changes(before: PlanGraph, after: PlanGraph, refused: Collection[str] = ()) -> dict[str, Any]:
     """What a planning round found that the one before had not, and what it no longer has.
 
     Returns:
-        ``nodes`` and ``edges``, each ``new`` and ``gone`` with texts, and edges newly ``certified`` and
-        ``contradicted``; of every sort the number and the first few by name.
+        ``nodes`` and ``edges``, each ``new`` and ``gone`` with texts, and edges newly ``certified``, ``contradicted``
+        and ``refused`` when they were to be approved; of every sort the number and the first few by name.
     """
     old, new = _edges_by_ends(before), _edges_by_ends(after)
+    failed = [edge.action for edge in _newly(old, new, "contradicted")]
     fresh_nodes = [node for node in after.nodes if node not in before.nx]
     lost_nodes = [node for node in before.nodes if node not in after.nx]
     return {
@@ -183,7 +187,8 @@ def changes(before: PlanGraph, after: PlanGraph) -> dict[str, Any]:
             "new": _named([edge.action for ends, edge in new.items() if ends not in old]),
             "gone": _named([edge.action for ends, edge in old.items() if ends not in new]),
             "certified": _named([edge.action for edge in _newly(old, new, "certified")]),
-            "contradicted": _named([edge.action for edge in _newly(old, new, "contradicted")]),
+            "contradicted": _named([action for action in failed if action not in refused]),
+            "refused": _named([action for action in failed if action in refused]),
         },
     }
 

@@ -72,6 +72,7 @@ def build_page(sources: Sequence[Source], why: Why, progress: Callable[[int, int
         "differences": differences(*sources) if len(sources) == 2 else [],
         "end_states": end_states([result for *_, result in book.results]),
         "episodes": book.rows,
+        "alone": len(book.rows) == 1 and not sources[0].is_run,
     }
     return _html(title, index, book.blocks)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,9 @@ from tape.runner.summary import summarise
 from tape.trace import Event, read_trace
 
 MOST_RUNS = 2
+
+_LONGEST = 200
+"""Characters of a path in a message."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ def open_sources(paths: Sequence[Path]) -> list[Source]:
     """
     if len({path.resolve() for path in paths}) < len(paths):
         raise ConfigError("the same path is named twice; name two different runs, or traces, once each")
-    folders = [path for path in paths if not path.is_file()]
+    folders = [path for path in paths if not is_trace(path)]
     if folders and len(folders) < len(paths):
         raise ConfigError("name run directories or trace files, not both")
     if len(folders) > MOST_RUNS:
@@ -78,9 +82,22 @@ def open_sources(paths: Sequence[Path]) -> list[Source]:
     return [_traces(paths)]
 
 
+def is_trace(path: Path) -> bool:
+    """Whether a path names a single trace; else it names a run directory. Every command that takes both asks here.
+
+    Raises:
+        RunDirectoryError: There is nothing.
+        ConfigError: It is the list of a run's episodes.
+    """
+    found = os.path.isfile(path)  # where a path can name nothing, this is no error
+    if found and path.name == "episodes.jsonl":
+        raise ConfigError(f"{path} lists the episodes of a run; name the folder that it is in")
+    if not os.path.lexists(path):
+        raise RunDirectoryError(f"{str(path)[:_LONGEST]} does not exist; name a run directory or a trace file")
+    return found
+
+
 def _run(path: Path) -> Source:
-    if not path.exists():
-        raise RunDirectoryError(f"{path} does not exist; name a run directory or a trace file")
     directory = RunDirectory(path)
     configurations = directory.configurations()
     notes = directory.learn_units()
@@ -121,9 +138,6 @@ def _entry(directory: RunDirectory, line: Mapping[str, Any]) -> Entry:
 
 
 def _traces(paths: Sequence[Path]) -> Source:
-    for path in paths:
-        if path.name == "episodes.jsonl":
-            raise ConfigError(f"{path} lists the episodes of a run; name the folder that it is in")
     folders = {path.resolve().parent.name for path in paths}
     several = f"{len(paths)} traces" + (f" of {folders.pop()}" if len(folders) == 1 else "")
     name = paths[0].stem if len(paths) == 1 else several

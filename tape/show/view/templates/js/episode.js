@@ -16,7 +16,7 @@ class EpisodePage {
     const to = (n, words, label) => (n >= 0 && n < index.episodes.length
       ? el("a.quiet", { href: `#/episode/${n}`, "aria-label": label, title: label }, words) : el("span.quiet.off", {}, words));
     return el("header.episode-head", {},
-      el("nav.crumbs", { "aria-label": "Episodes" }, el("a.back", { href: "#/" }, "‹ All episodes"), el("span.grow"),
+      index.alone ? null : el("nav.crumbs", { "aria-label": "Episodes" }, el("a.back", { href: "#/" }, "‹ All episodes"), el("span.grow"),
         to(number - 1, "‹ Previous", "Previous episode"), to(number + 1, "Next ›", "Next episode")),
       el("div.headline", {}, el("h1", { tabindex: -1 }, named(episode)),
         el("p.status", {}, endState(episode), el("span", {}, [episode.agent, episode.model].filter(Boolean).join(", ")),

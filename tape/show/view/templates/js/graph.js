@@ -7,6 +7,10 @@ const LEAST = 0.1;
 const MOST = 2;
 const READABLE = 0.72;
 
+function tallest() {
+  return window.innerWidth < 720 ? 420 : 460;
+}
+
 class GraphView {
   constructor(record) {
     this.record = record;
@@ -84,7 +88,7 @@ class GraphView {
     Object.keys(this.view.nodes).forEach((i) => this.picture.append(this.node(Number(i))));
     this.area.replaceChildren(this.picture);
     this.tools();
-    this.fit();
+    this.fit(index.alone);
   }
 
   tools() {
@@ -137,23 +141,22 @@ class GraphView {
   loops(i, x, y) {
     const own = this.graph.edges.map((edge, n) => [edge, n]).filter(([edge]) => edge.from === i && edge.to === i);
     return own.map(([edge, n], row) => {
-      const mark = edge.contradicted ? " ✗" : edge.certified ? " ✓" : "";
       const element = svg("g", { class: `edge ${this.standing(edge)}`, "data-edge": n, role: "button", tabindex: -1, "aria-label": this.edgeSaid(n) },
-        svg("text", { x, y: y + 14 + row * LINE, class: "action line" }, `↻ ${clip(shown(edge.action), 28)}${mark}`));
+        svg("text", { x, y: y + 14 + row * LINE, class: "action line" }, `↻ ${clip(shown(edge.action), 28)}${markOf(edge)}`));
       this.edges.set(n, element);
       return this.alive(element, () => this.edgeTip(n), () => this.openEdge(n));
     });
   }
 
   standing(edge) {
-    return edge.contradicted ? "contradicted" : edge.certified ? "certified" : edge.unusable ? "unusable" : "";
+    return edge.refused ? "refused" : edge.contradicted ? "contradicted" : edge.certified ? "certified" : edge.unusable ? "unusable" : "";
   }
 
   edge(i) {
     const edge = this.graph.edges[i];
     const drawn = this.view.edges[i];
     const onPath = this.places.has(i);
-    const kind = onPath ? "path" : edge.contradicted ? "bad" : edge.certified ? "good" : "plain";
+    const kind = onPath ? "path" : edge.refused || edge.contradicted ? "bad" : edge.certified ? "good" : "plain";
     const line = lineOf(drawn);
     const [x, y] = drawn.at;
     const lines = drawn.above.length;
@@ -214,7 +217,7 @@ class GraphView {
     const edge = this.graph.edges[i];
     const place = this.places.get(i);
     return [place === undefined ? "" : `step ${place + 1} of the path`, edge.action, amounts(edge.cost), edge.certified ? "certified" : "",
-      edge.contradicted ? "contradicted" : ""].filter(Boolean).join(", ");
+      edge.refused ? "refused" : edge.contradicted ? "contradicted" : ""].filter(Boolean).join(", ");
   }
 
   nodeFacts(i) {
@@ -225,7 +228,8 @@ class GraphView {
 
   edgeFacts(i) {
     const edge = this.graph.edges[i];
-    const state = edge.certified ? "certified: it was observed" : edge.contradicted ? "contradicted: something else was observed"
+    const state = edge.refused ? "refused: approval was asked for and not given" : edge.certified ? "certified: it was observed"
+      : edge.contradicted ? "contradicted: something else was observed"
       : edge.unusable ? "predicted, but not used: another prediction goes before it" : "predicted";
     return [["worst case", amounts(edge.cost) || "nothing"], ["sampled plans", edge.votes], ["standing", state],
       edge.confidence !== undefined ? ["confidence", edge.confidence.toFixed(2)] : null].filter(Boolean);
@@ -291,7 +295,7 @@ class GraphView {
     if (!edges.length) return null;
     return [el("h4", {}, title), el("ul.ways", {}, edges.map(([edge, n]) => el("li", {},
       el("button.link", { type: "button", onclick: () => this.openEdge(n) }, el("code", {}, clip(edge.action, 60))), " ", el("span.fine", {}, amounts(edge.cost)),
-      edge.certified ? " ✓" : edge.contradicted ? " ✗" : "")))];
+      markOf(edge))))];
   }
 
   openEdge(i) {
@@ -310,12 +314,16 @@ class GraphView {
   fit(whole) {
     const [width, height] = this.size;
     const room = this.area.clientWidth || 300;
-    const tall = window.innerWidth < 720 ? 420 : 460;
+    const tall = tallest();
     const scale = Math.min(room / width, tall / height, 1.15);
     // What does not fit at a size that can be read is scrolled; a long and flat graph stays large.
     this.zoom(whole || scale >= READABLE ? scale : Math.max(READABLE, Math.min(1, tall / height)));
-    this.area.style.height = `${Math.round(Math.min(tall, height * this.scale + 2))}px`;
+    this.area.style.height = this.height();
     if (!whole) this.begin();
+  }
+
+  height() {
+    return `${Math.round(Math.min(tallest(), this.size[1] * this.scale + 2))}px`;
   }
 
   zoom(scale, around) {
@@ -328,6 +336,7 @@ class GraphView {
     const target = [(this.area.scrollLeft + x) * ratio - x, (this.area.scrollTop + y) * ratio - y];
     this.picture.style.width = `${this.size[0] * this.scale}px`;
     this.picture.style.height = `${this.size[1] * this.scale}px`;
+    if (this.scale > before) this.area.style.height = this.height(); // a long and flat graph that was fitted is a strip
     this.area.scrollTo(...target);
   }
 

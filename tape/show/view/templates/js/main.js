@@ -9,7 +9,9 @@ document.getElementById("title").textContent = shown(index.title);
 document.documentElement.classList.add("ready");
 
 async function navigate() {
-  const [, number, moment] = /^#\/episode\/(\d+)(?:\/(\d+))?$/.exec(location.hash) || [];
+  // The page of one trace opens on its episode.
+  const where = index.alone && !location.hash ? "#/episode/0" : location.hash;
+  const [, number, moment] = /^#\/episode\/(\d+)(?:\/(\d+))?$/.exec(where) || [];
   const turn = (asked += 1);
   if (number === undefined || !index.episodes[number]) {
     page = null;

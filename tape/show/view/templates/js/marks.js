@@ -19,6 +19,11 @@ function lineOf({ route: points, turns }) {
   return drawn;
 }
 
+// As geometry.py has it in the labels of edges.
+function markOf(edge) {
+  return edge.refused ? " ✗ refused" : edge.contradicted ? " ✗" : edge.certified ? " ✓" : "";
+}
+
 function factLines(facts) {
   return el("dl.mini", {}, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
 }

@@ -76,7 +76,8 @@ function changesPart(round) {
     const { nodes, edges } = round.changes;
     const counted = [["new state", "new states", nodes.new], ["state no longer there", "states no longer there", nodes.gone],
       ["new edge", "new edges", edges.new], ["edge no longer there", "edges no longer there", edges.gone],
-      ["newly observed", "newly observed", edges.certified], ["newly contradicted", "newly contradicted", edges.contradicted]].filter(([, , found]) => found.count);
+      ["newly observed", "newly observed", edges.certified], ["newly contradicted", "newly contradicted", edges.contradicted],
+      ["newly refused", "newly refused", edges.refused]].filter(([, , found]) => found.count);
     parts.push(el("div.change-list", {}, counted.map(([one, several, found]) => folded(plural(found.count, one, several),
       () => [el("ul.lines", {}, found.first.map((text) => el("li", {}, clip(text, 160)))),
         found.count > found.first.length ? el("p.fine", {}, `and ${found.count - found.first.length} more`) : null]))));
