@@ -1,4 +1,4 @@
-"""``tape why`` on a run directory, and how episodes are found there."""
+"""``tape why`` on a run directory, how episodes are found there, and commands on single traces."""
 
 import io
 import json
@@ -12,6 +12,7 @@ from tape.analysis.why import about, rounds
 from tape.analysis.why.screen import write as write_screen
 from tape.cli import main
 from tape.errors import ConfigError, UnknownNameError
+from tape.plugins import missing_extra
 from tape.runner.directory import RunDirectory
 from tape.runner.runner import find_episode
 from tape.trace import Event, TraceWriter, read_trace
@@ -19,6 +20,7 @@ from tests.tape.analysis.why.shop import acted, episode, finished, folded, selec
 from tests.tape.commandline import Tape, Terminal
 from tests.tape.helpers import CORRIDOR, ROOM
 from tests.tape.runner.records import record
+from tests.tape.show.view_runs import REFUSED, blocks_of, refused_episode, write_trace
 
 WIDE = 80
 
@@ -64,6 +66,73 @@ def test_what_is_not_there_is_an_error_that_lists_what_is(run: Path, tmp_path: P
     ):
         code, _, error = tape("why", *arguments)
         assert (code, text in error) == (2, True), error
+
+
+# --- single traces --------------------------------------------------------------------------------------------
+
+
+def test_every_command_takes_the_trace_of_one_episode_and_shows_what_was_refused(tmp_path: Path, tape: Tape) -> None:
+    file = write_trace(tmp_path / "run.jsonl", refused_episode())
+    found = tape("why", file)
+    assert found.out.startswith("run.jsonl\ntape with none, at most 6 steps and $0.008.\n")
+    told = " ".join(found.out.split())
+    assert "ask a person was refused where it was to be approved, so it was planned anew without it." in told
+    assert "2 actions; 1 refused when approval was asked for, and left out." in told
+    found = tape("why", file, "--json")
+    assert (found.data["episode"]["key"], found.data["episode"]["agent"]) == ("run", "tape")
+    assert [one["ended"]["refused"] for one in found.data["rounds"]] == [REFUSED, ""]
+    shown = tape("show", file)
+    assert (shown.code, "asked before ask a person (destructive): refused" in shown.out) == (0, True)
+    pictures = [(tmp_path / f"run-round-{number}.svg").read_text() for number in (1, 2)]
+    assert all("✗ refused</text>" in picture and "✗ contradicted" not in picture for picture in pictures)
+    assert tape("show", file, "--list").out == "   1 run #0: success, 2 steps, $0.001 of $0.008\n"
+    assert tape("view", file).code == 0
+    [record] = blocks_of(file.with_suffix(".html").read_text())
+    assert [moment["title"] for moment in record["moments"] if moment.get("tone") == "bad"] == ["Approval: refused"]
+    assert record["rounds"][1]["reason"] == "an action was refused where it was to be approved"
+    assert record["rounds"][1]["changes"]["edges"]["refused"] == {"count": 1, "first": [REFUSED]}
+    marked = [{edge["action"] for edge in graph["edges"] if edge.get("refused")} for graph in record["graphs"]]
+    assert marked == [{REFUSED}, {REFUSED}]
+
+
+def test_an_unfinished_trace_ends_with_what_there_is(tmp_path: Path, tape: Tape) -> None:
+    cut = write_trace(tmp_path / "cut.jsonl", refused_episode()[:8])
+    torn = tmp_path / "torn.jsonl"
+    torn.write_text(cut.read_text() + '{"schema": 2, "se')
+    for file, said in ((cut, "The trace ends before the episode does"), (torn, "can be read up to event 8: line 9: ")):
+        found = tape("why", file)
+        assert (found.code, "The trace stops before the episode has ended." in found.out) == (0, True)
+        assert "CHOSEN" in found.out
+        assert said in found.err
+        assert said in tape("show", file, "--no-pictures").out.splitlines()[-1]
+        assert ": unfinished, " in tape("show", file, "--list").out
+        assert tape("view", file).code == 0
+        assert said in blocks_of(file.with_suffix(".html").read_text())[0]["problem"]
+        if not missing_extra("inspect", "inspect_ai"):
+            assert said in tape("export", file, "--to", "inspect").err
+
+
+@pytest.mark.parametrize("command", [("why",), ("show",), ("view",), ("export", "--to", "inspect")])
+def test_what_is_neither_a_run_nor_a_trace_is_refused_in_one_sentence(
+    tmp_path: Path, tape: Tape, command: tuple[str, ...]
+) -> None:
+    for name, text, said in (
+        ("notes.txt", "hello\n", "notes.txt:1: no JSON"),
+        ("empty.jsonl", "", "not a trace: it is empty"),
+        ("episodes.jsonl", "{}\n", "lists the episodes of a run; name the folder"),
+        ("other.jsonl", '{"a": 1}\n', "not a trace event: field schema is missing"),
+        ("nothing", None, "does not exist; name a run directory or a trace file"),
+    ):
+        if text is not None:
+            (tmp_path / name).write_text(text)
+        code, out, error = tape(command[0], tmp_path / name, *command[1:])
+        assert (code, out, said in error, error.count("\n")) == (2, "", True, 1), error
+
+
+def test_a_trace_holds_one_episode_of_no_configuration(tmp_path: Path, tape: Tape) -> None:
+    file = write_trace(tmp_path / "run.jsonl", refused_episode())
+    assert "is the trace of one episode; leave '2' out" in tape("why", file, "2").err
+    assert "leave --configuration out" in tape("export", file, "--to", "inspect", "--configuration", "tape").err
 
 
 def screen(events: list[Event], out: io.StringIO) -> str:

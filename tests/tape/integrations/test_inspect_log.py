@@ -21,7 +21,7 @@ from tape.runner.directory import RunDirectory
 from tape.runner.summary import summarise
 from tape.trace import ActedEvent, Event, FinishedEvent, GeneratedEvent, read_trace
 from tests.tape.show.browser import chromium, missing
-from tests.tape.show.view_runs import asked, episode, write_run, write_trace
+from tests.tape.show.view_runs import REFUSED, asked, episode, refused_episode, write_run, write_trace
 
 pytest.importorskip("inspect_ai")
 
@@ -98,9 +98,20 @@ def test_messages_and_events_are_those_of_the_trace(tmp_path: Path) -> None:
     assert first["path"] == ["search cheap", "ask a person"]
     assert first["plans"] == ["search cheap ; ask a person", "search dear"]
     assert (first["graph"], first["cost"]) == ({"nodes": 6, "edges": 5}, {"steps": "2 steps", "usd": "$0.005"})
-    assert {"tape.mismatch", "tape.replanned", "tape.approval", "tape.malformed"} <= {
+    assert {"tape.mismatch", "tape.replanned", "tape.malformed"} <= {
         event.source for event in sample.events if event.event == "info"
     }
+    assert [(event.decision, event.call.function) for event in sample.events if event.event == "approval"] == [
+        ("approve", "ask")
+    ]
+
+
+@pytest.mark.parametrize(("decision", "shown"), [("refused", "reject"), ("stopped", "terminate")])
+def test_a_refused_approval_is_one(tmp_path: Path, decision: Any, shown: str) -> None:
+    [sample] = written(write_trace(tmp_path / "one.jsonl", refused_episode(decision))).samples
+    [asked] = [event for event in sample.events if event.event == "approval"]
+    assert (asked.decision, asked.call.arguments) == (shown, {"action": REFUSED})
+    assert asked.explanation == f"{decision}: {REFUSED} (asked because: destructive)"
 
 
 def test_calls_have_their_arguments(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tape.show.draw import draw
 from tape.trace import Event
 from tests.tape.loaders import command
 from tests.tape.show.browser import LAPTOP, PHONE, Browser, chromium, missing
-from tests.tape.show.view_runs import episode, write_run
+from tests.tape.show.view_runs import episode, refused_episode, write_run, write_trace
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missing())]
 
@@ -104,6 +104,34 @@ def test_a_person_looks_through_an_episode(browser: Browser, tmp_path: Path) -> 
     assert browser.text(".card h2") == "Results"
     browser.back()
     assert browser.wait(".episode h1").text == "task 0"
+
+
+@pytest.mark.parametrize("size", [LAPTOP, PHONE])
+def test_the_page_of_one_trace_opens_on_its_episode_with_its_graph_fitted(
+    browser: Browser, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    file = write_trace(tmp_path / "one.jsonl", refused_episode())
+    assert command("view", file, "-o", tmp_path / "one.html") == 0
+    browser.open(tmp_path / "one.html", size=size, until=".drawing")
+    assert (browser.text("h1"), browser.text(".moment-head")) == ("one", "Plan 1")
+    fits = """const box = (one) => document.querySelector(one).getBoundingClientRect();
+      const [area, drawn] = ['.graph-area', '.drawing'].map(box);
+      return [drawn.left >= area.left - 1, drawn.right <= area.right + 1, drawn.height <= area.height + 1, area.height]
+    """
+    *within, height = browser.do(fits)
+    assert within == [True, True, True]
+    assert "✗ refused" in browser.text(".graph-area")
+    browser.click('button[aria-label="Zoom in"]')
+    assert browser.do(fits)[3] > height
+    browser.click(".moment.note.bad")
+    assert browser.text(".moment-head") == "Approval: refused"
+    browser.click(".moment.plan", 1)
+    assert "an action was refused where it was to be approved" in browser.text(".moment.plan[aria-current]")
+    browser.click(".edge.refused .action")
+    assert "refused: approval was asked for and not given" in browser.text(".drawer")
+    assert "1 newly refused" in browser.text(".moment-body")
+    browser.click(".home")
+    assert len(browser.all(".row")) == 1
 
 
 def test_keys_move_through_a_graph(browser: Browser, tmp_path: Path) -> None:

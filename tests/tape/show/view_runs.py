@@ -6,7 +6,7 @@ import re
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tape import trace
 from tape.budget import Budget, Resources
@@ -125,6 +125,36 @@ def episode(task: str = "Find out who rules Olemund.", *, success: bool = True) 
         selected(second, ["ask a person"], {"steps": 5, "usd": 7_000}, "hint"),
         trace.ApprovalEvent(step=1, action="ask a person", decision="allowed", reason="destructive"),
         *acted(2, "ask a person", 4_000, "answer", {"steps": 4, "usd": 3_000}),
+        trace.FinishedEvent(result=result.model_dump()),
+    ]
+
+
+REFUSED = "ask a person"
+
+
+def refused_episode(decision: Literal["refused", "stopped"] = "refused") -> list[Event]:
+    """An episode in which a person refused the second step, and the agent did without; or stopped it there."""
+    first, second, left = graph(), graph("rumour"), {"steps": 5, "usd": 7_000}
+    second.contradict("rumour", REFUSED, "answer")
+    begun = [
+        started(task="Find out who rules Olemund."),
+        trace.ObservedEvent(step=0, key="start", picture="at start", remaining=CAPS),
+        trace.GraphFoldedEvent(graph=first.to_dict(start="start")),
+        selected(first, FIRST, CAPS),
+        *acted(1, "search cheap", 1_000, "rumour", left),
+        trace.ApprovalEvent(step=1, action=REFUSED, decision=decision, reason="destructive"),
+    ]
+    result = EpisodeResult(end_state="stopped", success=False, steps=1, used={"steps": 1, "usd": 1_000}, budget=CAPS)
+    if decision == "stopped":
+        return [*begun, trace.FinishedEvent(result=result.model_dump())]
+    end = {"end_state": "success", "success": True, "steps": 2, "used": {"steps": 2, "usd": 1_000}}
+    result = result.model_copy(update=end)
+    return [
+        *begun,
+        trace.ReplannedEvent(reason="refused", count=1),
+        trace.GraphFoldedEvent(graph=second.to_dict(start="rumour")),
+        selected(second, ["guess"], left, "rumour"),
+        *acted(2, "guess", 0, "poor answer", {"steps": 4, "usd": 7_000}),
         trace.FinishedEvent(result=result.model_dump()),
     ]
 

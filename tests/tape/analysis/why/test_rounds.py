@@ -265,6 +265,13 @@ def test_a_refused_action_is_reported() -> None:
     one, two = rounds(episode(folded(), selection("ask cheap"), asked, *again, finished()))
     assert one.outcome == "ask cheap was refused where it was to be approved, so it was planned anew without it."
     assert two.outcome == "After its only step the episode ended in success."
+    stopped = asked.model_copy(update={"decision": "stopped"})
+    [one] = rounds(episode(folded(), selection("ask cheap"), stopped, finished("stopped")))
+    assert one.outcome == "The episode was stopped where ask cheap was to be approved."
+    [one] = rounds(episode(folded(), selection("ask cheap"), asked, acted("ask cheap"), finished()))
+    assert one.outcome.endswith("ended in success. ask cheap was refused where it was to be approved.")
+    unplanned = about(episode(acted("look"), asked, finished("infeasible"), agent="react"))
+    assert unplanned[-1] == "Refused where approval was asked for: ask cheap."
 
 
 def test_the_last_selection_with_a_path_is_the_one_that_was_followed() -> None:
