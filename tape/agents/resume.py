@@ -143,7 +143,7 @@ class Resumption:
         """Set the caps of a resumption, and reserve what it books."""
         assert self._episode is not None
         caps = Budget(event.budget)
-        self._episode.ledger.recap(caps.without(WALL))
+        self._episode.ledger.budget = caps.without(WALL)
         self._episode.result.budget = dict(caps)
         try:
             return self._episode.ledger.reserve(Resources(event.booked))

@@ -287,12 +287,6 @@ class Ledger:
                 ledger._account.add(spent, spent)
             self._sync()
 
-    def recap(self, budget: Budget) -> None:
-        """Replace the caps, as where an episode goes on with more."""
-        with self._lock, self._lock.mutex:
-            self._book_due()
-            self.budget = budget
-
     def remaining(self, kind: str) -> int | None:
         """Counts left of a kind here and in all parents, reservations taken off; None where nothing caps it.
 
