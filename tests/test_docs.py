@@ -58,7 +58,7 @@ NEEDS = {
 }  # fmt: skip
 """Environment or solver -> the optional package that it imports."""
 
-ROUTINE = {"README.md", "CONTRIBUTING.md", "architecture.md", "budgets.md"}
+ROUTINE = {"README.md", "CONTRIBUTING.md", "architecture.md", "budgets.md", "programs.md"}
 """Pages whose commands and examples run with every change."""
 
 

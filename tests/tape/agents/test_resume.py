@@ -287,3 +287,32 @@ async def _read_in_a_loop() -> None:
         next(iter(stream))
     assert [event.type async for event in stream][-1] == "finished"
     assert stream.result.answer == "sent to ann"
+
+
+def test_fifty_agents_in_one_loop_each_keep_their_cap_and_go_on(tmp_path: Path) -> None:
+    async def play(number: int) -> tuple[str, str]:
+        trace, budget = tmp_path / f"{number}.jsonl", "$0.02, 9 steps" if number % 2 else "$0.10, 9 steps"
+        first = await agent().arun(env(budget), trace=trace)
+        again = await agent().aresume(trace, tools=TOOLS, budget="$0.10" if number % 2 else None)
+        assert first.used.get("usd", 0) <= first.budget["usd"]
+        assert again.used["usd"] == 30_000
+        return first.end_state, again.end_state
+
+    async def all_of_them() -> list[tuple[str, str]]:
+        return await asyncio.gather(*map(play, range(50)))
+
+    assert asyncio.run(all_of_them()) == [("success", "success"), ("infeasible", "success")] * 25
+    assert sorted(made) == ["look home"] * 50 + ["send ann"] * 50
+
+
+def test_in_ipython_events_are_read_and_a_result_is_shown() -> None:
+    shells = pytest.importorskip("IPython.core.interactiveshell")
+    shell = shells.InteractiveShell.instance()
+    shell.user_ns |= {"agent": agent(), "env": env()}
+    read = "stream = agent.stream(env)\n[event.type async for event in stream][-1]"
+    cells = [read, "stream.result", "agent.run(env).answer"]
+    outputs = [shell.run_cell(cell, store_history=False) for cell in cells]
+    assert [output.error_in_exec for output in outputs] == [None] * 3
+    assert (outputs[0].result, outputs[2].result) == ("finished", "sent to ann")
+    assert "<svg" in outputs[1].result._repr_html_() or "<img" in outputs[1].result._repr_html_()
+    shells.InteractiveShell.clear_instance()
