@@ -16,6 +16,8 @@ PY := .venv/bin/python
 WORKERS ?= 2
 
 export TORCH_INDEX_URL TORCH_WHEEL ALLOW_CUDA
+# The tests start hundreds of interpreters; without bytecode each would compile all that it imports.
+export PYTHONDONTWRITEBYTECODE =
 
 # The stamps hold the folder that they were written for: a copied or moved checkout installs anew.
 STAMPED := $(shell test -x $(PY) && head -n 1 .venv/.installed 2>/dev/null)

@@ -64,7 +64,9 @@ def use(names: list[str], imported: Iterable[str] = ()) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", BACKENDS)
+@pytest.mark.parametrize(
+    "first", ["labelling", "cp-sat", *(pytest.param(b, marks=pytest.mark.soak) for b in BACKENDS[2:])]
+)
 def test_every_backend_first(first: str) -> None:
     names = installed()
     if first not in names:
@@ -74,9 +76,10 @@ def test_every_backend_first(first: str) -> None:
 
 
 # The libraries themselves, should a caller load several of them into one process, which ours never do.
-# Each of them once first and once last, and each before and after each other.
+# Each before and after each other; in the sweep each of them also once first and once last.
 LIBRARIES = ["ortools.sat.python.cp_model", "ortools.math_opt.python.mathopt", "pulp", "networkx"]
-ORDERS = [[*LIBRARIES[first:], *LIBRARIES[:first]] for first in range(len(LIBRARIES))]
+ROTATED = [[*LIBRARIES[first:], *LIBRARIES[:first]] for first in range(1, len(LIBRARIES))]
+ORDERS = [LIBRARIES, LIBRARIES[::-1], *(pytest.param(order, marks=pytest.mark.soak) for order in ROTATED)]
 
 
 @pytest.mark.slow

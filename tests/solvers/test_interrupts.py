@@ -177,9 +177,10 @@ def sweep(solver: Misbehaving, notes: Path, fresh: bool, every: int = 1) -> int:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("fresh", [False, True])
-def test_an_interrupt_at_any_moment_loses_no_worker(tmp_path: Path, fresh: bool) -> None:
+@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.soak)])
+def test_an_interrupt_at_any_moment_loses_no_worker(tmp_path: Path, fresh: bool, every: int) -> None:
     notes = tmp_path / "notes"
-    assert sweep(Misbehaving(str(notes)), notes, fresh, every=1 if not fresh else 2) > 20
+    assert sweep(Misbehaving(str(notes)), notes, fresh, every) > 20
 
 
 def session(name: str, seed: int, count: int, folder: Path) -> dict[str, Any]:

@@ -48,20 +48,6 @@ def family(root: int) -> list[int]:
     return found
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="looks at sockets through /proc")
-def test_a_local_cluster_listens_on_loopback_alone() -> None:
-    ray = pytest.importorskip("ray")
-    from tape.runner.ray_pool import RayPool
-
-    before = listening()
-    with RayPool("ray:local"):
-        assert ray.get([ray.remote(lambda: 3).remote()]) == [3]
-        during = listening()
-    assert during - before
-    assert during - before <= LOOPBACK
-
-
 def test_a_cluster_that_is_late_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
     ray = pytest.importorskip("ray")
     from tape.runner.ray_pool import LATE, STARTS, RayPool

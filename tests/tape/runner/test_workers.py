@@ -224,9 +224,13 @@ def test_ray_plays_the_same_episodes_as_this_process(
     tmp_path: Path, alone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ray = pytest.importorskip("ray")
+    from tests.tape.runner.test_ray_ports import LOOPBACK, listening
+
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")  # a cluster of one's own is started whatever is around
+    before = listening()
     with open_pool("ray:local") as pool:
         play(bundled_configurations(tmp_path), tmp_path / "run", pool)
+        assert set() < listening() - before <= LOOPBACK
         with pytest.raises(WorkerError, match="there is no bundled model 'huge'"):
             play([configuration(tmp_path, "bundled:huge")], tmp_path / "huge", pool)
     assert not ray.is_initialized()
@@ -238,24 +242,20 @@ def test_a_killed_ray_worker_is_replaced_and_a_batch_that_kills_them_is_paid_twi
     pytest.importorskip("ray")
     from tape.runner.ray_pool import RETRIES, RayPool
 
-    mark = tmp_path / "mark"
-    with RayPool("ray:local", partial(deadly, mark=mark, most=1)) as pool:
-        play([configuration(tmp_path, "fine")], tmp_path / "a", pool)
-    assert mark.stat().st_size == 1
+    with RayPool("ray:local", partial(deadly, folder=tmp_path)) as pool:
+        play([configuration(tmp_path, "once")], tmp_path / "a", pool)
+        with pytest.raises(WorkerError, match=r"while it played 'always'.*repeat the command"):
+            play([configuration(tmp_path, "always", repeats=1)], tmp_path / "b", pool)
     assert len(RunDirectory(tmp_path / "a").episodes()) == 6
-    with (
-        RayPool("ray:local", partial(deadly, mark=mark, most=99)) as pool,
-        pytest.raises(WorkerError, match=r"while it played 'fine'.*repeat the command"),
-    ):
-        play([configuration(tmp_path, "fine", repeats=1)], tmp_path / "b", pool)
-    assert mark.stat().st_size == 1 + 1 + RETRIES == 3
-    play([configuration(tmp_path, "fine", repeats=1)], tmp_path / "b", InProcess(scripted))
+    assert [(tmp_path / f"{name}.died").stat().st_size for name in ("once", "always")] == [1, 1 + RETRIES] == [1, 2]
+    play([configuration(tmp_path, "always", repeats=1)], tmp_path / "b", InProcess(scripted))
     assert len(RunDirectory(tmp_path / "b").episodes()) == 2
 
 
-def deadly(name: str, mark: Path, most: int) -> LanguageModel:
-    """Dies, at most so often; the file counts how often."""
-    if not mark.exists() or mark.stat().st_size < most:
+def deadly(name: str, folder: Path) -> LanguageModel:
+    """Dies once or always, by its name; a file counts how often."""
+    mark = folder / f"{name}.died"
+    if name == "always" or not mark.exists():
         with mark.open("ab") as file:
             file.write(b".")
         os.kill(os.getpid(), signal.SIGKILL)

@@ -63,7 +63,7 @@ class Browser:
         """What a question says, as soon as it holds."""
         from selenium.webdriver.support.wait import WebDriverWait
 
-        return WebDriverWait(self._driver, 20).until(lambda _: holds(), what)
+        return WebDriverWait(self._driver, 20, poll_frequency=0.02).until(lambda _: holds(), what)
 
     def wait(self, selector: str) -> Any:
         """The first element that a selector finds, as soon as there is one."""
