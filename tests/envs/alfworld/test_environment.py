@@ -73,7 +73,7 @@ def test_what_is_known_is_so(mode):
 
 
 @pytest.mark.parametrize("mode", ["partial", "full"])
-@pytest.mark.parametrize("every", [pytest.param(24, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("every", [pytest.param(48, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.soak)])
 def test_what_is_known_is_so_in_many_games(mode, every):
     first = 1 if mode == "full" and every > 1 else 0
     for game in all_games()[first::every]:

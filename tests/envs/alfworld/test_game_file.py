@@ -56,7 +56,7 @@ def test_a_written_house_reads_the_same(seed: int) -> None:
 
 @needs_engine
 @pytest.mark.slow
-@parts(12)
+@parts(6)
 def test_the_engine_has_the_games_that_were_written_and_shortest_plans_win(part: slice) -> None:
     for seed in range(66)[part]:
         house = _drawn(f"many:{seed}", 0.1 + 0.002 * seed)
@@ -88,7 +88,8 @@ def test_official_houses_can_be_written(which: int) -> None:
 @needs_given
 @needs_engine
 @pytest.mark.slow
-def test_written_games_answer_as_official_games() -> None:
+@parts(3)
+def test_written_games_answer_as_official_games(part: slice) -> None:
     """Played side by side; but for slicing, the numbers of places, and what fell to the floor or is in a vessel."""
 
     def known(text: str) -> str:
@@ -96,7 +97,7 @@ def test_written_games_answer_as_official_games() -> None:
         text = re.sub(r"Next to it, you see .*", "", text)
         return re.sub(r"(This is a normal .*\. In it, you see ).*", r"\1", text)
 
-    for game in all_games()[:36:5]:
+    for game in all_games()[:36:5][part]:
         rng = random.Random(game.name)
         with started(game) as official, started(game_text(game.house)) as written:
             theirs, ours = official.reset(), written.reset()

@@ -388,12 +388,14 @@ def sweep(total: int, deaths: int, folder: Path) -> Counter[str]:
     return counts
 
 
-@pytest.mark.parametrize(("total", "deaths"), [(10_000, 2), pytest.param(100_000, 10, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(("total", "deaths"), [(5_000, 2), pytest.param(100_000, 10, marks=pytest.mark.soak)])
 def test_no_schedule_overspends_without_an_explanation(
     tmp_path: Path, record_property: Callable[[str, object], None], total: int, deaths: int
 ) -> None:
     counts = sweep(total, deaths, tmp_path)
     assert counts["schedules"] == total
-    assert min(counts[what] for what in ("refused", "failed", "broken", "earmarks", "cancelled", "crashes")) > 400
+    assert (
+        min(counts[what] for what in ("refused", "failed", "broken", "earmarks", "cancelled", "crashes")) > total // 25
+    )
     for name, count in sorted(counts.items()):
         record_property(name, count)

@@ -90,7 +90,7 @@ class Running:
     def until(self, holds: Callable[[], object]) -> None:
         """Wait for something to hold, or the command to end; the test's own time limit ends a wait in vain."""
         while self.runs() and not holds():
-            time.sleep(0.002)
+            time.sleep(0.01)
 
     def interrupt(self, *signals: signal.Signals, group: bool = True, apart: float = 0.0) -> Ended:
         """Send signals, wait for the end, and look at what is left.
