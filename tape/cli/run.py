@@ -55,12 +55,15 @@ def main(argv: Sequence[str]) -> int:
     with working(f"reading the tasks of {argv[0]}"):
         every = plugin.tasks(options)
     tasks = every[: args.limit]
+    from tape.lm.base import usual_batch
     from tape.protocols import prompt_version
     from tape.runner.configurations import Configuration
     from tape.runner.directory import RunDirectory
     from tape.runner.models import open_at_price
     from tape.runner.spec import RunSpec
 
+    out = args.out or new_directory(argv[0])
+    directory = RunDirectory(out)
     with loading(f"loading {args.model}"):
         model = open_at_price(args.model, args.cache, args.prices)
     spec = RunSpec(
@@ -73,11 +76,9 @@ def main(argv: Sequence[str]) -> int:
         budget=dict(Budget.parse(args.budget)),
         seed=args.seed,
         repeats=args.repeats,
-        batch=args.batch,
+        batch=args.batch or begun_with(directory) or usual_batch(model),
         prompt_version=prompt_version(plugin, model.prompt_format),
     )
-    out = args.out or new_directory(argv[0])
-    directory = RunDirectory(out)
     configurations = [Configuration(spec.label(), spec, tuple(tasks))]
     run_budget = Budget.parse(args.run_budget)
     with working("checking what is asked for against every task"):
@@ -133,6 +134,17 @@ def _play(
     return 1 if errored(groups) else 0
 
 
+def begun_with(directory: RunDirectory) -> int | None:
+    """The batch of the run in a directory, whose default another version may have chosen; None for a new run.
+
+    Raises:
+        RunDirectoryError: Its ``config.json`` is malformed.
+    """
+    if not directory.config_file.exists():
+        return None
+    return next((spec.batch for spec in directory.configurations().values()), None)
+
+
 def new_directory(environment: str) -> Path:
     """A run directory of its own: ``runs/ENVIRONMENT-TIME``, with a number behind it where that is taken."""
     first = Path("runs") / f"{environment}-{datetime.now():%Y%m%d-%H%M%S}"
@@ -163,8 +175,8 @@ def _parser(environment: str, model: str, agent: str, methods: Sequence[str]) ->
     parser.add_argument(
         "--batch",
         type=whole(most=MOST_BATCH),
-        default=8,
-        help="episodes played together, their requests batched (default: 8)",
+        help="episodes played together, their requests batched (default: 8; 1 with a general model that this machine's "
+        "processor computes, of which one episode takes minutes)",
     )
     parser.add_argument(
         "--cache",

@@ -306,6 +306,24 @@ def is_continuous(model: LanguageModel) -> bool:
     return bool(getattr(model, "continuous", False))
 
 
+def is_batch_invariant(model: LanguageModel) -> bool:
+    """Whether an answer does not depend on what is asked beside it, to the last bit.
+
+    So it is with an endpoint, as far as this process can tell, and with a model that has a true attribute
+    ``batch_invariant``. Other models round differently in a forward pass of another shape.
+    """
+    return bool(getattr(model, "remote", False) or getattr(model, "batch_invariant", False))
+
+
+BATCH = 8
+"""Episodes that are played side by side with most models."""
+
+
+def usual_batch(model: LanguageModel) -> int:
+    """How many episodes are played side by side by default: the model's attribute ``usual_batch``, else `BATCH`."""
+    return int(getattr(model, "usual_batch", BATCH))
+
+
 def window_of(model: LanguageModel) -> int | None:
     """Most tokens of a prompt and its answer together: the model's attribute ``window``; None if undeclared."""
     found = getattr(model, "window", None)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from tape.lm.base import Request
+from tape.lm.base import BATCH, Request
 from tape.lm.chat_template import ChatTemplate
 from tape.lm.decoding import LocalLM
 
@@ -29,6 +29,14 @@ class ChatLM(LocalLM):
         super().__init__(*options, **{"trees": True, **named})
         self._template = template
         self._read = lru_cache(maxsize=READ)(lambda text: tuple(read(text)))
+
+    @property
+    def usual_batch(self) -> int:
+        """See :func:`tape.lm.base.usual_batch`; on a processor one episode alone takes minutes.
+
+        By a rule and not by measured speed, since a run's results depend on it.
+        """
+        return 1 if self._network.device.type == "cpu" else BATCH
 
     def _encode(self, request: Request) -> list[int]:
         if isinstance(request.prompt, str) or self._template is None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -88,13 +89,13 @@ class RunDirectory:
                     "that run's command"
                 )
             self._file.cut_torn_tail()
-            self._make_traces()
+            self.make_folder("traces")
             return
         self._make_folder()
         record = {"schema": SCHEMA, "title": title, "cells": wanted, "commit": _commit()}
         record["versions"] = versions(configuration.spec for configuration in configurations)
         self._write(self.config_file, json.dumps(record, indent=1) + "\n")
-        self._make_traces()
+        self.make_folder("traces")
 
     def require_versions(self, specs: Iterable[RunSpec]) -> None:
         """Refuse to go on with a run that another version of the program began.
@@ -151,12 +152,22 @@ class RunDirectory:
         if others or not empty:
             raise RunDirectoryError(f"{self.path} is not empty and holds no run; name another --out")
 
-    def _make_traces(self) -> None:
-        folder = self.folder("traces")
+    def make_folder(self, name: str) -> Path:
+        """A folder of this run, made if it is missing.
+
+        Raises:
+            RunDirectoryError: As :meth:`folder`; or it cannot be made.
+        """
+        folder = self.folder(name)
         try:
             folder.mkdir(exist_ok=True)
         except OSError as error:
             raise unwritten(folder, error) from error
+        return folder
+
+    def clear_unfinished(self) -> None:
+        """Remove the traces of episodes that were cut off, when all are committed."""
+        shutil.rmtree(self.folder("unfinished"), ignore_errors=True)  # they are read by nothing any more
 
     def _write(self, path: Path, text: str) -> None:
         try:
@@ -230,6 +241,9 @@ class RunDirectory:
             for key, text in texts.items():
                 self._write(self.trace_file(key), text)
             self._file.commit(written)
+            with suppress(OSError):  # what is left there goes when the run is complete
+                for key in texts:
+                    (self.folder("unfinished") / f"{key}.jsonl").unlink(missing_ok=True)
 
     def learn_units(self) -> list[str]:
         """Import the environments whose episodes used or capped a resource of unknown unit.

@@ -4,35 +4,57 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
 import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tape.agents.base import Agent
 from tape.budget import Payer, Resources
 from tape.errors import BudgetExceededError, TapeError
-from tape.lm.base import LanguageModel
+from tape.files import append, open_plain
+from tape.lm.base import LanguageModel, is_batch_invariant
 from tape.lm.batching import EpisodeBatch
 from tape.plugins import load
 from tape.protocols import EnvironmentPlugin
 from tape.redaction import redacted
+from tape.runner.commits import unwritten
 from tape.runner.configurations import Job
 from tape.runner.models import Models
 from tape.runner.work import Played, Work
-from tape.trace import Event, TraceWriter
+from tape.trace import ActedEvent, Event, GeneratedEvent, ObservedEvent, StartedEvent, TraceWriter
 from tape.waiting import run_sync
 
 Listener = Callable[[str, Event], None]
 
 
 class TextTrace(TraceWriter):
-    """A trace that is kept as text until its batch is committed."""
+    """A trace that is kept as text until its episode is committed.
 
-    def __init__(self, episode: str, listener: Listener | None = None) -> None:
+    Args:
+        episode: The episode's key.
+        listener: Called with every event.
+        file: Gets what there is with every answer of a model and every action; one of an earlier attempt is replaced.
+    """
+
+    def __init__(self, episode: str, listener: Listener | None = None, file: Path | None = None) -> None:
         super().__init__(episode, None, listener)
-        self._text = io.StringIO()
+        self._text, self._unsaved, self._place = io.StringIO(), "", file
+        if file is not None:
+            file.unlink(missing_ok=True)
+
+    def write(self, event: Event) -> None:
+        """Append an event.
+
+        Raises:
+            RunDirectoryError: The disk does not take it.
+        """
+        super().write(event)
+        if self._place is not None and isinstance(event, GeneratedEvent | ActedEvent):
+            self._save(self._place)
 
     def text(self) -> str:
         """The content of the trace file."""
@@ -44,6 +66,35 @@ class TextTrace(TraceWriter):
     def _append(self, text: str, *, sync: bool = False) -> None:
         del sync
         self._text.write(text)
+        if self._place is not None:
+            self._unsaved += text
+
+    def _save(self, place: Path) -> None:
+        # Opened each time, since the episodes of a batch may be more than the files that a process may have open.
+        try:
+            file = open_plain(place, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+            try:
+                append(file, self._unsaved.encode("ascii"))
+            finally:
+                os.close(file)
+        except FileNotFoundError:
+            self._place = None  # the run's folder was taken away, as the next commit says
+        except OSError as error:
+            raise unwritten(place, error) from error
+        self._unsaved = ""
+
+
+def progress(event: Event) -> Event | None:
+    """What of an event shows how far an episode is: the tokens of an answer, what is left; None where it does not."""
+    match event:
+        case GeneratedEvent():
+            return event.model_copy(update={"prompt": (), "texts": (), "weights": None, "logprobs": None})
+        case ObservedEvent():
+            return event.model_copy(update={"key": "", "picture": ""})
+        case StartedEvent():
+            return event.model_copy(update={"config": {}})
+        case _:
+            return None
 
 
 class StopOnRefusal:
@@ -59,7 +110,7 @@ class StopOnRefusal:
         self._payer = payer
         self.rank = payer.rank
         self.refused = False
-        self.tasks: list[asyncio.Task[Played]] = []
+        self.tasks: list[asyncio.Task[None]] = []
 
     def reserve(self, worst_case: Resources) -> Any:
         """See :class:`tape.budget.Payer`."""
@@ -81,111 +132,123 @@ class StopOnRefusal:
 
 
 async def play(
-    work: Work, model: LanguageModel, listener: Listener | None = None, payer: Payer | None = None
-) -> list[Played]:
+    work: Work,
+    model: LanguageModel,
+    keep: Callable[[Played], None],
+    listener: Listener | None = None,
+    payer: Payer | None = None,
+) -> None:
     """Play a batch, its episodes side by side.
 
     Args:
         work: The batch.
         model: The model of its configuration, opened.
+        keep: Called with every episode when it ends; not with one that a refusal by the run's budget may have changed.
         listener: Called with every event.
         payer: The run's ledger, if it has one.
-
-    Returns:
-        The episodes, in the order of the jobs; after a refusal by the run's budget only those that had ended before.
     """
     plugin: EnvironmentPlugin = load("tape.environments", work.spec.environment)
     agent_class: type[Agent] = load("tape.agents", work.spec.agent)
     agent = agent_class(model, work.spec.config)
-    batch = EpisodeBatch(model, len(work.jobs))
+    jobs = [job for job in work.jobs if job.key not in work.kept] if is_batch_invariant(model) else work.jobs
+    batch = EpisodeBatch(model, len(jobs))
     run = None if payer is None else StopOnRefusal(payer)
-    tasks = [
-        asyncio.create_task(_episode(work, job, plugin, agent, batch, i, listener, run))
-        for i, job in enumerate(work.jobs)
-    ]
+    episodes = _Episodes(work, plugin, agent, batch, keep, listener, run)
+    tasks = [asyncio.create_task(episodes.play(i, job)) for i, job in enumerate(jobs)]
     if run is not None:
         run.tasks = tasks
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
         if run is not None and run.refused:
             await asyncio.wait(tasks)
-            ended = [task for task in tasks if not task.cancelled()]
-            return [played for played in (task.result() for task in ended) if played.whole]
+            done = {task for task in tasks if not task.cancelled()}
         for task in done:
             task.result()  # raises its exception without waiting for the others
-        return [task.result() for task in tasks]
     finally:
         for task in tasks:
             task.cancel()
         await batch.close()
 
 
-async def _episode(
-    work: Work,
-    job: Job,
-    plugin: EnvironmentPlugin,
-    agent: Agent,
-    batch: EpisodeBatch,
-    index: int,
-    listener: Listener | None,
-    run: StopOnRefusal | None,
-) -> Played:
-    spec = work.spec
-    try:
-        env = plugin.make(job.task)
-        trace = TextTrace(job.key, listener)
-        result = await agent.arun(
-            env,
-            budget=spec.caps(job.task),
-            seed=spec.episode_seed(job.task, job.repeat),
-            trace=trace,
-            simulator=plugin.simulator(env) if spec.config.world_model == "simulator" else None,
-            model=batch.slot(index),
-            payer=run,
-        )
-    finally:
-        await batch.leave()
-    line = {
-        "key": job.key,
-        "cell": work.configuration,
-        "environment": spec.environment,
-        "level_set": job.task.level_set,
-        "task": job.task.id,
-        "digest": job.task.digest,
-        "repeat": job.repeat,
-        "agent": spec.label(),
-        "model": spec.model,
-        "result": result.model_dump(mode="json"),
-        "trace_hash": trace.last_hash,
-    }
-    # Redacted here too, because on another machine only the worker may know the secrets.
-    return Played(redacted(line), trace.text(), whole=run is None or not run.refused)
+@dataclass(frozen=True)
+class _Episodes:
+    """Plays the episodes of a batch, with what they have in common."""
+
+    work: Work
+    plugin: EnvironmentPlugin
+    agent: Agent
+    batch: EpisodeBatch
+    keep: Callable[[Played], None]
+    listener: Listener | None
+    run: StopOnRefusal | None
+
+    async def play(self, index: int, job: Job) -> None:
+        """Play an episode and keep it."""
+        work, spec, kept = self.work, self.work.spec, job.key in self.work.kept
+        # An earlier attempt that was cut off has left its trace there; today the episode begins anew.
+        unfinished = None if kept or work.unfinished is None else work.unfinished / f"{job.key}.jsonl"
+        try:
+            env = self.plugin.make(job.task)
+            trace = TextTrace(job.key, self.listener, unfinished)
+            result = await self.agent.arun(
+                env,
+                budget=spec.caps(job.task),
+                seed=spec.episode_seed(job.task, job.repeat),
+                trace=trace,
+                simulator=self.plugin.simulator(env) if spec.config.world_model == "simulator" else None,
+                model=self.batch.slot(index),
+                payer=self.run,
+            )
+        finally:
+            await self.batch.leave()
+        if kept or (self.run is not None and self.run.refused):
+            return
+        line = {
+            "key": job.key,
+            "cell": work.configuration,
+            "environment": spec.environment,
+            "level_set": job.task.level_set,
+            "task": job.task.id,
+            "digest": job.task.digest,
+            "repeat": job.repeat,
+            "agent": spec.label(),
+            "model": spec.model,
+            "result": result.model_dump(mode="json"),
+            "trace_hash": trace.last_hash,
+        }
+        # Redacted here too, because on another machine only the worker may know the secrets.
+        self.keep(Played(redacted(line), trace.text()))
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A worker's answer to a :class:`Work`. Errors are text: not every exception survives pickling.
+    """The end of a :class:`Work` in a worker. Errors are text: not every exception survives pickling.
 
     Attributes:
-        played: The episodes; None if it failed.
-        error: The reason of a failure.
+        error: The reason of a failure, if it failed.
     """
 
-    played: list[Played] | None
-    error: str = ""
+    error: str | None = None
 
 
-def answer(work: Work, models: Models, payer: Payer | None = None) -> Reply:
+def answer(
+    work: Work,
+    models: Models,
+    keep: Callable[[Played], None],
+    listener: Listener | None = None,
+    payer: Payer | None = None,
+) -> Reply:
     """Play a batch in a worker; an error is part of the answer. ``payer`` pays for metered batches."""
     try:
         model = models.get(work.spec.model, work.spec.model_identity)
         one_thread()
-        return Reply(run_sync(play(work, model, payer=payer if work.metered else None)))
+        run_sync(play(work, model, keep, listener, payer if work.metered else None))
+        return Reply()
     except TapeError as error:
-        return Reply(None, redacted(str(error)))
+        return Reply(redacted(str(error)))
     except Exception:
         trace = redacted(traceback.format_exc())
-        return Reply(None, f"an unexpected error, which is a fault of the program:\n{trace}")
+        return Reply(f"an unexpected error, which is a fault of the program:\n{trace}")
 
 
 def one_thread() -> None:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 
 from tape.budget import Ledger
 from tape.errors import TapeError
-from tape.runner.work import Played, Watcher, Work
-
-Ended = Generator[tuple[Work, list[Played]], None, None]
-"""Batches as they end."""
+from tape.runner.work import Keep, Watcher, Work
 
 
 class WorkerError(TapeError):
@@ -21,14 +18,13 @@ class Pool(ABC):
     """Plays batches, for several runs one after the other; its owner closes it."""
 
     @abstractmethod
-    def play(self, work: Sequence[Work], watcher: Watcher, run: Ledger | None = None) -> Ended:
-        """Play batches; they are returned in the order in which they end.
-
-        Closing the generator drops batches in flight.
+    def play(self, work: Sequence[Work], watcher: Watcher, keep: Keep, run: Ledger | None = None) -> None:
+        """Play batches. An exception, also one of ``keep``, drops what is in flight.
 
         Args:
             work: The batches.
             watcher: Is notified of events.
+            keep: Called with every episode when it ends.
             run: Pays for all of them. Once it has refused something no batch is begun; those in flight go on.
 
         Raises:

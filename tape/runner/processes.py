@@ -10,16 +10,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import connection, resource_tracker
 from multiprocessing.context import SpawnProcess
+from typing import Any
 
 from tape.budget import Ledger
 from tape.budget.host import LedgerClient, LedgerHost, LedgerMessage, LedgerReply
 from tape.interrupts import end_process, own_process
 from tape.lm.registry import open_model as open_by_name
 from tape.runner.models import Models, Opener
-from tape.runner.play import Reply, answer
-from tape.runner.pool import Ended, Pool, WorkerError
-from tape.runner.work import Watcher, Work
+from tape.runner.play import Reply, answer, progress
+from tape.runner.pool import Pool, WorkerError
+from tape.runner.work import Keep, Played, Watcher, Work
 from tape.screen import guard
+from tape.trace import Event
 
 PATIENCE = 5.0
 """Seconds that a worker has to end before it is killed."""
@@ -47,7 +49,7 @@ class Processes(Pool):
         self._count, self._opener = count, open_model
         self._workers: list[_Worker] = []
 
-    def play(self, work: Sequence[Work], watcher: Watcher, run: Ledger | None = None) -> Ended:
+    def play(self, work: Sequence[Work], watcher: Watcher, keep: Keep, run: Ledger | None = None) -> None:
         """See :class:`~tape.runner.pool.Pool`."""
         waiting = list(reversed(work))
         host = None if run is None else LedgerHost(run)
@@ -64,19 +66,22 @@ class Processes(Pool):
                     return
                 for pipe in connection.wait(list(busy)):
                     worker = busy[pipe]  # type: ignore[index]  # only pipes were waited for
-                    reply = self._serve(worker, host)
-                    if reply is None:
-                        continue
-                    done = worker.work
-                    assert done is not None
-                    worker.work = None
-                    if host is not None:
-                        host.end(id(worker))
-                    if reply.played is None:
-                        raise WorkerError(f"{done.configuration}: {reply.error}")
-                    yield done, reply.played
+                    assert worker.work is not None
+                    match self._receive(worker):
+                        case Played() as played:
+                            keep(worker.work, played)
+                        case Reply(error=error):
+                            done, worker.work = worker.work, None
+                            if host is not None:
+                                host.end(id(worker))
+                            if error is not None:
+                                raise WorkerError(f"{done.configuration}: {error}")
+                        case str(key), Event() as event:
+                            watcher.event(key, event)
+                        case message:
+                            self._pay(worker, host, message)
         finally:
-            # Batches in flight when the generator is closed are dropped, but they may have cost something.
+            # Batches in flight when something is raised are dropped, but they may have cost something.
             try:
                 for worker in self._workers:
                     if host is not None:
@@ -109,14 +114,15 @@ class Processes(Pool):
             raise _died(worker) from None
 
     @staticmethod
-    def _serve(worker: _Worker, host: LedgerHost | None) -> Reply | None:
-        """Read one message of a worker: its answer to a batch, or a request to the run's ledger."""
+    def _receive(worker: _Worker) -> Any:
+        """One message of a worker: an episode or an event of one, the end of a batch, or a request to the ledger."""
         try:
-            message = worker.pipe.recv()
+            return worker.pipe.recv()
         except (EOFError, OSError):  # also a truncated answer
             raise _died(worker) from None
-        if isinstance(message, Reply):
-            return message
+
+    @staticmethod
+    def _pay(worker: _Worker, host: LedgerHost | None, message: LedgerMessage) -> None:
         assert host is not None
         granted = host.answer(id(worker), message)  # its errors do not mean that the worker died
         if granted is not None:
@@ -124,7 +130,6 @@ class Processes(Pool):
                 worker.pipe.send(granted)
             except OSError:
                 raise _died(worker) from None
-        return None
 
     def _end(self, workers: Sequence[_Worker]) -> None:
         """Terminate some of the workers; kill those that do not end."""
@@ -189,11 +194,15 @@ def _work(pipe: connection.Connection, opener: Opener) -> int:
         assert isinstance(reply, LedgerReply)
         return reply
 
+    def show(key: str, event: Event) -> None:
+        if (shown := progress(event)) is not None:
+            pipe.send((key, shown))
+
     payer = LedgerClient(ask, pipe.send)
     while True:
         try:
             work = pipe.recv()
-            pipe.send(answer(work, models, payer))
+            pipe.send(answer(work, models, pipe.send, show, payer))
         except (EOFError, OSError):  # the parent has closed the pipe
             models.close()
             return 0

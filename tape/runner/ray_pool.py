@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from tape.budget import Ledger
@@ -13,8 +14,8 @@ from tape.lm.registry import open_model as open_by_name
 from tape.plugins import require_extra
 from tape.runner.models import Models, Opener
 from tape.runner.play import Reply, answer
-from tape.runner.pool import Ended, Pool, WorkerError
-from tape.runner.work import Watcher, Work
+from tape.runner.pool import Pool, WorkerError
+from tape.runner.work import Keep, Played, Watcher, Work
 
 LOCAL = "ray:local"
 LOCAL_CPUS = 2
@@ -71,8 +72,8 @@ class RayPool(Pool):
             raise WorkerError(f"the Ray cluster {address} cannot be used: {error}.{hint}") from error
         self._remote = ray.remote(num_cpus=1, max_retries=RETRIES)(_remote)
 
-    def play(self, work: Sequence[Work], watcher: Watcher, run: Ledger | None = None) -> Ended:
-        """See :class:`~tape.runner.pool.Pool`.
+    def play(self, work: Sequence[Work], watcher: Watcher, keep: Keep, run: Ledger | None = None) -> None:
+        """See :class:`~tape.runner.pool.Pool`; the episodes of a batch come together when all have ended.
 
         Raises:
             ConfigError: The run has a budget, which the machines of a cluster cannot share.
@@ -89,13 +90,15 @@ class RayPool(Pool):
                 free = max(1, int(self._ray.cluster_resources().get("CPU", 1)) * AHEAD) - len(running)
                 for item in [waiting.popleft() for _ in range(min(free, len(waiting)))]:
                     watcher.started(item)
-                    running[self._remote.remote(item, self._opener)] = item
+                    # The machines of a cluster do not share a folder with this one.
+                    running[self._remote.remote(replace(item, unfinished=None), self._opener)] = item
                 for ended in self._ray.wait(list(running))[0]:
                     item = running.pop(ended)
-                    reply = self._fetch(ended, item)
-                    if reply.played is None:
+                    reply, played = self._fetch(ended, item)
+                    for episode in played:
+                        keep(item, episode)
+                    if reply.error is not None:
                         raise WorkerError(f"{item.configuration}: {reply.error}")
-                    yield item, reply.played
         finally:
             for handle in running:  # dropped
                 self._ray.cancel(handle, force=True)
@@ -142,24 +145,25 @@ class RayPool(Pool):
                 "does not keep to this machine; use --workers N"
             )
 
-    def _fetch(self, handle: Any, item: Work) -> Reply:
+    def _fetch(self, handle: Any, item: Work) -> tuple[Reply, list[Played]]:
         try:
-            reply = self._ray.get(handle)
+            reply, played = self._ray.get(handle)
         except self._ray.exceptions.RayError as error:
             raise WorkerError(
                 f"a Ray task failed while it played {item.configuration!r}: {error}. Finished episodes are kept: "
                 "repeat the command to go on"
             ) from error
         assert isinstance(reply, Reply)
-        return reply
+        return reply, played
 
     def close(self) -> None:
         """Leave the cluster; a local one ends."""
         self._ray.shutdown()
 
 
-def _remote(work: Work, opener: Opener) -> Reply:
+def _remote(work: Work, opener: Opener) -> tuple[Reply, list[Played]]:
     """A Ray task. A worker process serves many, and keeps the models open between them."""
     if not _models:
         _models.append(Models(opener))
-    return answer(work, _models[0])
+    played: list[Played] = []
+    return answer(work, _models[0], played.append), played

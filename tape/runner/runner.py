@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,8 +87,8 @@ class Runner:
                 process has its lock.
             UnknownCostError: The run's budget caps a resource of which an unknown amount was or may be spent.
             WorkerError: A worker failed or died. Committed episodes stay; the same command goes on.
-            KeyboardInterrupt: Raised again after the summary is written; batches in flight are dropped, and played
-                again as a whole later.
+            KeyboardInterrupt: Raised again after the summary is written; episodes in flight are dropped, and played
+                again later.
         """
         with self._directory.locked():
             self._directory.open(self.configurations, self._title)
@@ -104,15 +105,16 @@ class Runner:
                 if work:
                     self._directory.require_versions(configuration.spec for configuration in self.configurations)
                 with self._ledger(held) as run:
-                    work = [replace(item, metered=run is not None) for item in work]
-                    with closing(self._pool.play(work, self._watcher, run)) as ended:
-                        for item, played in ended:
-                            self._report(run)
-                            self._commit(item, played)
+                    if work:
+                        unfinished = self._directory.make_folder("unfinished")
+                        work = [replace(item, unfinished=unfinished, metered=run is not None) for item in work]
+                    self._pool.play(work, self._watcher, partial(self._commit, run), run)
             except BaseException:
                 with suppress(TapeError):  # the first error is the one to report
                     write_derived(self._directory)
                 raise
+            if len(self._committed) == self._total:
+                self._directory.clear_unfinished()
             return write_derived(self._directory)
 
     @contextmanager
@@ -149,8 +151,9 @@ class Runner:
             jobs, size = self._jobs[configuration.name], configuration.spec.batch
             for first in range(0, len(jobs), size):
                 batch = jobs[first : first + size]
-                if any(self._is_ours(configuration.name, job.key) for job in batch):
-                    missing.append(Work(configuration.name, configuration.spec, tuple(batch)))
+                kept = frozenset(job.key for job in batch if not self._is_ours(configuration.name, job.key))
+                if len(kept) < len(batch):
+                    missing.append(Work(configuration.name, configuration.spec, tuple(batch), kept))
         return missing
 
     def _is_ours(self, configuration: str, key: str) -> bool:
@@ -160,10 +163,10 @@ class Runner:
         """
         return self._places[key][0][0] == configuration and (configuration, key) not in self._committed
 
-    def _commit(self, work: Work, played: Sequence[Played]) -> None:
-        ours = [episode for episode in played if self._is_ours(work.configuration, episode.line["key"])]
-        lines = [line for episode in ours for line in self._lines(episode.line)]
-        self._append(lines, {episode.line["key"]: episode.trace for episode in ours})
+    def _commit(self, run: Ledger | None, work: Work, played: Played) -> None:
+        self._report(run)
+        if self._is_ours(work.configuration, key := played.line["key"]):
+            self._append(self._lines(played.line), {key: played.trace})
 
     def _lines(self, line: Line) -> list[Line]:
         """An episode's line for every configuration in which it is missing."""

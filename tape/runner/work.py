@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from tape.runner.configurations import Job
 from tape.runner.spec import RunSpec
@@ -16,18 +17,23 @@ Line = dict[str, Any]
 
 @dataclass(frozen=True)
 class Work:
-    """One batch: consecutive episodes of one configuration, played side by side and committed together.
+    """One batch: consecutive episodes of one configuration, played side by side.
 
     Attributes:
         configuration: The configuration's name.
         spec: Its configuration.
         jobs: Its episodes, in order. They never change: the requests in a batch shape the last digits of a model.
+        kept: Keys of those that are committed already, or by another configuration. They are played only where the
+            others' last digits depend on them.
+        unfinished: An existing folder for the traces of running episodes; None: they are kept in memory alone.
         metered: The run has a ledger, which must grant everything before it is spent.
     """
 
     configuration: str
     spec: RunSpec
     jobs: tuple[Job, ...]
+    kept: frozenset[str] = frozenset()
+    unfinished: Path | None = None
     metered: bool = False
 
 
@@ -38,23 +44,26 @@ class Played:
     Attributes:
         line: Its line, without ``schema``.
         trace: Its trace, as text.
-        whole: False if the run's budget influenced its end.
     """
 
     line: Line
     trace: str
-    whole: bool = True
+
+
+Keep: TypeAlias = Callable[[Work, Played], None]
+"""Commits an episode that has ended."""
 
 
 @dataclass
 class Watcher:
-    """The callbacks of a display; each is called in the runner's own thread.
+    """The callbacks of a display; each is called in the thread that plays or receives the episodes.
 
     Attributes:
         begun: The run begins: the existing records, and the number of all episodes.
         loading: A model is about to be loaded in this process: its name.
         started: A batch begins, in this process or in another.
-        event: An event of an episode: key and event. Only for episodes played in this process.
+        event: An event of an episode: key and event. Of episodes in worker processes only what shows how far they are
+            (:func:`tape.runner.play.progress`), on a Ray cluster none.
         finished: A newly committed episode, the number of committed ones, the number of all.
         drained: The rest of the run's budget and its caps, in counts by kind; before each ``finished``.
     """

@@ -15,9 +15,9 @@ from tape.lm.registry import open_model as open_by_name
 from tape.reading import short
 from tape.runner.models import Models, open_at_price
 from tape.runner.play import play
-from tape.runner.pool import Ended, Pool
+from tape.runner.pool import Pool
 from tape.runner.processes import Processes
-from tape.runner.work import Watcher, Work
+from tape.runner.work import Keep, Watcher, Work
 from tape.waiting import one_loop
 
 MOST_WORKERS = 1024
@@ -34,7 +34,7 @@ class InProcess(Pool):
     def __init__(self, open_model: Callable[[str], LanguageModel] = open_by_name) -> None:
         self._models = Models(open_model)
 
-    def play(self, work: Sequence[Work], watcher: Watcher, run: Ledger | None = None) -> Ended:
+    def play(self, work: Sequence[Work], watcher: Watcher, keep: Keep, run: Ledger | None = None) -> None:
         """See :class:`Pool`."""
         # One event loop for all batches: an interrupt between two batches leaves nothing half done.
         with one_loop() as run_here:
@@ -46,12 +46,11 @@ class InProcess(Pool):
                 model = self._models.get(item.spec.model, item.spec.model_identity)
                 watcher.started(item)
                 try:
-                    played = run_here(play(item, model, watcher.event, run))
+                    run_here(play(item, model, partial(keep, item), watcher.event, run))
                 except asyncio.CancelledError:
                     # Only an interrupt cancels a batch. asyncio.Runner loses it if it comes right after the handler is
                     # set, before the count of interrupts is.
                     raise KeyboardInterrupt from None
-                yield item, played
 
     def close(self) -> None:
         """Close the models."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,10 +23,11 @@ from tape.runner.summary import cells, remark, score, table
 from tape.runner.work import Line, Watcher, Work
 from tape.screen import guard, guarded, printable
 from tape.show.console import GuardedConsole
+from tape.show.pace import Pace
 from tape.show.scene import Marks, Scene
 from tape.show.text import cut
 from tape.show.text import one_line as on_one_line
-from tape.trace import Event, FinishedEvent
+from tape.trace import Event, GeneratedEvent
 
 
 def moves(console: Console) -> bool:
@@ -140,21 +142,36 @@ class Rest:
 
 
 class PlainDisplay:
-    """One line per finished episode.
+    """One line per finished episode, and lines between where that takes long.
 
     Args:
         label: What runs, for instance ``hard tape bundled:mini``.
         out: Where to write; standard output by default.
         quiet: Write a line only when a tenth of the run is done.
+        clock: Seconds from any moment on.
     """
 
-    def __init__(self, label: str, out: TextIO | None = None, *, quiet: bool = False) -> None:
+    def __init__(
+        self,
+        label: str,
+        out: TextIO | None = None,
+        *,
+        quiet: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._label, self._out, self._quiet = label, out or sys.stdout, quiet
-        self._tally, self._rest = Tally(), Rest()
+        self._tally, self._rest, self._pace = Tally(), Rest(), Pace(clock)
+        self._clock, self._silent_until = clock, 0.0
 
     def watcher(self) -> Watcher:
         """What the runner reports."""
-        return Watcher(begun=self._begun, finished=self._finished, drained=self._rest.update)
+        return Watcher(
+            begun=self._begun,
+            started=self._started,
+            event=self._event,
+            finished=self._finished,
+            drained=self._rest.update,
+        )
 
     def __enter__(self) -> PlainDisplay:
         return self
@@ -163,21 +180,38 @@ class PlainDisplay:
         self._out.flush()
 
     def _begun(self, held: Sequence[Line], total: int) -> None:
+        self._pace.begun(held, total)
         for line in held:
             self._tally.add(line)
         if held:
-            text = f"{score(*self._tally.score())} before, {total - len(held)} to play"
-            self._out.write(f"[{len(held)}/{total}] {self._tally.named(self._label)} | {text}\n")
-            self._out.flush()
+            self._write(f"{score(*self._tally.score())} before, {total - len(held)} to play")
 
-    def _finished(self, line: Mapping[str, Any], done: int, total: int) -> None:
+    def _started(self, work: Work) -> None:
+        self._pace.started(work)
+        self._silent_until = self._silent_until or self._clock() + _FIRST_SECONDS
+
+    def _event(self, key: str, event: Event) -> None:
+        self._pace.event(key, event)
+        if isinstance(event, GeneratedEvent) and not self._quiet and self._clock() >= self._silent_until:
+            self._write(f"{len(self._pace.running)} at work: {self._pace.so_far()}; {self._pace.to_go()}")
+
+    def _finished(self, line: Line, done: int, total: int) -> None:
+        self._pace.finished(line, done, total)
         self._tally.add(line)
         if self._quiet and 10 * done // total == 10 * (done - 1) // total:
             return
         episode = "" if self._quiet else f"{one_line(line)} | "
-        text = f"{episode}{score(*self._tally.score())}{self._rest.text}"
-        self._out.write(f"[{done}/{total}] {self._tally.named(self._label)} | {text}\n")
+        rest = f" | {to_go}" if (to_go := self._pace.to_go()) else ""
+        self._write(f"{episode}{score(*self._tally.score())}{self._rest.text}{rest}")
+
+    def _write(self, text: str) -> None:
+        self._out.write(f"[{self._pace.done}/{self._pace.total}] {self._tally.named(self._label)} | {text}\n")
         self._out.flush()
+        self._silent_until = self._clock() + _NEXT_SECONDS
+
+
+_FIRST_SECONDS, _NEXT_SECONDS = 2.0, 30.0
+"""How long there is no line about what is at work: at the beginning, and after any line."""
 
 
 def one_line(line: Mapping[str, Any]) -> str:
@@ -211,7 +245,7 @@ def _used(result: Mapping[str, Any]) -> str:
 
 
 class LiveDisplay:
-    """The batch's boards with their paths, what is left of each budget, and the running score.
+    """The batch's boards with their paths, what is left of each budget, the running score, and the expected end.
 
     Args:
         label: What runs.
@@ -224,9 +258,7 @@ class LiveDisplay:
         self._marks = Marks(console.encoding)
         self._lock = RLock()  # what is shown is made in the thread that refreshes it
         self._scenes: dict[str, Scene] = {}
-        self._playing: dict[str, str] = {}
-        self._ended: dict[str, tuple[bool, str]] = {}
-        self._tally, self._done, self._total = Tally(), 0, 0
+        self._tally, self._pace = Tally(), Pace()
         self._fresh = 0
         self._rest = Rest()
         self._waits = Spinner(self._marks.spinner, Text("starting"))
@@ -238,8 +270,6 @@ class LiveDisplay:
         return self
 
     def __exit__(self, *problem: Any) -> None:
-        with self._lock:
-            self._playing, self._ended = {}, {}  # what was not committed does not count
         self._unguard()
         self._live.__exit__(*problem)
         self._console.print(self._score())
@@ -252,7 +282,7 @@ class LiveDisplay:
         with self._lock:
             for line in held:
                 self._tally.add(line)
-            self._done, self._total = len(held), total
+            self._pace.begun(held, total)
 
     def _loading(self, model: str) -> None:
         with self._lock:
@@ -262,11 +292,11 @@ class LiveDisplay:
     def _started(self, work: Work) -> None:
         with self._lock:
             self._tally.configuration = work.configuration
-            self._playing |= {job.key: work.configuration for job in work.jobs}
+            self._pace.started(work)
             if self._boards:
                 self._scenes = {job.key: Scene(f"{job.task.id} #{job.repeat}", self._marks) for job in work.jobs}
                 return
-            at_work = f"{len(self._playing)} episodes at work in other processes"
+            at_work = f"{len(self._pace.running)} episodes at work in other processes"
             loads = "" if self._fresh else f", which load {work.spec.model} first"
             self._waits.update(text=Text(at_work + loads))
 
@@ -274,28 +304,22 @@ class LiveDisplay:
         with self._lock:
             if key in self._scenes:
                 self._scenes[key].tell(event)
-            if key in self._playing and isinstance(event, FinishedEvent):
-                self._ended[key] = bool(event.result["success"]), str(event.result["end_state"])
+            self._pace.event(key, event)
 
-    def _finished(self, line: Mapping[str, Any], done: int, total: int) -> None:
+    def _finished(self, line: Line, done: int, total: int) -> None:
         with self._lock:
-            self._playing.pop(line["key"], None)
-            self._ended.pop(line["key"], None)
             self._tally.add(line)
-            self._done, self._total = done, total
+            self._pace.finished(line, done, total)
             self._fresh += 1
             if not self._boards:
-                self._waits.update(text=Text(f"{len(self._playing)} episodes at work in other processes"))
+                self._waits.update(text=Text(f"{len(self._pace.running)} episodes at work in other processes"))
 
     def _drained(self, left: Mapping[str, int], caps: Mapping[str, int]) -> None:
         with self._lock:
             self._rest.update(left, caps)
 
     def _score(self) -> Text:
-        """Successes, with those of episodes that have ended and wait for the rest of their batch."""
         wins, ends = self._tally.score()
-        ended = [end for key, end in self._ended.items() if self._playing[key] == self._tally.configuration]
-        wins, ends = wins + sum(won for won, _ in ended), ends + Counter(state for _, state in ended)
         text = score(wins, ends) if ends else "no episode finished yet"
         if ends and not text.startswith("no result"):
             text += f", {wins / ends.total():.2f}"  # the interval needs the levels: see the table
@@ -306,17 +330,19 @@ class LiveDisplay:
             below: list[RenderableType] = []
             if not self._scenes:
                 below.append(self._waits)
-            if self._total:
+            if self._pace.total:
                 below.append(self._bar())
             below.append(self._score())
+            if text := "; ".join(filter(None, (self._pace.so_far(), self._pace.to_go()))):
+                below.append(Text(text, style="dim", no_wrap=True, overflow="ellipsis"))
             free = self._console.height - 1 - sum(self._height(part) for part in below)
             return Group(*self._scenes_in(free), *below)
 
     def _bar(self) -> Text:
-        done = min(self._done + len(self._ended), self._total)
-        count = f" {done}/{self._total} episodes"
+        done, total = self._pace.done, self._pace.total
+        count = f" {done}/{total} episodes"
         wide = max(4, min(60, self._console.width - len(count)))
-        filled = wide * done // self._total
+        filled = wide * done // total
         return Text(self._marks.bar * filled + self._marks.rest * (wide - filled) + count, no_wrap=True)
 
     def _scenes_in(self, free: int) -> list[RenderableType]:

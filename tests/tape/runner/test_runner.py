@@ -24,6 +24,7 @@ from tape.runner.spec import RunSpec
 from tape.runner.summary import FAULTS, cells, fault_note, remark, score, summarise
 from tape.runner.workers import InProcess
 from tape.show.progress import PlainDisplay
+from tape.trace import read_trace
 from tests.tape.helpers import CORRIDOR, ROOM, tiny_lm, without_times
 from tests.tape.runner.records import record
 
@@ -111,23 +112,25 @@ def test_a_torn_batch_runs_again_as_a_whole_and_leaves_nothing_behind(tmp_path: 
     assert {path.suffix for path in (tmp_path / "a" / "traces").iterdir()} == {".jsonl"}
 
 
-def test_an_interrupt_inside_a_batch_drops_the_whole_batch(tmp_path: Path, levels: Path) -> None:
+def test_an_interrupt_inside_a_batch_drops_only_what_runs(tmp_path: Path, levels: Path) -> None:
     spec = spec_for(levels)
-    count = 0
+    ended: list[str] = []
 
     def stop(key: str, event: Any) -> None:
-        nonlocal count
-        count += 1
-        if count == 60:
+        if ended and key not in ended:  # the other one goes on
             raise KeyboardInterrupt
+        ended.extend([key] if event.type == "finished" else [])
 
     with pytest.raises(KeyboardInterrupt):
         run(spec, tmp_path / "cut", Watcher(event=stop))
-    kept = RunDirectory(tmp_path / "cut").episodes()
-    assert len(kept) % spec.batch == 0
+    [kept] = RunDirectory(tmp_path / "cut").episodes()
+    assert [kept["key"]] == ended
+    [unfinished] = (tmp_path / "cut" / "unfinished").iterdir()
+    assert {event.type for event in read_trace(unfinished)} >= {"started", "generated"}
     run(spec, tmp_path / "cut")
     run(spec, tmp_path / "whole")
     assert without_times(tmp_path / "cut") == without_times(tmp_path / "whole")
+    assert not (tmp_path / "cut" / "unfinished").exists()
 
 
 def test_another_configuration_is_refused_with_the_differing_keys(tmp_path: Path, levels: Path) -> None:

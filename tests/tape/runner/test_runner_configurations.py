@@ -19,10 +19,9 @@ from tape.runner import results
 from tape.runner.configurations import Configuration
 from tape.runner.derived import in_order, natural, write_derived
 from tape.runner.directory import RunDirectory
-from tape.runner.pool import Ended
 from tape.runner.runner import Runner, Watcher
 from tape.runner.spec import source_digest
-from tape.runner.work import Work
+from tape.runner.work import Keep, Played, Work
 from tape.runner.workers import InProcess
 from tape.trace import read_trace
 from tests.tape.helpers import tiny_lm, without_times
@@ -38,19 +37,21 @@ class Signed(InProcess):
         super().__init__(lambda _: tiny_lm())
         self.asked: list[tuple[str, int]] = []
 
-    def play(self, work: Sequence[Work], watcher: Watcher, run: Ledger | None = None) -> Ended:
+    def play(self, work: Sequence[Work], watcher: Watcher, keep: Keep, run: Ledger | None = None) -> None:
         self.asked = [(item.configuration, len(item.jobs)) for item in work]
-        for item, played in super().play(work, watcher, run):
-            for episode in played:
-                episode.line["result"]["detail"] = f"{item.configuration} {[job.key for job in item.jobs]}"
-            yield item, played
+
+        def signed(item: Work, played: Played) -> None:
+            played.line["result"]["detail"] = f"{item.configuration} {[job.key for job in item.jobs]}"
+            keep(item, played)
+
+        super().play(work, watcher, signed, run)
 
 
 class Backwards(Signed):
     """The last batch ends first, as may happen with many workers."""
 
-    def play(self, work: Sequence[Work], watcher: Watcher, run: Ledger | None = None) -> Ended:
-        yield from super().play(work[::-1], watcher, run)
+    def play(self, work: Sequence[Work], watcher: Watcher, keep: Keep, run: Ledger | None = None) -> None:
+        super().play(work[::-1], watcher, keep, run)
 
 
 def configurations_of(folder: Path, *names: str, **changes: Any) -> list[Configuration]:

@@ -27,7 +27,7 @@ from tests.tape.commandline import Terminal
 
 def line(configuration: str, success: bool) -> dict[str, Any]:
     result = {"success": success, "end_state": "success" if success else "failure", "steps": 3, "replans": 2}
-    return {"cell": configuration, "task": "one", "repeat": 0, "result": {**result, "malformed": 0}}
+    return {"cell": configuration, "key": "j", "task": "one", "repeat": 0, "result": {**result, "malformed": 0}}
 
 
 def plain(total: int, *, quiet: bool, begin: int = 0) -> list[str]:
@@ -60,11 +60,11 @@ def written(console: Console) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", console.file.getvalue())
 
 
-def batch(*keys: str, configuration: str = "a") -> Work:
+def batch(*keys: str, configuration: str = "a", kept: str = "") -> Work:
     spec = RunSpec(environment="sokoban", options={}, agent="tape", config=TapeConfig(), model="bundled:nano",
                    model_identity="x", prompt_version="1")  # fmt: skip
     jobs = tuple(Job(Task(id=key, level_set="easy", budget=Budget(), digest=key), 0, key) for key in keys)
-    return Work(configuration, spec, jobs)
+    return Work(configuration, spec, jobs, frozenset([kept]))
 
 
 def frame(shown: LiveDisplay, console: Console) -> str:
@@ -114,23 +114,56 @@ def test_counts_are_right_from_the_first_episode_of_a_batch() -> None:
         watcher.event("k", observed("#@ $.#"))
         assert "#@ $.#" in now()
         watcher.event("k", finished(True))
-        assert "━" * 7 + "─" * 53 + " 1/8 episodes" in now()
-        assert "a label: 1/1 solved, 1.00" in now(), "before its batch is committed"
-        watcher.event("l", finished(False))
-        assert "a label: 1/2 solved, 0.50" in now()
+        assert "0/8 episodes" in now(), "it counts when it is kept"
         watcher.finished({**line("a", True), "key": "k"}, 1, 8)
-        assert "a label: 1/2 solved, 0.50" in now(), "nothing is counted twice"
+        assert "━" * 7 + "─" * 53 + " 1/8 episodes" in now()
+        assert "a label: 1/1 solved, 1.00" in now(), "before its batch has ended"
         watcher.finished({**line("a", False), "key": "l"}, 2, 8)
         assert "2/8 episodes" in now()
     assert written(console).rstrip().endswith("a label: 1/2 solved, 0.50")
 
 
-def test_what_was_not_committed_does_not_count_in_the_end() -> None:
-    with live({**line("a", False), "key": "j"}) as (watcher, now, console):  # and Ctrl-C
+def generated(prompt: int, completion: int) -> trace.GeneratedEvent:
+    return trace.GeneratedEvent(role="plan", prompt=(), texts=(), prompt_tokens=prompt, completion_tokens=completion)
+
+
+def used(key: str, tokens: int) -> dict[str, Any]:
+    return {**line("a", True), "key": key, "result": {**line("a", True)["result"], "used": {"tokens": tokens}}}
+
+
+def test_calls_tokens_and_the_expected_end_are_shown_from_the_first_call() -> None:
+    seconds, out = [0], io.StringIO()
+    with PlainDisplay("a label", out, clock=lambda: seconds[0]) as shown:
+        watcher = shown.watcher()
+        watcher.begun([], 4)
+
+        def at(second: int, key: str, *events: Event, ended: int = 0) -> str:
+            """The line that is written then, without the time of day."""
+            seconds[0], before = second, len(out.getvalue())
+            [watcher.event(key, event) for event in events]
+            if ended:
+                watcher.finished(used(key, 1999), ended, 4)
+            return re.sub(r", until .*", "", out.getvalue()[before:]).removeprefix(f"[{ended}/4] a label | ").strip()
+
         watcher.started(batch("k", "l"))
-        watcher.event("k", finished(True))
-        assert "a label: 1/2 solved, 0.50" in now()
-    assert written(console).rstrip().endswith("a label: 0/1 solved, 0.00")
+        begun = trace.StartedEvent(config={}, budget={"steps": 10, "tokens": 4000, "wall_seconds": 9, "usd": 0})
+        assert at(1, "k", begun, generated(700, 299)) == "", "a fast model writes no lines between"
+        assert at(20, "l", generated(900, 101)) == "2 at work: 2 calls, 2,000 tokens in 20 s; end not known yet"
+        assert at(40, "k", observed("", steps=9, tokens=2000), generated(1, 0)) == "", "not every call"
+        # Episode k has used 1,000 tokens and half of a cap, so one takes 2,000 at most. A tenth is left to l.
+        assert at(60, "l", generated(900, 99)) == "2 at work: 4 calls, 3,000 tokens in 60 s; at most 2 min to go"
+        assert at(80, "k", ended=1).endswith("| 1/1 solved | about 84 s to go")
+        assert at(100, "l", ended=2).endswith("| 2/2 solved | about 2 min to go")
+        watcher.started(batch("m", "n", kept="n"))  # n is played for the sake of m and brings the end no nearer
+        again = at(130, "n", generated(5000, 0))
+        assert again == "[2/4] a label | 1 at work: 5 calls, 8,000 tokens in 2 min; about 2 min to go"
+        assert at(160, "m", ended=3).endswith("| 3/3 solved | about 53 s to go")
+        assert at(161, "o", ended=4).endswith("| 4/4 solved")
+    with live(total=4) as (watcher, now, _):
+        watcher.started(batch("k", "l"))
+        assert "s; end not known yet" in now()
+        watcher.event("k", generated(700, 299))
+        assert re.search(r"1 call, 999 tokens in \d+ s; end not known yet", now())
 
 
 def test_a_resumed_run_counts_what_is_there_already() -> None:
