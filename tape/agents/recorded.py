@@ -88,6 +88,39 @@ class RecordedLM(WrappedLM):
         return [(event.weights or (), self._usage(event)) for event in events]
 
 
+class ContinuedLM(RecordedLM):
+    """Gives the recorded answers, and then the model's; of a batch that was cut off all are the model's.
+
+    Args:
+        model: The model.
+        events: The trace.
+    """
+
+    def __init__(self, model: LanguageModel, events: Sequence[Event]) -> None:
+        super().__init__(
+            model, [e for e in events if not isinstance(e, GeneratedEvent) or e.texts or e.weights], exact=True
+        )
+
+    def ended(self) -> None:
+        """Called when the model is asked."""
+
+    def _asked(self, requests: Sequence[Request]) -> bool:
+        """Whether the model is asked."""
+        if self.left >= len(requests):
+            return False
+        self._answers.clear()
+        self.ended()
+        return True
+
+    async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+        """Answers."""
+        return await (self._model.generate(requests) if self._asked(requests) else super().generate(requests))
+
+    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
+        """Probabilities."""
+        return await (self._model.score_options(requests) if self._asked(requests) else super().score_options(requests))
+
+
 class Decisions:
     """Decides as it was decided.
 

@@ -7,11 +7,11 @@ that it had. Where the trace ends it goes on by itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from tape.agents.record import Record
-from tape.agents.recorded import Decisions, RecordedLM, UnansweredError
+from tape.agents.recorded import ContinuedLM, Decisions, UnansweredError
 from tape.approval import ApprovalRequest, Approve, Verdict, When, verdict_of
 from tape.budget import Budget, Reservation, Resources, in_units, unknown
 from tape.budget.deadline import KIND as WALL
@@ -19,7 +19,7 @@ from tape.budget.deadline import Deadline
 from tape.engine.episode import Episode
 from tape.engine.result import EpisodeResult
 from tape.errors import BudgetExceededError, ConfigError, ResumeError, UnfinishedCallError
-from tape.lm.base import Completion, LanguageModel, Request, Usage
+from tape.lm.base import LanguageModel, Request
 from tape.protocols import Action
 from tape.trace import (
     CallBegunEvent,
@@ -226,21 +226,15 @@ def _decided(call: CallBegunEvent | None, on_unfinished: OnUnfinished) -> Litera
     return on_unfinished
 
 
-class _ResumedLM(RecordedLM):
-    """Gives the recorded answers, and then the model's."""
+class _ResumedLM(ContinuedLM):
+    """Leaves the record when the model is asked."""
 
     def __init__(self, model: LanguageModel, resumption: Resumption) -> None:
-        record = resumption.record
-        answered = [e for e in record.events if not isinstance(e, GeneratedEvent) or e.texts or e.weights]
-        super().__init__(model, answered, exact=True)
+        super().__init__(model, resumption.record.events)
         self._resumption = resumption
 
-    def _from_model(self, count: int) -> bool:
-        """Whether the model is asked: of a batch that was cut off no answer is taken."""
-        if self.left < count:
-            self._answers.clear()
-            self._resumption.go_on()
-        return self._resumption.trace.live and not self.left
+    def ended(self) -> None:
+        self._resumption.go_on()
 
     def _next(self, request: Request) -> GeneratedEvent:
         try:
@@ -250,13 +244,3 @@ class _ResumedLM(RecordedLM):
                 f"{self._resumption.record.path}: {error}: the task, the tools, the model or the version of tape "
                 "are not those of the trace; nothing was called"
             ) from error
-
-    async def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        if self._from_model(len(requests)):
-            return await self._model.generate(requests)
-        return await super().generate(requests)
-
-    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
-        if self._from_model(len(requests)):
-            return await self._model.score_options(requests)
-        return await super().score_options(requests)

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import io
+import logging
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tape.agents.base import Agent
+from tape.agents.recorded import ContinuedLM, UnansweredError
 from tape.budget import Payer, Resources
-from tape.errors import BudgetExceededError, TapeError
-from tape.files import append, open_plain
-from tape.lm.base import LanguageModel, is_batch_invariant
+from tape.errors import BudgetExceededError, TapeError, TraceError
+from tape.files import append, open_plain, replace_file
+from tape.lm.base import Completion, LanguageModel, Request, Usage, is_batch_invariant
 from tape.lm.batching import EpisodeBatch
 from tape.plugins import load
 from tape.protocols import EnvironmentPlugin
@@ -25,8 +27,10 @@ from tape.runner.commits import unwritten
 from tape.runner.configurations import Job
 from tape.runner.models import Models
 from tape.runner.work import Played, Work
-from tape.trace import ActedEvent, Event, GeneratedEvent, ObservedEvent, StartedEvent, TraceWriter
+from tape.trace import ActedEvent, Event, GeneratedEvent, ObservedEvent, StartedEvent, TraceWriter, read_trace
 from tape.waiting import run_sync
+
+logger = logging.getLogger("tape.runner")
 
 Listener = Callable[[str, Event], None]
 
@@ -37,14 +41,16 @@ class TextTrace(TraceWriter):
     Args:
         episode: The episode's key.
         listener: Called with every event.
-        file: Gets what there is with every answer of a model and every action; one of an earlier attempt is replaced.
+        file: Gets what there is with every answer of a model and every action.
+        held: What an earlier attempt has left there, which is replaced once there is more.
     """
 
-    def __init__(self, episode: str, listener: Listener | None = None, file: Path | None = None) -> None:
+    def __init__(
+        self, episode: str, listener: Listener | None = None, file: Path | None = None, held: Sequence[Event] = ()
+    ) -> None:
         super().__init__(episode, None, listener)
         self._text, self._unsaved, self._place = io.StringIO(), "", file
-        if file is not None:
-            file.unlink(missing_ok=True)
+        self._held = len(held)
 
     def write(self, event: Event) -> None:
         """Append an event.
@@ -53,7 +59,8 @@ class TextTrace(TraceWriter):
             RunDirectoryError: The disk does not take it.
         """
         super().write(event)
-        if self._place is not None and isinstance(event, GeneratedEvent | ActedEvent):
+        saves = isinstance(event, GeneratedEvent | ActedEvent) and len(self.events) > self._held
+        if self._place is not None and saves:
             self._save(self._place)
 
     def text(self) -> str:
@@ -72,11 +79,14 @@ class TextTrace(TraceWriter):
     def _save(self, place: Path) -> None:
         # Opened each time, since the episodes of a batch may be more than the files that a process may have open.
         try:
-            file = open_plain(place, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-            try:
-                append(file, self._unsaved.encode("ascii"))
-            finally:
-                os.close(file)
+            if len(self._unsaved) == self._text.tell():  # the first time
+                replace_file(place, self._unsaved)
+            else:
+                file = open_plain(place, os.O_WRONLY | os.O_APPEND)
+                try:
+                    append(file, self._unsaved.encode("ascii"))
+                finally:
+                    os.close(file)
         except FileNotFoundError:
             self._place = None  # the run's folder was taken away, as the next commit says
         except OSError as error:
@@ -185,18 +195,19 @@ class _Episodes:
     async def play(self, index: int, job: Job) -> None:
         """Play an episode and keep it."""
         work, spec, kept = self.work, self.work.spec, job.key in self.work.kept
-        # An earlier attempt that was cut off has left its trace there; today the episode begins anew.
         unfinished = None if kept or work.unfinished is None else work.unfinished / f"{job.key}.jsonl"
+        alone = len(work.jobs) == 1 or is_batch_invariant(self.agent.model)
+        model, held = self.batch.slot(index), _left_by_an_attempt(unfinished) if alone else ()
         try:
             env = self.plugin.make(job.task)
-            trace = TextTrace(job.key, self.listener, unfinished)
+            trace = TextTrace(job.key, self.listener, unfinished, held)
             result = await self.agent.arun(
                 env,
                 budget=spec.caps(job.task),
                 seed=spec.episode_seed(job.task, job.repeat),
                 trace=trace,
                 simulator=self.plugin.simulator(env) if spec.config.world_model == "simulator" else None,
-                model=self.batch.slot(index),
+                model=_KnownLM(model, held) if held else model,
                 payer=self.run,
             )
         finally:
@@ -218,6 +229,35 @@ class _Episodes:
         }
         # Redacted here too, because on another machine only the worker may know the secrets.
         self.keep(Played(redacted(line), trace.text()))
+
+
+def _left_by_an_attempt(place: Path | None) -> Sequence[Event]:
+    """The events of an attempt that was cut off; none where there was none."""
+    if place is None or not place.is_file():
+        return ()
+    try:
+        return list(read_trace(place, whole=True))
+    except TraceError as error:
+        logger.warning("what an attempt has left cannot be read, and the episode begins anew: %s", error)
+        return ()
+
+
+class _KnownLM(ContinuedLM):
+    """Gives the answers that an attempt has got already, as far as the same is asked; then the model's."""
+
+    async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+        try:
+            return await super().generate(requests)
+        except UnansweredError:
+            self._answers.clear()
+            return await self._model.generate(requests)
+
+    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
+        try:
+            return await super().score_options(requests)
+        except UnansweredError:
+            self._answers.clear()
+            return await self._model.score_options(requests)
 
 
 @dataclass(frozen=True)
