@@ -19,13 +19,9 @@ def register() -> None:
     """Makes the profiles known to Hypothesis."""
     for name, share in _SHARES.items():
         settings.register_profile(
-            name,
-            deadline=None,
-            derandomize=name == "ci",
-            print_blob=True,
-            suppress_health_check=[HealthCheck.too_slow],
-            max_examples=round(_FULL * share),
-        )
+            name, deadline=None, derandomize=name == "ci", print_blob=True,
+            suppress_health_check=[HealthCheck.too_slow], max_examples=round(_FULL * share),
+        )  # fmt: skip
 
 
 def share() -> float:

@@ -209,16 +209,12 @@ def _hotpot(benchmark: str, name: str) -> Callable[[Path], None]:
 
 _CODE_QUESTIONS = _lines(
     {
-        "question": "What does loads raise?",
-        "answer": ["JSONDecodeError", "an error"],
-        "id": "q1",
-        "repo": "python/json",
-        "commit_id": "0a1b",
-        "file": "json/decoder.py",
+        "question": "What does loads raise?", "answer": ["JSONDecodeError", "an error"], "id": "q1",
+        "repo": "python/json", "commit_id": "0a1b", "file": "json/decoder.py",
         "evidence": ["json/__init__.py:299", "json/decoder.py:20-30"],
     },
     {"question": "Is there a parser of YAML?", "answerable": False},
-)
+)  # fmt: skip
 _CODE = """class E(Exception):
     pass
 
@@ -278,27 +274,16 @@ def _spoil_cells(rng: random.Random, content: bytes) -> bytes:
 
 
 _QUERY = {
-    "org": "Home",
-    "dest": "Aton",
-    "days": 3,
-    "visiting_city_number": 1,
-    "date": "['2022-03-16', '2022-03-17', '2022-03-18']",
-    "people_number": 1,
+    "org": "Home", "dest": "Aton", "days": 3, "visiting_city_number": 1,
+    "date": "['2022-03-16', '2022-03-17', '2022-03-18']", "people_number": 1,
     "local_constraint": "{'house rule': None, 'cuisine': None, 'room type': 'private room', 'transportation': None}",
-    "budget": 1700,
-    "level": "easy",
-    "query": "A trip.",
-    "annotated_plan": [{"current_city": "from Home to Aton"}],
-}
+    "budget": 1700, "level": "easy", "query": "A trip.", "annotated_plan": [{"current_city": "from Home to Aton"}],
+}  # fmt: skip
 _LONG = {
-    **_QUERY,
-    "dest": "Stateland",
-    "days": 5,
-    "visiting_city_number": 2,
-    "date": ["2022-03-16"],
+    **_QUERY, "dest": "Stateland", "days": 5, "visiting_city_number": 2, "date": ["2022-03-16"],
     "local_constraint": {"house rule": "pets", "cuisine": ["Indian"], "room type": None, "transportation": "no flight"},
     "annotated_plan": [{"current_city": city} for city in ("from Home to Aton", "from Aton(S) to Bton", "Bton")],
-}
+}  # fmt: skip
 _COLUMNS = ("org", "dest", "days", "date", "people_number", "local_constraint", "budget", "level")
 _CSV = ",".join(_COLUMNS) + "\n" + ",".join(f'"{_QUERY[column]}"' for column in _COLUMNS) + "\n"
 

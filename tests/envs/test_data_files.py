@@ -38,22 +38,16 @@ def test_what_is_there_is_read() -> None:
 @pytest.mark.parametrize(
     ("read", "field", "message"),
     [
-        (lambda: ENTRY.text("none"), "none", "is missing"),
-        (lambda: ENTRY.text("empty"), "empty", "not empty"),
-        (lambda: ENTRY.text("n"), "n", "give a text"),
-        (lambda: ENTRY.words("n"), "n", "give words"),
+        (lambda: ENTRY.text("none"), "none", "is missing"), (lambda: ENTRY.text("empty"), "empty", "not empty"),
+        (lambda: ENTRY.text("n"), "n", "give a text"), (lambda: ENTRY.words("n"), "n", "give words"),
         (lambda: ENTRY.words("empty"), "empty", "give 1 or more"),
-        (lambda: ENTRY.words("twice"), "twice", "the word 'a' twice"),
-        (lambda: ENTRY.texts("t"), "t", "list of texts"),
-        (lambda: ENTRY.texts("l", least=3), "l", "give 3 or more"),
-        (lambda: ENTRY.flag("n"), "n", "true or false"),
-        (lambda: ENTRY.number("b", 0, 1), "b", "from 0 to 1"),
-        (lambda: ENTRY.number("n", 0, 1), "n", "from 0 to 1"),
-        (lambda: ENTRY.table("t"), "t", "give a table"),
-        (lambda: list(ENTRY.tables()), "t", "give a table"),
+        (lambda: ENTRY.words("twice"), "twice", "the word 'a' twice"), (lambda: ENTRY.texts("t"), "t", "list of texts"),
+        (lambda: ENTRY.texts("l", least=3), "l", "give 3 or more"), (lambda: ENTRY.flag("n"), "n", "true or false"),
+        (lambda: ENTRY.number("b", 0, 1), "b", "from 0 to 1"), (lambda: ENTRY.number("n", 0, 1), "n", "from 0 to 1"),
+        (lambda: ENTRY.table("t"), "t", "give a table"), (lambda: list(ENTRY.tables()), "t", "give a table"),
         (lambda: ENTRY.only("t", "l"), "twice", "there is: t, l"),
     ],
-)
+)  # fmt: skip
 def test_errors_name_the_place(read: Callable[[], object], field: str, message: str) -> None:
     with pytest.raises(DataFileError, match=message) as caught:
         read()
@@ -158,14 +152,12 @@ CASES: dict[str, list[tuple[str, str, str, str]]] = {
         ("There are {a} cells", "There are cells", "wordings", "a of the program is missing"),
         ("{item2}", "{thing}", "wordings", r"nothing is known to put for \{thing\}"),
         ("{x}", "{c}", "wordings", r"nothing is known to put for \{c\}"),
-        ("[Their", "Their", "wordings", "outside of brackets"),
-        ("|It]", "|It", "wordings", "an open bracket"),
+        ("[Their", "Their", "wordings", "outside of brackets"), ("|It]", "|It", "wordings", "an open bracket"),
         ("program =", "held_out = 1\nprogram =", "held_out", "true or false"),
     ],
     "words": [
         ("Ada Bella", "Ada Adam", "", "names.men.*'Adam' is in another group"),
-        ('him = "him"', 'it = "it"', "", "names.men.*'it'.*unknown"),
-        ("{animal9}", "{beast}", "", "'asides'.*{beast}"),
+        ('him = "him"', 'it = "it"', "", "names.men.*'it'.*unknown"), ("{animal9}", "{beast}", "", "'asides'.*{beast}"),
         ("hens goats", "hens hens", "", "lists.*'animal'.*'hens' twice"),
     ],
     "relations": [
@@ -175,8 +167,7 @@ CASES: dict[str, list[tuple[str, str, str, str]]] = {
         ("{o} likes {s}.", "{s} is liked.", "sentences", r"must have \{o\} and \{s\}"),
         ("{o} likes {s}.", "{o} likes {s} and {town}.", "sentences", r"must have \{o\} and \{s\}"),
         ("the friend of {x}", "the friend of {x", "phrases", r"must have \{x\}"),
-        ('"who likes {x}?", ', "", "questions", "give 2 or more"),
-        ("questions", "asked", "asked", "is unknown"),
+        ('"who likes {x}?", ', "", "questions", "give 2 or more"), ("questions", "asked", "asked", "is unknown"),
         ("[friend]", "[best-friend]", "", "one lower-case word"),
     ],
     "entities": [
@@ -186,8 +177,7 @@ CASES: dict[str, list[tuple[str, str, str, str]]] = {
     ],
     "frames": [
         ("find {p}.", "find it.", "", "'frames'.*'all'.*must have {p}"),
-        ("Al Bel", "Al Al", "", "'names'.*'starts'.*'Al' twice"),
-        ("middles", "centres", "", "'centres'.*is unknown"),
+        ("Al Bel", "Al Al", "", "'names'.*'starts'.*'Al' twice"), ("middles", "centres", "", "'centres'.*is unknown"),
     ],
     "talk relations": [
         ('key = "kin"', 'key = "planet"', "key", "is 'planet'; there is: town"),
@@ -197,8 +187,7 @@ CASES: dict[str, list[tuple[str, str, str, str]]] = {
         ("My {key} has {value}.", "My aunt has {value}.", "said", r"needs \{key\}, \{value\}, and may have none"),
         ("What has {who}'s {key}?", "What has the {key}?", "asked", r"needs \{key\}, \{who\}"),
         ("What has {who}'s {key}?", "What has {who}'s {key}, {value}?", "asked", r"may have \{he\}"),
-        ("[pet]", "[[pet]]", "", "field 'pet': .*table"),
-        ("[pet]", "[pet", "", "no TOML"),
+        ("[pet]", "[[pet]]", "", "field 'pet': .*table"), ("[pet]", "[pet", "", "no TOML"),
     ],
     "talk words": [
         ('day = "Monday|Tuesday|', 'day = "Tuesday|Tuesday|', "day", ""),
@@ -210,10 +199,9 @@ CASES: dict[str, list[tuple[str, str, str, str]]] = {
         ("{x} inherit?", "{y} inherit?", "", "each of these gaps"),
         ("parameter {p} of {x}", "parameter of {x}", "", r"\{p\}, \{x\}"),
         ('subjects = ["method"]', 'subjects = ["thing"]', "", "class, function, method"),
-        ("[raises]", "[throws]", "", "throws"),
-        ('class = "the class {name}"', 'class = "the class"', "", r"\{name\}"),
+        ("[raises]", "[throws]", "", "throws"), ('class = "the class {name}"', 'class = "the class"', "", r"\{name\}"),
     ],
-}
+}  # fmt: skip
 """What is changed of each, into what, and the field and the problem that are named."""
 
 

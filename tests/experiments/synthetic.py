@@ -56,17 +56,10 @@ def measured(name: str, path: Path, solves: Solves, levels: int = 3) -> Measured
 def line(configuration: Configuration, job: Job, result: Mapping[str, Any]) -> dict[str, Any]:
     """The line of an episode."""
     return {
-        "key": job.key,
-        "cell": configuration.name,
-        "environment": "sokoban",
-        "level_set": job.task.level_set,
-        "task": job.task.id,
-        "digest": job.task.digest,
-        "repeat": job.repeat,
-        "agent": configuration.spec.label(),
-        "model": configuration.spec.model,
-        "result": dict(result),
-    }
+        "key": job.key, "cell": configuration.name, "environment": "sokoban", "level_set": job.task.level_set,
+        "task": job.task.id, "digest": job.task.digest, "repeat": job.repeat, "agent": configuration.spec.label(),
+        "model": configuration.spec.model, "result": dict(result),
+    }  # fmt: skip
 
 
 def public_question(number: int, *titles: str) -> dict[str, Any]:
@@ -93,13 +86,8 @@ def _result(configuration: Configuration, job: Job, solves: Solves, number: int,
     budget = dict(configuration.spec.caps(job.task))
     success = solves(split(configuration.name)[2], number, job.repeat)
     result = EpisodeResult(
-        end_state="success" if success else "budget:steps",
-        success=success,
-        steps=budget["steps"] - 2 * success,
-        lm_calls={"act": 10},
-        prompt_tokens={"act": 200},
-        completion_tokens={"act": 50},
-        budget=budget,
+        end_state="success" if success else "budget:steps", success=success, steps=budget["steps"] - 2 * success,
+        lm_calls={"act": 10}, prompt_tokens={"act": 200}, completion_tokens={"act": 50}, budget=budget,
         solver_seconds=0.001 * (1 + shuffle),
-    )
+    )  # fmt: skip
     return result.model_dump(mode="json")

@@ -32,16 +32,11 @@ def play(
     options = vars(parser.parse_args([]))
     methods = {name: {} for name in load("tape.agents", agent).methods}
     spec = RunSpec(
-        environment=environment,
-        options=options,
-        agent=agent,
-        config=TapeConfig.make(num_plans=2, resample=0, max_replans=1, **methods),
-        model=model.name,
-        model_identity=model.identity,
-        budget=dict(Budget(CAPS)),
-        seed=seed,
+        environment=environment, options=options, agent=agent,
+        config=TapeConfig.make(num_plans=2, resample=0, max_replans=1, **methods), model=model.name,
+        model_identity=model.identity, budget=dict(Budget(CAPS)), seed=seed,
         prompt_version=prompt_version(plugin, model.prompt_format),
-    )
+    )  # fmt: skip
     directory = RunDirectory(folder)
     tasks = tuple(plugin.tasks(options)[:episodes])
     Runner([Configuration(spec.label(), spec, tasks)], directory, InProcess(lambda _: model)).run()

@@ -12,13 +12,9 @@ from tests.places import ROOT
 from tools.extras import BUILDS_LLAMA_CPP
 
 GROUPS = {
-    "tape.solvers": "solvers",
-    "tape.agents": "tape",
-    "tape.environments": "envs",
-    "tape.methods": "tape",
-    "tape.proposers": "tape",
-    "tape.models": "tape",
-}
+    "tape.solvers": "solvers", "tape.agents": "tape", "tape.environments": "envs", "tape.methods": "tape",
+    "tape.proposers": "tape", "tape.models": "tape",
+}  # fmt: skip
 STAND_INS = {"simulated": "envs", "declared": "envs"}
 """Models that play one environment only, and come with it."""
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

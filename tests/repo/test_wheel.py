@@ -41,30 +41,22 @@ GRAPH = {
 
 # What asks for an extra, as an expression in a fresh process that has imported `tape.plugins` and nothing else.
 ASKS = {
-    "local": "load('tape.models', 'bundled')('nano')",
-    "gguf": "load('tape.models', 'gguf')('a-file.gguf')",
-    "smollm2": "load('tape.models', 'smollm2')('')",
-    "solvers": "__import__('solvers').get('cp-sat')",
-    "sokoban": "__import__('envs.sokoban.gym_env')",
-    "plots": "at('tape.show.plots').draw(None, [])",
+    "local": "load('tape.models', 'bundled')('nano')", "gguf": "load('tape.models', 'gguf')('a-file.gguf')",
+    "smollm2": "load('tape.models', 'smollm2')('')", "solvers": "__import__('solvers').get('cp-sat')",
+    "sokoban": "__import__('envs.sokoban.gym_env')", "plots": "at('tape.show.plots').draw(None, [])",
     "search": "at('envs.search').bm25([at('envs.search').Passage('1', 'A title', 'a text')])",
     "dense": "at('envs.search').dense([at('envs.search').Passage('1', 'A title', 'a text')])",
     "parquet": "at('tape.analysis.transitions').require_arrow()",
     "minari": "at('tape.analysis.minari_export').export_minari([], at('pathlib').Path('data'), 'a/b-v0')",
-    "ray": "at('tape.runner.workers').open_pool('ray:local')",
-    "openai": "load('tape.models', 'vllm')('a-model')",
-    "anthropic": "load('tape.models', 'anthropic')('a-model')",
-    "otel": "at('tape.integrations.otel').provider()",
-    "inspect": "at('tape.integrations.inspect_log').export(None)",
-    "langchain": "at('tape.integrations.langchain')",
-    "pydantic-ai": "at('tape.integrations.pydantic_ai')",
-    "openai-agents": "at('tape.integrations.openai_agents')",
-    "smolagents": "at('tape.integrations.smolagents')",
-    "dspy": "at('tape.integrations.dspy')",
+    "ray": "at('tape.runner.workers').open_pool('ray:local')", "openai": "load('tape.models', 'vllm')('a-model')",
+    "anthropic": "load('tape.models', 'anthropic')('a-model')", "otel": "at('tape.integrations.otel').provider()",
+    "inspect": "at('tape.integrations.inspect_log').export(None)", "langchain": "at('tape.integrations.langchain')",
+    "pydantic-ai": "at('tape.integrations.pydantic_ai')", "openai-agents": "at('tape.integrations.openai_agents')",
+    "smolagents": "at('tape.integrations.smolagents')", "dspy": "at('tape.integrations.dspy')",
     "mcp": "at('tape.cli.gateway').main(['gateway.toml'])",
     "alfworld": "at('envs.alfworld.game.textworld_game')._engines()",
     "scienceworld": "at('envs.scienceworld.engine').task_table()",
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -76,16 +76,12 @@ def problems(draw: Any) -> PathProblem:
     resources = draw(st.integers(0, 3))
     amounts = st.lists(st.integers(0, 4), min_size=resources, max_size=resources)
     return PathProblem(
-        n_nodes=n,
-        edges=edges,
+        n_nodes=n, edges=edges,
         rewards=draw(st.lists(st.integers(-10, 10).map(lambda x: x / 10), min_size=n, max_size=n)),
         costs=draw(st.lists(amounts, min_size=len(edges), max_size=len(edges))),
-        budgets=draw(st.lists(st.integers(-1, 8), min_size=resources, max_size=resources)),
-        start=draw(node),
-        terminals=draw(st.sets(node)),
-        horizon=draw(st.integers(1, 5)),
-        discount=draw(st.sampled_from([1.0, 0.9, 0.5])),
-    )
+        budgets=draw(st.lists(st.integers(-1, 8), min_size=resources, max_size=resources)), start=draw(node),
+        terminals=draw(st.sets(node)), horizon=draw(st.integers(1, 5)), discount=draw(st.sampled_from([1.0, 0.9, 0.5])),
+    )  # fmt: skip
 
 
 @given(problems())

@@ -198,18 +198,12 @@ def a_problem(seed: int, resources: int, share: float, *, discount: float = 1.0,
     edges = [(tail, head) for tail in range(n) for head in rng.sample(range(n), 5)]
     coarse = rng.random() < 0.5  # many equal objectives
     return PathProblem(
-        n_nodes=n,
-        edges=edges,
-        rewards=[rng.randint(-2, 4) / 2 if coarse else rng.uniform(-0.3, 1) for _ in range(n)],
+        n_nodes=n, edges=edges, rewards=[rng.randint(-2, 4) / 2 if coarse else rng.uniform(-0.3, 1) for _ in range(n)],
         costs=[[rng.randint(0, 5) for _ in range(resources)] for _ in edges],
-        budgets=[int(share * 2.5 * horizon)] * resources,
-        start=0,
-        terminals=rng.sample(range(n), 2),
-        horizon=horizon,
-        discount=discount,
-        spreads=[[rng.randint(0, 2) for _ in range(resources)] for _ in edges] if risk else (),
+        budgets=[int(share * 2.5 * horizon)] * resources, start=0, terminals=rng.sample(range(n), 2), horizon=horizon,
+        discount=discount, spreads=[[rng.randint(0, 2) for _ in range(resources)] for _ in edges] if risk else (),
         risk=Risk(0.2) if risk else None,
-    )
+    )  # fmt: skip
 
 
 def compared(solution: PathSolution) -> tuple[object, ...]:

@@ -190,14 +190,9 @@ def session(name: str, seed: int, count: int, folder: Path) -> dict[str, Any]:
         pytest.skip(reason or "the extension was not built")
     folder.mkdir()
     done = subprocess.run(
-        [sys.executable, "-m", "tests.solvers.interrupted", name, str(seed), str(count)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "TMPDIR": str(folder)},
-        timeout=60 + 10 * count,
-        check=False,
-    )
+        [sys.executable, "-m", "tests.solvers.interrupted", name, str(seed), str(count)], capture_output=True,
+        text=True, cwd=ROOT, env={**os.environ, "TMPDIR": str(folder)}, timeout=60 + 10 * count, check=False,
+    )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     found: dict[str, Any] = json.loads(done.stdout)
     until(lambda: not running(found["workers"]))

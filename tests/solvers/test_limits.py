@@ -58,15 +58,11 @@ def wide(edges: int, horizon: int, resources: int = 2, nodes: int | None = None)
     rng = random.Random(edges)
     n = nodes or edges // 4
     return PathProblem(
-        n_nodes=n,
-        edges=[(rng.randrange(n), rng.randrange(n)) for _ in range(edges)],
+        n_nodes=n, edges=[(rng.randrange(n), rng.randrange(n)) for _ in range(edges)],
         rewards=[rng.randint(0, 10) / 10 for _ in range(n)],
-        costs=[[rng.randint(1, 9) for _ in range(resources)] for _ in range(edges)],
-        budgets=[3 * horizon] * resources,
-        start=0,
-        terminals=sorted(rng.sample(range(1, n), n // 50)),
-        horizon=horizon,
-    )
+        costs=[[rng.randint(1, 9) for _ in range(resources)] for _ in range(edges)], budgets=[3 * horizon] * resources,
+        start=0, terminals=sorted(rng.sample(range(1, n), n // 50)), horizon=horizon,
+    )  # fmt: skip
 
 
 def kept(call: Callable[[], object], limit: float = LIMIT) -> None:
@@ -313,15 +309,11 @@ class TestReading:
     @pytest.mark.parametrize(
         ("text", "words"),
         [
-            ("[" * 100_000, "nested too deeply"),
-            ('{"horizon": ' + "9" * 5_000 + "}", "integer"),
-            ("[-" + "9" * 100_000 + "]", "100000 digits"),
-            ('{\n"horizon": }', "here.json:2: not JSON"),
-            (b'{"\xff": 1}', "not UTF-8"),
-            ("", "here.json:1"),
-            (b" " * (LARGEST_FILE + 1), "more than"),
+            ("[" * 100_000, "nested too deeply"), ('{"horizon": ' + "9" * 5_000 + "}", "integer"),
+            ("[-" + "9" * 100_000 + "]", "100000 digits"), ('{\n"horizon": }', "here.json:2: not JSON"),
+            (b'{"\xff": 1}', "not UTF-8"), ("", "here.json:1"), (b" " * (LARGEST_FILE + 1), "more than"),
         ],
-    )
+    )  # fmt: skip
     def test_a_bad_file_is_named_with_what_is_wrong(self, text: str | bytes, words: str) -> None:
         with pytest.raises(ProblemError, match=r"here\.json") as caught:
             PathProblem.from_json(text, "here.json")

@@ -81,21 +81,14 @@ class Termination:
 @pytest.mark.parametrize(
     ("reason", "limit", "status"),
     [
-        ("OPTIMAL", None, Status.OPTIMAL),
-        ("FEASIBLE", "TIME", Status.FEASIBLE),
-        ("FEASIBLE", "MEMORY", Status.FEASIBLE),
-        ("INFEASIBLE", None, Status.INFEASIBLE),
-        ("INFEASIBLE_OR_UNBOUNDED", None, Status.INFEASIBLE),
-        ("NO_SOLUTION_FOUND", "TIME", Status.TIMEOUT),
-        ("NO_SOLUTION_FOUND", "UNDETERMINED", Status.TIMEOUT),
-        ("NO_SOLUTION_FOUND", "MEMORY", None),
-        ("UNBOUNDED", None, None),
-        ("IMPRECISE", None, None),
-        ("NUMERICAL_ERROR", None, None),
-        ("OTHER_ERROR", None, None),
-        ("SOMETHING_NEW", None, None),
+        ("OPTIMAL", None, Status.OPTIMAL), ("FEASIBLE", "TIME", Status.FEASIBLE),
+        ("FEASIBLE", "MEMORY", Status.FEASIBLE), ("INFEASIBLE", None, Status.INFEASIBLE),
+        ("INFEASIBLE_OR_UNBOUNDED", None, Status.INFEASIBLE), ("NO_SOLUTION_FOUND", "TIME", Status.TIMEOUT),
+        ("NO_SOLUTION_FOUND", "UNDETERMINED", Status.TIMEOUT), ("NO_SOLUTION_FOUND", "MEMORY", None),
+        ("UNBOUNDED", None, None), ("IMPRECISE", None, None), ("NUMERICAL_ERROR", None, None),
+        ("OTHER_ERROR", None, None), ("SOMETHING_NEW", None, None),
     ],
-)
+)  # fmt: skip
 def test_statuses_of_mathopt(reason: str, limit: str | None, status: Status | None) -> None:
     termination = Termination(Named(reason), Named(limit) if limit else None)
     if status is None:

@@ -238,12 +238,8 @@ def test_a_solver_that_can_is_asked_for_a_gap_of_zero(
     solution = PulpNamedSolver(name)._search(PROBLEM, None)
     assert (solution.status, solution.solve_seconds) == (Status.OPTIMAL, None)
     assert {
-        "msg": False,
-        "gapRel": 0.0,
-        "gapAbs": 0.0,
-        "timeLimit": None,
-        **threads,
-    } in calls
+        "msg": False, "gapRel": 0.0, "gapAbs": 0.0, "timeLimit": None, **threads,
+    } in calls  # fmt: skip
 
 
 def test_the_worker_makes_it_by_its_own_name(monkeypatch: pytest.MonkeyPatch) -> None:

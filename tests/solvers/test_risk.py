@@ -47,15 +47,11 @@ class TestTheFactor:
     @pytest.mark.parametrize(
         ("probability", "assumption", "factor"),
         [
-            (0.05, "normal", 1.6448536269514722),
-            (0.01, "normal", 2.3263478740408408),
-            (1e-9, "normal", 5.997807015008182),
-            (0.05, "any", math.sqrt(19)),
-            (0.2, "any", 2.0),
-            (0.9, "any", 1 / 3),
+            (0.05, "normal", 1.6448536269514722), (0.01, "normal", 2.3263478740408408),
+            (1e-9, "normal", 5.997807015008182), (0.05, "any", math.sqrt(19)), (0.2, "any", 2.0), (0.9, "any", 1 / 3),
             (0.05, "sub-gaussian", 2.4477468306808166),
         ],
-    )
+    )  # fmt: skip
     def test_it_is_the_one_of_the_tables(self, probability: float, assumption: Assumption, factor: float) -> None:
         risk = Risk(probability, assumption)
         assert risk.factor == pytest.approx(factor, rel=1e-12)

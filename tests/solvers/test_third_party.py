@@ -49,13 +49,9 @@ def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A fresh process that finds what is installed in the folder."""
     paths = os.pathsep.join([str(folder), str(ROOT)])
     return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        [sys.executable, *arguments], cwd=folder, env={**os.environ, "PYTHONPATH": paths}, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
 
 
 def test_a_solver_of_another_distribution_is_found_listed_and_used(tmp_path: Path) -> None:

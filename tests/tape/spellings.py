@@ -26,30 +26,20 @@ def spellings(key: str, seed: int = 0) -> dict[str, str]:
 
     base = base64.b64encode(raw).decode()
     return {
-        "plain": key,
-        "upper": key.upper(),
-        "lower": key.lower(),
-        "json": "".join(map(json_escape, key)),
-        "json, some": some(json_escape),
-        "json, slash": key.replace("/", "\\/"),
-        "json in json": json.dumps(json.dumps(some(json_escape))),
-        "percent": quote(key, safe=""),
-        "percent, all": "".join(map(percent, key)),
-        "percent, some": some(percent),
+        "plain": key, "upper": key.upper(), "lower": key.lower(), "json": "".join(map(json_escape, key)),
+        "json, some": some(json_escape), "json, slash": key.replace("/", "\\/"),
+        "json in json": json.dumps(json.dumps(some(json_escape))), "percent": quote(key, safe=""),
+        "percent, all": "".join(map(percent, key)), "percent, some": some(percent),
         "percent, twice": quote(some(percent), safe=""),
-        "percent, three times": quote(quote(some(percent), safe=""), safe=""),
-        "base64": base,
-        "base64, no padding": base.rstrip("="),
-        "base64, later": base64.b64encode(b"x" + raw).decode(),
+        "percent, three times": quote(quote(some(percent), safe=""), safe=""), "base64": base,
+        "base64, no padding": base.rstrip("="), "base64, later": base64.b64encode(b"x" + raw).decode(),
         "base64, later still": base64.b64encode(b"a:" + raw + b"\n!").decode(),
         "base64 of URLs": base64.urlsafe_b64encode(raw).decode().rstrip("="),
         "base64, lines": base64.encodebytes(b"Authorization: Bearer " * 3 + raw).decode(),
-        "base64 in a URL": quote(base, safe=""),
-        "spaced": " ".join(key),
-        "invisible": "\u200b".join(key),
+        "base64 in a URL": quote(base, safe=""), "spaced": " ".join(key), "invisible": "\u200b".join(key),
         "lines": "\n".join(key[i : i + 5] for i in range(0, len(key), 5)),
         "mixed": "".join(r.choice([str, percent, json_escape])(c) for c in key),
-    }
+    }  # fmt: skip
 
 
 def readings(text: str) -> Iterator[str]:

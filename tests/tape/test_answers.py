@@ -39,18 +39,10 @@ def test_of_a_cut_object_the_beginning_is_read(data: dict[str, Any], draw: st.Da
 @pytest.mark.parametrize(
     ("text", "items"),
     [
-        ('{"a": ["x", "y"', ["x", "y"]),
-        ('{"a": ["x", "y', ["x"]),
-        ('{"a": [1, 23', [1]),
-        ('{"b": {"a": [1', []),
-        ('```json\n{"a": ["x"]}\n```', ["x"]),
-        ('{"a": "x"}', []),
-        ('{"a": 1', []),
-        ('["x"]', []),
-        ("", []),
-        ("[" * 99_999, []),
-        ('{"a":' * 9_999, []),
+        ('{"a": ["x", "y"', ["x", "y"]), ('{"a": ["x", "y', ["x"]), ('{"a": [1, 23', [1]), ('{"b": {"a": [1', []),
+        ('```json\n{"a": ["x"]}\n```', ["x"]), ('{"a": "x"}', []), ('{"a": 1', []), ('["x"]', []), ("", []),
+        ("[" * 99_999, []), ('{"a":' * 9_999, []),
     ],
-)
+)  # fmt: skip
 def test_the_items_of_a_list_that_is_not_whole(text: str, items: list[Any]) -> None:
     assert items_of(text, "a") == (items, False)

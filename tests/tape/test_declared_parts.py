@@ -123,16 +123,11 @@ def test_a_plugin_without_a_simulator_or_roles_names_what_it_lacks() -> None:
 @pytest.mark.parametrize(
     ("name", "given"),
     [
-        ("plan_request", (1, {})),
-        ("read_plan", (1, "")),
-        ("score_request", (1,)),
-        ("select_request", (1, (), {})),
-        ("act_request", (1, {}, None, ())),
-        ("read_act", (1, "")),
-        ("next_request", (1, "left")),
+        ("plan_request", (1, {})), ("read_plan", (1, "")), ("score_request", (1,)), ("select_request", (1, (), {})),
+        ("act_request", (1, {}, None, ())), ("read_act", (1, "")), ("next_request", (1, "left")),
         ("read_next", (1, "")),
     ],
-)
+)  # fmt: skip
 def test_a_prompt_format_refuses_the_roles_that_it_does_not_have(name: str, given: tuple[Any, ...]) -> None:
     with pytest.raises(ConfigError, match=f"PromptFormat has no method {name}"):
         getattr(PromptFormat(), name)(*given)

@@ -112,23 +112,16 @@ BOTH = "[" + ".".join("a" * 90) + "]\n" + ".".join("b" * 90) + " = 1"
         ("a = 1\nb = " + "9" * 5000, "here:2: a whole number of 5000 digits"),
         ("a = 1\nb = [\n" + "1_" * 400 + "1]", f"here:2: a .* of 801 digits; the most that is read is {MOST_DIGITS}"),
         ("a = 0x" + "f" * 5000, "here:1: field a: a whole number of more than"),
-        ("[t]\nc = " + "[" * 3000, f"here:2: {DEEP}"),
-        ("[t]\nc = " + "[" * 3000 + "]" * 3000, f"here:2: {DEEP}"),
-        ("c = " + "{a=" * 3000 + "1" + "}" * 3000, f"here:1: {DEEP}"),
-        (f"\n{LETTERS} = 1", f"here:2: {DEEP}"),
-        (f"[{LETTERS}]", f"here:1: {DEEP}"),
-        (f"c = {{{LETTERS} = 1}}", f"here:1: {DEEP}"),
-        (BOTH, f"here:2: field .*{DEEP}"),
-        ("a = 1\n[t]\nb = [1.0, inf]", "here:3: field t.b.1: inf is no number"),
-        ("a = -nan", "here:1: field a: nan is no number"),
-        ("a = 1e999", "here:1: field a: inf is no number"),
-        ("a = 1\nb = ", "here:2: no TOML: "),
-        ("a = 1\na = 2", "here:"),
+        ("[t]\nc = " + "[" * 3000, f"here:2: {DEEP}"), ("[t]\nc = " + "[" * 3000 + "]" * 3000, f"here:2: {DEEP}"),
+        ("c = " + "{a=" * 3000 + "1" + "}" * 3000, f"here:1: {DEEP}"), (f"\n{LETTERS} = 1", f"here:2: {DEEP}"),
+        (f"[{LETTERS}]", f"here:1: {DEEP}"), (f"c = {{{LETTERS} = 1}}", f"here:1: {DEEP}"),
+        (BOTH, f"here:2: field .*{DEEP}"), ("a = 1\n[t]\nb = [1.0, inf]", "here:3: field t.b.1: inf is no number"),
+        ("a = -nan", "here:1: field a: nan is no number"), ("a = 1e999", "here:1: field a: inf is no number"),
+        ("a = 1\nb = ", "here:2: no TOML: "), ("a = 1\na = 2", "here:"),
         ("#" * (MOST_TOML + 1), f"longer than {MOST_TOML} characters"),
-        ('a = "\\' + '"\\' * 100_000 + "[" * 101, "here:1: no TOML"),
-        ("a = TQ" * 100_000 + "[" * 101, "here:"),
+        ('a = "\\' + '"\\' * 100_000 + "[" * 101, "here:1: no TOML"), ("a = TQ" * 100_000 + "[" * 101, "here:"),
     ],
-)
+)  # fmt: skip
 def test_what_is_beyond_the_bounds_is_refused(text: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         parse_toml(text, "here")

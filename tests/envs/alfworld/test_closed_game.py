@@ -147,28 +147,23 @@ def _rules(**rules: str) -> str:
 @pytest.mark.parametrize(
     ("grammar", "message"),
     [
-        (_rules(a="#b#", b="x #a#"), "leads? back to itself"),
-        (_rules(a="#a#"), "leads? back to itself"),
+        (_rules(a="#b#", b="x #a#"), "leads? back to itself"), (_rules(a="#a#"), "leads? back to itself"),
         (_rules(**{f"a{i}": f"#a{i + 1}#" * 10 for i in range(9)}), "unfolds to more than"),
         (_rules(a="{#b# | p(r:x)}", b="[{r.name | p(r:x)}]"), "list inside of a list"),
         (_rules(a="{r.name | " + " & ".join(["p(r:x)"] * 7) + "}"), "condition .* is refused"),
         (_rules(a="{r.name | p(r:x) or q(r:x)}"), "condition .* is refused"),
-        ('grammar :: """[1]""";', "valid dictionary|an object"),
-        ('grammar :: """{"a": [{"rhs": 3}]}""";', "a.0.rhs"),
+        ('grammar :: """[1]""";', "valid dictionary|an object"), ('grammar :: """{"a": [{"rhs": 3}]}""";', "a.0.rhs"),
         ('grammar :: """{"a": [{"rhs": "x", "weight": "9"}]}""";', "'a'.*`rhs`"),
-        ('grammar :: """{"a": [{"condition": "p(r:x)"}]}""";', "'a'.*`rhs`"),
-        ('grammar :: """{""";', "no JSON"),
-        ('grammar :: """' + '{"a":' * 5000 + '""";', "deeper"),
-        ("import os", "begins neither"),
+        ('grammar :: """{"a": [{"condition": "p(r:x)"}]}""";', "'a'.*`rhs`"), ('grammar :: """{""";', "no JSON"),
+        ('grammar :: """' + '{"a":' * 5000 + '""";', "deeper"), ("import os", "begins neither"),
         ('action look { template :: "{open}"; }', "'open' is refused"),
         ('action look { feedback :: "{open}"; }', "'open' is refused"),
         ('action look { grammar :: """{"a": [{"rhs": "{open}"}]}"""; }', "'open' is refused"),
         ('action look { template :: "a"; template :: "b"; }', "twice"),
         ('action look { template :: "a"; } action Look { template :: "b"; }', "twice"),
-        ('action look { template :: "a";', "begins neither"),
-        ("x" * 300_000, "characters"),
+        ('action look { template :: "a";', "begins neither"), ("x" * 300_000, "characters"),
     ],
-)
+)  # fmt: skip
 def test_other_grammars_are_refused_with_the_reason(grammar: str, message: str) -> None:
     with pytest.raises(GameError, match=rf"mine\.json: the grammar.*(?:{message})"):
         check_grammar(grammar, "mine.json")

@@ -145,18 +145,14 @@ GRAMMAR, PROBLEM = GAME["grammar"], GAME["pddl_problem"]
 @pytest.mark.parametrize(
     ("part", "value", "message"),
     [
-        ("grammar", None, "'grammar'"),
-        ("solvable", None, "'solvable'"),
-        ("pddl_problem", 3, "'pddl_problem'"),
-        ("solvable", False, "not solvable"),
-        ("pddl_problem", PROBLEM[:-9], "cut off"),
-        ("pddl_problem", PROBLEM + ")", "too many"),
-        ("pddl_problem", "(define (problem p) (:init))", "no :goal"),
+        ("grammar", None, "'grammar'"), ("solvable", None, "'solvable'"), ("pddl_problem", 3, "'pddl_problem'"),
+        ("solvable", False, "not solvable"), ("pddl_problem", PROBLEM[:-9], "cut off"),
+        ("pddl_problem", PROBLEM + ")", "too many"), ("pddl_problem", "(define (problem p) (:init))", "no :goal"),
         ("grammar", GRAMMAR.replace('"task"', '"other"'), "no sentence"),
         ("grammar", GRAMMAR.replace("task is to: ", "task is to: juggle "), "juggle"),
         ("grammar", re.sub(r"(is to: )[^.]*", r"\1put a mug in shelf", GRAMMAR), "mug"),
     ],
-)
+)  # fmt: skip
 def test_errors_of_games_name_the_problem_and_the_file(part: str, value: object, message: str, tmp_path: Path) -> None:
     path = tmp_path / "game.tw-pddl"
     path.write_text(json.dumps({k: v for k, v in {**GAME, part: value}.items() if v is not None}))

@@ -17,16 +17,12 @@ from tests.envs.alfworld.helpers import all_games, needs_engine, needs_given, st
 from tests.profiles import examples, parts
 
 _GOALS = [
-    Goal(SIMPLE, "mug", "cabinet"),
-    Goal(SIMPLE, "apple", "fridge"),
-    Goal(LOOK, "mug", "desklamp"),
+    Goal(SIMPLE, "mug", "cabinet"), Goal(SIMPLE, "apple", "fridge"), Goal(LOOK, "mug", "desklamp"),
     Goal("pick_clean_then_place_in_recep", "mug", "cabinet"),
     Goal("pick_clean_then_place_in_recep", "mug", "sinkbasin"),
-    Goal("pick_heat_then_place_in_recep", "apple", "fridge"),
-    Goal("pick_cool_then_place_in_recep", "apple", "fridge"),
-    Goal(TWO, "mug", "cabinet"),
-    Goal(TWO, "mug", "shelf"),
-]
+    Goal("pick_heat_then_place_in_recep", "apple", "fridge"), Goal("pick_cool_then_place_in_recep", "apple", "fridge"),
+    Goal(TWO, "mug", "cabinet"), Goal(TWO, "mug", "shelf"),
+]  # fmt: skip
 _RECEPTACLES = ("cabinet 1", "cabinet 2", "fridge 1", "microwave 1", "shelf 1", "shelf 2", "sinkbasin 1")
 
 

@@ -19,25 +19,17 @@ from tape.sdp.target import Target
 from tests.envs.alfworld.worlds import KITCHEN, domain_of, known, world_of
 
 ANSWERS = [
-    "Nothing happens.",
-    "You arrive at loc 12. On countertop 1, you see bowl 3, glassbottle 1, and mug 2.",
+    "Nothing happens.", "You arrive at loc 12. On countertop 1, you see bowl 3, glassbottle 1, and mug 2.",
     "You arrive at drawer 1. The drawer 1 is closed.",
     "You arrive at fridge 1. The fridge 1 is open. In it, you see nothing.",
     "You open the fridge 1. The fridge 1 is open. In it, you see a mug 1.",
-    "You open fridge 1. In fridge 1, you see nothing.",
-    "You close fridge 1.",
-    "You pick up the apple 1 from the fridge 1.",
-    "You put apple 1 in/on fridge 1.",
-    "You move the egg 1 to the fridge 1.",
-    "You heat the egg 1 using the microwave 1.",
-    "You turn on the desklamp 1.",
-    "You are carrying: egg 1.",
-    "You are not carrying anything.",
-    "You are facing the cabinet 1. Next to it, you see nothing.",
-    "This is a hot and clean egg 1.",
-    "This is a normal mug 1. In it, you see nothing.",
-    "There's nothing special about apple 1.",
-]
+    "You open fridge 1. In fridge 1, you see nothing.", "You close fridge 1.",
+    "You pick up the apple 1 from the fridge 1.", "You put apple 1 in/on fridge 1.",
+    "You move the egg 1 to the fridge 1.", "You heat the egg 1 using the microwave 1.", "You turn on the desklamp 1.",
+    "You are carrying: egg 1.", "You are not carrying anything.",
+    "You are facing the cabinet 1. Next to it, you see nothing.", "This is a hot and clean egg 1.",
+    "This is a normal mug 1. In it, you see nothing.", "There's nothing special about apple 1.",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("answer", ANSWERS)

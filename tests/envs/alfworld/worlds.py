@@ -22,16 +22,12 @@ from tape.protocols.predicates import Assignment, Predicate
 
 KITCHEN = House(
     (
-        Receptacle("cabinet 1", True, 1),
-        Receptacle("cabinet 2", False, 2),
-        Receptacle("countertop 1", False, 3),
-        Receptacle("fridge 1", True, 4),
-        Receptacle("microwave 1", True, 5),
-        Receptacle("sinkbasin 1", False, 6),
+        Receptacle("cabinet 1", True, 1), Receptacle("cabinet 2", False, 2), Receptacle("countertop 1", False, 3),
+        Receptacle("fridge 1", True, 4), Receptacle("microwave 1", True, 5), Receptacle("sinkbasin 1", False, 6),
     ),
     (("apple 1", "fridge 1"), ("apple 2", "cabinet 2"), ("mug 1", "countertop 1")),
     Goal("pick_clean_then_place_in_recep", "apple", "countertop"),
-)
+)  # fmt: skip
 STUDY = House(
     (Receptacle("bed 1", False, 1), Receptacle("desk 1", False, 2), Receptacle("desk 2", False, 3)),
     (("book 1", "bed 1"), ("desklamp 1", "desk 2"), ("pen 1", "desk 1")),

@@ -56,15 +56,11 @@ def test_a_bad_line_is_named(tmp_path: Path, row: Any, field: str, message: str)
 @pytest.mark.parametrize(
     ("code", "operations"),
     [
-        ("a = 3\nb = a / 2\nreturn_ = a + b", 2),
-        ("a = 1\na += 2\na **= 3\nb = a // 2 % 5 - 1", 5),
-        ("a = 3", 1),
-        ("x = '\\d' + 'a'", 1),
-        ("def (", DEFAULT_OPERATIONS),
-        ("\0", DEFAULT_OPERATIONS),
+        ("a = 3\nb = a / 2\nreturn_ = a + b", 2), ("a = 1\na += 2\na **= 3\nb = a // 2 % 5 - 1", 5), ("a = 3", 1),
+        ("x = '\\d' + 'a'", 1), ("def (", DEFAULT_OPERATIONS), ("\0", DEFAULT_OPERATIONS),
         ("raise SystemExit(1 + 2)", 1),
     ],
-)
+)  # fmt: skip
 def test_operations_are_counted_and_nothing_is_run(code: str, operations: int) -> None:
     assert operations_of(code) == operations
 

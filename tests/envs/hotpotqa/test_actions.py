@@ -32,18 +32,12 @@ def test_the_hop_may_be_left_out_and_extra_fields_are_ignored() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("look: around", "an action is search"),
-        ("search:", "an action is search"),
-        ("find: Ada", "no JSON"),
-        ("find: [1]", "takes an object"),
-        ('find: {"finding": 3}', "are texts"),
-        ('find: {"hop": 0}', "number from 1"),
-        ('find: {"hop": 1' + "0" * 200 + "}", "number from 1"),
-        ('find: {"hop": NaN}', "NaN is no number"),
-        ('find: {"hop": true}', "number from 1"),
-        ("answer: " + "x" * 3000, "at most 2000"),
+        ("look: around", "an action is search"), ("search:", "an action is search"), ("find: Ada", "no JSON"),
+        ("find: [1]", "takes an object"), ('find: {"finding": 3}', "are texts"), ('find: {"hop": 0}', "number from 1"),
+        ('find: {"hop": 1' + "0" * 200 + "}", "number from 1"), ('find: {"hop": NaN}', "NaN is no number"),
+        ('find: {"hop": true}', "number from 1"), ("answer: " + "x" * 3000, "at most 2000"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_action_is_refused(text: str, message: str) -> None:
     with pytest.raises(HotpotError, match=message):
         read(text)

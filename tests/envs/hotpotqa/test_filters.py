@@ -13,14 +13,10 @@ from envs.hotpotqa.filters import (
 )
 
 NEGATIONS = [
-    "not mentioned",
-    "The text does not provide the founder",
-    "It isn't specified",
-    "The founder is not specified in the paragraph",
-    "no information about the founder",
-    "cannot be determined",
+    "not mentioned", "The text does not provide the founder", "It isn't specified",
+    "The founder is not specified in the paragraph", "no information about the founder", "cannot be determined",
     "The paragraph doesn't say",
-]
+]  # fmt: skip
 GARBAGE = ["unknown", "Unknown.", "N/A", "not available", "Cannot determine", " ?", "None"]
 NAMES = ["Ada Quill", "Not Fade Away", "Knot", "No Doubt", "The Unknown Soldier", "Notting Hill"]
 

@@ -16,14 +16,10 @@ from tests.envs.hotpotqa.helpers import PASSAGES
 
 def record(**changes: Any) -> dict[str, Any]:
     made = {
-        "_id": "5a8b",
-        "question": "Who founded the firm that built Aldera?",
-        "answer": "Ada Quill",
-        "type": "bridge",
-        "level": "hard",
-        "supporting_facts": [["Aldera", 1], ["Belmar Yards", 0]],
+        "_id": "5a8b", "question": "Who founded the firm that built Aldera?", "answer": "Ada Quill", "type": "bridge",
+        "level": "hard", "supporting_facts": [["Aldera", 1], ["Belmar Yards", 0]],
         "context": [[p.title, [f"{s}." for s in p.text.split(".") if s]] for p in PASSAGES],
-    }
+    }  # fmt: skip
     return {key: value for key, value in {**made, **changes}.items() if value is not ...}
 
 
@@ -43,19 +39,14 @@ def test_questions_bring_their_paragraphs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"data": []}, "no array of questions"),
-        ([3], ":1: is 3; give an object"),
-        ([record(answer=...)], "'answer': is missing"),
-        ([record(question=" ")], "'question'"),
-        ([record(), record()], ":2: field '_id'.*came before"),
-        ([record(context=...)], "'context': is missing"),
-        ([record(context=[["Aldera"]])], "context\\[0\\]"),
-        ([record(context=[["", ["x"]]])], "has the title ''"),
+        ({"data": []}, "no array of questions"), ([3], ":1: is 3; give an object"),
+        ([record(answer=...)], "'answer': is missing"), ([record(question=" ")], "'question'"),
+        ([record(), record()], ":2: field '_id'.*came before"), ([record(context=...)], "'context': is missing"),
+        ([record(context=[["Aldera"]])], "context\\[0\\]"), ([record(context=[["", ["x"]]])], "has the title ''"),
         ([record(context=[["Aldera", "x"]])], "no list of texts"),
-        ([record(supporting_facts=[["Aldera"]])], "supporting_facts"),
-        ([record(level=3)], "'level'"),
+        ([record(supporting_facts=[["Aldera"]])], "supporting_facts"), ([record(level=3)], "'level'"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_with_a_file_is_named(tmp_path: Path, content: object, message: str) -> None:
     with pytest.raises(QuestionFileError, match=message):
         load(written(tmp_path, content))

@@ -96,14 +96,10 @@ def test_the_reader_sees_certified_findings_alone_and_references_replaced() -> N
 @pytest.mark.parametrize(
     ("tries", "guess", "escalates", "query"),
     [
-        (3, "Ada", True, "query 3"),
-        (4, "Ada", True, "Belmar Yards"),
-        (5, "Ada", True, "Belmar Yards"),
-        (6, "Ada", True, "Ada"),
-        (6, None, True, "Belmar Yards"),
-        (7, "Ada", False, "query 7"),
+        (3, "Ada", True, "query 3"), (4, "Ada", True, "Belmar Yards"), (5, "Ada", True, "Belmar Yards"),
+        (6, "Ada", True, "Ada"), (6, None, True, "Belmar Yards"), (7, "Ada", False, "query 7"),
     ],
-)
+)  # fmt: skip
 def test_search_escalates_on_musique(tries: int, guess: str | None, escalates: bool, query: str) -> None:
     state = searched(START, tries).with_claim(2, "x", "y", "z")
     assert realized(Parrot(guess), at(state, TAIL), escalates=escalates).action == f"search: {query}"

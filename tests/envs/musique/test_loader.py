@@ -39,13 +39,9 @@ def test_a_question_brings_its_own_passages(tmp_path: Path) -> None:
     longer = record(paragraphs=paragraphs, question_decomposition=[{}, {}, {}])
     [question] = load(write(tmp_path, longer, ""))
     assert question == Question(
-        id="2hop__1_2",
-        text="Who is the mayor of the town where Ada was born?",
-        answer="Otto Lind",
-        aliases=("Lind",),
-        passages=(Passage("0", "Aldera", "Text."), Passage("1", "Belmar", "More.")),
-        operations=3,
-    )
+        id="2hop__1_2", text="Who is the mayor of the town where Ada was born?", answer="Otto Lind", aliases=("Lind",),
+        passages=(Passage("0", "Aldera", "Text."), Passage("1", "Belmar", "More.")), operations=3,
+    )  # fmt: skip
     assert question.answers == ("Otto Lind", "Lind")
     [shorter] = load(write(tmp_path, record(question_decomposition=..., answer_aliases=..., answerable=...)))
     assert (shorter.operations, shorter.hops) == (2, None)

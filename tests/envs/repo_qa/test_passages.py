@@ -88,19 +88,13 @@ def test_passages_of_a_real_package_are_bounded_and_unique() -> None:
 
 LINE = st.sampled_from(
     [
-        "x = 1",
-        "def f(a, b=2): pass",
-        "class C(B): pass",
-        "def g(*, k='v') -> int:\n    '''Doc.'''\n    return 1",
-        "if x:\n    def h(): raise E",
-        "async def j(a=(1,\n  2)):\n    await x",
-        "class D:\n    a: int = 1\n    def m(self): pass",
-        "@property\ndef p(self): return 1",
-        "def one(): x; y",
+        "x = 1", "def f(a, b=2): pass", "class C(B): pass", "def g(*, k='v') -> int:\n    '''Doc.'''\n    return 1",
+        "if x:\n    def h(): raise E", "async def j(a=(1,\n  2)):\n    await x",
+        "class D:\n    a: int = 1\n    def m(self): pass", "@property\ndef p(self): return 1", "def one(): x; y",
         "def t(a=1,):\n\n    # nothing\n\n    def u(): pass\n    return u",
         "def later(\n    a,\n    b=3): 'é'; return (a,\n    b)",
     ]
-)
+)  # fmt: skip
 
 
 @given(st.lists(LINE, max_size=12))

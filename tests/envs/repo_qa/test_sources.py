@@ -118,13 +118,9 @@ def test_hidden_folders_and_environments_are_not_entered(tmp_path: Path) -> None
 
 def test_modules_are_named_from_their_outermost_package_in_the_order_of_paths(tmp_path: Path) -> None:
     modules = {
-        "scripts/run.py": "scripts.run",
-        "src/a/__init__.py": "a",
-        "src/a/b.py": "a.b",
-        "src/a/c/d.py": "a.c.d",
-        "src/single.py": "single",
-        "top.py": "top",
-    }
+        "scripts/run.py": "scripts.run", "src/a/__init__.py": "a", "src/a/b.py": "a.b", "src/a/c/d.py": "a.c.d",
+        "src/single.py": "single", "top.py": "top",
+    }  # fmt: skip
     for name in reversed(modules):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("def f(): pass\n")
@@ -136,16 +132,12 @@ def test_modules_are_named_from_their_outermost_package_in_the_order_of_paths(tm
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("networkxx", "perhaps 'networkx' is meant"),
-        ("no_such_package_at_all", "by --repo"),
-        ("json.nothing", "holds no 'nothing'"),
-        ("json.decoder.JSONDecoder", "holds no 'JSONDecoder'"),
-        ("sys", "no Python source"),
-        ("../etc", "as it is imported"),
-        ("", "as it is imported"),
+        ("networkxx", "perhaps 'networkx' is meant"), ("no_such_package_at_all", "by --repo"),
+        ("json.nothing", "holds no 'nothing'"), ("json.decoder.JSONDecoder", "holds no 'JSONDecoder'"),
+        ("sys", "no Python source"), ("../etc", "as it is imported"), ("", "as it is imported"),
         ("a\x00b", "as it is imported"),
     ],
-)
+)  # fmt: skip
 def test_an_unknown_package_is_an_error_with_a_remedy(name: str, message: str) -> None:
     with pytest.raises(RepoQaError, match=message):
         find_package(name)

@@ -62,18 +62,12 @@ def test_other_wordings(text, expected):
 @pytest.mark.parametrize(
     "text",
     [
-        "The water has been heated to a boil",
-        "The agent's inventory contains a metal pot and a thermometer",
-        "The metal pot, or the tin cup, is open",
-        "The living thing has been found",
-        "The agent's inventory is empty",
-        "The agent's inventory does not contain any metal pot",
-        "The agent has focused on nothing",
-        "The fridge contains nothing",
-        "No apple is in the fridge",
-        "",
+        "The water has been heated to a boil", "The agent's inventory contains a metal pot and a thermometer",
+        "The metal pot, or the tin cup, is open", "The living thing has been found", "The agent's inventory is empty",
+        "The agent's inventory does not contain any metal pot", "The agent has focused on nothing",
+        "The fridge contains nothing", "No apple is in the fridge", "",
     ],
-)
+)  # fmt: skip
 def test_other_sentences_are_left_to_a_model(text):
     assert meaning(text) == ()
 
@@ -84,21 +78,16 @@ def test_other_sentences_are_left_to_a_model(text):
         ("The location of the metal pot is known to the agent.", "explore"),
         ("The agent knows where the metal pot is", "explore"),
         ("The agent knows where the metal pot is located", "explore"),
-        ("The agent has explored the greenhouse", "explore"),
-        ("The kitchen has been visited by the agent", "explore"),
-        ("A living thing has been found", "explore"),
-        ("The metal pot is located in the kitchen", "other"),
+        ("The agent has explored the greenhouse", "explore"), ("The kitchen has been visited by the agent", "explore"),
+        ("A living thing has been found", "explore"), ("The metal pot is located in the kitchen", "other"),
         ("The metal pot has been located in the kitchen", "other"),
-        ("The plant has entered the reproducing stage", "other"),
-        ("The thermometer has not been found", "other"),
+        ("The plant has entered the reproducing stage", "other"), ("The thermometer has not been found", "other"),
         ("No thermometer has been found", "other"),
         ("The location of the thermometer is not known to the agent", "other"),
-        ("The fork was found to be a conductor", "other"),
-        ("The fork has been found to be a conductor", "other"),
-        ("The water has been heated", "other"),
-        ("The stove is turned on", "device"),
+        ("The fork was found to be a conductor", "other"), ("The fork has been found to be a conductor", "other"),
+        ("The water has been heated", "other"), ("The stove is turned on", "device"),
     ],
-)
+)  # fmt: skip
 def test_kinds_of_targets(text, kind):
     assert target_of(text).kind == kind
 
@@ -134,17 +123,11 @@ def test_what_is_shown(text, value):
 
 
 DENIALS = [
-    "The agent's inventory does not contain any orange",
-    "The agent's inventory does not contain fruit",
-    "The agent is not in possession of an orange",
-    "The agent is not in the same room as the stove",
-    "The agent is not in the kitchen room",
-    "The agent is not at the stove",
-    "Any tin cup is not in the cupboard",
-    "No tin cup is in the counter",
-    "The food is not in the bowl",
-    "The first aid kit is not in the cupboard",
-]
+    "The agent's inventory does not contain any orange", "The agent's inventory does not contain fruit",
+    "The agent is not in possession of an orange", "The agent is not in the same room as the stove",
+    "The agent is not in the kitchen room", "The agent is not at the stove", "Any tin cup is not in the cupboard",
+    "No tin cup is in the counter", "The food is not in the bowl", "The first aid kit is not in the cupboard",
+]  # fmt: skip
 """All are false, or about what was not seen."""
 
 
@@ -275,10 +258,6 @@ def test_refusals_questions_focus_and_measurements():
 
 def test_the_rooms_come_from_valid_actions():
     valid = [
-        "teleport to kitchen",
-        "go to door to hallway",
-        "open door to hallway",
-        "open green box door",
-        "look around",
-    ]
+        "teleport to kitchen", "go to door to hallway", "open door to hallway", "open green box door", "look around",
+    ]  # fmt: skip
     assert reading.rooms_of(valid) == ("hallway", "kitchen")

@@ -86,10 +86,7 @@ def _public_code(folder: Path) -> list[str]:
 _PUBLIC = ((["--pooled"], "add --data FILE"), (["--questions", "dev", "--data", "FILE"], "leave it out beside --data"))
 KINDS = {
     "musique_search": Kind(
-        MUSIQUE,
-        "musique-dev-own-corpus-bm25",
-        MusiqueError,
-        lambda folder: ["--data", public(folder, MUSIQUE_RECORD)],
+        MUSIQUE, "musique-dev-own-corpus-bm25", MusiqueError, lambda folder: ["--data", public(folder, MUSIQUE_RECORD)],
         _PUBLIC,
     ),
     "hotpot_search": Kind(
@@ -122,17 +119,15 @@ KINDS = {
         RepoQaError,
         _public_code,
         (
-            (["--package", "json", "--repo", "."], "give one of them"),
-            (["--package", "no_such_package"], "by --repo"),
-            (["--repo", "no/such/folder"], "name the folder"),
-            (["--package", ""], "is empty"),
+            (["--package", "json", "--repo", "."], "give one of them"), (["--package", "no_such_package"], "by --repo"),
+            (["--repo", "no/such/folder"], "name the folder"), (["--package", ""], "is empty"),
             (["--package", "json", "--questions", "FILE", "--part", "dev"], "leave it out beside --questions"),
             (["--package", "json", "--questions", "FILE", "--sub-questions", "gold"], "leave it out beside"),
             (["--package", "this"], "nothing can be asked"),
         ),
         ("--package", "json"),
     ),
-}
+}  # fmt: skip
 every = pytest.mark.parametrize("name", KINDS)
 
 

@@ -44,13 +44,9 @@ def test_observations_use_the_documented_codes() -> None:
     grid, _ = env.reset(seed=0)
     assert grid.dtype == np.uint8
     assert grid.tolist() == [
-        [0, 0, 0, 0, 0, 0, 0],
-        [0, 5, 3, 2, 1, 2, 0],
-        [0, 1, 1, 1, 4, 1, 0],
-        [0, 1, 1, 3, 1, 1, 0],
-        [0, 1, 1, 1, 1, 1, 0],
-        [0, 0, 0, 0, 0, 0, 0],
-    ]
+        [0, 0, 0, 0, 0, 0, 0], [0, 5, 3, 2, 1, 2, 0], [0, 1, 1, 1, 4, 1, 0], [0, 1, 1, 3, 1, 1, 0],
+        [0, 1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0, 0],
+    ]  # fmt: skip
     assert env.observation_space.contains(grid)
     for action in "DRRU":
         grid = env.step(ACTIONS.index(action))[0]

@@ -86,15 +86,10 @@ def test_an_unsolvable_level_is_named() -> None:
 @pytest.mark.parametrize(
     ("boxes", "rows", "cols", "length"),
     [
-        *((1, 7, 9, length) for length in (1, 4, 6, 10, 16)),
-        (1, 5, 6, 4),
-        (1, 10, 10, (8, 14)),
-        (2, 7, 9, 9),
-        (2, 9, 8, (5, 9)),
-        (3, 6, 7, (6, 10)),
-        (3, 7, 7, 8),
+        *((1, 7, 9, length) for length in (1, 4, 6, 10, 16)), (1, 5, 6, 4), (1, 10, 10, (8, 14)), (2, 7, 9, 9),
+        (2, 9, 8, (5, 9)), (3, 6, 7, (6, 10)), (3, 7, 7, 8),
     ],
-)
+)  # fmt: skip
 def test_sizes_and_boxes(boxes: int, rows: int, cols: int, length: int | tuple[int, int]) -> None:
     low, high = (length, length) if isinstance(length, int) else length
     made = [generate(seed, length, rows=rows, cols=cols, boxes=boxes) for seed in (5, 6, 7)]
@@ -113,15 +108,11 @@ def test_the_same_seed_gives_the_same_level_in_a_fresh_process() -> None:
     code += "print(dumps([generate(7, (5, 9), boxes=2)]), end='')"
     seen = {
         subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            cwd=Path(envs.__file__).parents[1],
-            capture_output=True,
-            text=True,
-            check=True,
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=Path(envs.__file__).parents[1], capture_output=True, text=True, check=True,
         ).stdout
         for seed in ("1", "2")
-    }
+    }  # fmt: skip
     assert seen == {dumps([generate(7, (5, 9), boxes=2)])}
 
 

@@ -71,27 +71,21 @@ def test_these_boards_are_read(board: str) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "named"),
     [
-        ("", None, "no level"),
-        ("\n\n; only a title\n", None, "no level"),
-        ("#####\n#@x.#\n#####", 2, "'x' in column 3"),
-        ("#####\n#@$.#\n\t####", 3, "tab in column 1"),
+        ("", None, "no level"), ("\n\n; only a title\n", None, "no level"),
+        ("#####\n#@x.#\n#####", 2, "'x' in column 3"), ("#####\n#@$.#\n\t####", 3, "tab in column 1"),
         ("\n; t\n#####\n# $.#\n#####", 3, "no player"),
         ("#####\n#@$.#\n#@  #\n#####", 3, "second player; the first is on line 2"),
-        ("######\n#@$.+#\n######", 2, "second player"),
-        ("#####\n#@ .#\n#####", 1, "no boxes"),
+        ("######\n#@$.+#\n######", 2, "second player"), ("#####\n#@ .#\n#####", 1, "no boxes"),
         ("#####\n#@  #\n#####", 1, "no boxes"),
         ("######\n#@$$.#\n######", 1, "2 boxes and 1 goals \\(more boxes than goals"),
         ("######\n#@$..#\n######", 1, "1 boxes and 2 goals \\(fewer boxes than goals"),
-        ("#####\n#@$.\n#####", 2, "walk off the board"),
-        ("## ##\n#@$.#\n#####", 1, "walk off the board"),
-        ("@$.", 1, "walk off the board"),
-        ("#####\n#@$.#\n### ", 3, "walk off the board"),
+        ("#####\n#@$.\n#####", 2, "walk off the board"), ("## ##\n#@$.#\n#####", 1, "walk off the board"),
+        ("@$.", 1, "walk off the board"), ("#####\n#@$.#\n### ", 3, "walk off the board"),
         ("#######\n#@ .#$#\n#######", 2, "a box off its goal that the player can never reach"),
         ("#######\n#@$ #.#\n#######", 2, "a goal that no box can ever reach"),
-        (f"{SIMPLE}\n{SIMPLE}\n#####\n#@ .#\n#####", 9, "no boxes"),
-        ("---\n", 1, "no player"),
+        (f"{SIMPLE}\n{SIMPLE}\n#####\n#@ .#\n#####", 9, "no boxes"), ("---\n", 1, "no player"),
     ],
-)
+)  # fmt: skip
 def test_errors_carry_file_and_line(text: str, line: int | None, named: str) -> None:
     with pytest.raises(XsbError, match=named) as caught:
         parse(text, "mine.xsb")

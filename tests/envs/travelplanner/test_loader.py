@@ -63,19 +63,11 @@ def database(tmp_path: Path) -> Path:
 def record(days: int = 3, **changes: Any) -> dict[str, Any]:
     wishes = {"house rule": None, "cuisine": ["Indian"], "room type": "private room", "transportation": None}
     shown = {
-        "org": "Home",
-        "dest": "Aton" if days == 3 else "Stateland",
-        "days": days,
-        "visiting_city_number": {3: 1, 5: 2, 7: 3}.get(days),
-        "date": "['2022-03-16', '2022-03-17', '2022-03-18']",
-        "people_number": 2,
-        "local_constraint": str(wishes),
-        "budget": 1400,
-        "level": "hard",
-        "query": "Please plan a trip.",
-        "annotated_plan": "",
-        "reference_information": "",
-    }
+        "org": "Home", "dest": "Aton" if days == 3 else "Stateland", "days": days,
+        "visiting_city_number": {3: 1, 5: 2, 7: 3}.get(days), "date": "['2022-03-16', '2022-03-17', '2022-03-18']",
+        "people_number": 2, "local_constraint": str(wishes), "budget": 1400, "level": "hard",
+        "query": "Please plan a trip.", "annotated_plan": "", "reference_information": "",
+    }  # fmt: skip
     return {**shown, **changes}
 
 
@@ -122,17 +114,11 @@ def test_the_visited_cities_are_taken_from_the_plan_or_the_reference(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"days": 4}, "4 days"),
-        ({"days": 5, "visiting_city_number": 2}, "which 2 cities"),
-        ({"budget": "much"}, "no number of dollars"),
-        ({"budget": "1e999990"}, "no whole number of cents"),
-        ({"people_number": 0}, "0 people"),
-        ({"date": "[]"}, "a date"),
-        ({"date": "['soon']"}, "no date"),
-        ({"date": "['9999-12-31']"}, "is no date"),
-        ({"date": [["x"]]}, "is no date"),
-        ({"org": {"a": 1}}, "org is an object"),
-        ({"local_constraint": "{'room type': 'castle'}"}, "castle"),
+        ({"days": 4}, "4 days"), ({"days": 5, "visiting_city_number": 2}, "which 2 cities"),
+        ({"budget": "much"}, "no number of dollars"), ({"budget": "1e999990"}, "no whole number of cents"),
+        ({"people_number": 0}, "0 people"), ({"date": "[]"}, "a date"), ({"date": "['soon']"}, "no date"),
+        ({"date": "['9999-12-31']"}, "is no date"), ({"date": [["x"]]}, "is no date"),
+        ({"org": {"a": 1}}, "org is an object"), ({"local_constraint": "{'room type': 'castle'}"}, "castle"),
         ({"local_constraint": {"cuisine": "Chinese"}}, "cuisine of local_constraint has to be a list"),
         ({"local_constraint": {"cuisine": [[1]]}}, "cuisine of local_constraint has to be a list"),
         ({"local_constraint": "{'room type': '\\ud800'}"}, "neither JSON nor a literal"),
@@ -142,7 +128,7 @@ def test_the_visited_cities_are_taken_from_the_plan_or_the_reference(
         ({"local_constraint": "-" * 50_000 + "1"}, "neither JSON nor a literal"),
         ({"local_constraint": "[" * 100_000}, "neither JSON nor a literal"),
     ],
-)
+)  # fmt: skip
 def test_wrong_values_of_a_query_are_named_with_their_line(
     tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:

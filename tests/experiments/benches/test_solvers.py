@@ -68,16 +68,11 @@ class TestSummary:
     @pytest.mark.parametrize(
         ("share", "spec", "group"),
         [
-            (None, {"resources": 0, "budget": None}, NOT_BINDING),
-            (1.5, {}, NOT_BINDING),
-            (0.3, {}, BINDING),
-            (0.8, {}, BINDING),
-            (0.81, {}, OTHER),
-            (0.2, {}, OTHER),
-            (0.5, {"rewards": "coarse"}, OTHER),
+            (None, {"resources": 0, "budget": None}, NOT_BINDING), (1.5, {}, NOT_BINDING), (0.3, {}, BINDING),
+            (0.8, {}, BINDING), (0.81, {}, OTHER), (0.2, {}, OTHER), (0.5, {"rewards": "coarse"}, OTHER),
             (0.5, {"family": "stress"}, None),
         ],
-    )
+    )  # fmt: skip
     def test_groups(self, share: float | None, spec: dict[str, Any], group: str | None) -> None:
         assert group_of(row("a", OURS, 1.0, share=share, spec=spec)) == group
 

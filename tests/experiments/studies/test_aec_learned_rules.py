@@ -33,15 +33,11 @@ def test_a_rule_is_learned_where_the_predictor_keeps_being_wrong() -> None:
 
 CASES = st.lists(
     st.builds(
-        case,
-        st.integers(0, 5),
-        st.sampled_from([FRIDGE, SHELF]),
-        st.sampled_from([APPLE, BOOK]),
-        st.sampled_from([0.1, 0.5, 0.9]),
-        st.booleans(),
+        case, st.integers(0, 5), st.sampled_from([FRIDGE, SHELF]), st.sampled_from([APPLE, BOOK]),
+        st.sampled_from([0.1, 0.5, 0.9]), st.booleans(),
     ),
     max_size=40,
-)
+)  # fmt: skip
 LOOSE = Settings(support=2, precision=0.7, failures=1)
 
 

@@ -76,17 +76,10 @@ def test_decisions_of_a_hand_made_trace() -> None:
     assert episode.horizon == NEAR
     rates = error_rates([episode])
     assert {name: (rates[name].count, rates[name].n) for name in RATES if rates[name].n} == {
-        "planning_error": (2, 4),
-        "planning_error_viable": (1, 3),
-        "sampling_error": (2, 4),
-        "sampling_error_viable": (2, 3),
-        "delta_b": (0, 1),
-        "delta_r": (1, 1),
-        "delta_r_viable": (1, 1),
-        "nonviable_executed": (2, 5),
-        "nonviable_executed_viable": (1, 4),
-        "unparsed": (1, 5),
-    }
+        "planning_error": (2, 4), "planning_error_viable": (1, 3), "sampling_error": (2, 4),
+        "sampling_error_viable": (2, 3), "delta_b": (0, 1), "delta_r": (1, 1), "delta_r_viable": (1, 1),
+        "nonviable_executed": (2, 5), "nonviable_executed_viable": (1, 4), "unparsed": (1, 5),
+    }  # fmt: skip
 
 
 def test_the_horizon_counts_as_a_budget_and_without_either_only_dead_ends_are_lost() -> None:

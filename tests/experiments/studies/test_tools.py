@@ -44,20 +44,15 @@ class Case:
 
 CASES = [
     Case(
-        gsm_hard.EXPERIMENT,
-        ("--problems", "dev"),
-        {"By wording": PROBLEM.split, "By number of operations": f"{PROBLEM.operations} operations"},
-        gsm_hard.OWN,
+        gsm_hard.EXPERIMENT, ("--problems", "dev"),
+        {"By wording": PROBLEM.split, "By number of operations": f"{PROBLEM.operations} operations"}, gsm_hard.OWN,
         lambda: arithmetic_script(PROBLEM, "v2"),
     ),
     Case(
-        musique.EXPERIMENT,
-        ("--questions", "dev"),
-        {"By number of hops": f"{QUESTION.operations} hops"},
-        musique.OWN,
+        musique.EXPERIMENT, ("--questions", "dev"), {"By number of hops": f"{QUESTION.operations} hops"}, musique.OWN,
         lambda: look_up_script(QUESTION, first_name, "v2"),
     ),
-]
+]  # fmt: skip
 BOTH = [f"{budget} / scripted:own / {method.label}" for budget in ("tight", "loose") for method in tightness.METHODS]
 
 

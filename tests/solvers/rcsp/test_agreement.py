@@ -50,18 +50,11 @@ def tasks(
         upper[0] = 7 if upper[0] is None else upper[0]
     at_nodes = draw(st.booleans())
     problem = RcspProblem(
-        n,
-        [tail for tail, _ in ends],
-        [head for _, head in ends],
-        draw(st.lists(costs, min_size=len(ends), max_size=len(ends))),
-        use,
-        draw(st.lists(costs, min_size=n, max_size=n)) if at_nodes else None,
-        None,
-        draw(st.lists(lowest, min_size=k, max_size=k)),
-        upper,
-        source=draw(node),
-        target=draw(node),
-    )
+        n, [tail for tail, _ in ends], [head for _, head in ends],
+        draw(st.lists(costs, min_size=len(ends), max_size=len(ends))), use,
+        draw(st.lists(costs, min_size=n, max_size=n)) if at_nodes else None, None,
+        draw(st.lists(lowest, min_size=k, max_size=k)), upper, source=draw(node), target=draw(node),
+    )  # fmt: skip
     return Task(problem, draw(st.integers(1, 4)), draw(st.booleans()))
 
 

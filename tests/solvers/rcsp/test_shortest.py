@@ -231,17 +231,13 @@ def test_answers_can_be_kept() -> None:
 @pytest.mark.parametrize(
     ("paths", "fault"),
     [
-        ([(0,)], "the path ends at node 1, not at the target 2"),
-        ([(1,)], "the edges do not follow upon each other"),
-        ([(0, 7)], "an edge does not exist"),
-        ([(0, -1)], "an edge does not exist"),
-        ([(0, 1, 3, 1)], "the path uses 17 of t, and may use 9"),
-        ([(0, 4)], "the path uses 1 of t, and must use 2"),
-        ([(2,), (0, 1)], "the paths are not in order of their costs"),
-        ([(0, 1), (0, 1)], "a path came twice"),
+        ([(0,)], "the path ends at node 1, not at the target 2"), ([(1,)], "the edges do not follow upon each other"),
+        ([(0, 7)], "an edge does not exist"), ([(0, -1)], "an edge does not exist"),
+        ([(0, 1, 3, 1)], "the path uses 17 of t, and may use 9"), ([(0, 4)], "the path uses 1 of t, and must use 2"),
+        ([(2,), (0, 1)], "the paths are not in order of their costs"), ([(0, 1), (0, 1)], "a path came twice"),
         ([(0, 1), (2,), (0, 1, 3, 1)], "the path meets a node twice"),
     ],
-)
+)  # fmt: skip
 def test_no_answer_is_believed(paths: list[tuple[int, ...]], fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = RcspProblem(
         3, tails=[0, 1, 0, 2, 1], heads=[1, 2, 2, 1, 2], cost=[1, 1, 5, 1, 1], use=[[1], [7], [5], [2], [0]],
@@ -262,16 +258,12 @@ def test_a_circle_is_not_believed_either(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     ("ending", "paths", "bound", "status", "bounds"),
     [
-        (Ending.OUT_OF_TIME, [(0, 1)], None, "FEASIBLE", [None]),
-        (Ending.OUT_OF_TIME, [(0, 1)], 1, "FEASIBLE", [11]),
-        (Ending.OUT_OF_TIME, [(0, 1), (2,)], 2, "FEASIBLE", [12, 12]),
-        (Ending.OUT_OF_TIME, [], None, "TIMEOUT", []),
-        (Ending.TOO_LARGE, [(2,)], 3, "FEASIBLE", [13]),
-        (Ending.TOO_LARGE, [], None, "ERROR", []),
-        (Ending.INFEASIBLE, [], None, "INFEASIBLE", []),
-        (Ending.UNREACHABLE, [], None, "INFEASIBLE", []),
+        (Ending.OUT_OF_TIME, [(0, 1)], None, "FEASIBLE", [None]), (Ending.OUT_OF_TIME, [(0, 1)], 1, "FEASIBLE", [11]),
+        (Ending.OUT_OF_TIME, [(0, 1), (2,)], 2, "FEASIBLE", [12, 12]), (Ending.OUT_OF_TIME, [], None, "TIMEOUT", []),
+        (Ending.TOO_LARGE, [(2,)], 3, "FEASIBLE", [13]), (Ending.TOO_LARGE, [], None, "ERROR", []),
+        (Ending.INFEASIBLE, [], None, "INFEASIBLE", []), (Ending.UNREACHABLE, [], None, "INFEASIBLE", []),
     ],
-)
+)  # fmt: skip
 def test_searches_that_were_cut_short(
     ending: Ending, paths: Any, bound: int | None, status: str, bounds: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

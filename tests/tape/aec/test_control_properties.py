@@ -130,13 +130,9 @@ def test_caps_on_tokens_hold_for_queries_and_predictions_too(
 ) -> None:
     gem, locks = world
     result, events = play(
-        BoxWorld(gem, locks),
-        BoxModel(gem, locks, skill=0.5),
-        budget=Budget({"steps": 20, "tokens": tokens}),
-        seed=seed,
-        execution="constrained",
-        planning_reserve={"tokens": reserve},
-    )
+        BoxWorld(gem, locks), BoxModel(gem, locks, skill=0.5), budget=Budget({"steps": 20, "tokens": tokens}),
+        seed=seed, execution="constrained", planning_reserve={"tokens": reserve},
+    )  # fmt: skip
     assert not result.budget_violations
     assert not result.broken_declarations
     assert (result.used.get("tokens") or 0) <= tokens

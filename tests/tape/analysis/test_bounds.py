@@ -145,19 +145,15 @@ def test_independent_draws_reach_the_bound_with_m_and_exceed_the_one_with_distin
     [
         (lambda: ErrorRates(1.5), "ErrorRates.epsilon_p"),
         (lambda: ErrorRates(0.5, delta_r=math.nan), "ErrorRates.delta_r"),
-        (lambda: ErrorRates("0.5"), "ErrorRates.epsilon_p"),
-        (lambda: react_bound(-1, ErrorRates(0.1)), "horizon"),
+        (lambda: ErrorRates("0.5"), "ErrorRates.epsilon_p"), (lambda: react_bound(-1, ErrorRates(0.1)), "horizon"),
         (lambda: react_bound(2.5, ErrorRates(0.1)), "horizon"),
         (lambda: plan_and_act_bound(2, ErrorRates(0.1), alpha=-0.1, p_follow=1.0), "alpha"),
         (lambda: plan_and_act_bound(2, ErrorRates(0.1), alpha=0.1, p_follow=2), "p_follow"),
-        (lambda: effective_sampling_error(7, 0.5, 0.5), "epsilon_s"),
-        (lambda: tape_bound(2, 0.1, 0), "draws"),
-        (lambda: tape_bound(2, 0.1, True), "draws"),
-        (lambda: tape_bound(2, 0.1, [1]), "one per step"),
-        (lambda: tape_bound(2, 0.1, [1, 0]), r"draws\[1\]"),
-        (lambda: path_bound([0.1, -0.1]), r"failures\[1\]"),
+        (lambda: effective_sampling_error(7, 0.5, 0.5), "epsilon_s"), (lambda: tape_bound(2, 0.1, 0), "draws"),
+        (lambda: tape_bound(2, 0.1, True), "draws"), (lambda: tape_bound(2, 0.1, [1]), "one per step"),
+        (lambda: tape_bound(2, 0.1, [1, 0]), r"draws\[1\]"), (lambda: path_bound([0.1, -0.1]), r"failures\[1\]"),
     ],
-)
+)  # fmt: skip
 def test_what_is_out_of_range_is_named(call, names: str) -> None:
     with pytest.raises(ConfigError, match=names):
         call()

@@ -76,17 +76,10 @@ def plain_run(tmp_path: Path) -> Path:
     success = EpisodeResult(end_state="success", success=True, steps=6).model_dump()
     failure = EpisodeResult(end_state="budget:steps", success=False, steps=2, replans=1, mismatches=1, malformed=1)
     events = [
-        trace.StartedEvent(config={}, budget={}),
-        trace.MalformedEvent(role="plan", text="no `plan`\nat all"),
-        FOLDED,
-        selected("L", "R"),
-        acted("L", "L"),
-        MISMATCH,
-        trace.ReplannedEvent(reason="mismatch", count=1),
-        selected("D", "D", partial=True),
-        acted("U", "D"),
-        trace.FinishedEvent(result=failure.model_dump()),
-    ]
+        trace.StartedEvent(config={}, budget={}), trace.MalformedEvent(role="plan", text="no `plan`\nat all"), FOLDED,
+        selected("L", "R"), acted("L", "L"), MISMATCH, trace.ReplannedEvent(reason="mismatch", count=1),
+        selected("D", "D", partial=True), acted("U", "D"), trace.FinishedEvent(result=failure.model_dump()),
+    ]  # fmt: skip
     directory.append([line(configuration, won, success)], {})
     file = write_trace(tmp_path / f"{lost.key}.jsonl", events)
     directory.append([line(configuration, lost, failure.model_dump())], {lost.key: file})

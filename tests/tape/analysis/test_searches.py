@@ -63,22 +63,16 @@ def test_a_fact_is_checked_against_what_was_retrieved_in_the_trace_alone(tmp_pat
 @pytest.mark.parametrize(
     ("place", "change", "rule"),
     [
-        ("gate.0.jaccard", 0.5, "cgdp"),
-        ("gate.0.fired", not_, "cgdp"),
-        ("belief.0.added", lambda added: [*added, 7], "cgdp"),
-        ("retrieved.0.round", lambda number: number + 1, "cgdp"),
-        ("search_stopped.0.right", not_, "cgdp"),
-        ("search_stopped.0.reason", "the gate f_j0.6_u0.3_p2 fired", "cgdp"),
+        ("gate.0.jaccard", 0.5, "cgdp"), ("gate.0.fired", not_, "cgdp"),
+        ("belief.0.added", lambda added: [*added, 7], "cgdp"), ("retrieved.0.round", lambda number: number + 1, "cgdp"),
+        ("search_stopped.0.right", not_, "cgdp"), ("search_stopped.0.reason", "the gate f_j0.6_u0.3_p2 fired", "cgdp"),
         ("retrieved.0.passages", lambda passages: [{**passage, "text": EVE} for passage in passages], "replay"),
         ("observed.1.remaining.steps", lambda steps: steps + 1, "replay"),
-        ("retrieved.-1.query", "something else", "replay"),
-        ("search_stopped.0.right", not_, "replay"),
-        ("search_stopped.0.gold_answers", ["Eve"], "replay"),
-        ("search_stopped.0.answer", "Eve", "replay"),
-        ("finished.0.result.measures.rounds", 99.0, "replay"),
-        ("finished.0.result.measures.em", 1.0, "replay"),
+        ("retrieved.-1.query", "something else", "replay"), ("search_stopped.0.right", not_, "replay"),
+        ("search_stopped.0.gold_answers", ["Eve"], "replay"), ("search_stopped.0.answer", "Eve", "replay"),
+        ("finished.0.result.measures.rounds", 99.0, "replay"), ("finished.0.result.measures.em", 1.0, "replay"),
     ],
-)
+)  # fmt: skip
 def test_what_a_search_does_is_checked_in_its_file_and_by_a_replay(
     place: str, change: Any, rule: str, tmp_path: Path
 ) -> None:

@@ -92,22 +92,13 @@ def test_what_is_written_in_units_is_read_as_it_was(kind: str, count: int) -> No
 @pytest.mark.parametrize(
     ("kind", "count", "text"),
     [
-        ("usd", 50_000, "$0.05"),
-        ("usd", 500_000, "$0.50"),
-        ("usd", 21, "$0.000021"),
-        ("usd", 2_000_000, "$2"),
-        ("usd", 1_234_500_000, "$1,234.50"),
-        ("usd", 0, "$0"),
-        ("seconds", 1_500, "1.5 s"),
-        ("wall_seconds", 20_000, "20 s"),
-        ("tokens", 10_000, "10,000 tokens"),
-        ("steps", 8, "8 steps"),
-        ("calls", 1, "1 call"),
-        ("calls", 0, "0 calls"),
-        ("paint", 3, "0.75 litres of paint"),
+        ("usd", 50_000, "$0.05"), ("usd", 500_000, "$0.50"), ("usd", 21, "$0.000021"), ("usd", 2_000_000, "$2"),
+        ("usd", 1_234_500_000, "$1,234.50"), ("usd", 0, "$0"), ("seconds", 1_500, "1.5 s"),
+        ("wall_seconds", 20_000, "20 s"), ("tokens", 10_000, "10,000 tokens"), ("steps", 8, "8 steps"),
+        ("calls", 1, "1 call"), ("calls", 0, "0 calls"), ("paint", 3, "0.75 litres of paint"),
         ("never declared", 4, "4 never declared"),
     ],
-)
+)  # fmt: skip
 def test_amounts_as_people_read_them(kind: str, count: int, text: str) -> None:
     assert in_units(kind, count) == text
 

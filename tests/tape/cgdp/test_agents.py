@@ -90,19 +90,13 @@ def random_case(rng: random.Random) -> dict[str, Any]:
     """A case of the sweep, whose settings fit together."""
     while True:
         case: dict[str, Any] = {
-            "agent": rng.choice(AGENTS),
-            "memory": rng.choice(["baseline", "lobotomized", "structured", "freeform"]),
-            "gate": rng.choice([*GATES, *CONFIGURATIONS]),
-            "select": rng.choice(["lm", "solver"]),
-            "verify": rng.choice(["none", "none", "aec"]),
-            "seed": rng.randrange(10**6),
-            "failing": rng.choice([0.0, 0.1, 0.5, 1.0]),
-            "lying": rng.choice([0.0, 0.2, 0.8]),
-            "window": rng.randint(300, 700),
-            "tokens": rng.randint(300, 9000),
-            "calls": rng.randint(1, 40),
+            "agent": rng.choice(AGENTS), "memory": rng.choice(["baseline", "lobotomized", "structured", "freeform"]),
+            "gate": rng.choice([*GATES, *CONFIGURATIONS]), "select": rng.choice(["lm", "solver"]),
+            "verify": rng.choice(["none", "none", "aec"]), "seed": rng.randrange(10**6),
+            "failing": rng.choice([0.0, 0.1, 0.5, 1.0]), "lying": rng.choice([0.0, 0.2, 0.8]),
+            "window": rng.randint(300, 700), "tokens": rng.randint(300, 9000), "calls": rng.randint(1, 40),
             "steps": rng.randint(1, 14),
-        }
+        }  # fmt: skip
         if allowed(case):
             return case
 

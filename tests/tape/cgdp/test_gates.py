@@ -171,23 +171,19 @@ LONG = ["Ada born", "mayor of Tarn", "Tarn town hall", "Otto who"]
 @pytest.mark.parametrize(
     ("events", "expected"),
     [
-        (trace(LONG, "Otto Lind", shown="Otto Lind"), set()),
-        (trace(LONG, "Ada", shown="nothing"), {"G1"}),
+        (trace(LONG, "Otto Lind", shown="Otto Lind"), set()), (trace(LONG, "Ada", shown="nothing"), {"G1"}),
         (trace(LONG, "Ada", shown="Otto Lind is there"), set()),
         (trace(["Ada born", "Ajuran coins", "Ajuran history", "Tarn mayor"], "Ada", shown="Otto Lind"), {"G2"}),
         (trace(["Ada born", "Ajuran coins", "Ajuran history", "x"], "Otto Lind", shown="Otto Lind"), set()),
-        (trace(LONG, "Fifteen", shown="Otto Lind"), {"G3"}),
-        (trace(LONG[:2], "Ada", shown="Otto Lind"), {"G4"}),
+        (trace(LONG, "Fifteen", shown="Otto Lind"), {"G3"}), (trace(LONG[:2], "Ada", shown="Otto Lind"), {"G4"}),
         (trace(["Ada born in Tarn"] * 3, "Otto Lind", shown="Otto Lind"), {"G5/G6"}),
         (trace(["Ada born in Tarn"] * 2, "Otto Lind", shown="Otto Lind"), set()),
-        (trace(LONG, "Ada", UNANSWERABLE, shown="Otto Lind"), {"G7"}),
-        (trace(LONG, UNANSWERABLE, UNANSWERABLE), set()),
+        (trace(LONG, "Ada", UNANSWERABLE, shown="Otto Lind"), {"G7"}), (trace(LONG, UNANSWERABLE, UNANSWERABLE), set()),
         (trace(LONG, "The unanswerable.", UNANSWERABLE), set()),
-        (trace(LONG, "Unanswerable.", shown="Otto Lind"), set()),
-        (trace(LONG, "", UNANSWERABLE), set()),
+        (trace(LONG, "Unanswerable.", shown="Otto Lind"), set()), (trace(LONG, "", UNANSWERABLE), set()),
         (trace(LONG, "", shown="Otto Lind"), set()),
     ],
-)
+)  # fmt: skip
 def test_gaps(events: list[Event], expected: set[str]) -> None:
     assert gaps(events) == expected
     assert expected <= GAPS.keys()

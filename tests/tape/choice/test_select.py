@@ -166,19 +166,15 @@ def test_nothing_stood_in_the_way() -> None:
         ([["a"]], {"value": [float("nan")]}, "the value of plan 0 must be a finite number"),
         ([["a"]], {"value": "much"}, "value='much': expected a dict by step, or a function"),
         (["a", "b"], {}, "a plan is a list of steps, got 'a'; a single plan is given as"),
-        ([], {}, "there are no plans"),
-        (3, {}, "expected plans, each a list of steps"),
-        ("ab", {}, "expected plans, each a list of steps"),
-        ([["a"]], {"k": True}, "k=True: how many plans"),
-        ([["a"]], {"k": 0}, "k=0: how many plans"),
-        ([["a"]], {"horizon": 3}, "horizon= goes with graphs"),
-        ([["a"]], {"start": "a"}, "start= goes with graphs"),
-        ([["a"]], {"goals": ["a"]}, "goals= goes with graphs"),
+        ([], {}, "there are no plans"), (3, {}, "expected plans, each a list of steps"),
+        ("ab", {}, "expected plans, each a list of steps"), ([["a"]], {"k": True}, "k=True: how many plans"),
+        ([["a"]], {"k": 0}, "k=0: how many plans"), ([["a"]], {"horizon": 3}, "horizon= goes with graphs"),
+        ([["a"]], {"start": "a"}, "start= goes with graphs"), ([["a"]], {"goals": ["a"]}, "goals= goes with graphs"),
         ([["a"]], {"variants": ["a"]}, "variants=\\['a'\\]: expected lists of steps by the step"),
         ([["a"]], {"variants": {"a": []}}, "variants of 'a'"),
         ([["a"]], {"variants": {"a": "b"}}, "variants of 'a': expected a list of steps, got 'b'"),
     ],
-)
+)  # fmt: skip
 def test_malformed_questions_are_refused(plans: Any, asked: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message) as error:
         select(plans, **asked)

@@ -131,15 +131,11 @@ def commands(data: Path, out: Path) -> dict[str, list[str]]:
     run = str(data / "run")
     return {
         "run": [*TAPE, "run", "sokoban", *PLAYED, "--out", str(out)],
-        "workers": [*TAPE, "run", "sokoban", *PLAYED, "--workers", "2", "--out", str(out)],
-        "solve": solving(data),
-        "solve apart": solving(data, "--solver", "cp-sat"),
-        "show": [*TAPE, "show", run, "--no-pictures"],
-        "view": [*TAPE, "view", run, "-o", str(out.with_suffix(".html"))],
-        "why": [*TAPE, "why", run],
-        "diagnose": [*TAPE, "diagnose", run],
-        "models": [*TAPE, "models"],
-    }
+        "workers": [*TAPE, "run", "sokoban", *PLAYED, "--workers", "2", "--out", str(out)], "solve": solving(data),
+        "solve apart": solving(data, "--solver", "cp-sat"), "show": [*TAPE, "show", run, "--no-pictures"],
+        "view": [*TAPE, "view", run, "-o", str(out.with_suffix(".html"))], "why": [*TAPE, "why", run],
+        "diagnose": [*TAPE, "diagnose", run], "models": [*TAPE, "models"],
+    }  # fmt: skip
 
 
 def check(ended: Ended, name: str, status: int = 130) -> None:

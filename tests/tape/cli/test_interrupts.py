@@ -84,12 +84,8 @@ def sleepy(data: Path, folder: Path, how: str) -> Running:
     plugin, mark = data / "plugin", folder / "mark"
     model = f"scripted:{plugin / 'calls.json'}"
     command = [
-        *TAPE,
-        *["run", "sleepy", "--agent", "react", "--limit", "1", "--model"],
-        model,
-        "--out",
-        str(folder / "out"),
-    ]
+        *TAPE, *["run", "sleepy", "--agent", "react", "--limit", "1", "--model"], model, "--out", str(folder / "out"),
+    ]  # fmt: skip
     running = Running(command, folder, {"PYTHONPATH": str(plugin), "SLEEPY": how, "SLEEPY_MARK": str(mark)})
     running.until(mark.exists)
     return running

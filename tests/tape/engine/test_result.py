@@ -37,13 +37,9 @@ def test_what_was_spent_is_given_in_units() -> None:
     used = {"usd": 16_050, "seconds": 1_500, "tokens": 958, "steps": 3, "never declared": 4, "usd_unknown": None}
     spent = result_of(used=used).spent
     assert spent == {
-        "usd": Decimal("0.01605"),
-        "seconds": Decimal("1.5"),
-        "tokens": 958,
-        "steps": 3,
-        "never declared": 4,
+        "usd": Decimal("0.01605"), "seconds": Decimal("1.5"), "tokens": 958, "steps": 3, "never declared": 4,
         "usd_unknown": None,
-    }
+    }  # fmt: skip
     assert str(spent["usd"]) == "0.01605"
     capped = result_of(used={"steps": 2}, budget={"usd": 5, "steps": 3, "wall_seconds": 9}, wall_seconds=1.2345678)
     assert capped.spent == {"usd": 0, "steps": 2, "wall_seconds": Decimal("1.235")}

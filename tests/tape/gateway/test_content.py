@@ -135,10 +135,7 @@ def test_what_the_provider_keeps_runs_or_bills_is_found(request_: Any, kind: str
 @pytest.mark.parametrize(
     "request_",
     [
-        "Where?",
-        b"Where?",
-        b"[no JSON",
-        json.dumps(user({"type": "image_url", "image_url": URL})),
+        "Where?", b"Where?", b"[no JSON", json.dumps(user({"type": "image_url", "image_url": URL})),
         {"tools": [{"type": "function", "function": {"name": "f", "parameters": SCHEMA}}, ("f", "does", SCHEMA)]},
         {"tools": [{"name": "f", "input_schema": SCHEMA}]},
         {"tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": SCHEMA}}}]},
@@ -149,10 +146,9 @@ def test_what_the_provider_keeps_runs_or_bills_is_found(request_: Any, kind: str
         {"messages": [{"kind": "request", "conversation_id": "of the run", "parts": [{"part_kind": "text"}]}]},
         {"input": [{"type": "function_call_output", "output": "x"}, {"type": "reasoning", "encrypted_content": "x"}]},
         {"thinking": {"type": "enabled", "budget_tokens": 3}, "modalities": ["text"], "metadata": {"file_id": "mine"}},
-        {"previous_response_id": None, "tools": None, "cache": {"mode": "off"}, "mcp_servers": []},
-        SCHEMA,
+        {"previous_response_id": None, "tools": None, "cache": {"mode": "off"}, "mcp_servers": []}, SCHEMA,
     ],
-)
+)  # fmt: skip
 def test_ordinary_requests_are_free_to_pass(request_: Any) -> None:
     assert parts_of(request_) == []
 

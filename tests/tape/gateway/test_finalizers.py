@@ -93,15 +93,11 @@ class Schedule:
 
         return rng.choice(
             [
-                lambda: [*self.of_guard(name, guard.within(Budget.of(steps=3)))],
-                lambda: [*self.of_ledger(ledger)],
-                guard.left,
-                lambda: ledger.used,
-                lambda: self.read_half(self.of_guard(name, guard)),
-                lambda: self.read_half(self.of_ledger(ledger)),
-                lambda: self.read_half(self.of_part(ledger)),
+                lambda: [*self.of_guard(name, guard.within(Budget.of(steps=3)))], lambda: [*self.of_ledger(ledger)],
+                guard.left, lambda: ledger.used, lambda: self.read_half(self.of_guard(name, guard)),
+                lambda: self.read_half(self.of_ledger(ledger)), lambda: self.read_half(self.of_part(ledger)),
             ]
-        )
+        )  # fmt: skip
 
     def thread(self, seed: int) -> None:
         rng = random.Random(seed)

@@ -117,21 +117,15 @@ def test_plans_are_those_of_the_gateway() -> None:
         ({"tools": {"a": {"usd": "-1"}}}, "tools.a"),
         ({"tools": {"a": {"price": {"usd": 1}, "cost": 2}}}, "tools.a.cost"),
         ({"tools": {"a": {"quality": 2}}}, "tools.a.quality"),
-        ({"tools": {"a": {"quality": "0.9"}}}, "tools.a.quality"),
-        ({"tools": {"a": {"kind": 2}}}, "tools.a.kind"),
+        ({"tools": {"a": {"quality": "0.9"}}}, "tools.a.quality"), ({"tools": {"a": {"kind": 2}}}, "tools.a.kind"),
         ({"tools": {"a": {}}}, "tools.a: it names no amount"),
-        ({"tools": {"a": {"price": {}}}}, "tools.a.price: it names no amount"),
-        ({"models": {"a": "free"}}, "models.a"),
-        ({"models": {"a": ("1", "-2")}}, "models.a"),
-        ({"models": {"a": "15"}}, "models.a"),
-        ({"models": {"a": {"1", "5"}}}, "models.a"),
-        ({"models": {"a": ("1", "1e999999999")}}, "models.a"),
-        ({"most_tokens": 0}, "most_tokens"),
-        ({"most_tokens": float("nan")}, "most_tokens"),
-        ({"bytes_per_token": 0}, "bytes_per_token"),
-        ({"bytes_per_token": 2.5}, "bytes_per_token"),
+        ({"tools": {"a": {"price": {}}}}, "tools.a.price: it names no amount"), ({"models": {"a": "free"}}, "models.a"),
+        ({"models": {"a": ("1", "-2")}}, "models.a"), ({"models": {"a": "15"}}, "models.a"),
+        ({"models": {"a": {"1", "5"}}}, "models.a"), ({"models": {"a": ("1", "1e999999999")}}, "models.a"),
+        ({"most_tokens": 0}, "most_tokens"), ({"most_tokens": float("nan")}, "most_tokens"),
+        ({"bytes_per_token": 0}, "bytes_per_token"), ({"bytes_per_token": 2.5}, "bytes_per_token"),
     ],
-)
+)  # fmt: skip
 def test_malformed_arguments_are_named(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         Guard("usd=1", **arguments)

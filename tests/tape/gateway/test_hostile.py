@@ -80,15 +80,11 @@ def deep(levels: int) -> dict[str, Any]:
 async def test_tools_that_cannot_be_offered_are_left_out_and_named(tmp_path: Path) -> None:
     bad = {
         "giant": described("giant", {f"p{n}": {"type": "string", "enum": ["x" * 50]} for n in range(2000)}),
-        "many": described("many", {f"p{n}": {} for n in range(6000)}),
-        "deep": described("deep", {"x": deep(30)}),
+        "many": described("many", {f"p{n}": {} for n in range(6000)}), "deep": described("deep", {"x": deep(30)}),
         "away": described("away", {"x": {"$ref": "http://example.com/schema"}}),
-        "none": {"name": "none", "inputSchema": "no"},
-        "list": {"name": "list", "inputSchema": {"type": "array"}},
-        "odd": described("odd", [1, 2]),
-        "my tool": described("my tool"),
-        "plan": described("plan"),
-    }
+        "none": {"name": "none", "inputSchema": "no"}, "list": {"name": "list", "inputSchema": {"type": "array"}},
+        "odd": described("odd", [1, 2]), "my tool": described("my tool"), "plan": described("plan"),
+    }  # fmt: skip
     tools = [described("look"), *bad.values(), described("look", {"other": {"type": "string"}}), {"name": 3}, 7, None]
     hostile = Hostile(tmp_path / "server", listing(*tools))
     async with facing(tmp_path, hostile) as gateway:

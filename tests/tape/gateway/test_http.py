@@ -235,17 +235,12 @@ def test_no_two_open_sessions_share_a_slot(steps: list[tuple[str, int]]) -> None
 
 MANY = http_requests.MOST_VALUES
 BODIES = {
-    b"x" * (http_requests.MOST_BODY_BYTES + 1): 413,
-    b"[" + b"[]," * MANY + b"1]": 413,
-    b"[" + b"1," * MANY + b"1]": 413,
-    b"[" + b'"",' * (2 * MANY) + b"1]": 413,
-    b"[" + b'"\\\\",' * (2 * MANY) + b"1]": 413,
-    b'["' + b"1,[{" * MANY + b'"]': 200,
-    b'["' + b'\\"1\\",' * MANY + b'"]': 200,
-    b"[" + b"1," * (MANY // 2) + b"1]": 200,
-    b"\\" * (4 << 20) + b"," * (MANY + 1): 413,
-    b"": 200,
-}
+    b"x" * (http_requests.MOST_BODY_BYTES + 1): 413, b"[" + b"[]," * MANY + b"1]": 413,
+    b"[" + b"1," * MANY + b"1]": 413, b"[" + b'"",' * (2 * MANY) + b"1]": 413,
+    b"[" + b'"\\\\",' * (2 * MANY) + b"1]": 413, b'["' + b"1,[{" * MANY + b'"]': 200,
+    b'["' + b'\\"1\\",' * MANY + b'"]': 200, b"[" + b"1," * (MANY // 2) + b"1]": 200,
+    b"\\" * (4 << 20) + b"," * (MANY + 1): 413, b"": 200,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("number", range(len(BODIES)))

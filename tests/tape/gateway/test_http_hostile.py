@@ -115,18 +115,13 @@ def check(folder: Path, seed: int, count: int) -> dict[str, Any]:
     assert "Traceback" not in log
     slowest = sorted(honest.seconds)
     return {
-        **json.loads(attack.stdout),
-        "requests": sum(json.loads(attack.stdout)["sent"].values()),
-        "honest_alone_median_seconds": round(alone[50], 4),
-        "honest_alone_slowest_seconds": round(alone[-1], 3),
-        "honest_requests": len(slowest),
-        "honest_median_seconds": round(slowest[len(slowest) // 2], 4),
+        **json.loads(attack.stdout), "requests": sum(json.loads(attack.stdout)["sent"].values()),
+        "honest_alone_median_seconds": round(alone[50], 4), "honest_alone_slowest_seconds": round(alone[-1], 3),
+        "honest_requests": len(slowest), "honest_median_seconds": round(slowest[len(slowest) // 2], 4),
         "honest_slowest_seconds": round(slowest[-1], 3),
-        "honest_over_one_second": sum(seconds > 1 for seconds in slowest),
-        "load_average": round(os.getloadavg()[1], 1),
-        "log_bytes": len(log),
-        "seconds": round(time.monotonic() - began, 1),
-    }
+        "honest_over_one_second": sum(seconds > 1 for seconds in slowest), "load_average": round(os.getloadavg()[1], 1),
+        "log_bytes": len(log), "seconds": round(time.monotonic() - began, 1),
+    }  # fmt: skip
 
 
 def test_an_honest_client_is_answered_beside_ten_hostile_ones(tmp_path: Path) -> None:

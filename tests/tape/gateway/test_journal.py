@@ -166,14 +166,10 @@ def test_two_gateways_do_not_share_a_journal(path: Path) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        '{"close": 7, "spent": {}, "outcome": "ok"}',
-        '{"reserve": 1}',
-        '{"reserve": 1, "session": "s", "client": "c", "tool": "t", "worst": {"usd": -1}}',
-        "[]",
-        "{}",
-        "no",
+        '{"close": 7, "spent": {}, "outcome": "ok"}', '{"reserve": 1}',
+        '{"reserve": 1, "session": "s", "client": "c", "tool": "t", "worst": {"usd": -1}}', "[]", "{}", "no",
     ],
-)
+)  # fmt: skip
 def test_what_is_no_journal_is_left_alone(path: Path, line: str) -> None:
     Journal(path).close()
     path.write_text(path.read_text() + line + "\n")

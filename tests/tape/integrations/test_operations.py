@@ -137,15 +137,11 @@ LEDGER = [
     for purpose in ("lm:plan", "lm:act", "lm:score", "lm:plan,score", "lm:answer", "lm:project", "step:go")
 ]
 MIDDLE: list[Event] = [
-    *LEDGER,
-    *(asked(role, "?", "!") for role in ("plan", "act", "score", "answer", "project")),
-    *acted(1, "go", 1, "there", {})[2:],
-    PlansSampledEvent(start="start", plans=[["go"]], valid=[True]),
-    selected(graph(), ["search cheap"], {"steps": 3}),
-    MismatchEvent(step=1, predicted="a", observed="b"),
-    ReplannedEvent(reason="mismatch", count=1),
-    InfeasibleEvent(text="too dear", explanation={}),
-]
+    *LEDGER, *(asked(role, "?", "!") for role in ("plan", "act", "score", "answer", "project")),
+    *acted(1, "go", 1, "there", {})[2:], PlansSampledEvent(start="start", plans=[["go"]], valid=[True]),
+    selected(graph(), ["search cheap"], {"steps": 3}), MismatchEvent(step=1, predicted="a", observed="b"),
+    ReplannedEvent(reason="mismatch", count=1), InfeasibleEvent(text="too dear", explanation={}),
+]  # fmt: skip
 
 
 @settings(max_examples=100)

@@ -163,24 +163,19 @@ def transport(r: random.Random) -> Raw:
             lambda: endless(head + b"Transfer-Encoding: chunked\r\n\r\n", b"10000\r\n" + b" " * 65536 + b"\r\n"),
             lambda: endless(head + b"Content-Length: 100\r\n\r\n", b""),
             lambda: endless(head, b"X-More: " + b"y" * 1000 + b"\r\n"),
-            lambda: endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
-            lambda: endless(whole[:-20], b""),
+            lambda: endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), lambda: endless(whole[:-20], b""),
             lambda: (whole[i : i + 1] if i % 2 else b"" for i in range(len(whole))),
             lambda: [whole.replace(b"Content-Length: ", b"Content-Length: 1")],
             lambda: [whole.replace(b"Content-Length: ", b"Content-Length: -")],
             lambda: [head + b"Transfer-Encoding: chunked\r\n\r\nzz\r\nnonsense"],
             lambda: [head + b"Transfer-Encoding: chunked\r\n\r\n" + b"f" * 300 + b"\r\n"],
-            lambda: [head + b"A: b\r\n" * 20_000 + b"\r\n{}"],
-            lambda: [head + b"No colon here\r\n\r\n{}"],
-            lambda: [head + b"Set-Cookie: a=" + b"b" * 4000 + b"\r\n" + b"\r\n{}"],
-            lambda: [],
-            lambda: [b"\x16\x03\x01" * 100],
-            lambda: [b"HTTP/0.9 hello\r\n\r\n"],
-            lambda: [b"HTTP/1.1 2000 OK\r\n\r\n{}"],
-            lambda: [whole[: r.randrange(len(whole))]],
+            lambda: [head + b"A: b\r\n" * 20_000 + b"\r\n{}"], lambda: [head + b"No colon here\r\n\r\n{}"],
+            lambda: [head + b"Set-Cookie: a=" + b"b" * 4000 + b"\r\n" + b"\r\n{}"], lambda: [],
+            lambda: [b"\x16\x03\x01" * 100], lambda: [b"HTTP/0.9 hello\r\n\r\n"],
+            lambda: [b"HTTP/1.1 2000 OK\r\n\r\n{}"], lambda: [whole[: r.randrange(len(whole))]],
             lambda: [whole, whole, whole],
         ]
-    )()
+    )()  # fmt: skip
 
 
 def compressed(r: random.Random) -> Raw:
@@ -188,16 +183,11 @@ def compressed(r: random.Random) -> Raw:
     bomb = r.choice([300_000_000, 40_000_000])
     packed = r.choice(
         [
-            lambda: gzip.compress(plain),
-            lambda: zlib.compress(plain),
-            lambda: bombs(bomb),
-            lambda: gzip.compress(bombs(bomb)),
-            lambda: gzip.compress(plain)[:-9],
-            lambda: gzip.compress(plain) * 3,
-            lambda: b"no gzip",
-            lambda: plain,
+            lambda: gzip.compress(plain), lambda: zlib.compress(plain), lambda: bombs(bomb),
+            lambda: gzip.compress(bombs(bomb)), lambda: gzip.compress(plain)[:-9], lambda: gzip.compress(plain) * 3,
+            lambda: b"no gzip", lambda: plain,
         ]
-    )()
+    )()  # fmt: skip
     coding = r.choice([*["gzip"] * 3, "x-gzip", "deflate", "br", "zstd", "gzip, gzip", "identity", "zlib", "\t"])
     return [http(packed, r.choice([OK, OK, "500 Oops", "307 Away"]), Content_Encoding=coding)]
 

@@ -81,16 +81,11 @@ def test_the_digest_is_of_the_factors(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("part", "value"),
     [
-        ("down", None),
-        ("up_scale", None),
-        ("down", torch.zeros(2, 3)),
-        ("up", torch.zeros(4, 3, dtype=torch.int8)),
-        ("up", torch.zeros(8, dtype=torch.int8)),
-        ("down_scale", torch.ones(3)),
-        ("down_scale", torch.tensor([1.0, float("nan")])),
-        ("up_scale", torch.ones(2, dtype=torch.float64)),
+        ("down", None), ("up_scale", None), ("down", torch.zeros(2, 3)), ("up", torch.zeros(4, 3, dtype=torch.int8)),
+        ("up", torch.zeros(8, dtype=torch.int8)), ("down_scale", torch.ones(3)),
+        ("down_scale", torch.tensor([1.0, float("nan")])), ("up_scale", torch.ones(2, dtype=torch.float64)),
     ],
-)
+)  # fmt: skip
 def test_factors_that_do_not_belong_together_are_refused(tmp_path: Path, part: str, value: torch.Tensor | None) -> None:
     folder = made(tmp_path / "adapter")
     tensors = load_file(folder / FILE)

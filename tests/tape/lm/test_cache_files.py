@@ -47,21 +47,15 @@ def put(name: str, value: Any) -> Any:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (put("usage.prompt_tokens", 10**200), "field usage"),
-        (put("usage.completion_tokens", -1), "field usage"),
-        (put("usage.calls", True), "field usage.calls"),
-        (put("usage.source", "guessed"), "field usage.source"),
-        (put("texts", ["one"]), "1 of 2 samples"),
-        (put("texts", "text"), "field texts"),
-        (put("logprobs", [None, None]), "field logprobs"),
-        (lambda record: b"\xff\xfe", "no UTF-8"),
-        (lambda record: b"[" * 10_000, "nested deeper"),
-        (lambda record: b'{"usage": ' + b"9" * 5000 + b"}", "digits"),
-        (lambda record: b"", "no JSON"),
-        (lambda record: [], "object"),
+        (put("usage.prompt_tokens", 10**200), "field usage"), (put("usage.completion_tokens", -1), "field usage"),
+        (put("usage.calls", True), "field usage.calls"), (put("usage.source", "guessed"), "field usage.source"),
+        (put("texts", ["one"]), "1 of 2 samples"), (put("texts", "text"), "field texts"),
+        (put("logprobs", [None, None]), "field logprobs"), (lambda record: b"\xff\xfe", "no UTF-8"),
+        (lambda record: b"[" * 10_000, "nested deeper"), (lambda record: b'{"usage": ' + b"9" * 5000 + b"}", "digits"),
+        (lambda record: b"", "no JSON"), (lambda record: [], "object"),
     ],
     ids=range(12),
-)
+)  # fmt: skip
 def test_an_entry_of_a_cache_from_elsewhere_is_refused(change: Any, message: str, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=f"cache: entry [0-9a-f]+: .*{message}.*delete the file"):
         cached(tmp_path / "cache", change)

@@ -234,31 +234,18 @@ def test_masks_end_where_the_vocabulary_does_and_offer_no_end_where_no_token_goe
 @pytest.mark.parametrize(
     ("pattern", "construct"),
     [
-        (r"(?=a)a", "look-around"),
-        (r"(?<!a)b", "look-around"),
-        (r"(a)\1", "a backreference"),
-        (r"(?P<x>a)(?P=x)", "a backreference"),
-        (r"(a)?(?(1)b|c)", "a conditional group"),
-        (r"a*+", "a possessive quantifier"),
-        (r"(?>a|b)", "an atomic group"),
-        (r"\ba", "a word boundary"),
-        (r"a\B", "a word boundary"),
-        (r"a^b", "\\^ inside the pattern"),
-        (r"(?:a$)?b", "\\$ inside the pattern"),
-        (r"(?i)a", "the inline flags re.IGNORECASE"),
-        (r"(?s).", "the inline flags re.DOTALL"),
-        (r"(?i:a)", "the inline flags re.IGNORECASE"),
-        (r"(", "no regular expression"),
-        (r"a{2,1}", "no regular expression"),
-        (r"[^\d\D]", "a class of no writable character"),
-        ("\ud800", "a class of no writable character"),
-        ("(" * 50_000, "no regular expression"),
-        ("(" * (DEEPEST + 2) + "a" + ")" * (DEEPEST + 2), "nests deeper"),
-        ("a" * (LONGEST + 1), "at most"),
-        (r"\w" * 100, "written out, at most"),
-        (3, "is a text"),
+        (r"(?=a)a", "look-around"), (r"(?<!a)b", "look-around"), (r"(a)\1", "a backreference"),
+        (r"(?P<x>a)(?P=x)", "a backreference"), (r"(a)?(?(1)b|c)", "a conditional group"),
+        (r"a*+", "a possessive quantifier"), (r"(?>a|b)", "an atomic group"), (r"\ba", "a word boundary"),
+        (r"a\B", "a word boundary"), (r"a^b", "\\^ inside the pattern"), (r"(?:a$)?b", "\\$ inside the pattern"),
+        (r"(?i)a", "the inline flags re.IGNORECASE"), (r"(?s).", "the inline flags re.DOTALL"),
+        (r"(?i:a)", "the inline flags re.IGNORECASE"), (r"(", "no regular expression"),
+        (r"a{2,1}", "no regular expression"), (r"[^\d\D]", "a class of no writable character"),
+        ("\ud800", "a class of no writable character"), ("(" * 50_000, "no regular expression"),
+        ("(" * (DEEPEST + 2) + "a" + ")" * (DEEPEST + 2), "nests deeper"), ("a" * (LONGEST + 1), "at most"),
+        (r"\w" * 100, "written out, at most"), (3, "is a text"),
     ],
-)
+)  # fmt: skip
 def test_what_a_pattern_may_not_use_is_named(pattern: Any, construct: str) -> None:
     with pytest.raises(ConstraintError, match=construct) as caught:
         Regex(pattern)
@@ -293,18 +280,10 @@ def _place(code: str) -> int:
 
 
 EXPLOSIVE = (
-    "(a{1,1000}){1,1000}",
-    "(a|b)*a(a|b){25}",
-    "((a|b)*a(a|b){25}.*){10}",
-    "(?:.{0,1000}a){0,1000}",
-    "((((((a{0,10}){0,10}){0,10}){0,10}){0,10}){0,10}){0,10}",
-    "(a?){5000}a{5000}",
-    "(.*a){50}",
-    "(x+x+)+y|a*",
-    "a{1000000}",
-    r"\w{0,1000}\d{3,999}\w+|(a|b|ab)*",
-    "|".join("a" * length for length in range(1, 150)),
-)
+    "(a{1,1000}){1,1000}", "(a|b)*a(a|b){25}", "((a|b)*a(a|b){25}.*){10}", "(?:.{0,1000}a){0,1000}",
+    "((((((a{0,10}){0,10}){0,10}){0,10}){0,10}){0,10}){0,10}", "(a?){5000}a{5000}", "(.*a){50}", "(x+x+)+y|a*",
+    "a{1000000}", r"\w{0,1000}\d{3,999}\w+|(a|b|ab)*", "|".join("a" * length for length in range(1, 150)),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("pattern", EXPLOSIVE)

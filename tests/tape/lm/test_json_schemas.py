@@ -97,21 +97,13 @@ RIGHT = {"parts": PARTS, "level": 2, "word": "é😀a", "name": "A"}
 @pytest.mark.parametrize(
     ("changed", "fits"),
     [
-        ({}, True),
-        ({"parts": []}, False),
-        ({"parts": PARTS[:1] * 3}, False),
-        ({"parts": [{"minimum": 13, "share": 0.5}]}, False),
-        ({"parts": [{"minimum": 3, "share": 1.01}]}, False),
-        ({"parts": [{"minimum": 3}]}, False),
-        ({"parts": [{"minimum": 3, "share": None, "more": 1}]}, False),
-        ({"level": 3}, False),
-        ({"word": "abcd"}, False),
-        ({"word": '"\\\n'}, True),
-        ({"name": "1abc"}, False),
-        ({"name": "abc"}, True),
-        ({"more": 1}, False),
+        ({}, True), ({"parts": []}, False), ({"parts": PARTS[:1] * 3}, False),
+        ({"parts": [{"minimum": 13, "share": 0.5}]}, False), ({"parts": [{"minimum": 3, "share": 1.01}]}, False),
+        ({"parts": [{"minimum": 3}]}, False), ({"parts": [{"minimum": 3, "share": None, "more": 1}]}, False),
+        ({"level": 3}, False), ({"word": "abcd"}, False), ({"word": '"\\\n'}, True), ({"name": "1abc"}, False),
+        ({"name": "abc"}, True), ({"more": 1}, False),
     ],
-)
+)  # fmt: skip
 def test_bounds_hold_wherever_they_stand_in_a_schema(changed: dict[str, Any], fits: bool) -> None:
     text = json.dumps({**RIGHT, **changed}, ensure_ascii=False)
     assert admits(JsonSchema(Whole), text) == [fits]

@@ -49,14 +49,9 @@ constraints: st.SearchStrategy[Constraint | None] = st.one_of(
     ),
 )
 requests = st.builds(
-    Request,
-    prompt=prompts,
-    max_tokens=st.integers(1, 9),
-    constraint=constraints,
-    n=st.integers(1, 4),
-    temperature=st.just(0.0),
-    seed=st.integers(0, 99),
-)
+    Request, prompt=prompts, max_tokens=st.integers(1, 9), constraint=constraints, n=st.integers(1, 4),
+    temperature=st.just(0.0), seed=st.integers(0, 99),
+)  # fmt: skip
 
 
 @given(asked=st.lists(requests, min_size=1, max_size=5))

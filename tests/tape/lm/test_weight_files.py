@@ -239,15 +239,11 @@ def one(shape: list[int], offsets: list[int]) -> bytes:
     [
         (b"", "byte 0: the length of the header takes 8 bytes, and the file ends after 0"),
         (struct.pack("<Q", 2**60) + b"{}", f"byte 0: the length of the header is {2**60}"),
-        (packed(b"{"), "the header: no JSON"),
-        (packed(b"[" * 5000), "nested deeper"),
-        (packed([]), "no JSON object"),
-        (one([-1], [0, 4]), "field t.shape.0"),
-        (one([2**70], [0, 4]), "field t.shape.0"),
-        (one([1], [0, 8]), "'t' has the bytes 0 to 8 of 4"),
-        (one([1], [4, 0]), "'t' has the bytes 4 to 0 of 4"),
+        (packed(b"{"), "the header: no JSON"), (packed(b"[" * 5000), "nested deeper"), (packed([]), "no JSON object"),
+        (one([-1], [0, 4]), "field t.shape.0"), (one([2**70], [0, 4]), "field t.shape.0"),
+        (one([1], [0, 8]), "'t' has the bytes 0 to 8 of 4"), (one([1], [4, 0]), "'t' has the bytes 4 to 0 of 4"),
     ],
-)
+)  # fmt: skip
 def test_a_header_of_safetensors_is_checked_against_the_file(tmp_path: Path, data: bytes, message: str) -> None:
     file = tmp_path / "m.safetensors"
     file.write_bytes(data)

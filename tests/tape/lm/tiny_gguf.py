@@ -39,29 +39,17 @@ def write_gguf(path: Path, *, seed: int = 0, without: str = "", **changes: Any) 
 
     words = [*SPECIAL, *alphabet(), "he", "ll", "hell"]
     fields: dict[str, Any] = {
-        "general.name": "tiny",
-        "llama.block_count": 1,
-        "llama.context_length": 2048,
-        "llama.embedding_length": SIZES["width"],
-        "llama.feed_forward_length": SIZES["inner"],
-        "llama.attention.head_count": SIZES["heads"],
-        "llama.attention.head_count_kv": SIZES["shared"],
-        "llama.attention.layer_norm_rms_epsilon": 1e-5,
-        "llama.rope.freq_base": 10000.0,
-        "llama.rope.dimension_count": SIZES["width"] // SIZES["heads"],
-        "llama.vocab_size": len(words),
-        "tokenizer.ggml.model": "gpt2",
-        "tokenizer.ggml.pre": "smollm",
-        "tokenizer.ggml.tokens": words,
+        "general.name": "tiny", "llama.block_count": 1, "llama.context_length": 2048,
+        "llama.embedding_length": SIZES["width"], "llama.feed_forward_length": SIZES["inner"],
+        "llama.attention.head_count": SIZES["heads"], "llama.attention.head_count_kv": SIZES["shared"],
+        "llama.attention.layer_norm_rms_epsilon": 1e-5, "llama.rope.freq_base": 10000.0,
+        "llama.rope.dimension_count": SIZES["width"] // SIZES["heads"], "llama.vocab_size": len(words),
+        "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "smollm", "tokenizer.ggml.tokens": words,
         "tokenizer.ggml.token_type": [3] * len(SPECIAL) + [1] * (len(words) - len(SPECIAL)),
-        "tokenizer.ggml.merges": ["h e", "l l", "he ll"],
-        "tokenizer.ggml.bos_token_id": 1,
-        "tokenizer.ggml.eos_token_id": 2,
-        "tokenizer.ggml.padding_token_id": 0,
-        "tokenizer.ggml.add_bos_token": False,
-        "tokenizer.chat_template": TEMPLATE,
-        **{name.replace("__", "."): value for name, value in changes.items()},
-    }
+        "tokenizer.ggml.merges": ["h e", "l l", "he ll"], "tokenizer.ggml.bos_token_id": 1,
+        "tokenizer.ggml.eos_token_id": 2, "tokenizer.ggml.padding_token_id": 0, "tokenizer.ggml.add_bos_token": False,
+        "tokenizer.chat_template": TEMPLATE, **{name.replace("__", "."): value for name, value in changes.items()},
+    }  # fmt: skip
     fields.pop(without, None)
     writer = gguf.GGUFWriter(str(path), "llama")
     _add(writer, fields)

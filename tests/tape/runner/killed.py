@@ -106,15 +106,9 @@ def main(kind: str, out: str, workers: str, calls: str, count: str) -> int:
     tasks = tuple(load("tape.environments", environment).tasks(options)[:limit])
     opener = partial(opened, kind=kind, count=count)
     shared: dict[str, Any] = {
-        "environment": environment,
-        "options": options,
-        "config": TapeConfig(),
-        "model": model,
-        "model_identity": opener(model).identity,
-        "budget": {"steps": 8},
-        "repeats": 2,
-        "batch": 3,
-    }
+        "environment": environment, "options": options, "config": TapeConfig(), "model": model,
+        "model_identity": opener(model).identity, "budget": {"steps": 8}, "repeats": 2, "batch": 3,
+    }  # fmt: skip
     configurations = [Configuration(name, RunSpec(agent=name.split()[0], **shared), tasks) for name in agents]
     with InProcess(opener) if workers == "1" else Processes(int(workers), opener) as pool:
         runner = Runner(configurations, RunDirectory(Path(out)), pool, run_budget=Budget({"calls": int(calls)}))

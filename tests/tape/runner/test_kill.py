@@ -245,14 +245,9 @@ def sweep(folder: Path, kind: str, workers: int, kills: int) -> dict[str, Any]:
         game.finish()
         game.check_like(whole)
     return {
-        "kind": kind,
-        "workers": workers,
-        "kills": sum(moments.values()),
-        "moments": dict(sorted(moments.items())),
-        "runs": runs,
-        "starts_that_ended_first": ended,
-        "seconds_of_a_start": round(most, 1),
-    }
+        "kind": kind, "workers": workers, "kills": sum(moments.values()), "moments": dict(sorted(moments.items())),
+        "runs": runs, "starts_that_ended_first": ended, "seconds_of_a_start": round(most, 1),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("kind", "workers"), [("sokoban", 2), ("tools", 1)])

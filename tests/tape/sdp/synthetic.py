@@ -134,21 +134,12 @@ class Synthetic:
         counts = k > 0 or (rng.random() < 0.5 if none else rng.random() < 0.9)
         writer.write(
             ValidatedEvent(
-                step=len(self.acted),
-                certified=self.certified,
-                failed=failed,
-                action=None if none else action,
-                text=NOTHING_LEFT if none else "because",
-                k=k,
-                checks=checks,
-                reason=NOTHING_LEFT if none else "" if k == len(checks) else "it is not so",
-                counts=counts,
-                completed=done,
-                before={"at": before},
-                after={"at": self.world},
-                nodes=(f"n{before}", f"n{self.world}"),
+                step=len(self.acted), certified=self.certified, failed=failed, action=None if none else action,
+                text=NOTHING_LEFT if none else "because", k=k, checks=checks,
+                reason=NOTHING_LEFT if none else "" if k == len(checks) else "it is not so", counts=counts,
+                completed=done, before={"at": before}, after={"at": self.world}, nodes=(f"n{before}", f"n{self.world}"),
             )
-        )
+        )  # fmt: skip
         self.rejected += k == 0 and counts
         self.certified += k
         self.tail = self.tail[k:]
@@ -202,15 +193,9 @@ def trajectory(seed: object, **settings: Any) -> CertifiedTrajectory:
 def trajectories(**fixed: Any) -> st.SearchStrategy[CertifiedTrajectory]:
     """Valid trajectories; settings that are given are fixed."""
     drawn: dict[str, st.SearchStrategy[Any]] = {
-        "seed": st.integers(0, 10_000),
-        "length": st.integers(1, 6),
-        "attempts": st.integers(1, 3),
-        "replans": st.integers(0, 2),
-        "steps": st.integers(1, 25),
-        "strict": st.booleans(),
-        "cascade": st.booleans(),
-        "skill": st.sampled_from((0.1, 0.5, 0.9)),
-        "score": st.booleans(),
-    }
+        "seed": st.integers(0, 10_000), "length": st.integers(1, 6), "attempts": st.integers(1, 3),
+        "replans": st.integers(0, 2), "steps": st.integers(1, 25), "strict": st.booleans(), "cascade": st.booleans(),
+        "skill": st.sampled_from((0.1, 0.5, 0.9)), "score": st.booleans(),
+    }  # fmt: skip
     drawn |= {name: st.just(value) for name, value in fixed.items()}
     return st.builds(trajectory, **drawn)

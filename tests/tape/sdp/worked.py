@@ -32,18 +32,11 @@ def move(
 ) -> Move:
     after = [*before, *(one.target.text for one in judged if one.check.holds)]
     return Move(
-        step=step,
-        failed=failed,
-        before=State(certified=list(before), fields={"step": step - 1}, node=f"n{step - 1}"),
-        action=action,
-        text="",
-        k=sum(one.check.holds for one in judged),
-        judged=list(judged),
-        reason="" if all(one.check.holds for one in judged) else "it is not so",
-        counts=counts,
-        completed=False,
+        step=step, failed=failed, before=State(certified=list(before), fields={"step": step - 1}, node=f"n{step - 1}"),
+        action=action, text="", k=sum(one.check.holds for one in judged), judged=list(judged),
+        reason="" if all(one.check.holds for one in judged) else "it is not so", counts=counts, completed=False,
         after=State(certified=after, fields={"step": step}, node=f"n{step}"),
-    )
+    )  # fmt: skip
 
 
 MOVES = [
@@ -69,17 +62,8 @@ WORKED = CertifiedTrajectory(
     ],
     moves=MOVES,
     ending=Ending(
-        why="step_cap",
-        certified=4,
-        planned=5,
-        goal_certified=False,
-        rejected=4,
-        replans=1,
-        caps={"attempts": 2, "replans": 3, "steps": 8},
-        end_state="failure",
-        success=False,
-        actions=[one.action or "" for one in MOVES],
-        measures={"score": 0.8},
-        forced=False,
+        why="step_cap", certified=4, planned=5, goal_certified=False, rejected=4, replans=1,
+        caps={"attempts": 2, "replans": 3, "steps": 8}, end_state="failure", success=False,
+        actions=[one.action or "" for one in MOVES], measures={"score": 0.8}, forced=False,
     ),
-).sealed()
+).sealed()  # fmt: skip

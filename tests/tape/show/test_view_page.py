@@ -131,16 +131,11 @@ def test_long_pages_ask_less_unless_told_to(tmp_path: Path, monkeypatch: pytest.
 
 RUNS = (
     "sokoban --model bundled:nano --levels hard --temperature 1 --agent tape",
-    "sokoban --model bundled:nano --agent react",
-    "sokoban --model bundled:nano --agent sdp",
-    "sokoban --model bundled:nano --agent plan_and_act_replan",
-    "sokoban --model bundled:nano --agent best_of_n_react",
-    "sokoban --model bundled:nano --agent open_loop",
-    "alfworld --verify aec",
-    "gsm_hard --tightness tight --budget usd=0.004",
-    "musique",
-    "travelplanner",
-)
+    "sokoban --model bundled:nano --agent react", "sokoban --model bundled:nano --agent sdp",
+    "sokoban --model bundled:nano --agent plan_and_act_replan", "sokoban --model bundled:nano --agent best_of_n_react",
+    "sokoban --model bundled:nano --agent open_loop", "alfworld --verify aec",
+    "gsm_hard --tightness tight --budget usd=0.004", "musique", "travelplanner",
+)  # fmt: skip
 
 
 @pytest.mark.slow

@@ -77,15 +77,9 @@ def require_writable(played: EpisodeResult) -> None:
 
 
 ERRORS: list[BaseException] = [
-    asyncio.CancelledError(),
-    SystemExit(3),
-    GeneratorExit(),
-    StopAsyncIteration(),
-    Mute(),
-    RecursionError(),
-    MemoryError(),
-    BaseExceptionGroup("several", [SystemExit(1), ValueError("x")]),
-]
+    asyncio.CancelledError(), SystemExit(3), GeneratorExit(), StopAsyncIteration(), Mute(), RecursionError(),
+    MemoryError(), BaseExceptionGroup("several", [SystemExit(1), ValueError("x")]),
+]  # fmt: skip
 
 
 def cyclic() -> list[Any]:
@@ -116,22 +110,17 @@ async def agen() -> Any:
 
 
 RESULTS: list[tuple[str, Callable[[], Any], str]] = [
-    ("cyclic", cyclic, "holds itself"),
-    ("endless generator", endless, "more than 200000 values"),
+    ("cyclic", cyclic, "holds itself"), ("endless generator", endless, "more than 200000 values"),
     ("gigantic text", lambda: "x" * 50_000_000, f"more than {LONGEST_VALUE} bytes"),
     ("gigantic bytes", lambda: b"x" * 50_000_000, f"more than {LONGEST_VALUE} bytes"),
     ("many escapes", lambda: "\x00" * (LONGEST_VALUE - 10), "bytes as JSON"),
-    ("deep", lambda: nested(51), "more than 50 lists"),
-    ("very deep", lambda: nested(100_000), "more than 50 lists"),
-    ("5,000 digits", lambda: 10**5000, "300 digits"),
-    ("as a key", lambda: {10**5000: 1}, "300 digits"),
-    ("no number", lambda: [float("nan")], "no JSON"),
-    ("lone surrogate", lambda: {"a": "\ud800"}, "no JSON"),
+    ("deep", lambda: nested(51), "more than 50 lists"), ("very deep", lambda: nested(100_000), "more than 50 lists"),
+    ("5,000 digits", lambda: 10**5000, "300 digits"), ("as a key", lambda: {10**5000: 1}, "300 digits"),
+    ("no number", lambda: [float("nan")], "no JSON"), ("lone surrogate", lambda: {"a": "\ud800"}, "no JSON"),
     ("lone surrogate as a key", lambda: {"\ud800": 1}, "surrogates not allowed"),
-    ("unprintable", Unprintable, "Unable to serialize"),
-    ("a class", lambda: Unprintable, "Unable to serialize"),
+    ("unprintable", Unprintable, "Unable to serialize"), ("a class", lambda: Unprintable, "Unable to serialize"),
     ("an asynchronous generator", agen, "Unable to serialize"),
-]
+]  # fmt: skip
 
 
 class Odd:

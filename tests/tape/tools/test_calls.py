@@ -29,22 +29,14 @@ def test_any_text_is_a_call_that_reads_the_same_again_or_invalid(text: str) -> N
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("add", "expected TOOL"),
-        ("add(a=1", "expected ',' or '\\)'"),
-        ("add(a=1,)", "expected NAME=VALUE"),
-        ("add(1)", "expected NAME=VALUE"),
-        ("add(a=one)", "neither JSON nor #K"),
-        ("add(a=NaN)", "no JSON"),
-        ("add(a=1e999)", "no JSON"),
-        ("add(a=#0)", "neither JSON nor #K"),
-        ("add(a=#1000)", "neither JSON nor #K"),
-        ("add(a=1, a=2)", "given twice"),
-        ("add(a=1) then", "after the call"),
+        ("add", "expected TOOL"), ("add(a=1", "expected ',' or '\\)'"), ("add(a=1,)", "expected NAME=VALUE"),
+        ("add(1)", "expected NAME=VALUE"), ("add(a=one)", "neither JSON nor #K"), ("add(a=NaN)", "no JSON"),
+        ("add(a=1e999)", "no JSON"), ("add(a=#0)", "neither JSON nor #K"), ("add(a=#1000)", "neither JSON nor #K"),
+        ("add(a=1, a=2)", "given twice"), ("add(a=1) then", "after the call"),
         ("add(a=" + "[" * 500 + "]" * 500 + ")", "lists and objects inside each other|neither JSON"),
-        ("add(a=" + "[" * 3000, "neither JSON"),
-        ("add(a=" + "1" * LONGEST + ")", "characters"),
+        ("add(a=" + "[" * 3000, "neither JSON"), ("add(a=" + "1" * LONGEST + ")", "characters"),
     ],
-)
+)  # fmt: skip
 def test_errors_of_malformed_calls_name_where_reading_stopped(text: str, message: str) -> None:
     with pytest.raises(InvalidCallError, match=message):
         parse(text)

@@ -46,16 +46,12 @@ def seen(*tools: Tool, **values: Any) -> ToolEnvironment:
 @pytest.mark.parametrize(
     ("error", "note"),
     [
-        (ToolFailedError("no such city"), "no such city"),
-        (ValueError("bad"), "ValueError: bad"),
-        (StopIteration(), "StopIteration"),
-        (SystemExit(3), "SystemExit: 3"),
-        (Mute(), "Mute: its message cannot be read"),
-        (OSError("no file \udcff"), "OSError: no file ?"),
-        (TimeoutError("late"), "TimeoutError: late"),
-        (ToolFailedError("x" * 10_000), "x" * 297 + "…"),
+        (ToolFailedError("no such city"), "no such city"), (ValueError("bad"), "ValueError: bad"),
+        (StopIteration(), "StopIteration"), (SystemExit(3), "SystemExit: 3"),
+        (Mute(), "Mute: its message cannot be read"), (OSError("no file \udcff"), "OSError: no file ?"),
+        (TimeoutError("late"), "TimeoutError: late"), (ToolFailedError("x" * 10_000), "x" * 297 + "…"),
     ],
-)
+)  # fmt: skip
 def test_what_a_tool_raises_is_a_failed_call_that_is_paid(error: BaseException, note: str) -> None:
     env = ToolEnvironment("task", [raising(error, later=False)])
     env.reset(0)

@@ -16,26 +16,19 @@ def model(properties: dict[str, Any], required: tuple[str, ...] = (), **more: An
 @pytest.mark.parametrize(
     ("schema", "good", "bad"),
     [
-        ({"type": "string"}, "x", 1),
-        ({"type": "number"}, 1.5, "x"),
-        ({"type": "integer"}, 2, 2.5),
-        ({"type": "boolean"}, True, "maybe"),
-        ({"type": "array", "items": {"type": "integer"}}, [1], ["x"]),
-        ({"type": "array"}, [1, "x"], "x"),
-        ({"type": "object"}, {"k": [1]}, [1]),
+        ({"type": "string"}, "x", 1), ({"type": "number"}, 1.5, "x"), ({"type": "integer"}, 2, 2.5),
+        ({"type": "boolean"}, True, "maybe"), ({"type": "array", "items": {"type": "integer"}}, [1], ["x"]),
+        ({"type": "array"}, [1, "x"], "x"), ({"type": "object"}, {"k": [1]}, [1]),
         ({"type": "object", "additionalProperties": {"type": "integer"}}, {"k": 1}, {"k": "x"}),
         ({"type": "object", "properties": {"k": {"type": "integer"}}, "required": ["k"]}, {"k": 1}, {}),
-        ({"enum": ["a", 1, None]}, "a", "b"),
-        ({"const": "a"}, "a", "b"),
+        ({"enum": ["a", 1, None]}, "a", "b"), ({"const": "a"}, "a", "b"),
         ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, None, "x"),
         ({"oneOf": [{"type": "integer"}, {"enum": ["all"]}]}, "all", "some"),
-        ({"type": ["integer", "null"]}, None, "x"),
-        ({"$ref": "#/$defs/Kind"}, "k", "x"),
-        ({"type": "integer", "minimum": 1, "maximum": 3}, 3, 4),
-        ({"type": "string", "maxLength": 2}, "ab", "abc"),
+        ({"type": ["integer", "null"]}, None, "x"), ({"$ref": "#/$defs/Kind"}, "k", "x"),
+        ({"type": "integer", "minimum": 1, "maximum": 3}, 3, 4), ({"type": "string", "maxLength": 2}, "ab", "abc"),
         ({"type": "array", "minItems": 1}, [1], []),
     ],
-)
+)  # fmt: skip
 def test_what_is_understood_is_checked(schema: dict[str, Any], good: object, bad: object) -> None:
     made = model({"a": schema}, ("a",), **{"$defs": {"Kind": {"enum": ["k"]}}})
     made.model_validate({"a": good})
@@ -75,15 +68,11 @@ def chain(levels: int) -> Any:
         ({"properties": {"a": {"type": "object", "properties": {"b": {"not": {}}}}}}, "the property a.b: 'not'"),
         ({"properties": {"a": {"$ref": "#/$defs/Nowhere"}}}, "leads nowhere"),
         ({"properties": {"a": {"$ref": "#/properties/a"}}}, "refers to itself"),
-        ({"properties": {"a": {"enum": [[1]]}}}, "options are"),
-        ({"properties": {"a": {"enum": []}}}, "options are"),
+        ({"properties": {"a": {"enum": [[1]]}}}, "options are"), ({"properties": {"a": {"enum": []}}}, "options are"),
         ({"properties": {"a": False}}, "schema [Ff]alse"),
         ({"properties": {"max-results": {"type": "integer"}}}, "the property max-results: calls cannot name it"),
         ({"properties": {"_a": {"type": "integer"}}}, "the property _a: calls cannot name it"),
-        (
-            {"properties": {"model_config": {"type": "integer"}}},
-            "model_config: pydantic has a meaning of its own",
-        ),
+        ({"properties": {"model_config": {"type": "integer"}}}, "model_config: pydantic has a meaning of its own"),
         (bomb(9), "the property a: with references followed the schema has more than 500 parts"),
         (bomb(30), "refers to itself, or is nested too deep"),
         ({"properties": {f"a{k}": {"type": "integer"} for k in range(501)}}, "more than 500 parts"),
@@ -112,14 +101,13 @@ def chain(levels: int) -> Any:
         ({"properties": {"a": {}}, "required": [{}]}, "what is required is a list, no JSON schema"),
         ({"properties": {"a": {}}, "required": ["a"] * 501}, "what is required is a list"),
         ({"properties": {"a": {}}, "required": "a"}, "what is required is 'a'"),
-        ({"properties": 5}, "its properties are 5"),
-        ({"properties": [1]}, "no JSON schema"),
+        ({"properties": 5}, "its properties are 5"), ({"properties": [1]}, "no JSON schema"),
         ({"properties": {"a": {}}, "required": ["b"]}, "the property b: is required but not described"),
         ({"type": "array"}, "its arguments are of the type 'array'"),
         ({"type": {}}, "its arguments are of the type an object"),
         *((wrong, "no JSON schema") for wrong in (None, 5, "object", [], True)),
     ],
-)
+)  # fmt: skip
 def test_what_is_not_understood_or_too_large_is_named(schema: Any, message: str) -> None:
     with pytest.raises(ToolError, match=f"MCP tool t: .*({message})") as refused:
         arguments_model("t", schema)

@@ -76,14 +76,9 @@ def test_a_judge_that_fails_ends_the_episode_as_an_error_of_the_environment(erro
 def misbehaving(rng: random.Random, *, hangs: bool) -> Callable[..., Any]:
     """A function that does one of many wrong things, or sometimes nothing wrong."""
     ways: list[Callable[[], Any]] = [
-        lambda: thrown(rng.choice(ERRORS)),
-        rng.choice(RESULTS[5:])[1],
-        cyclic,
-        lambda: "\x1b[31m#1 \u202e=1+1",
-        lambda: rng.randint(-9, 9),
-        coroutine,
-        lambda: None,
-    ]
+        lambda: thrown(rng.choice(ERRORS)), rng.choice(RESULTS[5:])[1], cyclic, lambda: "\x1b[31m#1 \u202e=1+1",
+        lambda: rng.randint(-9, 9), coroutine, lambda: None,
+    ]  # fmt: skip
     way, later = rng.choice(ways), rng.random() < 0.5
     share = rng.choice([0.3, 1.0])
 

@@ -28,16 +28,12 @@ def test_a_result_that_no_file_could_hold_is_a_failed_call(value: Callable[[], A
 @pytest.mark.parametrize(
     ("value", "kept"),
     [
-        (coroutine, 7),
-        (lambda: None, None),
+        (coroutine, 7), (lambda: None, None),
         (lambda: {"a": {"b": 1.5, "c": [1, "é"], "d": True}}, {"a": {"b": 1.5, "c": [1, "é"], "d": True}}),
-        (lambda: (n * n for n in range(4)), [0, 1, 4, 9]),
-        (lambda: nested(50), nested(50)),
-        (lambda: -(10**299), -(10**299)),
-        (lambda: {(1, 2): 3}, {"1,2": 3}),
-        (lambda: "x" * 4_000_000, "x" * 4_000_000),
+        (lambda: (n * n for n in range(4)), [0, 1, 4, 9]), (lambda: nested(50), nested(50)),
+        (lambda: -(10**299), -(10**299)), (lambda: {(1, 2): 3}, {"1,2": 3}), (lambda: "x" * 4_000_000, "x" * 4_000_000),
     ],
-)
+)  # fmt: skip
 def test_what_a_file_can_hold_is_kept(value: Callable[[], Any], kept: Any) -> None:
     assert play(returning(value)).answer == kept
 

@@ -160,15 +160,11 @@ def test_an_action_is_free_or_the_planned_one(prompts: WorldFormat) -> None:
 @pytest.mark.parametrize(
     ("thought", "action"),
     [
-        ('I take the ford: Walk(to="ford").', FORD),
-        ('{"thought": "First Walk(to=\\"ford\\"), then', FORD),
-        ('Walk(to="ford") it is, Walk(to = "ford")', FORD),
-        ('Walk(to="ford") and then Walk(to="mill")', None),
-        ('Walk(to="sea")', None),
-        ("I walk to the ford.", None),
-        ("", None),
+        ('I take the ford: Walk(to="ford").', FORD), ('{"thought": "First Walk(to=\\"ford\\"), then', FORD),
+        ('Walk(to="ford") it is, Walk(to = "ford")', FORD), ('Walk(to="ford") and then Walk(to="mill")', None),
+        ('Walk(to="sea")', None), ("I walk to the ford.", None), ("", None),
     ],
-)
+)  # fmt: skip
 def test_an_intention_is_the_only_action_that_is_written_out(
     prompts: WorldFormat, thought: str, action: str | None
 ) -> None:

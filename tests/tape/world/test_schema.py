@@ -42,17 +42,11 @@ WORDS = st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF, exclude_cha
     lambda text: not re.search("[\x7f-\x9f]", text)
 )
 LEAVES: list[tuple[Any, st.SearchStrategy[Any]]] = [
-    (bool, st.booleans()),
-    (int, st.integers(-999, 999)),
-    (Annotated[int, Field(ge=0, le=9)], st.integers(0, 9)),
-    (float, st.integers(-99, 99).map(lambda n: n / 4)),
-    (str, WORDS),
-    (Literal["up", "down (2)"], st.sampled_from(["up", "down (2)"])),
-    (Literal[1, 2], st.sampled_from([1, 2])),
-    (Colour, st.sampled_from(list(Colour))),
-    (date, st.dates(min_value=date(1000, 1, 1))),
-    (type(None), st.none()),
-]
+    (bool, st.booleans()), (int, st.integers(-999, 999)), (Annotated[int, Field(ge=0, le=9)], st.integers(0, 9)),
+    (float, st.integers(-99, 99).map(lambda n: n / 4)), (str, WORDS),
+    (Literal["up", "down (2)"], st.sampled_from(["up", "down (2)"])), (Literal[1, 2], st.sampled_from([1, 2])),
+    (Colour, st.sampled_from(list(Colour))), (date, st.dates(min_value=date(1000, 1, 1))), (type(None), st.none()),
+]  # fmt: skip
 
 
 def several(inner: st.SearchStrategy[tuple[Any, Any]]) -> st.SearchStrategy[tuple[Any, Any]]:
@@ -108,20 +102,14 @@ def test_schemas_are_as_strict_as_the_strictest_endpoint_wants_them() -> None:
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        (dict[str, int], "a dict has no fixed names"),
-        (dict, "a dict has no fixed names"),
-        (Any, "anything may stand here"),
-        (list[Any], r"State.value\[\]: anything may stand here"),
-        (list, "anything may stand here"),
-        (Nest, "Nest holds itself"),
-        (tuple[int, str], "tuples of different types"),
-        (AnyUrl, "the format 'uri'"),
-        (bytes, "the format 'binary'"),
-        (timedelta, "the format 'duration'"),
+        (dict[str, int], "a dict has no fixed names"), (dict, "a dict has no fixed names"),
+        (Any, "anything may stand here"), (list[Any], r"State.value\[\]: anything may stand here"),
+        (list, "anything may stand here"), (Nest, "Nest holds itself"), (tuple[int, str], "tuples of different types"),
+        (AnyUrl, "the format 'uri'"), (bytes, "the format 'binary'"), (timedelta, "the format 'duration'"),
         (Annotated[str, Field(pattern=re.compile("^(?!x)a$"))], "lookarounds"),
         (Annotated[str, Field(json_schema_extra={"not": {"const": "x"}})], "do not enforce 'not'"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_enforced_is_refused_by_its_place(kind: Any, message: str) -> None:
     with pytest.raises(WorldError, match=message) as refused:
         StateType(create_model("State", value=(kind, ...)))

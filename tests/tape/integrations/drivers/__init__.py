@@ -9,15 +9,10 @@ import pytest
 from tests.tape.integrations.drivers.base import Driver
 
 NEEDS = {
-    "langchain": "langchain.agents",
-    "langchain:async": "langchain.agents",
-    "pydantic_ai": "pydantic_ai.capabilities",
-    "openai_agents": "agents.testing",
-    "inspect": "inspect_ai",
-    "smolagents": "smolagents",
-    "dspy": "dspy",
+    "langchain": "langchain.agents", "langchain:async": "langchain.agents", "pydantic_ai": "pydantic_ai.capabilities",
+    "openai_agents": "agents.testing", "inspect": "inspect_ai", "smolagents": "smolagents", "dspy": "dspy",
     "dspy:async": "dspy",
-}
+}  # fmt: skip
 """What each needs."""
 
 ASYNC = ("langchain:async", "pydantic_ai", "openai_agents", "inspect", "dspy:async")

@@ -22,14 +22,8 @@ from tape.errors import BudgetExceededError
 from tape.gateway.guard import Guard
 
 PRICES = {
-    "quick": 10_000,
-    "deep": 50_000,
-    "fails": 10_000,
-    "slow": 10_000,
-    "ask": 0,
-    "metered": 20_000,
-    "broke": 10_000,
-}
+    "quick": 10_000, "deep": 50_000, "fails": 10_000, "slow": 10_000, "ask": 0, "metered": 20_000, "broke": 10_000,
+}  # fmt: skip
 """Millionths of a dollar that a call of a tool costs."""
 
 TOOLS: dict[str, Any] = {
@@ -48,18 +42,9 @@ Usage = tuple[Any, Any]
 """Reported tokens of prompt and completion."""
 
 USAGES: list[Usage] = [
-    (None, None),
-    ("40", "10"),
-    (40, "10"),
-    (float("nan"), 1),
-    (40.0, 10.0),
-    (-1, 3),
-    (40, -(10**9)),
-    (10**80, 1),
-    (2**63, 1),
-    (True, True),
-    ([40], {}),
-]
+    (None, None), ("40", "10"), (40, "10"), (float("nan"), 1), (40.0, 10.0), (-1, 3), (40, -(10**9)), (10**80, 1),
+    (2**63, 1), (True, True), ([40], {}),
+]  # fmt: skip
 """Reports that are none."""
 
 NUMBERS = [one for one in USAGES if all(isinstance(count, int | float) for count in one)]

@@ -33,20 +33,12 @@ GO = [ChatMessage(MessageRole.USER, "go")]
 DONE = Turn(calls=(call("final_answer", answer="done"),))
 END = "final_answer('done')"
 AROUND = (
-    "print(quick._tool(query='a'))",
-    "print(getattr(quick, '_tool')(query='a'))",
-    "quick._guard = None",
-    "quick.name = 'ask'",
-    "quick.inputs = {}",
-    "quick.price = 0",
-    "helper.model._inner.generate([{'role': 'user', 'content': 'x'}])",
-    "helper.model._guard.ledger.budget = None",
-    "helper.model.model_id = 'free'",
-    "helper.tools['quick']._tool(query='a')",
-    "quick.forward = deep.forward",
-    "quick.forward._guard = None",
-    "quick, deep = deep, quick",
-)
+    "print(quick._tool(query='a'))", "print(getattr(quick, '_tool')(query='a'))", "quick._guard = None",
+    "quick.name = 'ask'", "quick.inputs = {}", "quick.price = 0",
+    "helper.model._inner.generate([{'role': 'user', 'content': 'x'}])", "helper.model._guard.ledger.budget = None",
+    "helper.model.model_id = 'free'", "helper.tools['quick']._tool(query='a')", "quick.forward = deep.forward",
+    "quick.forward._guard = None", "quick, deep = deep, quick",
+)  # fmt: skip
 """What a model may write to come by a tool or a model without paying."""
 
 

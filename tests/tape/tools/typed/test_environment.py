@@ -78,13 +78,9 @@ def test_a_want_that_no_chain_gives_is_reported_before_the_first_call() -> None:
 def test_plans_of_a_model_are_folded_by_type_and_the_cheapest_mixture_is_taken() -> None:
     # One plan has the dear beginning and the cheap end, the other the cheap beginning and the dear end.
     tools = [
-        priced("dear_start", ["a"], "b", 50),
-        priced("cheap_start", ["a"], "m", 5),
-        priced("on", ["m"], "b", 5),
-        priced("cheap_end", ["b"], "c", 5),
-        priced("longer", ["b"], "n", 40),
-        priced("end", ["n"], "c", 40),
-    ]
+        priced("dear_start", ["a"], "b", 50), priced("cheap_start", ["a"], "m", 5), priced("on", ["m"], "b", 5),
+        priced("cheap_end", ["b"], "c", 5), priced("longer", ["b"], "n", 40), priced("end", ["n"], "c", 40),
+    ]  # fmt: skip
     model = writes(["dear_start", "cheap_end"], ["cheap_start", "on", "longer", "end"])
     mixed = TypedEnvironment(tools, have={"a": "a"}, want="c")
     result = TapeAgent(model, num_plans=2).run(mixed, budget=ROOMY)
@@ -182,15 +178,11 @@ def test_what_a_person_refuses_is_planned_around() -> None:
 @pytest.mark.parametrize(
     ("action", "message"),
     [
-        ("forge()", "takes 'iron', which is not at hand"),
-        ("smelt(ore=1)", "has no arguments; write smelt()"),
-        ("paint()", "there is no tool paint"),
-        ('answer(value="axe")', "'axe' is not at hand"),
-        ("answer(value=3)", "names a type"),
-        ("answer(axe=1)", "handed in by answer"),
-        ("nonsense", ""),
+        ("forge()", "takes 'iron', which is not at hand"), ("smelt(ore=1)", "has no arguments; write smelt()"),
+        ("paint()", "there is no tool paint"), ('answer(value="axe")', "'axe' is not at hand"),
+        ("answer(value=3)", "names a type"), ("answer(axe=1)", "handed in by answer"), ("nonsense", ""),
     ],
-)
+)  # fmt: skip
 def test_an_impossible_action_takes_a_step_and_gives_its_reason(action: str, message: str) -> None:
     played = env()
     before = played.domain.key(played.domain.project(played.reset(0)))
