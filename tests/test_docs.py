@@ -162,14 +162,11 @@ def parse(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
         assert name in {PROJECT["name"], "."}, command
         assert set((extras or "").split(",")) - {""} <= set(EXTRAS), command
     elif "-m" in words[:2]:
-        module, arguments = words[2], words[3:]
-        if module.partition(".")[0] not in {"experiments", "envs", "tools", "tape"}:
-            assert importlib.util.find_spec(module) is not None, command
-            return
-        assert importlib.util.find_spec(module) is not None, command
-        monkeypatch.setattr(sys, "argv", [module, *arguments])
-        with pytest.raises(Parsed):
-            runpy.run_module(module, run_name="__main__")
+        assert importlib.util.find_spec(words[2]) is not None, command
+        if words[2].partition(".")[0] in {"experiments", "envs", "tools", "tape"}:
+            monkeypatch.setattr(sys, "argv", words[2:])
+            with pytest.raises(Parsed):
+                runpy.run_module(words[2], run_name="__main__")
     elif words[0] == "python":
         monkeypatch.setattr(sys, "argv", words[1:])
         with pytest.raises(Parsed):
@@ -238,15 +235,15 @@ def test_the_commands_of_a_page_run_one_after_the_other(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    mine = [command for where, command in SHELL if where == page]
-    run = [command for command in mine if reason(command) is None]
+    reasons = {command: reason(command) for where, command in SHELL if where == page}
+    run = [command for command, why in reasons.items() if why is None]
     for block in of("python"):
         if block.page == page and "graph.save(" in block.text:
             exec(compile(block.text, page, "exec"), {})  # writes the graph that a command reads
     for command in run:
         play(command)
     if not run:
-        pytest.skip("; ".join(sorted({f"{command}: {reason(command)}" for command in mine})))
+        pytest.skip("; ".join(sorted(f"{command}: {why}" for command, why in reasons.items())))
 
 
 LONG = {
@@ -358,15 +355,10 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_files_that_are_named_exist(page: Path) -> None:
-    named = re.findall(r"`((?:tape|envs|solvers|experiments|tests|tools)/[\w./-]+)`", page.read_text(encoding="utf-8"))
-    for name in named:
-        assert (ROOT / name).exists() or re.search(r"[A-Z]{3}", name), f"{page.name} names {name}"
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_modules_that_are_named_exist(page: Path) -> None:
+def test_files_and_modules_that_are_named_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
+    for name in re.findall(r"`((?:tape|envs|solvers|experiments|tests|tools)/[\w./-]+)`", text):
+        assert (ROOT / name).exists() or re.search(r"[A-Z]{3}", name), f"{page.name} names {name}"
     for name in set(re.findall(r"(?<![\w.\[\"])((?:tape|envs|solvers|experiments)(?:\.\w+)+)", text)):
         if name in GROUPS or re.search(r"\.(md|py|json|toml|test\w*)$", name):
             continue

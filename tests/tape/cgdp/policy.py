@@ -1,14 +1,24 @@
-"""A scripted policy for search agents in chat prompts, with parts that fail and lie as often as is asked for."""
+"""Scripted models for search agents in chat prompts, some with parts that fail and lie, and searches by them."""
 
 from __future__ import annotations
 
 import json
 import random
 import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
 
+from envs.search import SearchEnvironment, bm25
+from tape import Budget
+from tape.cgdp.agents.search import SearchAgent
+from tape.engine.result import EpisodeResult
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols.search import Passage
+from tape.trace import Event, read_trace
+
+E = TypeVar("E", bound=Event)
 
 PASSAGES = (
     Passage("p1", "Ada", "Ada was born in Tarn. Ada plays the flute."),
@@ -18,6 +28,8 @@ PASSAGES = (
     Passage("p5", "Otto Lind", "Otto Lind paints ships. He was born in Weil."),
 )
 QUESTION = "Who is the mayor of the town where Ada was born?"
+INDEX = bm25(PASSAGES)
+OTTO = '{"evidence": "", "answer": "Otto Lind"}'
 
 _LINE = re.compile(r"^\[(?P<id>[^\]]+)\] (?P<title>[^:]*): (?P<text>.*)$", re.MULTILINE)
 
@@ -88,3 +100,44 @@ class Policy:
 def scripted_policy(seed: int, failing: float = 0.0, lying: float = 0.0, stopping: float = 0.1) -> ScriptedLM:
     """A scripted model with that policy."""
     return ScriptedLM(Policy(seed, failing, lying, stopping), identity=f"scripted policy {seed}")
+
+
+def fixed_answers(request: Any, _: int = 0) -> str:
+    """The same answers whatever is shown, except that the first sentence shown is quoted."""
+    asked = request.prompt[-1].content
+    if request.role == "extract":
+        found = re.search(r"^\[(\d)\] [^:]*: (.*?)\.", asked, re.MULTILINE)
+        quotes = [{"source": int(found[1]), "quote": found[2]}] if found else []
+        return json.dumps({"findings": quotes, "answered": [], "ask_next": []})
+    return {"query": '{"thought": "", "move": "search", "text": "mayor of Tarn Bo"}', "answer": OTTO}[request.role]
+
+
+def but(**texts: str) -> ScriptedLM:
+    """A model with fixed answers, and other ones for the given roles."""
+    return ScriptedLM(lambda request, _: texts.get(request.role) or fixed_answers(request))
+
+
+def environment(passages: Sequence[Passage] = PASSAGES, question: str = QUESTION, **more: Any) -> SearchEnvironment:
+    index = INDEX if passages is PASSAGES else bm25(passages)
+    return SearchEnvironment(question, index, answers=["Otto Lind"], **more)
+
+
+def play(
+    agent: type[SearchAgent],
+    model: ScriptedLM,
+    trace: Path | None = None,
+    *,
+    budget: Budget | None = None,
+    env: SearchEnvironment | None = None,
+    **settings: Any,
+) -> EpisodeResult:
+    return agent(model, **settings).run(env or environment(), budget=budget, seed=0, trace=trace)
+
+
+def longest(model: ScriptedLM) -> int:
+    return max(map(model.prompt_tokens, model.requests), default=0)
+
+
+def of(kind: type[E], trace: Path) -> list[E]:
+    """The events of a type in a trace."""
+    return [event for event in read_trace(trace) if isinstance(event, kind)]

@@ -7,9 +7,9 @@ import os
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -38,52 +38,23 @@ from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols.search import UNANSWERABLE, Passage
 from tape.testing.line import Line
-from tape.trace import Event, GeneratedEvent, read_trace
+from tape.trace import GeneratedEvent, read_trace
 from tests.profiles import examples
-from tests.tape.cgdp.policy import PASSAGES, QUESTION, scripted_policy
+from tests.tape.cgdp.policy import (
+    PASSAGES,
+    QUESTION,
+    but,
+    environment,
+    fixed_answers,
+    longest,
+    of,
+    play,
+    scripted_policy,
+)  # fmt: skip
 
-E = TypeVar("E", bound=Event)
 AGENTS: tuple[type[SearchAgent], ...] = (CgdpAgent, IrcotAgent, ReactSearchAgent, MemgptAgent, IterRetgenAgent)
-INDEX = bm25(PASSAGES)
-OTTO = '{"evidence": "", "answer": "Otto Lind"}'
 TARN = '{"thought": "", "move": "search", "text": "Tarn mayor"}'
 GATES = ("none", "f_j0.6_u0.3_p2", "s_j0.5_u0.15_p2", "lm_conservative", "lm_neutral", "fixed:2", "voi")
-
-
-def environment(passages: Sequence[Passage] = PASSAGES, question: str = QUESTION, **more: Any) -> SearchEnvironment:
-    index = INDEX if passages is PASSAGES else bm25(passages)
-    return SearchEnvironment(question, index, answers=["Otto Lind"], **more)
-
-
-def play(
-    agent: type[SearchAgent],
-    model: ScriptedLM,
-    trace: Path | None = None,
-    *,
-    budget: Budget | None = None,
-    env: SearchEnvironment | None = None,
-    **settings: Any,
-) -> EpisodeResult:
-    return agent(model, **settings).run(env or environment(), budget=budget, seed=0, trace=trace)
-
-
-def longest(model: ScriptedLM) -> int:
-    return max(map(model.prompt_tokens, model.requests), default=0)
-
-
-def of(kind: type[E], trace: Path) -> list[E]:
-    """The events of a type in a trace."""
-    return [event for event in read_trace(trace) if isinstance(event, kind)]
-
-
-def allowed(case: dict[str, Any]) -> bool:
-    """Whether the settings of a case fit together."""
-    agent, memory = case["agent"], case["memory"]
-    if memory not in agent.memories or case["select"] not in agent.selections:
-        return False
-    if case["verify"] == "aec" and memory not in ("structured", "freeform"):
-        return False
-    return case["select"] == "lm" or memory == "structured"
 
 
 def random_case(rng: random.Random) -> dict[str, Any]:
@@ -97,7 +68,10 @@ def random_case(rng: random.Random) -> dict[str, Any]:
             "window": rng.randint(300, 700), "tokens": rng.randint(300, 9000), "calls": rng.randint(1, 40),
             "steps": rng.randint(1, 14),
         }  # fmt: skip
-        if allowed(case):
+        agent, memory, select = case["agent"], case["memory"], case["select"]
+        known = memory in agent.memories and select in agent.selections
+        aec = case["verify"] == "none" or memory in ("structured", "freeform")
+        if known and aec and (select == "lm" or memory == "structured"):
             return case
 
 
@@ -195,21 +169,6 @@ def test_instructions_in_passages_change_no_control_flow(tmp_path: Path) -> None
         sent = [event.asked for event in of(GeneratedEvent, file) if event.role == "extract"]
         assert all(asked.count("</found>") == asked.count("<found>") for asked in sent)
     assert traces[0] == traces[1]
-
-
-def fixed_answers(request: Any, _: int = 0) -> str:
-    """The same answers whatever is shown, except that the first sentence shown is quoted."""
-    asked = request.prompt[-1].content
-    if request.role == "extract":
-        found = re.search(r"^\[(\d)\] [^:]*: (.*?)\.", asked, re.MULTILINE)
-        quotes = [{"source": int(found[1]), "quote": found[2]}] if found else []
-        return json.dumps({"findings": quotes, "answered": [], "ask_next": []})
-    return {"query": '{"thought": "", "move": "search", "text": "mayor of Tarn Bo"}', "answer": OTTO}[request.role]
-
-
-def but(**texts: str) -> ScriptedLM:
-    """A model with fixed answers, and other ones for the given roles."""
-    return ScriptedLM(lambda request, _: texts.get(request.role) or fixed_answers(request))
 
 
 def test_a_firing_gate_answers_by_the_reserved_call(tmp_path: Path) -> None:

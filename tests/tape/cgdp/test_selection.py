@@ -20,8 +20,7 @@ from tape.cgdp.search import Search
 from tape.lm.scripted import ScriptedLM
 from tape.protocols.search import SearchOption
 from tape.trace import PathSelectedEvent, read_trace
-from tests.tape.cgdp.policy import PASSAGES, QUESTION
-from tests.tape.cgdp.test_agents import fixed_answers
+from tests.tape.cgdp.policy import PASSAGES, QUESTION, fixed_answers
 
 CALIBRATION = {"bm25-1": 0.3, "bm25-2": 0.6, "bm25-5": 0.9}
 SUB = ("Where was Ada born?", "Who is the mayor of that town?")

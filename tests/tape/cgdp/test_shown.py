@@ -26,8 +26,7 @@ from tape.errors import ConfigError, InvalidOutputError, ModelError, UnknownName
 from tape.lm.base import Choice, JsonSchema, Price, Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols.search import Passage
-from tests.tape.cgdp.policy import PASSAGES, QUESTION
-from tests.tape.cgdp.test_agents import environment, fixed_answers, longest, of, play
+from tests.tape.cgdp.policy import PASSAGES, QUESTION, environment, fixed_answers, longest, of, play
 
 
 def asked_in(request: Request) -> str:
