@@ -170,13 +170,10 @@ _STEPS = [
 ]
 _SEARCHED = _lines(*({"id": f"2hop__{n}", **_QUESTION, "question_decomposition": _STEPS} for n in range(2)))
 _HOTPOT_QUESTION = {
-    "question": "Who founded Aldera?",
-    "answer": "Borin",
-    "type": "bridge",
-    "level": "hard",
+    "question": "Who founded Aldera?", "answer": "Borin", "type": "bridge", "level": "hard",
     "supporting_facts": [["Aldera", 0]],
     "context": [["Aldera", ["Aldera was founded.", " By Borin."]], ["Cento", ["A river."]]],
-}
+}  # fmt: skip
 _HOTPOT = json.dumps([{"_id": f"q{n}", **_HOTPOT_QUESTION} for n in range(2)])
 
 

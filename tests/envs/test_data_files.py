@@ -61,14 +61,11 @@ def test_errors_name_the_place(read: Callable[[], object], field: str, message: 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "cannot be read"),
-        (b"a = ", "no TOML"),
-        (b"\xff", "no UTF-8"),
-        (b"\na = ", "line 2: no TOML"),
+        (None, "cannot be read"), (b"a = ", "no TOML"), (b"\xff", "no UTF-8"), (b"\na = ", "line 2: no TOML"),
         (b"a = " + b"[" * 100_000, "line 1: nested deeper"),
         (b"a = " + b"9" * 6000, "line 1: a whole number of 6000 digits"),
     ],
-)
+)  # fmt: skip
 def test_a_file_that_is_none(tmp_path: Path, content: bytes | None, message: str) -> None:
     if content is not None:
         (tmp_path / "f.toml").write_bytes(content)

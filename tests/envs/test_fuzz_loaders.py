@@ -23,11 +23,8 @@ _SHARES = sum(loader.share for loader in LOADERS.values())
 
 
 NO_FILES: dict[str, Callable[[Path], object]] = {
-    "folder": Path.mkdir,
-    "pipe": os.mkfifo,
-    "empty": Path.touch,
-    "unreadable": lambda path: path.symlink_to(path),
-}
+    "folder": Path.mkdir, "pipe": os.mkfifo, "empty": Path.touch, "unreadable": lambda path: path.symlink_to(path),
+}  # fmt: skip
 
 
 def _tries(name: str, total: int) -> int:

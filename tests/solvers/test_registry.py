@@ -50,13 +50,10 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
     points = [
         EntryPoint(name, f"tests.solvers.test_registry:{target}", "tape.solvers")
         for name, target in [
-            ("my:plugin", "Plugin"),
-            ("my:lacking", "Lacking"),
-            ("my:number", "NOT_A_SOLVER"),
-            ("my:absent", "Absent"),
+            ("my:plugin", "Plugin"), ("my:lacking", "Lacking"), ("my:number", "NOT_A_SOLVER"), ("my:absent", "Absent"),
             ("labelling", "Plugin"),
         ]
-    ]
+    ]  # fmt: skip
     points.append(EntryPoint("my:broken", "no_such_module_anywhere:Solver", "tape.solvers"))
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points if group == "tape.solvers" else [])
 

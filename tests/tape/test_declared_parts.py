@@ -160,14 +160,11 @@ def declares(node: ast.AST) -> bool:
 @pytest.mark.parametrize(
     "text",
     [
-        "isinstance(self.env, Ends)",
-        "issubclass(type(env), Ends)",
-        "hasattr(context.prompt_format, 'ask')",
-        "getattr(self._format, 'ask', None)",
-        "getattr(plugin, 'built_on', ())",
+        "isinstance(self.env, Ends)", "issubclass(type(env), Ends)", "hasattr(context.prompt_format, 'ask')",
+        "getattr(self._format, 'ask', None)", "getattr(plugin, 'built_on', ())",
         "match episode.env.domain:\n    case Domain(): pass",
     ],
-)
+)  # fmt: skip
 def test_a_guess_is_found(text: str) -> None:
     assert [*guesses(ast.parse(text))]
 

@@ -47,21 +47,18 @@ def test_what_is_within_bounds_is_read_as_the_standard_library_reads_it(value: A
     ("text", "message"),
     [
         ("", "here: no JSON: Expecting value at column 1"),
-        ("[1,\n2", "here: no JSON: Expecting ',' delimiter at line 2, column 2"),
-        ("NaN", "here: NaN is no number"),
+        ("[1,\n2", "here: no JSON: Expecting ',' delimiter at line 2, column 2"), ("NaN", "here: NaN is no number"),
         ("[-Infinity]", "here: -Infinity is no number"),
         ("1e999", "here: the number 1e999 is beyond what a float holds"),
-        ("9" * 309, "here: a whole number of 309 digits"),
-        ("9" * 100_000, "here: a whole number of 100000 digits"),
+        ("9" * 309, "here: a whole number of 309 digits"), ("9" * 100_000, "here: a whole number of 100000 digits"),
         ("[" * 100_000, f"nested deeper than {MOST_DEPTH}"),
         ('{"a":' * 101 + "1" + "}" * 101, f"nested deeper than {MOST_DEPTH}"),
         ('{"a": ["b", "\\ud800"]}', "here: field a.1: half of a surrogate pair"),
         ('{"\\udfff": 1}', "here: half of a surrogate pair"),
         ('{"' + "x" * 5000 + '": "\\ud800"}', f"here: field {'x' * 80} ... {'x' * 80}: half of a surrogate pair"),
-        (b'["\xff"]', "here: no UTF-8 text: byte 0xff in line 1"),
-        (b"\xed\xa0\x80", "here: no UTF-8 text"),
+        (b'["\xff"]', "here: no UTF-8 text: byte 0xff in line 1"), (b"\xed\xa0\x80", "here: no UTF-8 text"),
     ],
-)
+)  # fmt: skip
 def test_what_is_beyond_the_bounds_is_named(text: str | bytes, message: str) -> None:
     with pytest.raises(DataError) as error:
         parse_json(text, "here")

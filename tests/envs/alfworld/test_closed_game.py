@@ -24,11 +24,8 @@ from tests.profiles import examples
 GAME: dict[str, Any] = json.loads(game_text(draw_house(random.Random("closed"), "pick_heat_then_place_in_recep", 0.1)))
 
 EXPRESSIONS = (
-    "__import__('os').system('touch MARK') or ''",
-    "exec('open(chr(77), chr(119))')",
-    "(lambda: open('MARK', 'w'))()",
-    "().__class__.__base__.__subclasses__()",
-    "r.__class__.__init__.__globals__",
+    "__import__('os').system('touch MARK') or ''", "exec('open(chr(77), chr(119))')", "(lambda: open('MARK', 'w'))()",
+    "().__class__.__base__.__subclasses__()", "r.__class__.__init__.__globals__",
     *("open('MARK', 'w')", "open('MARK')", "eval('1')", "lambda: 1", "[x for x in (1,)]", "(x for x in (1,))"),
     *("r.__class__", "r.name.__class__", "r.name.format", "r.name.upper()", "r.serialize()", "r._hidden", "r.desc"),
     *("__builtins__", "__name__", "print", "exit", "context", "self", "self.context", "r . name", "r.name.id"),
@@ -39,7 +36,7 @@ EXPRESSIONS = (
     *("r;o", "r,o", "*r", "...", "1", "0", "", " ", "None", "True or r.name", "r.name # or o.name"),
     *("{r.name}", "r.name!r", "r.name:>99999999", "#state(r)# or r"),
     *("r" * 100_000, " or ".join(["r.name"] * 50_000), "(" * 50_000, "-" * 50_000 + "1"),
-)
+)  # fmt: skip
 
 
 def _with_text(text: str) -> str:

@@ -29,13 +29,10 @@ def committed(count: int, gate: str) -> Counter[str]:
         env = PLUGIN.make(task)
         result = agent.run(env, budget=task.budget, seed=derive(0, "commitments", i), simulator=PLUGIN.simulator(env))
         totals += Counter(
-            episodes=1,
-            won=int(result.success),
-            commitments=result.method["commitments"],
-            infeasible=result.method["infeasible_commitments"],
-            over=len(result.budget_violations),
+            episodes=1, won=int(result.success), commitments=result.method["commitments"],
+            infeasible=result.method["infeasible_commitments"], over=len(result.budget_violations),
             contradictions=sum(result.method["counterexamples"].values()),
-        )
+        )  # fmt: skip
         env.close()
     return totals
 

@@ -99,15 +99,12 @@ def patterns() -> list[tuple[str, str, re.Pattern[str]]]:
     name = "|".join([*words().women, *words().men])
     made = f"(?:{'|'.join(words().starts)})(?:{'|'.join(words().ends)})"
     members |= {
-        "person": name,
-        "speaker": name,
-        "town": made,
-        "firm": made,
+        "person": name, "speaker": name, "town": made, "firm": made,
         "pet": f"(?:{'|'.join(words().pets)})(?:{'|'.join(words().pet_ends)})",
         "thing": f"(?:{'|'.join(words().adjectives)}) (?:{'|'.join(words().nouns)})",
         "title": f"The (?:{'|'.join(words().firsts)}) (?:{'|'.join(words().seconds)})",
         "date": f"[0-9]+ (?:{members['month']})",
-    }
+    }  # fmt: skip
     compiled = []
     for relation in relations():
         for wording in relation.said:

@@ -17,14 +17,11 @@ def record(**changes: Any) -> dict[str, Any]:
     texts = {"Tarn": "The mayor of Tarn is Otto Lind.", "Holm": "Holm lies by the sea.", "Ada": "Ada was born in Tarn."}
     steps = [("Ada >> place of birth", "Tarn", 2), ("mayor of #1", "Otto Lind", 0)]
     whole = {
-        "id": "2hop__1_2",
-        "question": "Who is the mayor of the town where Ada was born?",
-        "answer": "Otto Lind",
-        "answer_aliases": ["Lind"],
-        "answerable": True,
+        "id": "2hop__1_2", "question": "Who is the mayor of the town where Ada was born?", "answer": "Otto Lind",
+        "answer_aliases": ["Lind"], "answerable": True,
         "paragraphs": [{"idx": i, "title": t, "paragraph_text": texts[t]} for i, t in enumerate(texts)],
         "question_decomposition": [{"question": q, "answer": a, "paragraph_support_idx": i} for q, a, i in steps],
-    }
+    }  # fmt: skip
     return {name: value for name, value in (whole | changes).items() if value is not ...}
 
 

@@ -27,12 +27,9 @@ def recall(corpus: Corpus, queries: Sequence[tuple[str, str]], variant: str, see
 def test_the_table_of_retrievers() -> None:
     prices = [(v.name, v.quality, v.worst["seconds"], v.worst["usd"]) for v in RETRIEVERS]
     assert prices == [
-        ("v1", 0.1, 200, 10_000),
-        ("v2", 0.3, 400, 25_000),
-        ("v3", 0.5, 800, 45_000),
-        ("v4", 0.7, 1600, 250_000),
+        ("v1", 0.1, 200, 10_000), ("v2", 0.3, 400, 25_000), ("v3", 0.5, 800, 45_000), ("v4", 0.7, 1600, 250_000),
         ("v5", 0.9, 3200, 1_000_000),
-    ]
+    ]  # fmt: skip
     for table in (NOISE, MASKED):
         assert sorted(table.values(), reverse=True) == list(table.values())
 

@@ -44,21 +44,18 @@ def test_nothing_is_executed_or_imported(tmp_path: Path) -> None:
 
 DEEP, SYNTAX = "nested too deep", "a syntax error"
 BAD = {
-    "broken.py": (b"def f(:\n", SYNTAX),
-    "zero.py": (b"x = 1\x00\n", "zero bytes"),
+    "broken.py": (b"def f(:\n", SYNTAX), "zero.py": (b"x = 1\x00\n", "zero bytes"),
     "wrong.py": (b"x = '\xff\xfe'\n", "no text in its declared encoding"),
     "unknown.py": (b"# coding: klingon\nx = 1\n", "no text in its declared encoding"),
     "hex.py": (b"# coding: hex\nx = 1\n", "an encoding that is not read"),
     "punycode.py": (b"# coding: punycode\n" + b"a" * 1000 + b"-" + b"9" * 1000, "an encoding that is not read"),
-    "deep.py": (b"x = " + b"(" * 5000 + b")" * 5000, DEEP),
-    "chain.py": (b"x = " + b"-" * 200_000 + b"1", DEEP),
+    "deep.py": (b"x = " + b"(" * 5000 + b")" * 5000, DEEP), "chain.py": (b"x = " + b"-" * 200_000 + b"1", DEEP),
     "sum.py": (b"x = " + b"1 + " * 100_000 + b"1", DEEP),
     "blocks.py": (b"".join(b" " * n + b"if 1:\n" for n in range(150)) + b" " * 150 + b"x = 1\n", DEEP),
     "digits.py": (b"x = " + b"9" * 10_000, SYNTAX),
     "large.py": (b"# " + b"x" * MOST_BYTES, f"larger than {MOST_BYTES} bytes"),
-    "tests": (b"def test_a(): pass\n", "tests"),
-    "test_b.py": (b"def test_b(): pass\n", "tests"),
-}
+    "tests": (b"def test_a(): pass\n", "tests"), "test_b.py": (b"def test_b(): pass\n", "tests"),
+}  # fmt: skip
 
 
 def test_what_cannot_be_parsed_is_left_out_and_counted(tmp_path: Path) -> None:

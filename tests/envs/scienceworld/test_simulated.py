@@ -46,13 +46,10 @@ def play(agent, task, model=EXACT, steps=60):
 @pytest.mark.parametrize(
     ("agent", "switches"),
     [
-        (ReactAgent, {}),
-        (PlanAndActAgent, {}),
-        (PlanAndActReplanAgent, {}),
-        (SdpAgent, {"sdp": {"chain": "adapter"}}),
+        (ReactAgent, {}), (PlanAndActAgent, {}), (PlanAndActReplanAgent, {}), (SdpAgent, {"sdp": {"chain": "adapter"}}),
         (SdpAgent, {"sdp": {"chain": "sample"}}),
     ],
-)
+)  # fmt: skip
 def test_without_errors_every_agent_solves_the_task(agent, switches, task):
     result = play(agent(open_simulated(EXACT), **switches), task)
     assert result.end_state == "success"

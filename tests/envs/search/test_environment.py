@@ -126,20 +126,17 @@ def test_actions_are_made_of_what_is_there() -> None:
     [
         ({"answers": []}, "give the answers of a question that has some"),
         ({"answerable": False}, "give the answers of a question that has some"),
-        ({"answers": "Otto"}, "answers: give a list of texts"),
-        ({"answers": [" "]}, "answers: ' ' is no text"),
-        ({"evidence": ["p9"]}, "evidence 'p9' is the id of no passage"),
-        ({"depths": (5, 5)}, "each once"),
+        ({"answers": "Otto"}, "answers: give a list of texts"), ({"answers": [" "]}, "answers: ' ' is no text"),
+        ({"evidence": ["p9"]}, "evidence 'p9' is the id of no passage"), ({"depths": (5, 5)}, "each once"),
         ({"depths": (0,)}, "a depth is a number of passages from 1, got 0"),
         ({"calibration": {"dense-5": 0.5}}, "calibration: there is no option 'dense-5'"),
         ({"calibration": {"bm25-5": 1.5}}, "calibration of bm25-5: 1.5 is no share"),
-        ({"noun": ""}, "noun: '' is no text"),
-        ({"sub_questions": ["who?", ""]}, "sub_questions: '' is no text"),
+        ({"noun": ""}, "noun: '' is no text"), ({"sub_questions": ["who?", ""]}, "sub_questions: '' is no text"),
         ({"index": PASSAGES}, "one or several"),
         ({"index": [bm25(PASSAGES), bm25(PASSAGES)]}, "two indexes have one name: bm25, bm25"),
         ({"index": [bm25(PASSAGES), ScriptedDense(PASSAGES[:3])]}, "the indexes hold different passages"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_an_environment(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(SearchError, match=re.escape(message)):
         environment(**changed)

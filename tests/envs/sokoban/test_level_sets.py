@@ -136,14 +136,11 @@ def test_a_length_that_does_not_exist_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        ({"length": 0}, "length"),
-        ({"length": (5, 3)}, "length"),
-        ({"length": 5, "rows": 4}, "5x5"),
-        ({"length": 5, "boxes": 0}, "boxes"),
-        ({"length": 5, "boxes": 4}, "boxes"),
+        ({"length": 0}, "length"), ({"length": (5, 3)}, "length"), ({"length": 5, "rows": 4}, "5x5"),
+        ({"length": 5, "boxes": 0}, "boxes"), ({"length": 5, "boxes": 4}, "boxes"),
         ({"length": 5, "walls": 0.9}, "walls"),
     ],
-)
+)  # fmt: skip
 def test_arguments_out_of_range_are_named(arguments: dict[str, Any], named: str) -> None:
     with pytest.raises(ValueError, match=named):
         generate(0, **arguments)

@@ -79,14 +79,11 @@ def test_an_incomplete_run_is_marked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("low", "high", "wins", "losses", "p", "words"),
     [
-        (0.01, 0.3, 9, 1, 0.02, "above"),
-        (0.01, 0.3, 5, 1, 0.22, "no significant difference"),
-        (-0.3, -0.01, 1, 9, 0.02, "below"),
-        (-0.1, 0.2, 3, 2, 1.0, "no significant difference"),
-        (0.0, 0.2, 3, 0, 0.25, "no significant difference"),
-        (-0.2, 0.2, 0, 0, 1.0, "equal in every episode"),
+        (0.01, 0.3, 9, 1, 0.02, "above"), (0.01, 0.3, 5, 1, 0.22, "no significant difference"),
+        (-0.3, -0.01, 1, 9, 0.02, "below"), (-0.1, 0.2, 3, 2, 1.0, "no significant difference"),
+        (0.0, 0.2, 3, 0, 0.25, "no significant difference"), (-0.2, 0.2, 0, 0, 1.0, "equal in every episode"),
     ],
-)
+)  # fmt: skip
 def test_verdicts_on_differences(low: float, high: float, wins: int, losses: int, p: float, words: str) -> None:
     assert verdict(Paired(10, 5, (low + high) / 2, low, high, wins, losses, p)) == words
 

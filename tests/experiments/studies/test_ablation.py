@@ -25,12 +25,9 @@ def differing(one: Method, other: Method) -> set[str]:
 def test_what_a_part_contributes_is_isolated() -> None:
     fields = {label: {frozenset(differing(*pair)) for pair in pairs} for label, pairs in ablation.contributions()}
     assert [*fields.values()] == [
-        {frozenset({"selector"})},
-        {frozenset({"selector"})},
-        {frozenset({"selector"})},
-        {frozenset({"execution"})},
+        {frozenset({"selector"})}, {frozenset({"selector"})}, {frozenset({"selector"})}, {frozenset({"execution"})},
         {frozenset({"replan"})},
-    ]
+    ]  # fmt: skip
     wholes = [[one.label for one, _ in pairs] for _, pairs in ablation.contributions()]
     assert wholes[0] == wholes[1] == [PAPER.label, TAPE.label]
 

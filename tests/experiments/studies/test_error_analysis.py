@@ -67,12 +67,9 @@ def test_decisions_of_a_hand_made_trace() -> None:
         for d in episode.decisions
     ]
     assert shown == [
-        (0, 4, True, "U", True, "L", True),
-        (1, 3, True, "R", True, "R", True),
-        (2, 2, True, "L", False, "R", True),
-        (3, 1, True, None, None, "L", False),
-        (4, 0, False, "R", False, "R", False),
-    ]
+        (0, 4, True, "U", True, "L", True), (1, 3, True, "R", True, "R", True), (2, 2, True, "L", False, "R", True),
+        (3, 1, True, None, None, "L", False), (4, 0, False, "R", False, "R", False),
+    ]  # fmt: skip
     assert episode.horizon == NEAR
     rates = error_rates([episode])
     assert {name: (rates[name].count, rates[name].n) for name in RATES if rates[name].n} == {

@@ -193,12 +193,9 @@ def test_limits_are_checked(wrong: dict[str, float]) -> None:
 
 
 UNKNOWNS = st.builds(
-    Unknown,
-    mu=st.sampled_from([0.0, 0.1, 0.5, 0.75, 1.0]),
-    expected=st.booleans(),
-    query=st.none() | st.integers(0, 6),
-    establishing=st.none() | st.integers(0, 6),
-)
+    Unknown, mu=st.sampled_from([0.0, 0.1, 0.5, 0.75, 1.0]), expected=st.booleans(),
+    query=st.none() | st.integers(0, 6), establishing=st.none() | st.integers(0, 6),
+)  # fmt: skip
 
 
 @examples(80)

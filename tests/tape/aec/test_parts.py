@@ -218,12 +218,9 @@ def spec_of(config: TapeConfig) -> RunSpec:
 def test_totals_are_in_summary_table_and_rows() -> None:
     result, _ = play(BoxWorld(0, OPEN), BoxModel(0, OPEN))
     line = {
-        **dict.fromkeys(("cell", "environment", "task", "key", "agent", "model"), "x"),
-        "level_set": "boxes",
-        "digest": "d",
-        "repeat": 0,
-        "result": result.model_dump(),
-    }
+        **dict.fromkeys(("cell", "environment", "task", "key", "agent", "model"), "x"), "level_set": "boxes",
+        "digest": "d", "repeat": 0, "result": result.model_dump(),
+    }  # fmt: skip
     [group] = summarise({"x": spec_of(TapeConfig(aec=True))}, [line])
     assert group["method"] == {name: count for name, count in result.method.items() if isinstance(count, int)}
     assert f"x, boxes, per episode: {result.method['queries']:.2f} queries" in table([group])

@@ -85,10 +85,7 @@ FOUND = Seen((True, False, False), (False, None, None), (True, None, None))
         (BoxDomain, START, ["open 0"], {}, "at step 1: locked(0) must be false; no grounded fact says so"),
         (BoxDomain, START, ["open 0"], {}, "at step 2: holding_gem() must be true; by the facts it is false"),
         (
-            BoxDomain,
-            START,
-            ["unlock 0", "open 0", "open 0"],
-            {},
+            BoxDomain, START, ["unlock 0", "open 0", "open 0"], {},
             "at step 3: open(0) must be false; after step 2 it is true",
         ),
         (BoxDomain, START, ["take 0", "take 0"], {}, "at step 2: gem_in(0) must be true; after step 1 it is false"),
@@ -99,7 +96,7 @@ FOUND = Seen((True, False, False), (False, None, None), (True, None, None))
         # An effect that leaves a value unknown covers nothing.
         (Shaky, FOUND, ["unlock 1", "take 0"], {}, "at step 2: gem_in(0) must be true; after step 1 it is unknown"),
     ],
-)
+)  # fmt: skip
 def test_witnesses(domain: type[BoxDomain], seen: Seen, actions: list[str], left: dict[str, int], witness: str) -> None:
     one = domain(BOXES)
     costs = [Resources({"seconds": None}) if "seconds" in left else one.cost(None, action) for action in actions]

@@ -82,13 +82,10 @@ def test_what_was_never_met_has_no_rate() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"intended": None},
-        {"intended_viable": None},
-        {"executed_viable": False},
-        {"state_viable": False},
+        {"intended": None}, {"intended_viable": None}, {"executed_viable": False}, {"state_viable": False},
         {"state_viable": False, "intended": "D", "intended_viable": True, "executed_viable": False},
     ],
-)
+)  # fmt: skip
 def test_judgements_that_contradict_each_other_are_refused(changes: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="step 0"):
         replace(decision("U", "U", viable="U"), **changes)  # type: ignore[arg-type]

@@ -151,13 +151,10 @@ def sweep(episodes: list[Episode], count: int, seed: int, file: Path) -> dict[st
             wrong.append(f"{number}, {episode.directory.path}, {field}")
     assert not wrong, "\n".join(wrong)
     return {
-        "edits": count,
-        "fields and kinds of edits": len(fields),
-        "caught first": caught,
+        "edits": count, "fields and kinds of edits": len(fields), "caught first": caught,
         "of those that the file alone does not show": open_in_the_file,
-        "passed, in fields that are listed as not checked": listed,
-        "passed, in fields that follow from others": 0,
-    }
+        "passed, in fields that are listed as not checked": listed, "passed, in fields that follow from others": 0,
+    }  # fmt: skip
 
 
 @pytest.mark.slow

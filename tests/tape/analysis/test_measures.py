@@ -70,13 +70,10 @@ def test_where_attempts_and_runs_fail() -> None:
 @pytest.mark.parametrize(
     ("why", "goal", "end"),
     [
-        ("no_chain", False, "replan_empty"),
-        ("replan_cap", False, "replan_cap"),
-        ("goal", True, "wrong_goal"),
-        ("limit", True, "wrong_goal"),
-        ("limit", False, "limit"),
+        ("no_chain", False, "replan_empty"), ("replan_cap", False, "replan_cap"), ("goal", True, "wrong_goal"),
+        ("limit", True, "wrong_goal"), ("limit", False, "limit"),
     ],
-)
+)  # fmt: skip
 def test_what_a_failed_run_ends_by(why: str, goal: bool, end: str) -> None:
     made = ended(why=why, goal_certified=goal)
     assert end_of(made) == end
@@ -168,12 +165,9 @@ def test_factors_are_shares_and_change_nothing_where_nothing_happened(made: Cert
 def test_credit_of_the_worked_example() -> None:
     rows = [(c.text, c.kind, c.action, c.k, c.attempts, c.prepared, c.replans) for c in credit(WORKED)]
     assert rows == [
-        ("A", "take", "a2", 1, 2, 0, 0),
-        ("B", "move", "b", 2, 1, 1, 0),
-        ("C", "move", "b", 2, 0, 0, 0),
-        ("D2", "heat", "d3", 1, 3, 0, 1),
-        ("goal", "goal", None, 0, 1, 0, 0),
-    ]
+        ("A", "take", "a2", 1, 2, 0, 0), ("B", "move", "b", 2, 1, 1, 0), ("C", "move", "b", 2, 0, 0, 0),
+        ("D2", "heat", "d3", 1, 3, 0, 1), ("goal", "goal", None, 0, 1, 0, 0),
+    ]  # fmt: skip
     assert sum(one.progress for one in credit(WORKED)) == pytest.approx(4 / 5) == WORKED.progress
     earned = {one.name: (one.n, one.certified, one.attempts) for one in by_action([WORKED])}
     assert earned == {"b": (1, 2, 1), "a2": (1, 1, 1), "d3": (1, 1, 1), "a1": (1, 0, 1), "look": (1, 0, 1),

@@ -12,13 +12,10 @@ declare("paint", "litre", "0.25")
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("steps", "KIND=AMOUNT"),
-        ("steps=1.5", "finer than the resolution"),
-        ("paint=0.1", "finer than the resolution"),
-        ("gold=3", "not declared"),
-        ("steps=1,steps=2", "given twice"),
+        ("steps", "KIND=AMOUNT"), ("steps=1.5", "finer than the resolution"),
+        ("paint=0.1", "finer than the resolution"), ("gold=3", "not declared"), ("steps=1,steps=2", "given twice"),
     ],
-)
+)  # fmt: skip
 def test_malformed_budgets_are_refused(text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         Budget.parse(text)

@@ -183,14 +183,11 @@ def test_a_firing_gate_answers_by_the_reserved_call(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "rounds"),
     [
-        ({"budget": Budget({"calls": 3})}, 1),
-        ({"budget": Budget({"steps": 3})}, 2),
-        ({"budget": Budget({"calls": 1})}, 0),
-        ({"budget": Budget({"steps": 1})}, 0),
-        ({"horizon": 3}, 2),
+        ({"budget": Budget({"calls": 3})}, 1), ({"budget": Budget({"steps": 3})}, 2),
+        ({"budget": Budget({"calls": 1})}, 0), ({"budget": Budget({"steps": 1})}, 0), ({"horizon": 3}, 2),
         ({"horizon": 1}, 0),
     ],
-)
+)  # fmt: skip
 def test_where_a_budget_or_a_horizon_ends_the_search_it_still_answers(settings: dict[str, Any], rounds: int) -> None:
     result = play(CgdpAgent, ScriptedLM(fixed_answers), **settings)
     assert (result.measures["rounds"], result.answer) == (rounds, "Otto Lind")

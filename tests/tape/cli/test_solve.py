@@ -160,16 +160,13 @@ def test_a_dimacs_graph(tmp_path: Path, tape: Tape) -> None:
     ("added", "text"),
     [
         ("--budget r1=3", "--budget r1=3: no such resource; there are: r0"),
-        ("--budget r0=x", "--budget r0=x: expected NAME=NUMBER"),
-        ("--budget r0=nan", "upper[0] = nan"),
-        ("--start 4", "'4' is no node of"),
-        ("--goal ٣", "'٣' is no node of"),
+        ("--budget r0=x", "--budget r0=x: expected NAME=NUMBER"), ("--budget r0=nan", "upper[0] = nan"),
+        ("--start 4", "'4' is no node of"), ("--goal ٣", "'٣' is no node of"),
         ("--goal 1 --goal 2", "--goal: --format rcsp takes one"),
         ("--horizon 4", "--horizon is for plan graphs, not for --format rcsp"),
-        ("--risk 0.1", "--risk is for plan graphs"),
-        ("--weights a=b", "--weights is for --format dimacs"),
+        ("--risk 0.1", "--risk is for plan graphs"), ("--weights a=b", "--weights is for --format dimacs"),
     ],
-)
+)  # fmt: skip
 def test_what_is_malformed_is_named(problem: Path, added: str, text: str, tape: Tape) -> None:
     code, out, error = tape("solve", problem, "--format", "rcsp", *added.split())
     assert (code, out, text in error) == (2, "", True)

@@ -133,13 +133,10 @@ async def test_a_list_without_an_end_and_one_of_too_many(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "reply",
     [
-        b"\xff\xfe garbage",
-        b'{"jsonrpc": "2.0", "id": 777000777, "result": []}',
-        b'{"jsonrpc": "2.0", "id": 777000777, "result": {"content": [',
-        b"[" * 5000,
-        b"[]",
+        b"\xff\xfe garbage", b'{"jsonrpc": "2.0", "id": 777000777, "result": []}',
+        b'{"jsonrpc": "2.0", "id": 777000777, "result": {"content": [', b"[" * 5000, b"[]",
     ],
-)
+)  # fmt: skip
 async def test_what_is_no_answer_costs_the_worst_case(tmp_path: Path, reply: bytes) -> None:
     hostile = Hostile(tmp_path / "server", {"call:0": reply}, ways=["chatter"])
     silent = b"garbage" in reply  # nothing of it looks like an answer, so it is waited for
@@ -154,15 +151,12 @@ async def test_what_is_no_answer_costs_the_worst_case(tmp_path: Path, reply: byt
 @pytest.mark.parametrize(
     "fields",
     [
-        {"content": "no list"},
-        {"content": [{"type": "text", "text": 3}]},
-        {"content": [{"type": "image"}]},
-        {"content": [7]},
-        {"content": [], "structuredContent": "no object"},
+        {"content": "no list"}, {"content": [{"type": "text", "text": 3}]}, {"content": [{"type": "image"}]},
+        {"content": [7]}, {"content": [], "structuredContent": "no object"},
         {"resultType": "input_required", "inputRequests": {}},
         {"content": [{"type": "text", "text": "x"}], "isError": "yes"},
     ],
-)
+)  # fmt: skip
 async def test_results_that_are_none(tmp_path: Path, fields: dict[str, Any]) -> None:
     hostile = Hostile(tmp_path / "server", {"call:0": result(**fields)})
     async with facing(tmp_path, hostile) as gateway:

@@ -80,11 +80,8 @@ async def test_where_nothing_fits_the_answer_is_what_would_do(gateway: Gateway) 
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({}, "either tools"),
-    ({"tools": ["search"], "goal_steps": []}, "either tools"),
-    ({"tools": []}, "1 to 50"),
-    ({"tools": ["search"] * 51}, "1 to 50"),
-    ({"tools": "search"}, "1 to 50"),
+    ({}, "either tools"), ({"tools": ["search"], "goal_steps": []}, "either tools"), ({"tools": []}, "1 to 50"),
+    ({"tools": ["search"] * 51}, "1 to 50"), ({"tools": "search"}, "1 to 50"),
     ({"tools": [3]}, "names of tools or kinds"),
     ({"tools": ["serch"]}, "step 1: there is no tool or kind 'serch'; there is: quick"),
     ({"tools": ["search"], "limit": 3}, "no argument 'limit'"),
@@ -96,7 +93,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"tools": ["search"], "budget": {"gold": 3}}, "budget: resource 'gold' is not declared"),
     ({"tools": ["search"], "budget": {"usd": "half a cent"}}, "budget"),
     ({"tools": ["search"], "budget": 3}, "budget: expected amounts by resource"),
-]
+]  # fmt: skip
 
 
 async def test_what_cannot_be_planned(gateway: Gateway) -> None:

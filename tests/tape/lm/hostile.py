@@ -104,12 +104,9 @@ def chat(content: Any = TEXT, usage: Any = None, n: int = 1, **fields: Any) -> d
     choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop", **fields}
     used = {"prompt_tokens": 50, "completion_tokens": 20, "input_tokens": 50, "output_tokens": 20}
     return {
-        "id": "x",
-        "choices": [choice] * n,
-        "usage": used if usage is None else usage,
-        "content": [{"type": "text", "text": content}],
-        "stop_reason": "end_turn",
-    }
+        "id": "x", "choices": [choice] * n, "usage": used if usage is None else usage,
+        "content": [{"type": "text", "text": content}], "stop_reason": "end_turn",
+    }  # fmt: skip
 
 
 NUMBERS: list[Any] = [2**63, 10**400, 10**4000, -1, -(2**70), True, 1.5, 1e300, "7", None, [], {}, 0, 10**15, "x" * BIG]

@@ -76,12 +76,9 @@ def test_pairs_are_as_likely_as_drawn_without_replacement() -> None:
 
 
 @given(
-    seed=st.integers(0, 1000),
-    n=st.integers(1, 12),
-    temperature=st.sampled_from([0.05, 0.3, 1.0, 5.0]),
-    longest=st.integers(1, 4),
-    of=st.integers(0, 20),
-)
+    seed=st.integers(0, 1000), n=st.integers(1, 12), temperature=st.sampled_from([0.05, 0.3, 1.0, 5.0]),
+    longest=st.integers(1, 4), of=st.integers(0, 20),
+)  # fmt: skip
 def test_samples_are_distinct_in_order_paid_for_and_extend_shorter_lists(
     seed: int, n: int, temperature: float, longest: int, of: int
 ) -> None:

@@ -129,13 +129,10 @@ def test_every_text_is_admitted_as_json_writes_it(text: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "value"),
     [
-        (date, date(2024, 2, 29)),
-        (datetime, datetime(2024, 2, 29, 13, 5, 9)),
-        (datetime, datetime(2024, 2, 29, 13, 5, 9, 120)),
-        (time, time(23, 59)),
-        (UUID, UUID(int=7)),
+        (date, date(2024, 2, 29)), (datetime, datetime(2024, 2, 29, 13, 5, 9)),
+        (datetime, datetime(2024, 2, 29, 13, 5, 9, 120)), (time, time(23, 59)), (UUID, UUID(int=7)),
     ],
-)
+)  # fmt: skip
 def test_formats_are_those_that_pydantic_writes(kind: Any, value: Any) -> None:
     text = TypeAdapter(kind).dump_json(value).decode()
     spoilt = text.replace("5", "x").replace("0", "x")

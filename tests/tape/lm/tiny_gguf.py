@@ -57,15 +57,12 @@ def write_gguf(path: Path, *, seed: int = 0, without: str = "", **changes: Any) 
     width, inner = SIZES["width"], SIZES["inner"]
     keys = width // SIZES["heads"] * SIZES["shared"]
     shapes = {
-        "token_embd": (len(words), width),
-        "output_norm": (width,),
-        "blk.0.attn_norm": (width,),
+        "token_embd": (len(words), width), "output_norm": (width,), "blk.0.attn_norm": (width,),
         "blk.0.ffn_norm": (width,),
         **{f"blk.0.attn_{name}": (size, width) for name, size in (("q", width), ("k", keys), ("v", keys))},
-        **{f"blk.0.{name}": (inner, width) for name in ("ffn_gate", "ffn_up")},
-        "blk.0.attn_output": (width, width),
+        **{f"blk.0.{name}": (inner, width) for name in ("ffn_gate", "ffn_up")}, "blk.0.attn_output": (width, width),
         "blk.0.ffn_down": (width, inner),
-    }
+    }  # fmt: skip
     for name, shape in shapes.items():
         numbers = np.ones(shape) if len(shape) == 1 else rng.normal(0, 0.3, shape)
         writer.add_tensor(f"{name}.weight", numbers.astype(np.float32))

@@ -43,14 +43,11 @@ PLAYED: dict[str, tuple[str, dict[str, Any], int, tuple[str, ...], str]] = {
     # The last configuration has the episodes of the first, which are played once and committed for both.
     "sokoban": ("sokoban", {"levels": "easy", "slack": 2}, 3, ("tape", "react", "tape again"), "bundled:nano"),
     "tools": (
-        "gsm_hard",
-        {"problems": "dev", "profile": "priced", "tightness": "none"},
-        4,
-        ("react", "open_loop", "react again"),
-        "scripted",
+        "gsm_hard", {"problems": "dev", "profile": "priced", "tightness": "none"}, 4,
+        ("react", "open_loop", "react again"), "scripted",
     ),
     "alfworld": ("alfworld", {"data": games(), "count": 3}, 3, ("react", "open_loop", "react again"), "scripted"),
-}
+}  # fmt: skip
 """Environment, options, tasks, agents, model."""
 
 

@@ -52,11 +52,8 @@ class Game:
         return subprocess.Popen(
             [sys.executable, "-m", "tests.tape.runner.killed", *arguments],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(self._temporary)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        )  # fmt: skip
 
     def end(self, process: "subprocess.Popen[str]") -> str:
         """Wait until a process and all that it has started are gone; return their output."""

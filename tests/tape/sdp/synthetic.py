@@ -173,13 +173,10 @@ class Synthetic:
         )  # fmt: skip
         ends = {"replan_cap": "replan_limit", "no_chain": "invalid_output", "limit": "budget:steps"}
         result = EpisodeResult(
-            end_state="success" if success else ends.get(why, "failure"),
-            success=success,
-            steps=len(self.acted),
-            actions=self.acted,
-            method={"certified": self.certified},
+            end_state="success" if success else ends.get(why, "failure"), success=success, steps=len(self.acted),
+            actions=self.acted, method={"certified": self.certified},
             measures={"score": round(self.certified / planned, 3)} if self.score else {},
-        )
+        )  # fmt: skip
         writer.write(FinishedEvent(result=result.model_dump()))
 
 

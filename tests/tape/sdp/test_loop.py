@@ -171,14 +171,11 @@ def test_what_was_solved_from_the_start_needs_no_chain() -> None:
 
 
 FAULTS = [
-    (ModelError("down"), "model_error"),
-    (ConstraintError("no such constraint"), "model_error"),
-    (InvalidOutputError("garbage"), "invalid_output"),
-    (EnvironmentFaultError("gone"), "env_error"),
-    (BudgetExceededError("tokens", 5, 4, 3, "episode"), "budget:tokens"),
-    (RuntimeError("a bug"), "interrupted"),
+    (ModelError("down"), "model_error"), (ConstraintError("no such constraint"), "model_error"),
+    (InvalidOutputError("garbage"), "invalid_output"), (EnvironmentFaultError("gone"), "env_error"),
+    (BudgetExceededError("tokens", 5, 4, 3, "episode"), "budget:tokens"), (RuntimeError("a bug"), "interrupted"),
     (KeyboardInterrupt(), "interrupted"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("error", "end"), FAULTS, ids=[type(error).__name__ for error, _ in FAULTS])

@@ -52,12 +52,9 @@ class Boxes(BoxWorld):
 
     def sdp(self) -> Adapter:
         return PredicateAdapter(
-            self.domain,
-            CAPS,
-            kind=lambda action: action.split()[0],
-            goal="the gem is held",
+            self.domain, CAPS, kind=lambda action: action.split()[0], goal="the gem is held",
             telling=lambda predicate, actions: bool(actions) and predicate.name != "never",
-        )
+        )  # fmt: skip
 
 
 @dataclass

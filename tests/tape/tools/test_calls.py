@@ -58,11 +58,8 @@ def test_placeholders_stand_for_results_alone_and_inside_texts() -> None:
     made = parse('f(a=#2, b="born in #1 (#2)", c=["#1", {"k": "#2"}], d="# 1, #1000")')
     assert made.references == (2, 1, 2, 1, 2)
     assert made.values(["Rome", 3]) == {
-        "a": 3,
-        "b": "born in Rome (3)",
-        "c": ["Rome", {"k": "3"}],
-        "d": "# 1, #1000",
-    }
+        "a": 3, "b": "born in Rome (3)", "c": ["Rome", {"k": "3"}], "d": "# 1, #1000",
+    }  # fmt: skip
 
 
 def test_the_text_of_a_result_is_not_taken_for_a_placeholder() -> None:

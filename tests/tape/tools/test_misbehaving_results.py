@@ -66,16 +66,13 @@ def test_a_tool_that_changes_its_arguments_pays_for_what_it_was_asked() -> None:
 @pytest.mark.parametrize(
     ("actual", "message"),
     [
-        (lambda: thrown(SystemExit(4)), "SystemExit: 4"),
-        (lambda: thrown(asyncio.CancelledError()), "CancelledError"),
-        (lambda: thrown(Mute()), "Mute"),
-        (lambda: 5, "not as int"),
-        (lambda: None, "not as NoneType"),
+        (lambda: thrown(SystemExit(4)), "SystemExit: 4"), (lambda: thrown(asyncio.CancelledError()), "CancelledError"),
+        (lambda: thrown(Mute()), "Mute"), (lambda: 5, "not as int"), (lambda: None, "not as NoneType"),
         (lambda: Resources({"usd": 10**400}), "ConfigError: usd"),
         (lambda: Resources({"usd": 10**30}), "no credible amount"),
         (lambda: Resources({"usd": -1}), "a count is an integer >= 0"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_cost_that_cannot_be_counted_is_booked_as_its_worst_case(
     actual: Callable[[], Any], message: str, fails: bool

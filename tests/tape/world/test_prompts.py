@@ -209,13 +209,10 @@ ANSWERS = st.recursive(
 
 WRAPPED = ANSWERS.map(
     lambda answer: {
-        "thought": "\ud800",
-        "action": {"name": "Walk", "arguments": answer},
-        "actions": [{"name": answer, "arguments": {}}, answer],
-        "state": answer,
-        "states": [answer],
+        "thought": "\ud800", "action": {"name": "Walk", "arguments": answer},
+        "actions": [{"name": answer, "arguments": {}}, answer], "state": answer, "states": [answer],
     }
-)
+)  # fmt: skip
 
 
 @examples(1000)

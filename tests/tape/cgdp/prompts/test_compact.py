@@ -50,12 +50,9 @@ passages = st.lists(st.tuples(texts, texts), max_size=4).map(
 rounds = st.lists(st.builds(Round, st.just(1), texts, passages, texts), max_size=3).map(tuple)
 facts = st.builds(Fact, texts, st.sampled_from(["p0", "p1"]), texts, texts, st.just("deterministic"))
 beliefs = st.none() | st.builds(
-    Belief,
-    st.sampled_from(["structured", "freeform"]),
-    st.lists(facts, max_size=4).map(tuple),
-    st.lists(texts, max_size=3).map(tuple),
-    st.lists(texts, max_size=2).map(tuple),
-)
+    Belief, st.sampled_from(["structured", "freeform"]), st.lists(facts, max_size=4).map(tuple),
+    st.lists(texts, max_size=3).map(tuple), st.lists(texts, max_size=2).map(tuple),
+)  # fmt: skip
 views = st.builds(View, texts, rounds, beliefs, st.lists(texts, max_size=2).map(tuple), texts)
 
 
@@ -327,12 +324,9 @@ def test_the_bundled_model_plays_every_role_in_its_own_words(size: str) -> None:
     lm = open_bundled(size)
     assert lm.prompt_format == "search"
     asked = [
-        FORM.query_request(READING, ("search", "answer")),
-        FORM.think_request(READING),
-        FORM.extract_request(KNOWING, (ADA, TARN)),
-        FORM.curate_request(KNOWING),
-        FORM.answer_request(KNOWING),
-    ]
+        FORM.query_request(READING, ("search", "answer")), FORM.think_request(READING),
+        FORM.extract_request(KNOWING, (ADA, TARN)), FORM.curate_request(KNOWING), FORM.answer_request(KNOWING),
+    ]  # fmt: skip
     assert [lm.prompt_tokens(request) for request in asked] == [len(words_of(request)) for request in asked]
     done = asyncio.run(lm.generate([replace(request, n=3, temperature=1.0) for request in asked]))
     query, think, extract, curate, answer = [completion.texts for completion in done]

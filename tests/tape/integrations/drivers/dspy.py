@@ -53,12 +53,9 @@ class ScriptedEngine:
         reported = turn.reported(completion)
         usage = self.usage or (dict(zip(("input_tokens", "output_tokens"), reported, strict=True)) if reported else {})
         return lm15.Response(
-            id=None,
-            model="scripted",
-            message=lm15.Message.assistant([lm15.TextPart(turn.text)]),
-            finish_reason="stop",
+            id=None, model="scripted", message=lm15.Message.assistant([lm15.TextPart(turn.text)]), finish_reason="stop",
             usage=lm15.Usage(**usage),
-        )
+        )  # fmt: skip
 
     def stream(self, request: lm15.Request) -> Iterator[Any]:
         yield from events(self.complete(request), self.breaks)
@@ -165,11 +162,8 @@ class DSPy(Driver):
     ended = (BudgetExceededError, UnknownCostError)
     one_by_one = True
     ways: ClassVar[Mapping[str, Any]] = {
-        "lm": _lm_alone,
-        "breaks": _breaks,
-        "converts": _converts,
-        "parallel": _parallel,
-    }
+        "lm": _lm_alone, "breaks": _breaks, "converts": _converts, "parallel": _parallel,
+    }  # fmt: skip
     hosted = "web_search"
     parts = (dspy.Image("https://example.org/river.png"), dspy.Image("data:image/png;base64,iVBORw0KGgo="))
     usages = tuple(one for one in USAGES if all(type(count) is int and count > 0 for count in one))

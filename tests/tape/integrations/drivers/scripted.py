@@ -28,13 +28,10 @@ PRICES = {
 
 TOOLS: dict[str, Any] = {
     "quick": {"price": {"usd": "$0.01"}, "quality": 0.6, "kind": "search"},
-    "deep": {"price": {"usd": "$0.05"}, "quality": 0.9, "kind": "search"},
-    "fails": {"usd": "$0.01"},
-    "slow": {"usd": "$0.01"},
-    "ask": {"usd": 0},
-    "metered": {"worst": {"usd": "$0.10"}, "reported": "cost"},
+    "deep": {"price": {"usd": "$0.05"}, "quality": 0.9, "kind": "search"}, "fails": {"usd": "$0.01"},
+    "slow": {"usd": "$0.01"}, "ask": {"usd": 0}, "metered": {"worst": {"usd": "$0.10"}, "reported": "cost"},
     "broke": {"usd": "$0.01"},
-}
+}  # fmt: skip
 
 MODELS = {"scripted": ("1", "1")}
 
@@ -131,12 +128,9 @@ class Truth:
 
 
 DOES = {
-    "quick": "Search.",
-    "deep": "Search well.",
-    "fails": "Search in vain.",
-    "metered": "Search, and report what it cost.",
-    "broke": "Run out of a budget that is another's.",
-}
+    "quick": "Search.", "deep": "Search well.", "fails": "Search in vain.",
+    "metered": "Search, and report what it cost.", "broke": "Run out of a budget that is another's.",
+}  # fmt: skip
 """The tools that all frameworks get, and their descriptions."""
 
 
