@@ -108,6 +108,7 @@ def run(out: Path, console: Console) -> list[Path]:
     for cap in CAPS:
         for name, agent in agents().items():
             trace = out / f"{name.lower()}-{cap}.jsonl"
+            trace.unlink(missing_ok=True)  # of an earlier demo
             result = asyncio.run(play(agent, cap, trace, console))
             summary(console, name, cap, result)
             traces.append(trace)
