@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -19,12 +18,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from tape.errors import ModelError
 from tape.lm.weight_files import check_safetensors
 from tape.reading import read_bytes, read_json, short
-
-MATRICES = (
-    *(("self_attn", f"{name}_proj") for name in "qkvo"),
-    *(("mlp", f"{name}_proj") for name in ("gate", "up", "down")),
-)
-"""The matrices of a layer that are adapted: the part of the layer, and the name in it."""
 
 FILE, CARD = "adapter.safetensors", "card.json"
 _WEIGHTS = "model.safetensors"
@@ -51,21 +44,6 @@ class AdapterCard(BaseModel):
     rank: int = Field(ge=1, le=1 << 20)
 
 
-def quantised(matrix: torch.Tensor, over: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Round a matrix to eight bits.
-
-    Args:
-        matrix: Two-dimensional.
-        over: The dimension that a scale spans: 1 for a scale for each row, 0 for each column.
-
-    Returns:
-        The int8 matrix, and the float32 scales (one-dimensional).
-    """
-    scale = matrix.float().abs().amax(over).clamp(min=1e-12) / 127
-    rounded = (matrix.float() / scale.unsqueeze(over)).round().clamp(-127, 127)
-    return rounded.to(torch.int8), scale
-
-
 def card_of(folder: Path) -> AdapterCard:
     """Read an adapter's card.
 
@@ -82,22 +60,6 @@ def adapter_digest(folder: Path) -> str:
         ModelError: There is no such file, or it is none of tensors.
     """
     return hashlib.sha256(_content(folder / FILE)).hexdigest()[:16]
-
-
-def save(factors: Mapping[str, tuple[torch.Tensor, torch.Tensor]], folder: Path) -> None:
-    """Write an adapter's factors in eight bits.
-
-    Args:
-        factors: ``down`` (rank, in) and ``up`` (out, rank) of each matrix; a scale of what is added is part of ``up``.
-        folder: It must be there.
-    """
-    from safetensors.torch import save_file
-
-    tensors: dict[str, torch.Tensor] = {}
-    for name, (down, up) in factors.items():
-        tensors[f"{name}.down"], tensors[f"{name}.down_scale"] = quantised(down, 1)
-        tensors[f"{name}.up"], tensors[f"{name}.up_scale"] = quantised(up, 0)
-    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, folder / FILE)
 
 
 def load(folder: Path) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
@@ -118,13 +80,13 @@ def load(folder: Path) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
     for matrix, parts in matrices.items():
         if parts.keys() != {*_PARTS} or not _fit(*(parts[part] for part in _PARTS)):
             raise ModelError(
-                f"{file}: {short(matrix)} is no pair of int8 factors with finite float32 scales of one rank; an "
-                "adapter is written by tape.lm.adapter.save"
+                f"{file}: {short(matrix)} is no pair of int8 factors with finite float32 scales of one rank; "
+                "install the package again"
             )
         down, up, down_scale, up_scale = (tensor for part in _PARTS if (tensor := parts[part]) is not None)
         found[matrix] = (down.float() * down_scale[:, None], up.float() * up_scale)
     if not found:
-        raise ModelError(f"{file}: holds no factors; an adapter is written by tape.lm.adapter.save")
+        raise ModelError(f"{file}: holds no factors; install the package again")
     return found
 
 

@@ -7,6 +7,7 @@ public, only the project's own questions are played.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,8 +22,6 @@ from experiments.harness.matrix import Options, configuration, own_options, spre
 from experiments.harness.measured import Measured
 from experiments.harness.methods import PLAN_AND_ACT, REACT, TAPE, Method
 from experiments.harness.standard import against
-from experiments.training.reader.public import is_for_training
-from tape.protocols import Task
 from tape.runner.configurations import Configuration
 from tape.show.document import Section, Table
 
@@ -72,7 +71,8 @@ def configurations(files: Mapping[str, str | None], options: Options) -> list[Co
         if file and files.get(file) is None:
             continue
         own = {**own_options(environment), **given, **({"data": files[file]} if file else {})}
-        tasks = spread([task for task in tasks_of(environment, own) if not _known(file, task)], options.limit)
+        asked = [task for task in tasks_of(environment, own) if not (file == "musique" and was_trained_on(task.id))]
+        tasks = spread(asked, options.limit)
         for model in options.models:
             if model == READER and not reading:
                 continue
@@ -84,9 +84,9 @@ def configurations(files: Mapping[str, str | None], options: Options) -> list[Co
     return found
 
 
-def _known(file: str, task: Task) -> bool:
-    """Whether the reader was trained on a question; no model is asked those."""
-    return file == "musique" and is_for_training(task.id)
+def was_trained_on(question: str) -> bool:
+    """Whether the reader was trained on a public question: half of them, by the hash of their ids."""
+    return hashlib.sha256(question.encode()).digest()[0] % 2 == 0
 
 
 def sections(measured: Measured) -> list[Section]:

@@ -9,8 +9,7 @@ import pytest
 
 from experiments.harness.matrix import Options, unopened
 from experiments.studies.general import general
-from experiments.studies.general.general import CAPS, METHODS, READER, SETTINGS, configurations, run
-from experiments.training.reader.public import is_for_training
+from experiments.studies.general.general import CAPS, METHODS, READER, SETTINGS, configurations, run, was_trained_on
 from tape.runner.configurations import Configuration
 from tests.experiments.synthetic import public_question
 
@@ -26,7 +25,7 @@ def test_no_model_is_asked_what_the_reader_was_trained_on(tmp_path: Path) -> Non
     assert {one.spec.model for one in found} == {"smollm2", READER}
     for one in found:
         assert 2 < len(one.tasks) < 18
-        assert not any(is_for_training(task.id) for task in one.tasks)
+        assert not any(was_trained_on(task.id) for task in one.tasks)
 
 
 def test_all_agents_get_the_same_questions_and_caps() -> None:
