@@ -1,9 +1,8 @@
-"""Freeze a trained model: weights, machine-readable card and the ladder's evaluation.
+"""Freeze a trained model: weights, machine-readable card and the accuracy of every checkpoint.
 
-``python -m experiments.training.ship TRAINING_DIR`` copies the last checkpoint to ``tape/lm/weights/SIZE`` and
-evaluates every checkpoint of the ladder on held-out boards, problems and questions, or households; with ``--ladder``
-the earlier checkpoints are shipped too, as ``SIZE-STEP``. No agent is run here: what ships is decided before agents are
-compared.
+``python -m experiments.training.ship TRAINING_DIR`` copies the last checkpoint to ``tape/lm/weights/SIZE`` and says how
+right every checkpoint is on fresh text (:mod:`experiments.training.evaluate`); with ``--ladder`` the earlier ones are
+shipped too, as ``SIZE-STEP``. No agent is run here: what ships is decided before agents are compared.
 """
 
 from __future__ import annotations
@@ -16,13 +15,10 @@ from typing import Any
 
 import torch
 from safetensors.torch import load_file
+from transformers import LlamaForCausalLM
 
-from experiments.training.alfworld import evaluate as eval_household_lm
-from experiments.training.chains import evaluate as eval_chains_lm
-from experiments.training.families import CHAINS, HOUSEHOLD, SEARCH, SOKOBAN, TOOLS, family_of
-from experiments.training.search import evaluate as eval_search_lm
-from experiments.training.sokoban.evaluate import KINDS, report
-from experiments.training.tools import evaluate as eval_tool_lm
+from experiments.training.evaluate import accuracy
+from experiments.training.families import SOKOBAN, family_of
 from experiments.training.train import SIZES
 from tape.lm.bundled import weights_folder
 from tape.reading import json_lines, read_json
@@ -56,34 +52,25 @@ def main() -> None:
     """Ship one model."""
     parser = argparse.ArgumentParser(prog="python -m experiments.training.ship", description=__doc__)
     parser.add_argument("training", type=Path)
-    parser.add_argument("--count", type=int, default=400, help="held-out states per kind of board, or problems")
+    parser.add_argument("--batches", type=int, default=8, help="of fresh text, for each checkpoint")
     parser.add_argument(
         "--ladder", type=int, nargs="*", metavar="STEP", help="ship earlier checkpoints too: all, or those named"
     )
-    parser.add_argument("--data", type=Path, help="official games, to evaluate a household model on them too")
     parser.add_argument("--evaluate", action="store_true", help="print what was evaluated, and ship nothing")
     args = parser.parse_args()
     torch.set_num_threads(1)
     recipe = read_json(args.training / "recipe.json", dict[str, Any])
     size, last = recipe["size"], int(recipe["steps"])
-    log = {line["step"]: line for _, line in json_lines(args.training / "log.jsonl", dict[str, Any])}
     checkpoints = {int(p.name.removeprefix("step-")): p for p in args.training.glob("step-*")}
     family, ladder = family_of(size), {}
     for step, checkpoint in sorted(checkpoints.items()):
-        if family is HOUSEHOLD:
-            ladder[str(step)] = eval_household_lm.report(checkpoint, args.count, args.data)
-        elif family is TOOLS:
-            ladder[str(step)] = eval_tool_lm.report(checkpoint, args.count)
-        elif family is CHAINS:
-            ladder[str(step)] = eval_chains_lm.report(checkpoint, args.count)
-        elif family is SEARCH:
-            ladder[str(step)] = eval_search_lm.report(checkpoint, args.count)
-        else:
-            ladder[str(step)] = report(checkpoint, args.count, list(KINDS) if step == last else ["7x9, one box"])
+        model = LlamaForCausalLM.from_pretrained(checkpoint, dtype=torch.float32)
+        ladder[str(step)] = accuracy(model, family, size, args.batches)
         print(f"evaluated {checkpoint}", flush=True)
     if args.evaluate:
         print(json.dumps(ladder, indent=1))
         return
+    log = {line["step"]: line for _, line in json_lines(args.training / "log.jsonl", dict[str, Any])}
     for step, checkpoint in sorted(checkpoints.items()):
         if step != last and (args.ladder is None or (args.ladder and step not in args.ladder)):
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from functools import cache, lru_cache
+from typing import Literal
 
 from envs.repo_qa.index import read_package
 from envs.repo_qa.questions import RepoQuestion, questions
@@ -15,23 +16,16 @@ from tape.protocols.search import UNANSWERABLE, Passage
 
 TRAINED = ("asyncio", "concurrent", "email", "importlib", "json", "logging", "multiprocessing", "tkinter", "unittest")
 """Packages of Python's library that training text is made of."""
-HELD_OUT = ("http", "xml", "urllib", "networkx")
-"""Packages that are never trained on."""
 PER_KIND = 400
 
 
-def draw(rng: random.Random, held_out: bool = False) -> list[Task]:
-    """Draw a package and questions about it.
-
-    Args:
-        rng: Source of randomness.
-        held_out: Packages and wordings that training never has: for evaluation.
-    """
-    name = rng.choice(HELD_OUT if held_out else TRAINED)
-    known = _questions(name, held_out)
+def draw(rng: random.Random) -> list[Task]:
+    """Draw a package and questions about it."""
+    name = rng.choice(TRAINED)
+    known = _questions(name)
     kinds = sorted(known)
     chosen = [rng.choice(known[kind]) for kind in rng.choices(kinds, k=8)]
-    return [_task(rng, question, *_corpus(name)) for question in chosen]
+    return [_task(question, *_corpus(name)) for question in chosen]
 
 
 @cache
@@ -41,26 +35,18 @@ def _corpus(name: str) -> tuple[Index, dict[str, Passage]]:
 
 
 @lru_cache(maxsize=32)
-def _questions(name: str, held_out: bool) -> dict[str, list[RepoQuestion]]:
+def _questions(name: str) -> dict[str, list[RepoQuestion]]:
     repository = read_package(name)
-    if held_out:
-        found = questions(repository, 1, "dev", per_kind=PER_KIND, wordings="all")
-    else:
-        found = [
-            one
-            for part in ("dev", "test")
-            for seed in range(2)
-            for one in questions(
-                repository, seed, "dev" if part == "dev" else "test", per_kind=PER_KIND, wordings="trained"
-            )
-        ]
+    parts: tuple[Literal["dev", "test"], ...] = ("dev", "test")
     kinds: dict[str, list[RepoQuestion]] = {}
-    for question in found:
-        kinds.setdefault(question.kind, []).append(question)
+    for part in parts:
+        for seed in range(2):
+            for question in questions(repository, seed, part, per_kind=PER_KIND, wordings="trained"):
+                kinds.setdefault(question.kind, []).append(question)
     return kinds
 
 
-def _task(rng: random.Random, question: RepoQuestion, index: Index, passages: dict[str, Passage]) -> Task:
+def _task(question: RepoQuestion, index: Index, passages: dict[str, Passage]) -> Task:
     hops: list[Hop] = []
     for number, hop in enumerate(question.hops):
         there = hop.answer != UNANSWERABLE
@@ -77,7 +63,6 @@ def _task(rng: random.Random, question: RepoQuestion, index: Index, passages: di
         )
         hops.append(Hop(hop.question, distinct(queries), hop.answer, evidence, (number - 1,) if number else ()))
     answer = question.answers[0] if question.answerable else UNANSWERABLE
-    del rng
     return Task("code", question.text, tuple(hops), answer, index)
 
 

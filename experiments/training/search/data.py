@@ -8,9 +8,8 @@ learns to match words that it has never seen.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from experiments.training.packing import EOS, PAD, ROW, Batch, Sequence, collate
 from experiments.training.search import code, dialogues, musique
@@ -31,14 +30,12 @@ DEPTHS = (3, 3, 5, 5, 10)
 CONDITIONS = (("transcript", 0.22), ("newest", 0.16), ("structured", 0.31), ("freeform", 0.31))
 
 
-class Draw(Protocol):
-    """Draws questions over one corpus."""
-
-    def __call__(self, rng: random.Random, held_out: bool = False) -> list[Task]:
-        """Draw them; held out: such as training never has."""
-
-
-DOMAINS: Mapping[str, Draw] = {"musique": musique.draw, "code": code.draw, "dialogues": dialogues.draw}
+DOMAINS: Mapping[str, Callable[[random.Random], list[Task]]] = {
+    "musique": musique.draw,
+    "code": code.draw,
+    "dialogues": dialogues.draw,
+}
+"""Each draws questions over one corpus."""
 
 
 @dataclass(frozen=True)

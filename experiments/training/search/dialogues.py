@@ -15,29 +15,21 @@ from tape.cgdp.prompts.lexicon import sentences, vocabulary
 from tape.protocols.search import UNANSWERABLE
 
 DIALOGUES = 3_000
-EVALUATION = 100_000
-"""Seeds for evaluation begin here: the sets that agents are compared on begin at 0."""
 
 
-def draw(rng: random.Random, held_out: bool = False) -> list[Task]:
-    """Draw a conversation and questions about it.
-
-    Args:
-        rng: Source of randomness.
-        held_out: Names, sentences and wordings that training never has: for evaluation.
-    """
-    number = rng.randrange(DIALOGUES)
-    talk, index = _corpus(EVALUATION + number, "dev") if held_out else _corpus(number, "train")
+def draw(rng: random.Random) -> list[Task]:
+    """Draw a conversation and questions about it."""
+    talk, index = _corpus(rng.randrange(DIALOGUES))
     chosen = rng.sample(talk.questions, min(8, len(talk.questions)))
     return [_task(talk, question, index) for question in chosen]
 
 
 @lru_cache(maxsize=64)
-def _corpus(seed: int, part: str) -> tuple[Dialogue, Index]:
+def _corpus(seed: int) -> tuple[Dialogue, Index]:
     try:
-        found = dialogue(seed, part)
+        found = dialogue(seed, "train")
     except ValueError:  # one speaker has more to say than there are turns
-        return _corpus(seed + DIALOGUES, part)
+        return _corpus(seed + DIALOGUES)
     return found, bm25(found.passages)
 
 

@@ -41,7 +41,6 @@ class Label:
         role: Its name, for counts.
         view: What an agent would show.
         passages: What is to be read, besides.
-        knows: What the view shows of the task.
     """
 
     upto: int
@@ -50,7 +49,6 @@ class Label:
     role: str
     view: View = field(default_factory=lambda: View(""))
     passages: tuple[Passage, ...] = ()
-    knows: Knowledge = field(default_factory=lambda: Knowledge({}, {}))
 
 
 @dataclass

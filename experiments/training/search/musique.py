@@ -25,32 +25,27 @@ Stated = Mapping[tuple[str, str], tuple[str, str]]
 """Passage id and sentence that state a relation of a subject."""
 
 
-def draw(rng: random.Random, held_out: bool = False) -> list[Task]:
-    """Draw a world and questions about it.
-
-    Args:
-        rng: Source of randomness.
-        held_out: Worlds, wordings and questions that training never has: for evaluation.
-    """
+def draw(rng: random.Random) -> list[Task]:
+    """Draw a world and questions about it."""
     number = rng.randrange(WORLDS)
-    world, index, stated = _corpus(f"{'search-evaluation' if held_out else 'search'}:{number}", held_out)
+    world, index, stated = _corpus(f"search:{number}")
     tasks: list[Task] = []
     while len(tasks) < 8:
-        task = _task(rng, world, index, stated, held_out)
+        task = _task(rng, world, index, stated)
         if task is not None:
             tasks.append(task)
     return tasks
 
 
 @lru_cache(maxsize=64)
-def _corpus(name: str, held_out: bool) -> tuple[World, Index, Stated]:
+def _corpus(name: str) -> tuple[World, Index, Stated]:
     world, rng = make_world(name), random.Random(f"search-passages:{name}")
     passages: list[Passage] = []
     stated: dict[tuple[str, str], tuple[str, str]] = {}
     subjects = list(world.kinds)
     rng.shuffle(subjects)
     for number, subject in enumerate(subjects, 1):
-        sentences = _sentences(rng, world, subject, held_out)
+        sentences = _sentences(rng, world, subject)
         for sentence, relation in sentences:
             if relation:
                 stated[relation, subject] = (f"p{number}", sentence)
@@ -58,14 +53,12 @@ def _corpus(name: str, held_out: bool) -> tuple[World, Index, Stated]:
     return world, bm25(passages), stated
 
 
-def _sentences(rng: random.Random, world: World, subject: str, held_out: bool) -> list[tuple[str, str]]:
+def _sentences(rng: random.Random, world: World, subject: str) -> list[tuple[str, str]]:
     """The sentences of a passage with the relation that each states, as :func:`envs.musique.world.describe` does."""
     kind = world.kinds[subject]
     templates: list[tuple[str, str, dict[str, str]]] = []
     for relation, answer in world.stated[subject]:
-        wordings = RELATIONS[relation].sentences
-        chosen = wordings[-1] if held_out and rng.random() < 0.5 else rng.choice(wordings[:-1])
-        templates.append((chosen, relation, {"o": answer}))
+        templates.append((rng.choice(RELATIONS[relation].sentences[:-1]), relation, {"o": answer}))
     beside = rng.choices((0, 1, 2), (5, 4, 1))[0]
     for template in rng.sample(ENTITY_TYPES[kind].beside, min(beside, MOST_SENTENCES - len(templates))):
         fillers = {
@@ -82,7 +75,7 @@ def _sentences(rng: random.Random, world: World, subject: str, held_out: bool) -
     return found
 
 
-def _task(rng: random.Random, world: World, index: Index, stated: Stated, held_out: bool) -> Task | None:
+def _task(rng: random.Random, world: World, index: Index, stated: Stated) -> Task | None:
     hops = rng.choices((1, 2, 3, 4), (3, 5, 3, 1))[0]
     unanswerable = rng.random() < UNANSWERABLE_SHARE
     chain = draw_chain(rng, world, hops - 1 if unanswerable and hops > 1 else hops)
@@ -93,8 +86,8 @@ def _task(rng: random.Random, world: World, index: Index, stated: Stated, held_o
         if missing is None:
             return None
         chain = (*(chain if hops > 1 else ()), missing)
-    asked = ask(rng, chain, 0.5 if held_out else 0.0)
-    if is_held_out(asked.text) != held_out:
+    asked = ask(rng, chain)
+    if is_held_out(asked.text):
         return None
     return Task(
         "musique",

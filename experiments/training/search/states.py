@@ -60,7 +60,7 @@ def transcript_case(rng: random.Random, task: Task, window: int, depth: int, lex
         knows = known(task, page, rounds[:count])
         # A model that may take notes is asked so about the last round alone: its earlier notes would be shown.
         noting = count == len(shown) and style == "queries" and rng.random() < 0.3
-        case.labels += _of(part, knows, _asked(rng, task, page, knows, spread=False, noting=noting))
+        case.labels += _of(part, _asked(rng, task, page, knows, spread=False, noting=noting))
     return case
 
 
@@ -97,7 +97,7 @@ def newest_case(rng: random.Random, task: Task, window: int, depth: int, lexicon
     knows = known(task, page)
     # Without its query and notes it is lobotomized: a note would be forgotten, so none is taken.
     labels = _asked(rng, task, page, knows, spread=True, noting=taking, forgetful=not taking and rng.random() < 0.15)
-    case.labels = _of(view, knows, labels)
+    case.labels = _of(view, labels)
     return case
 
 
@@ -122,11 +122,11 @@ def belief_case(rng: random.Random, task: Task, window: int, depth: int, lexicon
     if belief.items > 1 and rng.random() < 0.7:
         left = [text for text, hop in targets.items() if hop not in knows.seen]
         labels.append(curate_label(page, knows, left))
-    labels = _of(view, knows, labels)
+    labels = _of(view, labels)
     for text, hop in targets.items():
         if rng.random() < 0.5:
             sought = sought_labels(rng, task, page, knows, text, hop)
-            labels += _of(replace(view, target=text), knows, sought)
+            labels += _of(replace(view, target=text), sought)
     # The round that comes next in the search, or one that was read before.
     following = rounds[at] if at < len(rounds) and rng.random() < 0.92 else rng.choice(rounds)
     passages = following.passages
@@ -134,14 +134,14 @@ def belief_case(rng: random.Random, task: Task, window: int, depth: int, lexicon
         page = page_of(view, passages, lexicon)
         if len(page.words) <= window:
             label, found = extract_label(task, view, page, targets)
-            label = replace(label, view=view, passages=passages, knows=knows)
+            label = replace(label, view=view, passages=passages)
             return Case(page.words, [*labels, label], _marks(task, page, found))
         passages = passages[:-1]
     return Case(page.words, labels, {})
 
 
-def _of(view: View, knows: Knowledge, labels: Sequence[Label]) -> list[Label]:
-    return [replace(label, view=view, knows=knows) for label in labels]
+def _of(view: View, labels: Sequence[Label]) -> list[Label]:
+    return [replace(label, view=view) for label in labels]
 
 
 def _asked(

@@ -11,12 +11,11 @@ from envs.musique.corpus import is_held_out, load_corpus
 from envs.search.metrics import exact_match
 from experiments.training.search import code, dialogues, musique
 from experiments.training.search.data import CONDITIONS, DOMAINS, ID, draw_case
-from experiments.training.search.evaluate import request_of, role_of
 from experiments.training.search.labels import Case, Label
 from experiments.training.search.task import Task
-from tape.cgdp.prompts.compact import CompactSearchFormat, text_of
+from tape.cgdp.prompts.compact import MOVES, CompactSearchFormat, text_of
 from tape.cgdp.prompts.lexicon import Lexicon
-from tape.lm.base import Regex
+from tape.lm.base import Regex, Request
 from tape.protocols.search import UNANSWERABLE
 
 FORM = CompactSearchFormat()
@@ -35,6 +34,24 @@ def drawn(domain: str, count: int) -> Iterator[tuple[Task, Case]]:
                 case = draw_case(rng, task, rng.choice((128, 256, 512)), condition, Lexicon())
                 if case is not None:
                     yield task, case
+
+
+def role_of(label: Label) -> str:
+    return "seek" if label.view.target else label.role.partition(":")[0]
+
+
+def request_of(label: Label) -> Request:
+    match role_of(label):
+        case "query" | "seek":
+            return FORM.query_request(label.view, [move for move in MOVES if move in label.prompt[-4:]])
+        case "think":
+            return FORM.think_request(label.view)
+        case "extract":
+            return FORM.extract_request(label.view, label.passages)
+        case "curate":
+            return FORM.curate_request(label.view)
+        case _:
+            return FORM.answer_request(label.view)
 
 
 def read(label: Label, reply: str) -> object:
@@ -78,4 +95,3 @@ def test_what_is_held_out_is_never_drawn() -> None:
     shown = {turn.text for talk in shown_dialogues("dev") for turn in talk.passages if len(turn.text.split()) > 12}
     for task in dialogues.draw(rng):
         assert not shown & {turn.text for turn in task.index.passages}
-    assert not set(code.HELD_OUT) & {"json", "asyncio", "email"}
