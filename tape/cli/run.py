@@ -66,6 +66,8 @@ def main(argv: Sequence[str]) -> int:
     directory = RunDirectory(out)
     with loading(f"loading {args.model}"):
         model = open_at_price(args.model, args.cache, args.prices)
+    # Where nobody says, a run goes on with its own batch, whatever the default was when it began.
+    begun = directory.configurations().values() if directory.config_file.exists() else ()
     spec = RunSpec(
         environment=argv[0],
         options={**options, "limit": args.limit},
@@ -76,7 +78,7 @@ def main(argv: Sequence[str]) -> int:
         budget=dict(Budget.parse(args.budget)),
         seed=args.seed,
         repeats=args.repeats,
-        batch=args.batch or begun_with(directory) or usual_batch(model),
+        batch=args.batch or next((held.batch for held in begun), usual_batch(model)),
         prompt_version=prompt_version(plugin, model.prompt_format),
     )
     configurations = [Configuration(spec.label(), spec, tuple(tasks))]
@@ -132,17 +134,6 @@ def _play(
         print(f"the run's budget is exhausted: {runner.exhausted}. {LARGER}", file=sys.stderr)
         return 3
     return 1 if errored(groups) else 0
-
-
-def begun_with(directory: RunDirectory) -> int | None:
-    """The batch of the run in a directory, whose default another version may have chosen; None for a new run.
-
-    Raises:
-        RunDirectoryError: Its ``config.json`` is malformed.
-    """
-    if not directory.config_file.exists():
-        return None
-    return next((spec.batch for spec in directory.configurations().values()), None)
 
 
 def new_directory(environment: str) -> Path:

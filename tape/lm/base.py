@@ -295,7 +295,12 @@ def is_metered(model: LanguageModel) -> bool:
     A model in this process that failed is not at work any more. A backend that asks an endpoint has a true attribute
     ``remote``.
     """
-    return model.price != FREE or bool(getattr(model, "remote", False))
+    return model.price != FREE or is_remote(model)
+
+
+def is_remote(model: LanguageModel) -> bool:
+    """Whether an endpoint is asked; what it answers does not depend, as far as is known, on what is asked beside it."""
+    return bool(getattr(model, "remote", False))
 
 
 def is_continuous(model: LanguageModel) -> bool:
@@ -306,22 +311,9 @@ def is_continuous(model: LanguageModel) -> bool:
     return bool(getattr(model, "continuous", False))
 
 
-def is_batch_invariant(model: LanguageModel) -> bool:
-    """Whether an answer does not depend on what is asked beside it, to the last bit.
-
-    So it is with an endpoint, as far as this process can tell, and with a model that has a true attribute
-    ``batch_invariant``. Other models round differently in a forward pass of another shape.
-    """
-    return bool(getattr(model, "remote", False) or getattr(model, "batch_invariant", False))
-
-
-BATCH = 8
-"""Episodes that are played side by side with most models."""
-
-
 def usual_batch(model: LanguageModel) -> int:
-    """How many episodes are played side by side by default: the model's attribute ``usual_batch``, else `BATCH`."""
-    return int(getattr(model, "usual_batch", BATCH))
+    """How many episodes are played side by side by default: the model's attribute ``usual_batch``, else 8."""
+    return int(getattr(model, "usual_batch", 8))
 
 
 def window_of(model: LanguageModel) -> int | None:

@@ -14,7 +14,6 @@ from tape.lm.base import (
     Request,
     Usage,
     WrongAnswerError,
-    is_batch_invariant,
     is_continuous,
     most_completion_tokens,
     usual_batch,
@@ -107,11 +106,6 @@ class WrappedLM:
     def continuous(self) -> bool:
         """Whether what is asked while the model decodes something else joins that."""
         return is_continuous(self._model)
-
-    @property
-    def batch_invariant(self) -> bool:
-        """Whether an answer does not depend on what is asked beside it."""
-        return is_batch_invariant(self._model)
 
     @property
     def usual_batch(self) -> int:

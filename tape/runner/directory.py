@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -153,21 +152,13 @@ class RunDirectory:
             raise RunDirectoryError(f"{self.path} is not empty and holds no run; name another --out")
 
     def make_folder(self, name: str) -> Path:
-        """A folder of this run, made if it is missing.
-
-        Raises:
-            RunDirectoryError: As :meth:`folder`; or it cannot be made.
-        """
+        """A folder of this run (:meth:`folder`), made if it is missing; raises the same error if it cannot be."""
         folder = self.folder(name)
         try:
             folder.mkdir(exist_ok=True)
         except OSError as error:
             raise unwritten(folder, error) from error
         return folder
-
-    def clear_unfinished(self) -> None:
-        """Remove the traces of episodes that were cut off, when all are committed."""
-        shutil.rmtree(self.folder("unfinished"), ignore_errors=True)  # they are read by nothing any more
 
     def _write(self, path: Path, text: str) -> None:
         try:

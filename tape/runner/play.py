@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import io
-import logging
-import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tape.agents.base import Agent
-from tape.agents.recorded import ContinuedLM, UnansweredError
 from tape.budget import Payer, Resources
-from tape.errors import BudgetExceededError, TapeError, TraceError
-from tape.files import append, open_plain, replace_file
-from tape.lm.base import Completion, LanguageModel, Request, Usage, is_batch_invariant
+from tape.errors import BudgetExceededError, TapeError
+from tape.files import append
+from tape.lm.base import LanguageModel, is_remote
 from tape.lm.batching import EpisodeBatch
 from tape.plugins import load
 from tape.protocols import EnvironmentPlugin
@@ -27,10 +24,8 @@ from tape.runner.commits import unwritten
 from tape.runner.configurations import Job
 from tape.runner.models import Models
 from tape.runner.work import Played, Work
-from tape.trace import ActedEvent, Event, GeneratedEvent, ObservedEvent, StartedEvent, TraceWriter, read_trace
+from tape.trace import ActedEvent, Event, GeneratedEvent, TraceWriter
 from tape.waiting import run_sync
-
-logger = logging.getLogger("tape.runner")
 
 Listener = Callable[[str, Event], None]
 
@@ -41,26 +36,17 @@ class TextTrace(TraceWriter):
     Args:
         episode: The episode's key.
         listener: Called with every event.
-        file: Gets what there is with every answer of a model and every action.
-        held: What an earlier attempt has left there, which is replaced once there is more.
+        file: Gets what there is with every answer of a model and every action; one of an earlier attempt is replaced.
     """
 
-    def __init__(
-        self, episode: str, listener: Listener | None = None, file: Path | None = None, held: Sequence[Event] = ()
-    ) -> None:
+    def __init__(self, episode: str, listener: Listener | None = None, file: Path | None = None) -> None:
         super().__init__(episode, None, listener)
-        self._text, self._unsaved, self._place = io.StringIO(), "", file
-        self._held = len(held)
+        self._text, self._unsaved, self._place, self._begun = io.StringIO(), "", file, False
 
     def write(self, event: Event) -> None:
-        """Append an event.
-
-        Raises:
-            RunDirectoryError: The disk does not take it.
-        """
+        """Append an event; a `RunDirectoryError` says that the disk does not take it."""
         super().write(event)
-        saves = isinstance(event, GeneratedEvent | ActedEvent) and len(self.events) > self._held
-        if self._place is not None and saves:
+        if self._place is not None and isinstance(event, GeneratedEvent | ActedEvent):
             self._save(self._place)
 
     def text(self) -> str:
@@ -70,8 +56,7 @@ class TextTrace(TraceWriter):
     def _writes(self) -> bool:
         return True
 
-    def _append(self, text: str, *, sync: bool = False) -> None:
-        del sync
+    def _append(self, text: str) -> None:
         self._text.write(text)
         if self._place is not None:
             self._unsaved += text
@@ -79,32 +64,15 @@ class TextTrace(TraceWriter):
     def _save(self, place: Path) -> None:
         # Opened each time, since the episodes of a batch may be more than the files that a process may have open.
         try:
-            if len(self._unsaved) == self._text.tell():  # the first time
-                replace_file(place, self._unsaved)
-            else:
-                file = open_plain(place, os.O_WRONLY | os.O_APPEND)
-                try:
-                    append(file, self._unsaved.encode("ascii"))
-                finally:
-                    os.close(file)
+            if not self._begun:
+                place.unlink(missing_ok=True)
+            with place.open("ab", buffering=0) as file:
+                append(file.fileno(), self._unsaved.encode("ascii"))
         except FileNotFoundError:
             self._place = None  # the run's folder was taken away, as the next commit says
         except OSError as error:
             raise unwritten(place, error) from error
-        self._unsaved = ""
-
-
-def progress(event: Event) -> Event | None:
-    """What of an event shows how far an episode is: the tokens of an answer, what is left; None where it does not."""
-    match event:
-        case GeneratedEvent():
-            return event.model_copy(update={"prompt": (), "texts": (), "weights": None, "logprobs": None})
-        case ObservedEvent():
-            return event.model_copy(update={"key": "", "picture": ""})
-        case StartedEvent():
-            return event.model_copy(update={"config": {}})
-        case _:
-            return None
+        self._unsaved, self._begun = "", True
 
 
 class StopOnRefusal:
@@ -160,11 +128,13 @@ async def play(
     plugin: EnvironmentPlugin = load("tape.environments", work.spec.environment)
     agent_class: type[Agent] = load("tape.agents", work.spec.agent)
     agent = agent_class(model, work.spec.config)
-    jobs = [job for job in work.jobs if job.key not in work.kept] if is_batch_invariant(model) else work.jobs
+    jobs = [job for job in work.jobs if job.key not in work.kept] if is_remote(model) else work.jobs
     batch = EpisodeBatch(model, len(jobs))
     run = None if payer is None else StopOnRefusal(payer)
-    episodes = _Episodes(work, plugin, agent, batch, keep, listener, run)
-    tasks = [asyncio.create_task(episodes.play(i, job)) for i, job in enumerate(jobs)]
+    tasks = [
+        asyncio.create_task(_episode(work, job, plugin, agent, batch, i, keep, listener, run))
+        for i, job in enumerate(jobs)
+    ]
     if run is not None:
         run.tasks = tasks
     try:
@@ -180,84 +150,51 @@ async def play(
         await batch.close()
 
 
-@dataclass(frozen=True)
-class _Episodes:
-    """Plays the episodes of a batch, with what they have in common."""
-
-    work: Work
-    plugin: EnvironmentPlugin
-    agent: Agent
-    batch: EpisodeBatch
-    keep: Callable[[Played], None]
-    listener: Listener | None
-    run: StopOnRefusal | None
-
-    async def play(self, index: int, job: Job) -> None:
-        """Play an episode and keep it."""
-        work, spec, kept = self.work, self.work.spec, job.key in self.work.kept
-        unfinished = None if kept or work.unfinished is None else work.unfinished / f"{job.key}.jsonl"
-        alone = len(work.jobs) == 1 or is_batch_invariant(self.agent.model)
-        model, held = self.batch.slot(index), _left_by_an_attempt(unfinished) if alone else ()
-        try:
-            env = self.plugin.make(job.task)
-            trace = TextTrace(job.key, self.listener, unfinished, held)
-            result = await self.agent.arun(
-                env,
-                budget=spec.caps(job.task),
-                seed=spec.episode_seed(job.task, job.repeat),
-                trace=trace,
-                simulator=self.plugin.simulator(env) if spec.config.world_model == "simulator" else None,
-                model=_KnownLM(model, held) if held else model,
-                payer=self.run,
-            )
-        finally:
-            await self.batch.leave()
-        if kept or (self.run is not None and self.run.refused):
-            return
-        line = {
-            "key": job.key,
-            "cell": work.configuration,
-            "environment": spec.environment,
-            "level_set": job.task.level_set,
-            "task": job.task.id,
-            "digest": job.task.digest,
-            "repeat": job.repeat,
-            "agent": spec.label(),
-            "model": spec.model,
-            "result": result.model_dump(mode="json"),
-            "trace_hash": trace.last_hash,
-        }
-        # Redacted here too, because on another machine only the worker may know the secrets.
-        self.keep(Played(redacted(line), trace.text()))
-
-
-def _left_by_an_attempt(place: Path | None) -> Sequence[Event]:
-    """The events of an attempt that was cut off; none where there was none."""
-    if place is None or not place.is_file():
-        return ()
+async def _episode(
+    work: Work,
+    job: Job,
+    plugin: EnvironmentPlugin,
+    agent: Agent,
+    batch: EpisodeBatch,
+    index: int,
+    keep: Callable[[Played], None],
+    listener: Listener | None,
+    run: StopOnRefusal | None,
+) -> None:
+    spec, kept = work.spec, job.key in work.kept
+    # An earlier attempt that was cut off has left its trace there; today the episode begins anew.
+    unfinished = None if kept or work.unfinished is None else work.unfinished / f"{job.key}.jsonl"
     try:
-        return list(read_trace(place, whole=True))
-    except TraceError as error:
-        logger.warning("what an attempt has left cannot be read, and the episode begins anew: %s", error)
-        return ()
-
-
-class _KnownLM(ContinuedLM):
-    """Gives the answers that an attempt has got already, as far as the same is asked; then the model's."""
-
-    async def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        try:
-            return await super().generate(requests)
-        except UnansweredError:
-            self._answers.clear()
-            return await self._model.generate(requests)
-
-    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
-        try:
-            return await super().score_options(requests)
-        except UnansweredError:
-            self._answers.clear()
-            return await self._model.score_options(requests)
+        env = plugin.make(job.task)
+        trace = TextTrace(job.key, listener, unfinished)
+        result = await agent.arun(
+            env,
+            budget=spec.caps(job.task),
+            seed=spec.episode_seed(job.task, job.repeat),
+            trace=trace,
+            simulator=plugin.simulator(env) if spec.config.world_model == "simulator" else None,
+            model=batch.slot(index),
+            payer=run,
+        )
+    finally:
+        await batch.leave()
+    if kept or (run is not None and run.refused):
+        return
+    line = {
+        "key": job.key,
+        "cell": work.configuration,
+        "environment": spec.environment,
+        "level_set": job.task.level_set,
+        "task": job.task.id,
+        "digest": job.task.digest,
+        "repeat": job.repeat,
+        "agent": spec.label(),
+        "model": spec.model,
+        "result": result.model_dump(mode="json"),
+        "trace_hash": trace.last_hash,
+    }
+    # Redacted here too, because on another machine only the worker may know the secrets.
+    keep(Played(redacted(line), trace.text()))
 
 
 @dataclass(frozen=True)

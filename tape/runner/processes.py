@@ -6,7 +6,7 @@ import multiprocessing
 import signal
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import connection, resource_tracker
 from multiprocessing.context import SpawnProcess
@@ -17,9 +17,9 @@ from tape.budget.host import LedgerClient, LedgerHost, LedgerMessage, LedgerRepl
 from tape.interrupts import end_process, own_process
 from tape.lm.registry import open_model as open_by_name
 from tape.runner.models import Models, Opener
-from tape.runner.play import Reply, answer, progress
+from tape.runner.play import Reply, answer
 from tape.runner.pool import Pool, WorkerError
-from tape.runner.work import Keep, Played, Watcher, Work
+from tape.runner.work import HOW_FAR, Keep, Played, Watcher, Work
 from tape.screen import guard
 from tape.trace import Event
 
@@ -195,8 +195,9 @@ def _work(pipe: connection.Connection, opener: Opener) -> int:
         return reply
 
     def show(key: str, event: Event) -> None:
-        if (shown := progress(event)) is not None:
-            pipe.send((key, shown))
+        if isinstance(event, HOW_FAR):
+            with suppress(OSError):  # the parent has closed the pipe, and ends this process
+                pipe.send((key, event))
 
     payer = LedgerClient(ask, pipe.send)
     while True:

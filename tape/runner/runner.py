@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -114,7 +115,7 @@ class Runner:
                     write_derived(self._directory)
                 raise
             if len(self._committed) == self._total:
-                self._directory.clear_unfinished()
+                shutil.rmtree(self._directory.folder("unfinished"), ignore_errors=True)  # at most leftovers of kills
             return write_derived(self._directory)
 
     @contextmanager

@@ -9,7 +9,10 @@ from typing import Any, TypeAlias
 
 from tape.runner.configurations import Job
 from tape.runner.spec import RunSpec
-from tape.trace import Event
+from tape.trace import Event, GeneratedEvent, ObservedEvent
+
+HOW_FAR = (GeneratedEvent, ObservedEvent)
+"""Events that show how far an episode is: tokens, and what is left."""
 
 Line = dict[str, Any]
 """A line of ``episodes.jsonl``."""
@@ -63,7 +66,7 @@ class Watcher:
         loading: A model is about to be loaded in this process: its name.
         started: A batch begins, in this process or in another.
         event: An event of an episode: key and event. Of episodes in worker processes only what shows how far they are
-            (:func:`tape.runner.play.progress`), on a Ray cluster none.
+            (:data:`HOW_FAR`), on a Ray cluster none.
         finished: A newly committed episode, the number of committed ones, the number of all.
         drained: The rest of the run's budget and its caps, in counts by kind; before each ``finished``.
     """

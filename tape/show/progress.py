@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -148,30 +147,17 @@ class PlainDisplay:
         label: What runs, for instance ``hard tape bundled:mini``.
         out: Where to write; standard output by default.
         quiet: Write a line only when a tenth of the run is done.
-        clock: Seconds from any moment on.
     """
 
-    def __init__(
-        self,
-        label: str,
-        out: TextIO | None = None,
-        *,
-        quiet: bool = False,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, label: str, out: TextIO | None = None, *, quiet: bool = False) -> None:
         self._label, self._out, self._quiet = label, out or sys.stdout, quiet
-        self._tally, self._rest, self._pace = Tally(), Rest(), Pace(clock)
-        self._clock, self._silent_until = clock, 0.0
+        self._tally, self._rest, self._pace = Tally(), Rest(), Pace()
+        self._silent_until = _FIRST_SECONDS
 
     def watcher(self) -> Watcher:
         """What the runner reports."""
-        return Watcher(
-            begun=self._begun,
-            started=self._started,
-            event=self._event,
-            finished=self._finished,
-            drained=self._rest.update,
-        )
+        started, drained = self._pace.started, self._rest.update
+        return Watcher(self._begun, started=started, event=self._event, finished=self._finished, drained=drained)
 
     def __enter__(self) -> PlainDisplay:
         return self
@@ -186,14 +172,10 @@ class PlainDisplay:
         if held:
             self._write(f"{score(*self._tally.score())} before, {total - len(held)} to play")
 
-    def _started(self, work: Work) -> None:
-        self._pace.started(work)
-        self._silent_until = self._silent_until or self._clock() + _FIRST_SECONDS
-
     def _event(self, key: str, event: Event) -> None:
         self._pace.event(key, event)
-        if isinstance(event, GeneratedEvent) and not self._quiet and self._clock() >= self._silent_until:
-            self._write(f"{len(self._pace.running)} at work: {self._pace.so_far()}; {self._pace.to_go()}")
+        if isinstance(event, GeneratedEvent) and not self._quiet and self._pace.seconds >= self._silent_until:
+            self._write(f"{len(self._pace.running)} at work: {self._pace.text()}")
 
     def _finished(self, line: Line, done: int, total: int) -> None:
         self._pace.finished(line, done, total)
@@ -201,13 +183,13 @@ class PlainDisplay:
         if self._quiet and 10 * done // total == 10 * (done - 1) // total:
             return
         episode = "" if self._quiet else f"{one_line(line)} | "
-        rest = f" | {to_go}" if (to_go := self._pace.to_go()) else ""
+        rest = f" | {self._pace.to_go()}" if self._pace.seconds and done < total else ""
         self._write(f"{episode}{score(*self._tally.score())}{self._rest.text}{rest}")
 
     def _write(self, text: str) -> None:
         self._out.write(f"[{self._pace.done}/{self._pace.total}] {self._tally.named(self._label)} | {text}\n")
         self._out.flush()
-        self._silent_until = self._clock() + _NEXT_SECONDS
+        self._silent_until = self._pace.seconds + _NEXT_SECONDS
 
 
 _FIRST_SECONDS, _NEXT_SECONDS = 2.0, 30.0
@@ -333,8 +315,7 @@ class LiveDisplay:
             if self._pace.total:
                 below.append(self._bar())
             below.append(self._score())
-            if text := "; ".join(filter(None, (self._pace.so_far(), self._pace.to_go()))):
-                below.append(Text(text, style="dim", no_wrap=True, overflow="ellipsis"))
+            below.append(Text(self._pace.text(), style="dim", no_wrap=True, overflow="ellipsis"))
             free = self._console.height - 1 - sum(self._height(part) for part in below)
             return Group(*self._scenes_in(free), *below)
 

@@ -144,6 +144,24 @@ def test_an_interrupt_drops_what_is_in_flight_and_ends_its_workers(tmp_path: Pat
     assert comparable(tmp_path / "a") == comparable(tmp_path / "b")
 
 
+@pytest.mark.parametrize(("remote", "asked"), [(True, 2 + 5), (False, 2 + 6)])
+def test_what_is_kept_is_played_again_only_where_the_rest_of_its_batch_depends_on_it(
+    tmp_path: Path, remote: bool, asked: int
+) -> None:
+    model: Any = ScriptedLM([SCRIPT])
+    model.remote = remote
+
+    def stop(line: Any, done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        play([configuration(tmp_path, "fine")], tmp_path / "a", InProcess(lambda _: model), Watcher(finished=stop))
+    play([configuration(tmp_path, "fine")], tmp_path / "a", InProcess(lambda _: model))
+    assert len(model.requests) == asked
+    play([configuration(tmp_path, "fine")], tmp_path / "b", InProcess(scripted))
+    assert comparable(tmp_path / "a") == comparable(tmp_path / "b")
+
+
 def test_the_last_models_stay_open_and_the_others_are_closed() -> None:
     closed, opened = [], []
 

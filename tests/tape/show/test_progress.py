@@ -19,6 +19,7 @@ from tape.runner.configurations import Job
 from tape.runner.spec import RunSpec
 from tape.runner.summary import table
 from tape.runner.work import Work
+from tape.show import pace
 from tape.show.progress import LiveDisplay, PlainDisplay, display, loading, show_results, working
 from tape.show.scene import Marks, Scene
 from tape.trace import Event
@@ -131,39 +132,44 @@ def used(key: str, tokens: int) -> dict[str, Any]:
     return {**line("a", True), "key": key, "result": {**line("a", True)["result"], "used": {"tokens": tokens}}}
 
 
-def test_calls_tokens_and_the_expected_end_are_shown_from_the_first_call() -> None:
+def test_calls_tokens_and_the_expected_end_are_shown_from_the_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds, out = [0], io.StringIO()
-    with PlainDisplay("a label", out, clock=lambda: seconds[0]) as shown:
+    monkeypatch.setattr(pace, "monotonic", lambda: seconds[0])
+    with PlainDisplay("a label", out) as shown:
         watcher = shown.watcher()
         watcher.begun([], 4)
 
         def at(second: int, key: str, *events: Event, ended: int = 0) -> str:
-            """The line that is written then, without the time of day."""
+            """The line that is written then."""
             seconds[0], before = second, len(out.getvalue())
             [watcher.event(key, event) for event in events]
             if ended:
                 watcher.finished(used(key, 1999), ended, 4)
-            return re.sub(r", until .*", "", out.getvalue()[before:]).removeprefix(f"[{ended}/4] a label | ").strip()
+            return out.getvalue()[before:].removeprefix(f"[{ended}/4] a label | ").strip()
 
         watcher.started(batch("k", "l"))
-        begun = trace.StartedEvent(config={}, budget={"steps": 10, "tokens": 4000, "wall_seconds": 9, "usd": 0})
+        begun = observed("", steps=10, tokens=4000, wall_seconds=9, usd=0)
         assert at(1, "k", begun, generated(700, 299)) == "", "a fast model writes no lines between"
-        assert at(20, "l", generated(900, 101)) == "2 at work: 2 calls, 2,000 tokens in 20 s; end not known yet"
+        assert at(20, "l", generated(900, 101)) == "2 at work: 2 calls, 2,000 tokens in 0:00:20; end not known yet"
         assert at(40, "k", observed("", steps=9, tokens=2000), generated(1, 0)) == "", "not every call"
         # Episode k has used 1,000 tokens and half of a cap, so one takes 2,000 at most. A tenth is left to l.
-        assert at(60, "l", generated(900, 99)) == "2 at work: 4 calls, 3,000 tokens in 60 s; at most 2 min to go"
-        assert at(80, "k", ended=1).endswith("| 1/1 solved | about 84 s to go")
-        assert at(100, "l", ended=2).endswith("| 2/2 solved | about 2 min to go")
+        assert (
+            at(60, "l", generated(900, 99))
+            == "2 at work: 4 calls, 3,000 tokens in 0:01:00; at most about 0:01:44 to go"
+        )
+        assert at(80, "k", ended=1).endswith("| 1/1 solved | about 0:01:24 to go")
+        assert at(100, "l", ended=2).endswith("| 2/2 solved | about 0:01:40 to go")
         watcher.started(batch("m", "n", kept="n"))  # n is played for the sake of m and brings the end no nearer
         again = at(130, "n", generated(5000, 0))
-        assert again == "[2/4] a label | 1 at work: 5 calls, 8,000 tokens in 2 min; about 2 min to go"
-        assert at(160, "m", ended=3).endswith("| 3/3 solved | about 53 s to go")
+        assert again == "[2/4] a label | 1 at work: 5 calls, 8,000 tokens in 0:02:10; about 0:02:10 to go"
+        assert at(160, "m", ended=3).endswith("| 3/3 solved | about 0:00:53 to go")
         assert at(161, "o", ended=4).endswith("| 4/4 solved")
     with live(total=4) as (watcher, now, _):
         watcher.started(batch("k", "l"))
-        assert "s; end not known yet" in now()
+        assert "0:00:00; end not known yet" in now()
         watcher.event("k", generated(700, 299))
-        assert re.search(r"1 call, 999 tokens in \d+ s; end not known yet", now())
+        seconds[0] += 7
+        assert "1 call, 999 tokens in 0:00:07; end not known yet" in now()
 
 
 def test_a_resumed_run_counts_what_is_there_already() -> None:
