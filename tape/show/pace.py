@@ -81,7 +81,7 @@ class Pace:
 
     def to_go(self) -> str:
         """How long the rest may take."""
-        known = self._ended or [*self._most.values()]
+        known: Sequence[float] = self._ended or list(self._most.values())
         made = self._made + sum(self.running.values())
         if not made or not known:
             return "end not known yet"

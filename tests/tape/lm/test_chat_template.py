@@ -1,6 +1,7 @@
 """Chat templates: systems that are refused or dropped, thoughts, errors; and how local tokenizers and ends behave."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +11,11 @@ from hypothesis import strategies as st
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from tape.errors import ModelError
-from tape.lm.base import Choice, Forced, JsonSchema, Message, Regex, Request
+from tape.lm.base import Choice, Forced, JsonSchema, Message, Regex, Request, usual_batch
+from tape.lm.cache import CachedLM
 from tape.lm.chat_template import ChatTemplate, Turn, control_texts, jinja_render
 from tape.lm.exact_tokenizer import exact, without_prefix
+from tape.lm.scripted import ScriptedLM
 from tape.lm.transformers_lm import TransformersLM, joined_ends
 from tests.tape.lm.tiny_gguf import llama2_tokenizer
 
@@ -98,6 +101,12 @@ def test_every_choice_can_be_written_by_a_tokenizer_that_adds_a_space(kind: str)
     assert sum(weights) == pytest.approx(1)
     [answer] = asyncio.run(model.generate([Request("hi", 40, Regex("go (a|b)"))]))
     assert answer.texts[0] in ("go a", "go b")
+
+
+def test_a_general_model_on_a_processor_plays_one_episode_at_a_time_by_default(tmp_path: Path) -> None:
+    model = lm(llama2_tokenizer("legacy"))
+    assert usual_batch(CachedLM(model, tmp_path / "cache.db")) == usual_batch(model) == 1
+    assert usual_batch(ScriptedLM([""])) == 8
 
 
 @pytest.mark.parametrize("kind", ["legacy", "first"])
