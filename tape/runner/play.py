@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import io
+import logging
 import sys
 import traceback
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tape.agents.base import Agent
+from tape.agents.recorded import ContinuedLM, UnansweredError
 from tape.budget import Payer, Resources
-from tape.errors import BudgetExceededError, TapeError
-from tape.files import append
-from tape.lm.base import LanguageModel, is_remote
+from tape.errors import BudgetExceededError, TapeError, TraceError
+from tape.files import append, replace_file
+from tape.lm.base import Completion, LanguageModel, Request, Usage, is_remote
 from tape.lm.batching import EpisodeBatch
 from tape.plugins import load
 from tape.protocols import EnvironmentPlugin
@@ -24,8 +26,10 @@ from tape.runner.commits import unwritten
 from tape.runner.configurations import Job
 from tape.runner.models import Models
 from tape.runner.work import Played, Work
-from tape.trace import ActedEvent, Event, GeneratedEvent, TraceWriter
+from tape.trace import ActedEvent, Event, GeneratedEvent, TraceWriter, read_trace
 from tape.waiting import run_sync
+
+logger = logging.getLogger("tape.runner")
 
 Listener = Callable[[str, Event], None]
 
@@ -36,17 +40,19 @@ class TextTrace(TraceWriter):
     Args:
         episode: The episode's key.
         listener: Called with every event.
-        file: Gets what there is with every answer of a model and every action; one of an earlier attempt is replaced.
+        file: Gets what there is with every answer of a model and every action.
+        held: How many events an earlier attempt has left there; they are replaced once there are more.
     """
 
-    def __init__(self, episode: str, listener: Listener | None = None, file: Path | None = None) -> None:
+    def __init__(self, episode: str, listener: Listener | None = None, file: Path | None = None, held: int = 0) -> None:
         super().__init__(episode, None, listener)
-        self._text, self._unsaved, self._place, self._begun = io.StringIO(), "", file, False
+        self._text, self._unsaved, self._place, self._held = io.StringIO(), "", file, held
 
     def write(self, event: Event) -> None:
         """Append an event; a `RunDirectoryError` says that the disk does not take it."""
         super().write(event)
-        if self._place is not None and isinstance(event, GeneratedEvent | ActedEvent):
+        saves = len(self.events) > self._held and isinstance(event, GeneratedEvent | ActedEvent)
+        if self._place is not None and saves:
             self._save(self._place)
 
     def text(self) -> str:
@@ -56,7 +62,8 @@ class TextTrace(TraceWriter):
     def _writes(self) -> bool:
         return True
 
-    def _append(self, text: str) -> None:
+    def _append(self, text: str, *, sync: bool = False) -> None:
+        del sync
         self._text.write(text)
         if self._place is not None:
             self._unsaved += text
@@ -64,15 +71,16 @@ class TextTrace(TraceWriter):
     def _save(self, place: Path) -> None:
         # Opened each time, since the episodes of a batch may be more than the files that a process may have open.
         try:
-            if not self._begun:
-                place.unlink(missing_ok=True)
-            with place.open("ab", buffering=0) as file:
-                append(file.fileno(), self._unsaved.encode("ascii"))
+            if len(self._unsaved) == self._text.tell():  # the first time
+                replace_file(place, self._unsaved)
+            else:
+                with place.open("ab", buffering=0) as file:
+                    append(file.fileno(), self._unsaved.encode("ascii"))
         except FileNotFoundError:
             self._place = None  # the run's folder was taken away, as the next commit says
         except OSError as error:
             raise unwritten(place, error) from error
-        self._unsaved, self._begun = "", True
+        self._unsaved = ""
 
 
 class StopOnRefusal:
@@ -162,18 +170,20 @@ async def _episode(
     run: StopOnRefusal | None,
 ) -> None:
     spec, kept = work.spec, job.key in work.kept
-    # An earlier attempt that was cut off has left its trace there; today the episode begins anew.
     unfinished = None if kept or work.unfinished is None else work.unfinished / f"{job.key}.jsonl"
+    # In a batch answers rest on what is asked beside them, and may come out otherwise.
+    held = _left_by_an_attempt(unfinished) if len(work.jobs) == 1 or is_remote(agent.model) else ()
+    model = batch.slot(index)
     try:
         env = plugin.make(job.task)
-        trace = TextTrace(job.key, listener, unfinished)
+        trace = TextTrace(job.key, listener, unfinished, len(held))
         result = await agent.arun(
             env,
             budget=spec.caps(job.task),
             seed=spec.episode_seed(job.task, job.repeat),
             trace=trace,
             simulator=plugin.simulator(env) if spec.config.world_model == "simulator" else None,
-            model=batch.slot(index),
+            model=_KnownLM(model, held, booked=run is not None) if held else model,
             payer=run,
         )
     finally:
@@ -195,6 +205,48 @@ async def _episode(
     }
     # Redacted here too, because on another machine only the worker may know the secrets.
     keep(Played(redacted(line), trace.text()))
+
+
+def _left_by_an_attempt(place: Path | None) -> Sequence[Event]:
+    """The events of an attempt that was cut off; none where there was none."""
+    if place is None or not place.is_file():
+        return ()
+    try:
+        return list(read_trace(place, whole=True))
+    except TraceError as error:
+        logger.warning("what an attempt has left cannot be read, and the episode begins anew: %s", error)
+        return ()
+
+
+class _KnownLM(ContinuedLM):
+    """Gives the answers that an attempt has got already, as far as the same is asked; then the model's.
+
+    Args:
+        model: The model.
+        events: The trace of the attempt.
+        booked: Whether the run's budget has them already.
+    """
+
+    def __init__(self, model: LanguageModel, events: Sequence[Event], *, booked: bool) -> None:
+        super().__init__(model, events)
+        self._booked = booked
+
+    def _usage(self, event: GeneratedEvent) -> Usage:
+        return replace(super()._usage(event), cached=self._booked)
+
+    async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+        try:
+            return await super().generate(requests)
+        except UnansweredError:
+            self._answers.clear()
+            return await self._model.generate(requests)
+
+    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
+        try:
+            return await super().score_options(requests)
+        except UnansweredError:
+            self._answers.clear()
+            return await self._model.score_options(requests)
 
 
 @dataclass(frozen=True)

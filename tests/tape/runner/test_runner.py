@@ -16,6 +16,7 @@ from tape.budget import Budget
 from tape.cli.main import main
 from tape.engine.settings import TapeConfig
 from tape.errors import RunDirectoryError, UnknownNameError
+from tape.lm.wrapper import WrappedLM
 from tape.protocols import Task
 from tape.runner.configurations import Configuration
 from tape.runner.directory import RunDirectory
@@ -131,6 +132,39 @@ def test_an_interrupt_inside_a_batch_drops_only_what_runs(tmp_path: Path, levels
     run(spec, tmp_path / "whole")
     assert without_times(tmp_path / "cut") == without_times(tmp_path / "whole")
     assert not (tmp_path / "cut" / "unfinished").exists()
+
+
+def test_an_episode_that_is_played_alone_goes_on_from_the_answers_that_it_has(tmp_path: Path, levels: Path) -> None:
+    spec, asked, acted = spec_for(levels, batch=1), [0], [0]
+
+    class Counted(WrappedLM):
+        async def generate(self, requests: Any) -> Any:
+            asked[0] += len(requests)
+            return await self._model.generate(requests)
+
+        async def score_options(self, requests: Any) -> Any:
+            asked[0] += len(requests)
+            return await self._model.score_options(requests)
+
+    def play(name: str, stops: int | None = None) -> None:
+        def event(_: str, event: Any) -> None:
+            acted[0] += event.type == "acted"
+            if acted[0] == stops:
+                raise KeyboardInterrupt
+
+        acted[0] = 0
+        configurations = [Configuration(spec.label(), spec, tuple(PLUGIN.tasks(spec.options)))]
+        workers = InProcess(lambda _: Counted(tiny_lm()))
+        Runner(configurations, RunDirectory(tmp_path / name), workers, Watcher(event=event)).run()
+
+    play("whole")
+    whole, asked[0] = asked[0], 0
+    for stops in (1, 2, 3, 5):
+        with pytest.raises(KeyboardInterrupt):
+            play("cut", stops)
+    play("cut")
+    assert without_times(tmp_path / "cut") == without_times(tmp_path / "whole")
+    assert asked[0] == whole
 
 
 def test_another_configuration_is_refused_with_the_differing_keys(tmp_path: Path, levels: Path) -> None:
