@@ -144,7 +144,7 @@ def test_an_interrupt_drops_what_is_in_flight_and_ends_its_workers(tmp_path: Pat
     assert comparable(tmp_path / "a") == comparable(tmp_path / "b")
 
 
-@pytest.mark.parametrize(("remote", "asked"), [(True, 2 + 5), (False, 2 + 6)])
+@pytest.mark.parametrize(("remote", "asked"), [(True, 2 + 4), (False, 2 + 6)])
 def test_what_is_kept_is_played_again_only_where_the_rest_of_its_batch_depends_on_it(
     tmp_path: Path, remote: bool, asked: int
 ) -> None:
