@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from tape.budget import in_units
 from tape.errors import TraceError
 from tape.plugins import METHODS, load, names
 from tape.trace.shapes import Config, Count, Explanation, Graph, Problem, Result
@@ -100,6 +101,18 @@ class PathSelectedEvent(Event):
     def expected(self) -> bool:
         """Whether ``consumption`` is expected instead of the worst case."""
         return self.selector == SEARCH_SOLVER
+
+    @property
+    def reasons(self) -> str:
+        """Why it was selected, in a sentence; ``EpisodeResult.why`` compares it with the best others."""
+        budget = self.problem.get("budget") or {}
+        needs = [
+            f"{in_units(kind, n)} of {in_units(kind, budget.get(kind, n))}" for kind, n in self.consumption.items()
+        ]
+        value = "" if self.objective is None else f" with the objective {self.objective:.3f}"
+        taken = "expected to take" if self.expected else "which takes at most"
+        path = "no path" if not self.actions else "a partial path" if self.partial else "a path"
+        return f"{self.selector} ({self.status}) selected {path}{value}, {taken} {', '.join(needs) or 'nothing'}"
 
 
 class ActionsSampledEvent(Event):

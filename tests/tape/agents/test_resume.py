@@ -22,7 +22,15 @@ from tape.cli.main import main
 from tape.errors import ConfigError, ResumeError, TraceError, UnfinishedCallError
 from tape.lm.scripted import ScriptedLM
 from tape.tools import ToolEnvironment, tool
-from tape.trace import CallBegunEvent, CallEndedEvent, GeneratedEvent, ResumedEvent, TraceWriter, read_trace
+from tape.trace import (
+    CallBegunEvent,
+    CallEndedEvent,
+    GeneratedEvent,
+    PathSelectedEvent,
+    ResumedEvent,
+    TraceWriter,
+    read_trace,
+)
 from tests.tape.agents.kill_sweep import PEOPLE
 
 ROOT = Path(__file__).parents[3]
@@ -262,6 +270,11 @@ def test_events_are_read_while_it_is_played() -> None:
     types = []
     for event in stream:
         types.append(event.type)
+        if isinstance(event, PathSelectedEvent):
+            assert event.reasons == (
+                "labelling (OPTIMAL) selected a path with the objective 398.000, which takes at most "
+                "3 steps of 9 steps, $0.03 of $0.10"
+            )
         if isinstance(event, CallBegunEvent) and event.step == 0:
             assert made == []
         if isinstance(event, CallEndedEvent) and event.step == 1:
