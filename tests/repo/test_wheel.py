@@ -18,7 +18,7 @@ from tests.places import ROOT
 pytestmark = pytest.mark.slow
 
 PACKAGES = ("tape", "solvers", "envs")
-CORE = {"numpy", "pydantic", "networkx", "rich"}
+CORE = {"numpy", "pydantic", "networkx", "rich", "typing-extensions"}
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 LINK = {"cost": {"steps": 1}}

@@ -117,6 +117,7 @@ def episodes_of_garbage(count: int, seed: int, folder: Path) -> Counter[str]:
         make, prompt_formats = ENVIRONMENTS[where]
         model = ScriptedLM(Babbling(rng), prompt_format=rng.choice(prompt_formats))
         trace = folder / f"{number % 20}.jsonl"
+        trace.unlink(missing_ok=True)
         with ends_within(60):
             result = agent(model, **settings).run(make(), budget=Budget(dict(BUDGET)), seed=number, trace=trace)
         state = result.end_state.partition(":")[0]

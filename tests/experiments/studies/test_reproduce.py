@@ -15,9 +15,10 @@ from experiments.studies.tape.catalogue import find
 from experiments.studies.tape.headline_table import headline_text
 from experiments.studies.tape.levels import ADDITIONS, BATCH
 from experiments.studies.toy import __main__ as toy
+from tape.budget import Ledger
 from tape.runner.configurations import checked
 from tape.runner.directory import RunDirectory
-from tape.runner.work import Work
+from tape.runner.work import Keep, Played, Watcher, Work
 from tape.runner.workers import InProcess
 from tests.experiments.synthetic import options
 
@@ -31,10 +32,12 @@ def patched(undrawn: None, stand_ins: None) -> Iterator[list[str]]:
     played: list[str] = []
     play, main = InProcess.play, toy.main
 
-    def noted(self: InProcess, work: list[Work], *rest: object) -> object:
-        for item, found in play(self, work, *rest):  # type: ignore[arg-type]
-            played.extend(episode.line["key"] for episode in found)
-            yield item, found
+    def noted(self: InProcess, work: list[Work], watcher: Watcher, keep: Keep, run: Ledger | None = None) -> None:
+        def note(item: Work, episode: Played) -> None:
+            played.append(episode.line["key"])
+            keep(item, episode)
+
+        play(self, work, watcher, note, run)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(InProcess, "play", noted)
@@ -105,11 +108,16 @@ def test_an_interrupted_run_is_listed_as_incomplete_and_resumed_by_its_command(
 ) -> None:
     play = InProcess.play
 
-    def cut(self: InProcess, work: list[Work], *rest: object) -> object:
-        for number, found in enumerate(play(self, work, *rest)):  # type: ignore[arg-type]
-            if number == 2:
+    def cut(self: InProcess, work: list[Work], watcher: Watcher, keep: Keep, run: Ledger | None = None) -> None:
+        kept = []
+
+        def until(item: Work, episode: Played) -> None:
+            if len(kept) == 2:
                 raise KeyboardInterrupt
-            yield found
+            kept.append(item)
+            keep(item, episode)
+
+        play(self, work, watcher, until, run)
 
     args = [*TINY, "--out", str(tmp_path / "run"), "--register", str(tmp_path / "list.json")]
     with monkeypatch.context() as patch:

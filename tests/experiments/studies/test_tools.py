@@ -13,9 +13,10 @@ from envs.musique.corpus import load_questions
 from experiments.harness import tightness
 from experiments.harness.experiment import Experiment
 from experiments.studies.tools import gsm_hard, musique
+from tape.budget import Ledger
 from tape.lm.base import Choice, LanguageModel, Request
 from tape.runner.directory import RunDirectory
-from tape.runner.work import Work
+from tape.runner.work import Keep, Played, Watcher, Work
 from tape.runner.workers import InProcess
 from tests.envs.tool_scripts import arithmetic_script, look_up_script
 
@@ -64,10 +65,12 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     keys: list[str] = []
     play = InProcess.play
 
-    def noted(self: InProcess, work: list[Work], *rest: object) -> object:
-        for item, found in play(self, work, *rest):  # type: ignore[arg-type]
-            keys.extend(episode.line["key"] for episode in found)
-            yield item, found
+    def noted(self: InProcess, work: list[Work], watcher: Watcher, keep: Keep, run: Ledger | None = None) -> None:
+        def note(item: Work, episode: Played) -> None:
+            keys.append(episode.line["key"])
+            keep(item, episode)
+
+        play(self, work, watcher, note, run)
 
     monkeypatch.setattr(InProcess, "play", noted)
     return keys

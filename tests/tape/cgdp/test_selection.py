@@ -51,6 +51,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Played:
         corpus: dict[str, Any] = {"depths": (1, 2, 5), "calibration": CALIBRATION, "answers": ["Otto Lind"]}
         env = SearchEnvironment(QUESTION, bm25(PASSAGES), sub_questions=sub_questions, hops=hops, **corpus)
         agent = CgdpAgent(ScriptedLM(fixed_answers), select="solver", **{"rounds": 2, **given})
+        (tmp_path / "t.jsonl").unlink(missing_ok=True)
         agent.run(env, budget=budget, seed=0, trace=tmp_path / "t.jsonl")
         return searches[0], chosen
 

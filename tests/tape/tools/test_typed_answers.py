@@ -171,9 +171,9 @@ def test_a_second_answer_of_another_type_ends_the_episode_with_a_sentence(agent:
     result = agent(model, horizon=9).run(environment())
     assert (result.end_state, result.success, result.answer, result.steps) == ("failure", False, None, 3)
     assert result.detail == (
-        "the environment has ended without success; 2 calls failed, the last one: "
-        f"{call('answer', value=wrong).text}: the answer is no Invoice: total: Value error, an invoice has whole "
-        "cents; lines.0.name: Field required; lines.0.price: Field required; and 1 more"
+        f"the environment has ended without success: after {call('answer', value=wrong).text}; 2 calls failed, the "
+        f"last one: {call('answer', value=wrong).text}: the answer is no Invoice: total: Value error, an invoice has "
+        "whole cents; lines.0.name: Field required; lines.0.price: Field required; and 1 more"
     )
 
 
