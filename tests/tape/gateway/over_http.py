@@ -74,6 +74,8 @@ def serving_here(file: Path, *, port: str = "0", **env: str) -> Iterator[str]:
     ):
         patch.setattr(module, "_Server", Server)
         patch.setattr(sys, "path", list(sys.path))
+        # uvicorn closes the handlers that there are: that of absl, which OR-Tools brings, closes the stream of pytest.
+        patch.setattr("logging._handlerList", [])
         for name, value in env.items():
             patch.setenv(name, value)
         thread = threading.Thread(target=main, args=([str(file), "--http", port],))
