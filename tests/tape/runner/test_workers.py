@@ -228,7 +228,7 @@ def assert_same(path: Path, alone: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cached", [False, True])
+@pytest.mark.parametrize("cached", [True, pytest.param(False, marks=pytest.mark.soak)])
 def test_processes_play_the_same_episodes_as_this_one(tmp_path: Path, alone: Path, cached: bool) -> None:
     cache = tmp_path / "cache.sqlite" if cached else None
     with open_pool("2", cache=cache) as pool:
