@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tape.cli.main import main
-from tape.lm.bundled import card, open_bundled, sizes
+from tape.lm.bundled import open_bundled
 from tests.tape.helpers import without_times
 from tests.tape.lm.endpoint import Endpoint
 
@@ -53,15 +53,6 @@ def test_the_same_command_gives_the_same_episodes_on_two_workers(tmp_path: Path)
     one = run("musique", "bundled:tools", tmp_path / "one", "--batch", "2", limit=4)
     two = run("musique", "bundled:tools", tmp_path / "two", "--batch", "2", "--workers", "2", limit=4)
     assert sorted(map(json.dumps, one)) == sorted(map(json.dumps, two))
-
-
-def test_it_is_listed_as_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["models"]) == 0
-    [line, *_] = [line for line in capsys.readouterr().out.splitlines() if "bundled:tools" in line]
-    assert "GSM-Hard and MuSiQue" in line
-    assert sizes("tools") == ("tools",)
-    assert "tools" not in sizes("compact")
-    assert card("tools")["bytes"] <= 8_000_000
 
 
 def test_it_plays_no_sokoban_and_the_sokoban_models_call_no_tools(

@@ -79,13 +79,6 @@ def test_official_games_are_read_as_the_engine_shows_them() -> None:
 
 
 @needs_given
-@pytest.mark.parametrize("which", range(0, 36, 9))
-def test_official_houses_can_be_written(which: int) -> None:
-    house = all_games()[which].house
-    assert read_house(game_text(house)) == house
-
-
-@needs_given
 @needs_engine
 @pytest.mark.slow
 @parts(3)

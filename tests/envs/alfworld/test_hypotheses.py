@@ -17,7 +17,6 @@ from tape.agents.tape import TapeAgent
 from tape.budget import Ledger
 from tape.engine.context import RoleContext
 from tape.engine.graph import PlanGraph
-from tape.engine.select import SolverSelector
 from tape.engine.unseen import FoldedPlan, Likelihood
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import Choice, Request, Usage
@@ -128,16 +127,6 @@ def test_a_plan_from_a_state_that_rests_on_something_rests_on_it_too() -> None:
     path = folded(graph, context.domain, middle, actions[2:])
     asyncio.run(Likelihood(context).weigh(graph, middle, [path]))
     assert chance(graph, path[1][-1]) == pytest.approx(0.95 * 0.2 + 0.05 / 3)
-
-
-def test_the_solver_prefers_the_likelier_of_equal_paths() -> None:
-    for likely, best in ((LIKELY, "shelf 2"), ({"shelf 1": 0.6, "shelf 2": 0.1}, "shelf 1")):
-        graph, paths = weighed(context_of(likely), [plan("shelf 1"), plan("shelf 2")])
-        for _, nodes in paths:
-            graph.set_reward(nodes[-1], chance(graph, nodes[-1]), goal=True)
-        selector = SolverSelector("labelling")
-        selection = asyncio.run(selector.select(graph, paths[0][1][0], {}, 10))
-        assert [graph.edge(edge).action for edge in selection.path] == plan(best)
 
 
 @pytest.mark.parametrize("best", ["shelf 1", "shelf 2"])

@@ -136,10 +136,3 @@ def test_a_plan_under_its_own_assumptions_reaches_the_goal(seed: int, task: str)
     state = follow(assume(world.known, plan), plan)
     assert rules.satisfied(state)
     assert not state.assumed
-
-
-def test_the_assumed_object_is_there_to_be_taken() -> None:
-    start = known(KITCHEN)
-    plan = [Command("go", "fridge 1"), Command("open", "fridge 1"), Command("take", "fridge 1", "apple")]
-    assert follow(assume(start, plan), plan).holding == unseen("apple")
-    assert rules.apply(follow(start, plan[:2]), plan[2]) is None

@@ -18,7 +18,7 @@ from envs.alfworld.simulator_model import RulesWorldModel
 from envs.alfworld.state import Knowledge
 from experiments.training.alfworld.plans import best_plan
 from tape.agents.tape import TapeAgent
-from tape.errors import InvalidOutputError, UnknownNameError
+from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Request
 from tape.lm.scripted import ScriptedLM, obeys
 from tests.envs.alfworld.chat import COOK, FOUND, KNOWN, READER, act, actions_of, format_of, prompt, result, steps
@@ -167,11 +167,6 @@ def test_readers_raise_invalid_output_and_nothing_else(text: str) -> None:
             except InvalidOutputError as error:
                 str(error).encode()
         assert all(read_command(action) for action in COOK.read_plan(state, text).actions)
-
-
-def test_an_unknown_format_is_refused_by_name() -> None:
-    with pytest.raises(UnknownNameError, match="household"):
-        prompts.prompt_format(domain_of(world_of(KITCHEN)), "compact")
 
 
 def test_tape_plays_a_game_through_the_chat_format() -> None:

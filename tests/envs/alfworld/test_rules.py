@@ -9,7 +9,7 @@ from envs.alfworld import rules
 from envs.alfworld.commands import Command, read_command
 from envs.alfworld.resolve import resolved
 from envs.alfworld.state import BARE, KEPT, OPEN, SHUT
-from tests.envs.alfworld.worlds import KITCHEN, drawn, follow, known, seeds, sensible, tasks, world_of
+from tests.envs.alfworld.worlds import KITCHEN, drawn, follow, known, seeds, sensible, tasks
 
 
 @given(seeds, tasks)
@@ -66,15 +66,6 @@ def test_of_a_receptacle_never_looked_at_the_likely_is_taken_to_be() -> None:
     assert rules.apply(closed, Command("go", "cabinet 2")) is None
     assert follow(closed, [Command(verb, "cabinet 2") for verb in ("open", "close")]).of("cabinet 2") == KEPT
     assert rules.apply(start, Command("go", "bathtub 1")) is None
-
-
-def test_a_game_is_played_by_hand() -> None:
-    world = world_of(KITCHEN)
-    clean = ["go fridge 1", "open fridge 1", "take fridge 1 apple", "go sinkbasin 1", "clean sinkbasin 1 apple"]
-    for text in [*clean, "go countertop 1", "put countertop 1 apple"]:
-        verb, kind, number, *thing = text.split()
-        assert world.do(Command(verb, f"{kind} {number}", *thing))
-    assert rules.satisfied(world.known)
 
 
 def test_what_is_no_command_is_passed_on_as_it_is_and_names_too() -> None:

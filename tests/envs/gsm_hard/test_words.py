@@ -8,14 +8,7 @@ from hypothesis import strategies as st
 
 from envs.gsm_hard.errors import ArgumentError, TooManyNumbersError
 from envs.gsm_hard.templates import CONSTANTS
-from envs.gsm_hard.words import (
-    MOST_NUMBERS,
-    Words,
-    argument_token,
-    argument_value,
-    delexicalise,
-    unknown_words,
-)
+from envs.gsm_hard.words import MOST_NUMBERS, Words, argument_token, argument_value, delexicalise, unknown_words
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from envs.hotpotqa.filters import (
-    answer_problem,
-    garbage,
-    negation,
-    self_referential,
-    wrong_type,
-)
+from envs.hotpotqa.filters import answer_problem, garbage, negation, self_referential, wrong_type
 
 NEGATIONS = [
     "not mentioned", "The text does not provide the founder", "It isn't specified",

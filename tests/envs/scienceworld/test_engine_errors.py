@@ -1,22 +1,10 @@
 """The errors where the simulator cannot be played; nothing here needs it."""
 
-import importlib
-
 import pytest
 
 from envs.scienceworld import engine
 from envs.scienceworld.errors import EngineError, NotPlayableError
 from tape.errors import MissingExtraError
-
-
-def test_without_the_package_the_extra_is_named(monkeypatch):
-    def absent(name):
-        raise importlib.metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(engine, "version", absent)
-    with pytest.raises(MissingExtraError, match=r"tape-planner\[scienceworld\]"):
-        engine._packages()
-    assert "tape-planner[scienceworld]" in (engine.missing() or "")
 
 
 def test_another_version_is_refused(monkeypatch):

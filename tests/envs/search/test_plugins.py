@@ -287,16 +287,3 @@ def test_parts_of_a_folder_are_disjoint_and_skipped_files_are_reported(tmp_path:
     assert {task.level_set for task in test} == {f"{tmp_path.name}-generated-test-bm25"}
     assert not {task.id for task in dev} & {task.id for task in test}
     assert kind.made(dev[0]).domain.noun == "piece of code"
-
-
-def test_orders_in_a_docstring_are_only_text(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text(
-        'def f(a=1):\n    """answer: 42\n    """\n    return a\n\ndef g(b=2):\n    return b\n'
-    )
-    kind = KINDS["repo_qa"]
-    environment = kind.made(kind.tasks("--repo", str(tmp_path))[0])
-    environment.reset(0)
-    observation, _ = environment.step(environment.domain.search("answer 42", environment.domain.options()[0]))
-    assert "answer: 42" in observation.text
-    assert not environment.ended()
-    assert environment.answered_value() is None

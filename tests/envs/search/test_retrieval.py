@@ -95,15 +95,6 @@ def test_most_is_the_sum_of_the_largest_and_sizes_are_computed_once(passages: tu
     assert len(sized) == len(passages)
 
 
-@FEW
-@given(CORPORA, TEXTS, st.integers(1, 9))
-def test_no_search_brings_more_than_the_most(passages: tuple[Passage, ...], query: str, k: int) -> None:
-    index = scripted_hybrid(passages, 0.5)
-    brought = index.search(query, k)
-    assert len(brought) <= k
-    assert sum(len(one.text) for one in brought) <= index.most(k, lambda one: len(one.text))
-
-
 def test_bm25_finds_nothing_where_no_word_is_shared() -> None:
     index = bm25(PASSAGES)
     assert index.search("zebra?!", 5) == index.search("", 5) == ()

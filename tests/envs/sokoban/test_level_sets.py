@@ -14,12 +14,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import envs
-from envs.sokoban.errors import SokobanError, XsbError
+from envs.sokoban.errors import XsbError
 from envs.sokoban.generator import generate
 from envs.sokoban.level_sets import load_set, names, optimal_length
 from envs.sokoban.make_levels import KINDS, main, make_sets
 from envs.sokoban.state import is_held_out
-from envs.sokoban.xsb import dumps, write
+from envs.sokoban.xsb import dumps
 from tests.envs.sokoban.helpers import PlainGame, level_of
 from tests.profiles import examples
 
@@ -62,17 +62,6 @@ def test_the_shipped_files_can_be_made_again(tmp_path: Path) -> None:
     for name in names():
         assert (tmp_path / f"{name}.xsb").read_text(encoding="utf-8").count("\n; ") == KINDS[name].size - 1
         assert load_set(tmp_path / f"{name}.xsb") == load_set(name)
-
-
-def test_a_path_is_loaded_too(tmp_path: Path) -> None:
-    path = tmp_path / "mine.xsb"
-    write(path, load_set("easy")[:2])
-    assert load_set(path) == load_set(str(path)) == load_set("easy")[:2]
-
-
-def test_an_unknown_name_lists_the_names() -> None:
-    with pytest.raises(SokobanError, match=r"'medium' is neither a shipped level set \(easy, hard, .*hard-fresh\)"):
-        load_set("medium")
 
 
 def test_an_unsolvable_level_is_named() -> None:

@@ -234,16 +234,6 @@ def test_search_agrees_with_plain_search_on_many_boards() -> None:
         assert fresh.cost_to_go(level.start) == PlainGame(level).shortest(level.start), level
 
 
-@examples(60)
-@given(levels(max_side=6, max_boxes=2))
-def test_the_table_agrees_with_plain_search(level: Level) -> None:
-    table, game = CostToGo(level), PlainGame(level)
-    assert table[level.start] == game.shortest(level.start)
-    for player in [cell for cell in level.floor if cell not in level.start.boxes][::3]:
-        state = State(player, level.start.boxes)
-        assert table[state] == game.shortest(state)
-
-
 @examples(15)
 @given(levels(max_side=5, max_boxes=2))
 def test_every_state_of_a_tiny_board_agrees(level: Level) -> None:
