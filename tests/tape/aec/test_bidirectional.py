@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from envs.sokoban.domain import SokobanDomain
 from envs.sokoban.simulator import is_solved, replay
 from tape.aec.bidirectional import BidirectionalProposer, Found, Limits, search
-from tape.aec.bidirectional_progress import label_of
 from tape.aec.resolution import Unknown, Way, resolve, ways
 from tape.errors import ConfigError
 from tape.protocols import Plan, Proposer
@@ -28,11 +27,6 @@ CHESTS = Chests(("a", "b", "c"), "b")
 
 def plans(domain: Chests, state: Seen, m: int, **limits: int) -> list[Found]:
     return search(domain, state, domain.actions(), m, Limits(**limits))
-
-
-def test_preconditions_are_satisfied_violated_or_unknown() -> None:
-    labels = [label_of(CHESTS.ground(START), predicate, True) for predicate in (at("door"), HOLDING, key_in("a"))]
-    assert labels == [True, False, None]
 
 
 def test_each_place_where_the_key_may_be_is_a_plan_with_its_assumption() -> None:

@@ -10,7 +10,7 @@ from tape.engine.settings import TapeConfig
 from tape.lm.base import Request
 from tape.protocols import Action, State
 from tape.protocols.predicates import Predicate, QueryMacro
-from tape.trace import ActedEvent, LedgerEvent, PlansSampledEvent
+from tape.trace import PlansSampledEvent
 from tests.tape.aec.toy import OPEN, BoxDomain, BoxModel, BoxWorld, of_type, parsed, play
 
 
@@ -155,14 +155,6 @@ def test_refusals_count_as_replanning_rounds_up_to_their_limit() -> None:
     assert ended(replan=False) == ended(resample=9, max_replans=0) == ("not_certified", 0, True)
     assert ended(resample=9, max_replans=2) == ("not_certified", 2, True)
     assert play(BoxWorld(0, OPEN), BoxModel(0, OPEN), replan=False)[0].success
-
-
-def test_a_query_is_paid_from_the_ledger_like_any_step() -> None:
-    _, events = play(BoxWorld(0, OPEN), BoxModel(0, OPEN))
-    acted = of_type(events, ActedEvent)
-    paid = [e for e in of_type(events, LedgerEvent) if e.what == "settle" and e.purpose.startswith("step:")]
-    assert [e.purpose.removeprefix("step:") for e in paid] == [e.action for e in acted]
-    assert of_type(events, QueriedEvent)
 
 
 def test_the_prompt_of_a_prediction_shows_observed_facts_only() -> None:

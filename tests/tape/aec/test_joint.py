@@ -4,7 +4,6 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -215,20 +214,6 @@ def test_many_places_are_searched_likeliest_for_their_price_first() -> None:
     assert ratios == sorted(ratios, reverse=True)
     assert sum(queries[names[i]]["steps"] for i, _ in found.chain) <= 37
     assert (found.exact, found.kind, found.predicate) == (True, "query", names[found.chain[0][0]])
-
-
-@examples(60)
-@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=2, max_size=5), st.booleans())
-def test_without_a_binding_budget_the_order_is_chance_by_cost(items: list[tuple[int, int]], together: bool) -> None:
-    names = NAMES[: len(items)]
-    total = sum(weight for weight, _ in items)
-    mu = {p: weight / (total if together else 10) for p, (weight, _) in zip(names, items, strict=True)}
-    queries = {p: {"steps": cost} for p, (_, cost) in zip(names, items, strict=True)}
-    groups = [names] if together else []
-    found = decide([Candidate({p: True}) for p in names], mu, queries, {}, exclusive=groups)
-    ratios = [mu[names[i]] / queries[names[i]]["steps"] for i, _ in found.chain]
-    assert len(ratios) == len(items)
-    assert all(a >= b - 1e-12 for a, b in pairwise(ratios))
 
 
 def test_an_unaffordable_query_is_never_chosen() -> None:

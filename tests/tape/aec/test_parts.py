@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,9 +32,8 @@ from tape.protocols.predicates import Predicate
 from tape.runner.results import rows
 from tape.runner.spec import RunSpec
 from tape.runner.summary import summarise, table
-from tape.trace import FinishedEvent, read_trace
 from tests.tape.aec.test_facts import CLOSED, grounded
-from tests.tape.aec.toy import BoxDomain, BoxFormat, BoxModel, BoxWorld, Seen, begun, gem_in, locked, of_type, play
+from tests.tape.aec.toy import BoxDomain, BoxFormat, BoxModel, BoxWorld, Seen, begun, gem_in, locked, play
 
 OPEN = (False, False)
 JSON = {"calibration": IsotonicCalibration(((0.0, 1.0, 0.5),), 10).to_json(), "learned_rules": Overrides(()).to_json()}
@@ -200,15 +198,6 @@ def test_faults_of_the_declarations_end_one_episode(domain: BoxDomain, start: st
     assert (result.end_state, result.steps) == ("env_error", 0)
     assert result.detail.startswith(start)
     assert end in result.detail
-
-
-def test_a_trace_is_read_back(tmp_path: Path) -> None:
-    agent = TapeAgent(BoxModel(1, OPEN, 0.3), execution="forced", aec=True)
-    result = agent.run(BoxWorld(0, (True, False)), seed=2, trace=tmp_path / "trace.jsonl")
-    events = list(read_trace(tmp_path / "trace.jsonl"))
-    assert {"queried", "predicted", "verified", "committed"} <= {event.type for event in events}
-    [finished] = of_type(events, FinishedEvent)
-    assert finished.result["method"]["queries"] == result.method["queries"] > 0
 
 
 def spec_of(config: TapeConfig) -> RunSpec:

@@ -48,15 +48,8 @@ def test_bounds_of_rates_that_vary_are_products(failures: list[float], draws: li
     assert path_bound(failures) == pytest.approx(math.prod(1.0 - f for f in failures), rel=1e-9, abs=1e-13)
     expected = math.prod(1 - epsilon**d for d in draws)
     assert tape_bound(len(draws), epsilon, draws) == pytest.approx(expected, rel=1e-9, abs=1e-13)
-
-
-@given(horizons, share, share)
-def test_without_errors_all_bounds_are_one(horizon: int, b: float, r: float) -> None:
-    perfect = ErrorRates(0.0, 0.0, b, r)
-    assert react_bound(horizon, perfect) == 1.0
-    assert plan_and_act_bound(horizon, perfect, alpha=0.5, p_follow=0.5) == 1.0
-    assert tape_bound(horizon, 0.0, 1) == 1.0
-    assert path_bound([]) == 1.0
+    same = tape_bound(len(draws), epsilon, [draws[0]] * len(draws))
+    assert tape_bound(len(draws), epsilon, draws[0]) == pytest.approx(same, rel=1e-9, abs=1e-13)
 
 
 @given(rates, st.integers(1, 5))
@@ -65,12 +58,6 @@ def test_nothing_to_do_always_succeeds_and_sure_errors_never(some: ErrorRates, m
     assert react_bound(0, some, log=True) == 0.0
     assert tape_bound(3, 1.0, m) == react_bound(3, ErrorRates(1.0)) == path_bound([0.5, 1.0]) == 0.0
     assert tape_bound(3, 1.0, m, log=True) == path_bound([1.0], log=True) == -math.inf
-
-
-@given(st.integers(0, 500), st.integers(0, 500), rates, st.integers(1, 8))
-def test_longer_tasks_have_lower_bounds(first: int, more: int, some: ErrorRates, m: int) -> None:
-    assert react_bound(first + more, some) <= react_bound(first, some)
-    assert tape_bound(first + more, some.epsilon_p, m) <= tape_bound(first, some.epsilon_p, m)
 
 
 @pytest.mark.parametrize("error", ["epsilon_s", "epsilon_p"])
@@ -111,14 +98,6 @@ def test_a_plan_that_is_never_followed_is_react(horizon: int, some: ErrorRates, 
     assert plan_and_act_bound(horizon, some, alpha=0.0, p_follow=value) == react_bound(horizon, some)
     assert plan_and_act_bound(horizon, some, alpha=value, p_follow=0.0) == react_bound(horizon, some)
     assert effective_sampling_error(0.5, 1.0, 1.0) == 0.0
-
-
-@given(st.integers(0, 50), share, share, st.integers(1, 20), st.integers(0, 20))
-def test_tape_gains_from_draws_and_loses_from_errors(horizon: int, a: float, b: float, m: int, more: int) -> None:
-    low, high = sorted((a, b))
-    assert tape_bound(horizon, low, m) >= tape_bound(horizon, high, m) - SLIP
-    assert tape_bound(horizon, high, m + more) >= tape_bound(horizon, high, m) - SLIP
-    assert tape_bound(horizon, high, [m] * horizon) == pytest.approx(tape_bound(horizon, high, m), rel=1e-9)
 
 
 def test_tiny_errors_and_long_horizons_keep_their_digits() -> None:

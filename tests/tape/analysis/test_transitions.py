@@ -1,9 +1,7 @@
 """Transitions, and files of them: Parquet, and a Minari dataset that touches nothing else."""
 
 import json
-import sys
 import tempfile
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from hypothesis import given
 from tape.analysis.minari_export import export_minari, markov_state
 from tape.analysis.transitions import Transition, export_parquet, read_parquet, transitions
 from tape.budget import Budget
-from tape.errors import ConfigError, MissingExtraError, TraceError
+from tape.errors import ConfigError, TraceError
 from tape.sdp.adapter import Caps
 from tape.sdp.operators import Realized
 from tape.sdp.revalidation import revalidate
@@ -110,17 +108,6 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     for name in ("x.parquet", "missing.parquet"):
         with pytest.raises(TraceError, match=name):
             read_parquet(tmp_path / name)
-
-
-@pytest.mark.parametrize(
-    ("module", "extra", "export"), [("pyarrow", "parquet", export_parquet), ("minari", "minari", export_minari)]
-)
-def test_without_its_package_the_extra_is_named(
-    module: str, extra: str, export: Callable[..., object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingExtraError, match=rf"tape-planner\[{extra}\]"):
-        export([], tmp_path / "x.parquet")
 
 
 # --- Minari -------------------------------------------------------------------------------------

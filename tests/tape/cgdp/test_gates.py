@@ -96,13 +96,6 @@ def test_all_configurations_fire_where_the_definitions_say_on_10000_traces() -> 
 TRACES = st.integers(0, 10**9).map(lambda seed: random_trace(random.Random(seed), 8))
 
 
-@given(TRACES, TRACES, st.integers(1, 8), st.sampled_from(sorted(CONFIGURATIONS)))
-def test_a_decision_depends_on_the_past_only(trace: Trace, other: Trace, cut: int, name: str) -> None:
-    both = [fires([*trace[:cut], *rest], CONFIGURATIONS[name]) for rest in (trace[cut:], other)]
-    early = [found if found is not None and found <= cut else None for found in both]
-    assert early[0] == early[1]
-
-
 @given(TRACES, st.permutations(IDS))
 def test_signals_are_shares_and_renaming_passages_changes_nothing(trace: Trace, renamed: Sequence[str]) -> None:
     names = dict(zip(IDS, renamed, strict=True))

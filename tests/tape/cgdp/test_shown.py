@@ -18,11 +18,10 @@ from tape.cgdp.agents.react_search import ReactSearchAgent
 from tape.cgdp.agents.search import SearchAgent
 from tape.cgdp.context import Window
 from tape.cgdp.events import ContextEvent
-from tape.cgdp.prompts import search_format
 from tape.cgdp.prompts.chat import ChatSearchFormat
 from tape.cgdp.prompts.format import Extracted, Finding, Move, MoveKind
 from tape.cgdp.view import Belief, Fact, Round, View
-from tape.errors import ConfigError, InvalidOutputError, ModelError, UnknownNameError
+from tape.errors import ConfigError, InvalidOutputError, ModelError
 from tape.lm.base import Choice, JsonSchema, Price, Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols.search import Passage
@@ -257,8 +256,3 @@ def test_data_stays_between_its_marks(text: str, title: str) -> None:
     answer = FORMAT.answer_request(View(QUESTION, (Round(1, "q", found),)))
     for request in (FORMAT.extract_request(STRUCTURED, found), answer):
         assert asked_in(request).count("</found>") == asked_in(request).count("<found>") == 1
-
-
-def test_an_unknown_format_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match="general model"):
-        search_format("tools", "passage")

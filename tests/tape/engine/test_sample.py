@@ -14,7 +14,6 @@ from tape.engine.context import RoleContext
 from tape.engine.episode import EpisodeEnded
 from tape.engine.result import EpisodeResult
 from tape.engine.sample import LmProposer, require_read
-from tape.engine.settings import PAPER, TapeConfig
 from tape.lm.accounting import AccountedLM
 from tape.lm.batching import EpisodeBatch
 from tape.protocols import Plan
@@ -89,13 +88,6 @@ def test_nodes_that_different_plans_pass_through_are_counted() -> None:
     assert (alone.distinct_plans, alone.shared_nodes) == (1, 0)
     single, _ = play(CORRIDOR, 4, agent=OpenLoopAgent)
     assert (single.plans, single.distinct_plans, single.shared_nodes) == (1, 1, 0)
-
-
-def test_the_papers_algorithm_is_a_configuration_that_takes_more_settings() -> None:
-    assert TapeConfig.paper() == TapeConfig.make(**PAPER)
-    assert TapeConfig.paper(extend=3, horizon=9) == TapeConfig.make(**{**PAPER, "extend": 3, "horizon": 9})
-    usual, paper = dict(TapeConfig()), dict(TapeConfig.paper())
-    assert {name for name in usual if usual[name] != paper[name]} == set(PAPER)
 
 
 @pytest.mark.parametrize(

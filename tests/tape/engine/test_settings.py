@@ -62,6 +62,9 @@ def test_a_configuration_is_read_back_from_its_record(config: TapeConfig) -> Non
     [
         ({"aec": {"gate": "guess"}}, "setting aec.gate = 'guess'"),
         ({"aec": {"attempts": 2}}, "there is no setting 'aec.attempts'"),
+        ({"aec": {"gates": "joint"}}, "there is no setting 'aec.gates'; did you mean 'gate'?"),
+        ({"aec": {"hypotheses": 0}}, "setting aec.hypotheses = 0"),
+        ({"aec": True, "execution": "free"}, "execution='constrained' or 'forced'"),
         ({"sdp": {"gate": "joint"}}, "there is no setting 'sdp.gate'"),
         ({"sdp": "sample"}, "setting sdp = 'sample'"),
         ({"checked": "aec"}, "there is no setting 'checked'"),
@@ -110,7 +113,9 @@ def test_a_configuration_is_resolved_to_what_the_agent_plays() -> None:
 def test_an_environment_without_the_needed_parts_is_refused_before_anything_is_spent() -> None:
     silent, model = Line(2), LineModel()
     TapeAgent.require(TapeConfig(), silent)
-    with pytest.raises(ConfigError, match=r"verification \(aec\) needs an environment that declares predicates"):
+    with pytest.raises(
+        ConfigError, match=r"verification \(aec\) needs an environment that declares predicates, and Line"
+    ):
         TapeAgent(model, aec=True).run(silent)
     with pytest.raises(ConfigError, match="proposer='two_frontier' needs an environment that declares predicates"):
         TapeAgent(model, proposer="two_frontier").run(silent)

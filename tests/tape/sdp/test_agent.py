@@ -88,8 +88,6 @@ def test_the_bundled_model_plays_sokoban(chain: str, verified: bool) -> None:
     [
         ({"aec": True, "sdp": {"chain": "sample"}}, "needs chain='walk', not 'sample'"),
         ({"aec": True, "sdp": {"chain": "adapter"}}, "needs chain='walk', not 'adapter'"),
-        ({"sdp": {"chain": "dream"}}, "setting sdp.chain = 'dream'"),
-        ({"sdp": {"attempts": 0}}, "setting sdp.attempts = 0"),
     ],
 )
 def test_wrong_switches_are_refused(settings: dict[str, Any], message: str) -> None:

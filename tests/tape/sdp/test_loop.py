@@ -43,7 +43,6 @@ moves = st.lists(
     min_size=1,
     max_size=8,
 )
-steady_moves = st.lists(words.map(Realized), min_size=1, max_size=8)
 texts = st.lists(st.sampled_from([*NAMES, "-a", "-b"]), min_size=1, max_size=2, unique=True).map(" ".join)
 chains = st.lists(
     st.one_of(*[st.lists(texts, max_size=4).map(lambda t: chain(*t))] * 5, st.just(())), min_size=1, max_size=5

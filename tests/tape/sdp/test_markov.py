@@ -10,10 +10,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import dataclasses
-import inspect
 import json
-import typing
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -34,12 +31,10 @@ from tape.lm.base import LanguageModel, Request
 from tape.lm.registry import open_model
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Observation
-from tape.sdp import operators
 from tape.sdp.adapter import Caps, Tools
 from tape.sdp.chat_prompts import ChatPrompts
 from tape.sdp.lm_operators import LmPropose, LmRealize, LmValidate
-from tape.sdp.operators import Check, Outcome, Propose, Realize, Realized, Replan, Validate, Verdict
-from tape.sdp.path import PathChain
+from tape.sdp.operators import Check, Outcome, Realized, Verdict
 from tape.sdp.sample import SampleChain
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Chain, Target
@@ -157,53 +152,6 @@ def test_whole_episodes_go_on_alike_from_equal_states() -> None:
 
 
 FOLDER = Path(str(tape.sdp.__file__)).parent
-
-
-def reached(hint: Any, seen: set[Any] | None = None) -> set[Any]:
-    """All types that a value of a type may hold, as its annotations say."""
-    seen = set() if seen is None else seen
-    if hint in seen:
-        return seen
-    seen.add(hint)
-    for part in typing.get_args(hint):
-        reached(part, seen)
-    if dataclasses.is_dataclass(hint):
-        names = {**vars(inspect.getmodule(hint)), "Value": str}  # which is defined by itself
-        for part in typing.get_type_hints(hint, names).values():
-            reached(part, seen)
-    return seen
-
-
-def taken(function: Any) -> set[Any]:
-    """All types that a function's arguments may hold."""
-    hints = typing.get_type_hints(function, {**vars(inspect.getmodule(function)), **vars(operators)})
-    hints.pop("return", None)
-    return {part for hint in hints.values() for part in reached(hint)}
-
-
-BLIND = [(Propose, "propose"), (Realize, "realize"), (Replan, "replan")]
-
-
-@pytest.mark.parametrize(("protocol", "name"), BLIND)
-def test_the_protocols_take_typed_state_alone(protocol: Any, name: str) -> None:
-    types = taken(getattr(protocol, name))
-    assert CertifiedState in types
-    assert not {Observation, Outcome} & types
-
-
-def test_validate_alone_takes_an_observation() -> None:
-    assert {Observation, Outcome} <= taken(Validate.validate)
-
-
-@pytest.mark.parametrize("made", [LmPropose, LmRealize, SampleChain, PathChain, WritingRealize])
-def test_the_implementations_take_no_more(made: Any) -> None:
-    own = [(protocol, name) for protocol, name in BLIND if hasattr(made, name)]
-    assert own
-    for protocol, name in own:
-        assert not {Observation, Outcome} & taken(getattr(made, name))
-        assert list(inspect.signature(getattr(made, name)).parameters) == list(
-            inspect.signature(getattr(protocol, name)).parameters
-        )
 
 
 @pytest.mark.parametrize("name", ["path", "sample", "writing", "lm_operators", "predicate_adapter", "chat_prompts"])

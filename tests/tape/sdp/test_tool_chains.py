@@ -14,17 +14,14 @@ from hypothesis import strategies as st
 
 from tape.budget import Budget
 from tape.engine.result import EpisodeResult
-from tape.errors import ConfigError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.sdp.adapter import Foresees
-from tape.sdp.adapters import adapter_of, require_adapter
+from tape.sdp.adapters import require_adapter
 from tape.sdp.agent import SdpAgent
 from tape.sdp.events import ChainEvent, ValidatedEvent
 from tape.sdp.revalidation import checked, revalidate
-from tape.sdp.tool_adapter import ToolAdapter
 from tape.sdp.trajectory import CertifiedTrajectory
-from tape.testing.line import Line
 from tape.tools import Fixed, ToolEnvironment, ToolFailedError, tool
 from tape.tools.state import UNSAID
 from tape.tools.tool import make_tool
@@ -198,13 +195,3 @@ def test_budgets_are_kept_wherever_they_lie(steps: int, cents: int, chain: str, 
     assert not result.budget_violations
     assert result.steps <= steps
     assert result.success <= (result.end_state == "success")
-
-
-def test_which_environments_have_an_adapter() -> None:
-    assert isinstance(adapter_of(computing()), ToolAdapter)
-    line = Line(last=2, steps=3)
-    assert adapter_of(line) is None
-    with pytest.raises(ConfigError, match="Line has none: use another agent"):
-        require_adapter(line)
-    with pytest.raises(ConfigError, match="ToolEnvironment has no operators of its own"):
-        played(script(PLAN), computing(), chain="adapter")
