@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tape.budget import Resources
+from tape.engine.graph import PlanGraph
 from tests.places import ROOT
 
 pytestmark = pytest.mark.slow
@@ -20,24 +22,6 @@ pytestmark = pytest.mark.slow
 PACKAGES = ("tape", "solvers", "envs")
 CORE = {"numpy", "pydantic", "networkx", "rich", "typing-extensions"}
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-
-LINK = {"cost": {"steps": 1}}
-GRAPH = {
-    "schema": 1,
-    "kind": "plan_graph",
-    "start": "home",
-    "directed": True,
-    "multigraph": True,
-    "graph": {},
-    "nodes": [
-        {"id": name, "reward": float(name == "goal"), "goal": name == "goal"} for name in ("home", "way", "goal")
-    ],
-    "links": [
-        {"source": "home", "target": "way", "key": 0, "id": 0, "action": "go", **LINK},
-        {"source": "way", "target": "goal", "key": 1, "id": 1, "action": "enter", **LINK},
-    ],
-}
-"""A plan graph with one path of two steps."""
 
 # What asks for an extra, as an expression in a fresh process that has imported `tape.plugins` and nothing else.
 ASKS = {
@@ -130,7 +114,12 @@ def test_the_core_is_light(python: Path) -> None:
 
 
 def test_what_needs_no_extra_works(python: Path, tmp_path: Path) -> None:
-    (tmp_path / "graph.json").write_text(json.dumps(GRAPH))
+    graph = PlanGraph()
+    graph.fold(["home", "way", "goal"], ["go", "enter"])
+    graph.set_reward("goal", 1.0, goal=True)
+    for edge in graph.edges():
+        graph.set_cost(edge.id, Resources({"steps": 1}))
+    graph.save(tmp_path / "graph.json", start="home")
     tape = python.with_name("tape")
     for arguments, status, words in (
         ("--help", 0, "commands:"),
@@ -161,16 +150,6 @@ def test_a_run_is_played_and_shown(python: Path, tmp_path: Path) -> None:
     assert shown.returncode == 0, shown.stderr
     assert "step 0" in shown.stdout
     assert "round-1.svg" in shown.stdout, "pictures of plan graphs need no extra"
-
-
-def test_the_bundled_model_names_its_extra(python: Path, tmp_path: Path) -> None:
-    done = run(python.with_name("tape"), "run", "sokoban", "--levels", "easy", "--limit", "1", cwd=tmp_path)
-    assert done.returncode == 2
-    waits, error = done.stderr.splitlines()
-    assert waits.startswith("loading bundled:")
-    assert error.startswith("tape run: bundled:")
-    assert "pip install 'tape-planner[local]'" in error
-    assert not list(tmp_path.iterdir())
 
 
 def test_every_extra_is_asked_for_by_name(python: Path, tmp_path: Path) -> None:

@@ -13,15 +13,7 @@ from experiments.benches.solvers.backends import CBC, OURS, competes
 from experiments.benches.solvers.catalogue import shape
 from experiments.benches.solvers.instances import Spec
 from experiments.benches.solvers.running import ROWS, jobs
-from experiments.benches.solvers.summary import (
-    BINDING,
-    NOT_BINDING,
-    OTHER,
-    WHOLE,
-    compare,
-    disagreements,
-    group_of,
-)
+from experiments.benches.solvers.summary import BINDING, NOT_BINDING, OTHER, WHOLE, compare, disagreements, group_of
 
 TINY = [
     Spec("folded", shape(world="plane", M=4, L=10), resources=2, budget=0.5, seed=3),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from envs.alfworld.environment import AlfworldEnvironment
 from envs.alfworld.game.games import held_out, load_games
 from envs.alfworld.game.textworld_game import installed
 from experiments.harness.episodes import read_rows, write_rows
@@ -53,19 +54,13 @@ def test_a_commitment_is_judged_by_the_environment_alone() -> None:
 
 
 def test_a_noisy_environment_has_the_optional_parts_of_its_domain_and_no_others() -> None:
-    env: Any = load_env()
+    env: Any = AlfworldEnvironment(load_games("packaged")[0])
     noisy = NoisyEnvironment(env, 0.5, 1).domain
     bare = NoisyDomain(BoxDomain(2), 0.5, 1)
     for part in ("unseen", "goal_test", "exclusive_groups", "contexts"):
         assert getattr(noisy, part) is not None
         assert getattr(bare, part) is None
     assert noisy.features(Predicate("in", ("apple", "bed 1"))) == [("object", "apple"), ("receptacle", "bed")]
-
-
-def load_env() -> Any:
-    from envs.alfworld.environment import AlfworldEnvironment
-
-    return AlfworldEnvironment(load_games("packaged")[0])
 
 
 def test_training_games_are_fresh_and_always_the_same() -> None:

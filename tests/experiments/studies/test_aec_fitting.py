@@ -26,16 +26,6 @@ def test_every_prediction_is_in_the_bin_of_its_value(pairs: list[tuple[float, bo
     assert math.isnan(found.brier) if not pairs else 0 <= found.brier <= 1
 
 
-def test_adjacent_violators_are_pooled() -> None:
-    fitted = isotonic([(0.1, False), (0.2, True), (0.3, False), (0.6, True), (0.8, True)])
-    assert fitted.blocks == ((0.1, 0.1, 0.0), (0.2, 0.3, 0.5), (0.6, 0.8, 1.0))
-    assert fitted(0.0) == 0.0
-    assert fitted(0.25) == 0.5
-    assert fitted(0.45) == pytest.approx(0.75)
-    assert fitted(1.0) == 1.0
-    assert IsotonicCalibration()(0.3) == 0.3
-
-
 @examples(100)
 @given(PAIRS.filter(bool))
 def test_the_fit_is_monotone_and_the_best_of_all_monotone_functions(pairs: list[tuple[float, bool]]) -> None:

@@ -157,12 +157,7 @@ def test_the_reader_reads_gold_evidence_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ps", "corrected"),
-    [
-        ((), ()),
-        ((0.5, 0.6), (1.0, 1.0)),
-        ((0.04, 0.001, 0.02, 0.03), (0.06, 0.004, 0.06, 0.06)),
-    ],
+    ("ps", "corrected"), [((), ()), ((0.5, 0.6), (1.0, 1.0)), ((0.04, 0.001, 0.02, 0.03), (0.06, 0.004, 0.06, 0.06))]
 )
 def test_holm_by_hand(ps: tuple[float, ...], corrected: tuple[float, ...]) -> None:
     assert holm(ps) == pytest.approx(corrected)

@@ -1,24 +1,11 @@
 """Training data and tokenizer of the bundled tool LM: batches, vocabulary, window, one token a word."""
 
-from envs.gsm_hard.generator import problem_set
-from envs.gsm_hard.prompts import ArithmeticLexicon
-from envs.musique.corpus import load_questions
-from envs.musique.prompts import LookUpLexicon
 from experiments.training.families import TOOLS, family_of
 from experiments.training.packing import EOS, PAD
 from experiments.training.tokenizer import build
 from experiments.training.train import SIZES, config
 
 TOKENIZER = build(TOOLS.words, TOOLS.space)
-
-
-def test_the_vocabulary_covers_what_both_environments_write() -> None:
-    words = set(TOOLS.words)
-    assert TOOLS.words[:2] == [PAD, EOS]
-    for problem in problem_set("dev"):
-        assert set(ArithmeticLexicon(problem.text).task()) <= words
-    for question in load_questions("dev"):
-        assert set(LookUpLexicon(question.text).task()) <= words
 
 
 def test_every_word_is_one_token_that_reads_back_as_it_was() -> None:

@@ -41,16 +41,6 @@ def test_run_show_and_resume(tmp_path: Path, script: str, tape: Tape) -> None:
     assert (other.code, "options.slack: 2 there, 3 now" in other.err) == (2, True)
 
 
-def test_malformed_levels_name_file_and_line(tmp_path: Path, script: str, tape: Tape) -> None:
-    path = tmp_path / "broken.xsb"
-    command = ["run", "sokoban", "--levels", path, "--model", script, "--out", tmp_path / "run"]
-    path.write_text("; first\n#####\n#@$.#\n#####\n\n; second\n#####\n#@X.#\n#####\n")
-    ended = tape(*command)
-    assert (ended.code, "broken.xsb" in ended.err, "8" in ended.err) == (2, True, True)
-    path.write_text("; stuck\n#####\n#$@.#\n#####\n")
-    assert "stuck" in tape(*command).err
-
-
 def test_lists_help_and_version(tape: Tape) -> None:
     for command, code, texts in (
         ("models", 0, ["bundled:mini", "hf:PATH_OR_ID"]),

@@ -83,13 +83,7 @@ def sleepy(data: Path, folder: Path, how: str) -> Running:
     """A run that has come to where it stays."""
     plugin, mark = data / "plugin", folder / "mark"
     model = f"scripted:{plugin / 'calls.json'}"
-    command = [
-        *TAPE,
-        *["run", "sleepy", "--agent", "react", "--limit", "1", "--model"],
-        model,
-        "--out",
-        str(folder / "out"),
-    ]
+    command = [*TAPE, *f"run sleepy --agent react --limit 1 --model {model} --out".split(), str(folder / "out")]
     running = Running(command, folder, {"PYTHONPATH": str(plugin), "SLEEPY": how, "SLEEPY_MARK": str(mark)})
     running.until(mark.exists)
     return running
