@@ -108,6 +108,7 @@ def test_kinds_of_targets(text, kind):
         ("The door to the outside is open", False),
         ("The cupboard is open", True),
         ("The banana is in the bowl", True),
+        ("The banana is in the cupboard", False),
         ("The metal pot is on the stove", True),
         ("The water is in the stove", True),
         ("The metal pot is in the tin cup", False),
