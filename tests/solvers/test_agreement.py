@@ -24,24 +24,15 @@ def without_budgets(problem: PathProblem) -> PathProblem:
     return replace(problem, costs=[], budgets=[], resources=[])
 
 
-def agrees_with_brute_force(problem: PathProblem) -> None:
-    SUITE.agrees_with_brute_force(problem)
-
-
 @pytest.mark.parametrize("example", UNBUDGETED, ids=lambda example: example.title)
 def test_hand_made_problem(example: Case) -> None:
     SUITE.test_hand_made_problem(example)
 
 
-@pytest.mark.parametrize("block", range(6))
-def test_brute_force_agrees(block: int) -> None:
-    for seed in range(block * 10, block * 10 + 10):
-        agrees_with_brute_force(without_budgets(small(seed)))
-
-
-def test_labelling_agrees_on_a_medium_problem() -> None:
-    problem = without_budgets(layered(0, n=60, horizon=20))
-    assert solve(problem, "networkx").objective == pytest.approx(solve(problem).objective, rel=1e-12)
+@pytest.mark.parametrize(("first", "count"), [(0, 60), pytest.param(20_000, 300, marks=pytest.mark.soak)])
+def test_brute_force_agrees(first: int, count: int) -> None:
+    for seed in range(first, first + count):
+        SUITE.agrees_with_brute_force(without_budgets(small(seed)))
 
 
 def test_budgets_are_refused_by_name_with_solvers_that_can() -> None:
@@ -128,9 +119,3 @@ def test_long_sweep_of_each_backend_against_brute_force(solver: str) -> None:
     for seed in range(20_000, 20_150):  # 300 problems; the suite that each backend inherits has 60 others
         suite.agrees_with_brute_force(small(seed))
         suite.agrees_with_brute_force(tight(seed))
-
-
-@pytest.mark.soak
-def test_long_sweep_of_networkx_against_brute_force() -> None:
-    for seed in range(20_000, 20_300):
-        agrees_with_brute_force(without_budgets(small(seed)))

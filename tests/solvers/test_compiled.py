@@ -120,15 +120,6 @@ def test_a_time_limit_of_any_length_leaves_true_bounds() -> None:
                 assert answer.objective is None or answer.objective <= best + 1e-9
 
 
-def test_the_same_question_gets_the_same_search() -> None:
-    for seed in range(20):
-        problem = demanding(seed)
-        parts = linear_parts(problem)
-        if can_solve(parts):
-            one, other = (replace(search(problem, parts, 3), seconds=0.0) for _ in range(2))
-            assert one == other
-
-
 class TestWhatItTakes:
     def test_up_to_sixteen_resources_and_budgets_of_58_bits(self) -> None:
         assert can_solve(LinearParts(((1,) * 16,), (5,) * 16))

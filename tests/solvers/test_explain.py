@@ -257,11 +257,6 @@ class TestText:
         barred = explain(replace(TWO_WAYS, horizon=2, budgets=[4, 1])).text(edge=lambda number: f"step {number}")
         assert "  step 0 takes usd: 5 (4 given)" in barred
 
-    def test_a_horizon_that_is_enough_is_not_mentioned(self) -> None:
-        found = explain(replace(TWO_WAYS, horizon=None, budgets=[9, 5], objective="visit"))
-        assert (found.horizon, found.causes, found.proven) == (None, (Cause.BUDGET,), True)
-        assert "horizon" not in str(found)
-
     def test_to_dict_holds_the_paths(self) -> None:
         data = json.loads(json.dumps(explain(replace(TWO_WAYS, budgets=[9, 1]), solver=Enumeration()).to_dict()))
         assert (data["status"], data["causes"], data["proven"]) == ("INFEASIBLE", ["budget"], True)

@@ -81,17 +81,6 @@ def test_the_partition_finds_them_with_the_reference(
     sweep(make, seeds, most_paths)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("make", [small, tight, risky])
-def test_the_partition_finds_them_with_another_solver(make: Make) -> None:
-    for seed in range(3100, 3106):
-        problem = make(seed)
-        all_paths = [edges for _, edges in ranking(problem)][:6]
-        found = k_best(problem, 6, Enumeration())
-        assert [one.edges for one in found] == all_paths
-        assert {one.solver for one in found} <= {"enumeration"}
-
-
 def same_objectives(problem: PathProblem, k: int, solver: str) -> None:
     expected = [float(objective) for objective, _ in ranking(problem)][:k]
     found = k_best(problem, k, solver)
@@ -132,13 +121,6 @@ def test_both_ways_agree_where_enumeration_cannot_follow() -> None:
 
 
 class TestKBest:
-    def test_it_is_a_sequence(self) -> None:
-        found = k_best(MANY, 3)
-        assert len(found) == len(list(found)) == 3
-        assert found[0] == found.solutions[0]
-        assert found[:2] == found.solutions[:2]
-        assert found[-1] in found
-
     @pytest.mark.parametrize("k", [0, -1, True, 1.5, "2", None])
     def test_a_bad_count_is_refused(self, k: object) -> None:
         with pytest.raises(ProblemError) as raised:

@@ -55,7 +55,8 @@ def test_a_circle_without_end_is_named() -> None:
 def test_what_would_do_needs_no_horizon() -> None:
     why = explain(replace(FREE, budgets=[1]))
     assert why.status == "INFEASIBLE"
-    assert (why.budgets[0].least, why.horizon) == (3, None)
+    assert (why.budgets[0].least, why.horizon, why.proven) == (3, None, True)
+    assert "horizon" not in str(why)
     assert explain(FREE).status == "FEASIBLE"
 
 

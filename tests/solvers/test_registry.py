@@ -60,12 +60,6 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("plugins")
 class TestPlugins:
-    def test_a_plugin_is_found_and_used(self) -> None:
-        solution = solve(PROBLEM, "my:plugin")
-        assert (solution.status, solution.solver) == (Status.TIMEOUT, "my:plugin")
-        [info] = [info for info in available() if info.name == "my:plugin"]
-        assert (info.available, info.summary, info.reason) == (True, "always gives up", "")
-
     @pytest.mark.parametrize(
         ("name", "reason"),
         [

@@ -181,22 +181,3 @@ class TestTheEndOfTheParent:
         process.kill()
         process.communicate(timeout=HANG_GUARD)
         until_none_runs(workers(notes))
-
-    def test_ctrl_c_returns_and_leaves_nothing(self, notes: Path) -> None:
-        process = parent(
-            """
-            try:
-                solve(problem(HANG), Misbehaving(sys.argv[1]))
-            except KeyboardInterrupt:
-                print("interrupted", flush=True)
-                threading.Event().wait()
-            """,
-            str(notes),
-        )
-        until(lambda: noted(notes))
-        process.send_signal(2)
-        assert process.stdout is not None
-        assert process.stdout.readline() == "interrupted\n"
-        until_none_runs(workers(notes))  # what a worker has started is killed with it, but not waited for
-        process.kill()
-        process.communicate(timeout=HANG_GUARD)

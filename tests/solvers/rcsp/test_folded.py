@@ -58,11 +58,6 @@ def test_decimals_are_counted_exactly(amounts: list[float], limit: float) -> Non
     assert within == (sum(map(exact, amounts)) <= exact(limit))
 
 
-def test_three_tenths_are_three_times_a_tenth() -> None:
-    folded = fold(line([0.1, 0.2], upper=[0.3]))
-    assert folded.use.sum() == folded.upper[0] == 3
-
-
 @given(st.lists(st.one_of(FLOATS, DECIMALS), min_size=1, max_size=20), FLOATS)
 def test_other_floats_are_rounded_to_the_safe_side(amounts: list[float], limit: float) -> None:
     used = sum(map(Fraction, amounts))
