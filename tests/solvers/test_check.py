@@ -99,8 +99,3 @@ def test_any_other_answer_becomes_an_error_without_a_path(answer: Any, message: 
     solution = solve(PROBLEM, Scripted(0, answer))
     assert (solution.status, solution.has_path, solution.objective) == (Status.ERROR, False, None)
     assert message in solution.message
-
-
-def test_an_interrupt_passes_through_solve() -> None:
-    with pytest.raises(KeyboardInterrupt):
-        solve(PROBLEM, Scripted(0, KeyboardInterrupt()))

@@ -201,19 +201,14 @@ def session(name: str, seed: int, count: int, folder: Path) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    ("seed", "count"), [pytest.param(0, 3, marks=pytest.mark.slow), pytest.param(1, 40, marks=pytest.mark.soak)]
+)
 @pytest.mark.parametrize("name", NAMES)
-def test_interrupts_at_random_moments(tmp_path: Path, name: str) -> None:
-    session(name, seed=0, count=3, folder=tmp_path / "temporary")
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("name", NAMES)
-def test_many_interrupts_at_random_moments(tmp_path: Path, name: str) -> None:
-    found = session(name, seed=1, count=40, folder=tmp_path / "temporary")
+def test_interrupts_at_random_moments(tmp_path: Path, name: str, seed: int, count: int) -> None:
+    found = session(name, seed, count, tmp_path / "temporary")
     if folder := os.environ.get("TAPE_SOAK_RESULTS"):
         file = Path(folder) / "solver_interrupts.json"
         held = json.loads(file.read_text()) if file.exists() else {}
-        held[name] = {"solves": 40, "workers": len(found["workers"]), "outcomes": found["outcomes"]}
+        held[name] = {"solves": count, "workers": len(found["workers"]), "outcomes": found["outcomes"]}
         file.write_text(json.dumps(held, indent=1, sort_keys=True) + "\n")

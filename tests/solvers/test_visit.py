@@ -143,12 +143,6 @@ def test_what_is_malformed_is_named(changes: dict[str, object], says: str) -> No
         PathProblem(**fields, start=0, terminals=[1], horizon=2, **changes)  # type: ignore[arg-type]
 
 
-def test_amounts_by_name() -> None:
-    problem = PathProblem(2, [(0, 1)], [0, 1], [[3, 4]], [5, 5], 0, [1], 1, resources=["usd", "calls"])
-    assert problem.named(solve(problem).consumption) == {"usd": 3, "calls": 4}
-    assert problem.named(()) == {}
-
-
 # --- how many moves are enough --------------------------------------------------------------------
 
 

@@ -21,22 +21,6 @@ def spend(ledger: Ledger, **counts: int) -> None:
     ledger.settle(ledger.reserve(Resources(counts)), Resources(counts))
 
 
-def test_siblings_cannot_take_it_and_what_is_left_goes_back() -> None:
-    root = Ledger(Budget.of(usd="1", steps=10))
-    with root.earmark(usd="0.60", name="researcher") as part:
-        assert (root.remaining("usd"), part.remaining("usd")) == (400_000, 600_000)
-        with pytest.raises(BudgetExceededError, match=r"\$0\.40"):
-            root.reserve(Resources({"usd": 400_001}))
-        spend(part, usd=250_000, steps=1)
-        assert (root.remaining("usd"), part.remaining("usd")) == (400_000, 350_000)
-        assert root.remaining("steps") == part.remaining("steps") == 9  # not earmarked: there for all
-        with pytest.raises(BudgetExceededError, match="researcher"):
-            part.reserve(Resources({"usd": 350_001}))
-    assert root.remaining("usd") == 750_000
-    assert root.used == Resources({"usd": 250_000, "steps": 1})
-    assert root.reserved == Resources()
-
-
 def test_unknown_costs_are_refused_and_unknown_usage_is_booked_as_declared() -> None:
     root = Ledger()
     with root.earmark(usd="0.5") as part:

@@ -68,16 +68,6 @@ def test_nothing_fits_and_the_least_that_would_do() -> None:
     )
 
 
-def test_where_no_budget_alone_would_do_they_are_raised_together() -> None:
-    plans, cost = [["a"], ["b"]], {"a": {"usd": 3, "gold": 5, "steps": 0}, "b": {"usd": 6, "gold": 3}}
-    assert select(plans, cost=cost, budget="usd=2,steps=1").why.least == {"usd": Decimal(3), "steps": None}
-    choice = select(plans, cost=cost, budget={"usd": 2, "gold": 2})
-    assert choice.why.least == {"usd": None, "gold": None}
-    assert choice.why.together == {"usd": Decimal(3), "gold": Decimal(5)}
-    assert choice.why.short == ("usd", "gold")
-    assert "Together usd at $3 ($1 more) and gold at 5 gold (3 gold more) would do" in str(choice.why)
-
-
 def test_no_float_is_in_the_way() -> None:
     cost = {"a": 0.1, "b": 0.2}
     assert select([["a", "b"]], cost=cost, budget={"gold": 0.3}).left == {"gold": 0}

@@ -74,13 +74,6 @@ async def test_ledgers_nest_session_client_run(tmp_path: Path) -> None:
     assert scopes == ["session", "session", "client", "session", "run", "run"]
 
 
-async def test_parallel_calls_never_take_more_than_there_is(gateway: Gateway) -> None:
-    answer = await asyncio.gather(*(call(gateway, "dear", text=str(n)) for n in range(20)))
-    assert sum(not one["isError"] for one in answer) == 2
-    assert gateway.ledgers.run.used["usd"] == 80_000
-    assert not gateway.ledgers.run.reserved
-
-
 async def test_what_is_in_flight_is_named_in_a_refusal(gateway: Gateway, tmp_path: Path) -> None:
     waiting = [asyncio.create_task(call(gateway, "wait")) for _ in range(2)]
     while len(functions(gateway.config).calls) < 2:

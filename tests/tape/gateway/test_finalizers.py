@@ -168,12 +168,15 @@ def sweep(folder: Path, seeds: range, monkeypatch: pytest.MonkeyPatch) -> dict[s
     return dict(found)
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    "schedules", [pytest.param(60, marks=pytest.mark.timeout(600)), pytest.param(5_000, marks=pytest.mark.soak)]
+)
 def test_calls_that_the_collector_ends_anywhere_are_booked_and_nothing_hangs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, schedules: int
 ) -> None:
-    found = sweep(tmp_path, range(60), monkeypatch)
+    found = sweep(tmp_path, range(schedules), monkeypatch)
     assert found["collections amid it"] > 50
+    record("finalizers", found | {"hangs": 0})
 
 
 def test_eight_threads_and_another_program_on_one_journal(tmp_path: Path) -> None:
@@ -244,8 +247,3 @@ def test_a_budget_is_not_used_amid_what_is_booked() -> None:
         with pytest.raises(LockOrderError):
             Ledger().reserve(CALL)  # another tree: two threads could wait for each other
     ledger.reserve(CALL).release()
-
-
-@pytest.mark.soak
-def test_five_thousand_schedules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    record("finalizers", sweep(tmp_path, range(5_000), monkeypatch) | {"hangs": 0})

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from tape.budget import Budget, amount_of
+from tape.budget import amount_of
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
 from tape.gateway.errors import ChargeError
 from tape.gateway.guard import OVERHEAD_TOKENS, Guard
@@ -92,15 +89,6 @@ def test_prices_of_models_are_looked_up() -> None:
     paid(Guard("tokens=2000").model("unheard-of", "hello"), 1, 1)
 
 
-def test_nested_guards_keep_their_own_caps_and_the_outer_ones() -> None:
-    outer = Guard("usd=0.07", tools=TOOLS)
-    inner = outer.within("usd=0.05", name="helper")
-    paid(inner.tool("deep"))
-    refused(inner.tool("quick"), BudgetExceededError, "helper")
-    refused(outer.within(Budget()).tool("deep"), BudgetExceededError, "guard")
-    assert usd(outer) == usd(inner) == Decimal("0.05")
-
-
 def test_plans_are_those_of_the_gateway() -> None:
     guard = Guard("usd=0.06", tools=TOOLS)
     found = guard.plan(tools=["search", "search"])
@@ -131,38 +119,6 @@ def test_malformed_arguments_are_named(arguments: dict[str, Any], message: str) 
         Guard("usd=1", **arguments)
 
 
-def test_threads_never_overspend_together() -> None:
-    guard = Guard("steps=20", tools={"t": {"usd": 0}})
-    made = []
-
-    def work() -> None:
-        with contextlib.suppress(BudgetExceededError):
-            for _ in range(10):
-                with guard.tool("t") as charge:
-                    made.append(1)
-                    charge.answered()
-
-    with ThreadPoolExecutor(4) as pool:
-        for done in [pool.submit(work) for _ in range(4)]:
-            done.result()
-    assert len(made) == 20
-
-
-async def test_a_cancelled_call_costs_its_worst_case() -> None:
-    guard = Guard("usd=0.05", tools=TOOLS)
-
-    async def call() -> None:
-        with guard.tool("deep"):
-            await asyncio.sleep(3600)
-
-    task = asyncio.create_task(call())
-    await asyncio.sleep(0)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert usd(guard) == Decimal("0.05")
-
-
 def test_a_price_is_that_of_the_arguments_before_the_call() -> None:
     guard, pages = Guard("usd=1", tools=TOOLS), [1, 2, 3]
     with guard.tool("pages", {"n": pages}) as charge:
@@ -177,6 +133,12 @@ def test_a_price_is_that_of_the_arguments_before_the_call() -> None:
     by_token = Guard("usd=1", tools={"t": {"each": {"usd": "$0.01"}, "per": "input_tokens"}})
     with by_token.tool("t", {"path": Path("x" * 40)}) as charge:
         assert (charge.worst["usd"] or 0) > 100_000
+    texts, letters = ["a"], {"a"}
+    with by_token.tool("t", {"pages": (texts, letters)}) as charge:
+        texts += map(str, range(1000))
+        letters.update(texts)
+        charge.answered("read")
+    assert not by_token.ledger.violations
     endless: list[Any] = []
     endless.append(endless)
     refused(by_token.tool("t", {"n": endless}), ChargeError, "hold themselves")

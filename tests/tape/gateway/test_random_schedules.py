@@ -8,10 +8,8 @@ middle and begin again with the same journal, alone or two at a time. Threads an
 from __future__ import annotations
 
 import contextlib
-import json
 import random
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,7 @@ from tape.budget import Budget
 from tape.errors import BudgetExceededError
 from tape.gateway.errors import JournalError
 from tape.gateway.guard import Guard, ModelCharge, ToolCharge
-from tests.tape.gateway.helpers import record
+from tests.tape.conftest import Keep
 
 MODELS = {"m": ("1", "2")}
 TOOLS: dict[str, Any] = {
@@ -180,23 +178,15 @@ def sweep(schedules: int, seed: int, folder: Path) -> dict[str, Any]:
     return {"schedules": schedules, "seed": seed, **dict(sorted(counts.items())), "overspent": overspent}
 
 
-def test_random_schedules_overspend_nothing(tmp_path: Path) -> None:
-    found = sweep(300, 7, tmp_path)
+@pytest.mark.parametrize(("schedules", "seed"), [(300, 7), pytest.param(50_000, 0, marks=pytest.mark.soak)])
+def test_random_schedules_overspend_nothing(tmp_path: Path, schedules: int, seed: int, keep_figures: Keep) -> None:
+    found = sweep(schedules, seed, tmp_path)
     assert found["overspent"] == 0
     assert min(found[kind] for kind in ("calls", "refused", "cut off", "deaths", "with a journal")) > 20
     assert not list(tmp_path.iterdir())
+    keep_figures("schedules", found)
 
 
 def test_the_sweep_notices_what_is_declared_too_low(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(TOOLS, "fixed", {"usd": "$0.001"})
     assert sweep(100, 7, tmp_path)["overspent"] > 5
-
-
-@pytest.mark.soak
-def test_fifty_thousand_random_schedules_overspend_nothing(
-    tmp_path: Path, record_property: Callable[[str, object], None]
-) -> None:
-    found = sweep(50_000, 0, tmp_path)
-    record_property("schedules", json.dumps(found))
-    record("schedules", found)
-    assert found["overspent"] == 0

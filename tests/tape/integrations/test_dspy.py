@@ -63,15 +63,6 @@ def test_history_usage_and_callbacks_are_those_of_one_call() -> None:
     assert answer.get_lm_usage()["scripted"]["prompt_tokens"] == 40
 
 
-def test_threads_share_what_is_left() -> None:
-    truth, guard = truth_of(*[Turn(formatted(answer="x"))] * 9), guard_of("calls=4")
-    with dspy.context(lm=lm_of(ScriptedEngine(truth), guard)):
-        pairs = [(dspy.Predict("question -> answer"), {"question": str(number)}) for number in range(9)]
-        answers = dspy.Parallel(num_threads=4, max_errors=99, disable_progress_bar=True)(pairs)
-    assert sum(answer is not None for answer in answers) == 4
-    exactly(guard, truth)
-
-
 def test_parallel_tools_share_what_is_left() -> None:
     truth, guard = truth_of(), guard_of("steps=3")
     [*_, slow] = bounded_tools(tools_of(truth), guard)

@@ -12,7 +12,7 @@ pytest.importorskip("inspect_ai")
 
 from inspect_ai import Task
 from inspect_ai import eval as evaluate
-from inspect_ai.agent import Agent, as_solver, as_tool, handoff
+from inspect_ai.agent import Agent, as_solver, handoff
 from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalSample
 from inspect_ai.model import ChatMessageUser, GenerateConfig, Model, ModelOutput, ModelUsage, get_model
@@ -73,22 +73,6 @@ def test_completions_are_limited_to_what_is_paid_for(most: int | None, answers: 
     ask(truth, guard, config=GenerateConfig(max_tokens=most, num_choices=answers))
     assert truth.limits == [limit]
     no_overspend(guard, truth)
-
-
-@pytest.mark.slow
-def test_an_agent_as_a_tool_has_to_fit_into_its_own_caps_and_into_the_outer_ones(tmp_path: Path) -> None:
-    inner = truth_of(*[quick()] * 9)
-    truth = truth_of(Turn(calls=(call("ask", input="x"),)), Turn(calls=(call("submit", answer="done"),)))
-    guard = guard_of("calls=9, usd=1")
-    helper = bounded_agent(guard.within("calls=3", name="helper"), tools_of(inner), scripted(inner))
-    asked = ToolDef(as_tool(helper, description="Helps."), name="ask").as_tool()
-    [sample] = samples(bounded_agent(guard, [asked]), scripted(truth), tmp_path)
-    assert sample.output.completion.endswith("done")
-    assert answers_of(sample.messages)[0].startswith("model call refused: calls of the helper ledger")
-    assert inner.spent["calls"] == 3
-    assert guard.ledger.used["calls"] == 5
-    assert guard.ledger.used["steps"] == inner.spent["steps"] + 1  # asking is a step
-    no_overspend(guard, truth, inner)
 
 
 @pytest.mark.slow

@@ -22,15 +22,7 @@ from tape.errors import BudgetExceededError, ConfigError
 from tape.gateway.guard import Guard
 from tape.integrations.langchain import GuardCallback, GuardMiddleware, plan_node
 from tests.tape.integrations.drivers.langchain import ASK, ScriptedModel, agent_of, answers_of, tools_of
-from tests.tape.integrations.drivers.scripted import (
-    MODELS,
-    Turn,
-    call,
-    exactly,
-    guard_of,
-    no_overspend,
-    truth_of,
-)
+from tests.tape.integrations.drivers.scripted import MODELS, Turn, call, exactly, guard_of, no_overspend, truth_of
 
 
 @pytest.mark.parametrize("last", [True, False])

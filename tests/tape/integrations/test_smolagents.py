@@ -16,16 +16,7 @@ from smolagents.utils import AgentGenerationError
 from tape.errors import BudgetExceededError, ConfigError
 from tape.gateway.guard import Guard
 from tape.integrations.smolagents import BoundedModel, bounded_tools
-from tests.tape.integrations.drivers.scripted import (
-    MODELS,
-    TOOLS,
-    USAGES,
-    Turn,
-    call,
-    exactly,
-    guard_of,
-    truth_of,
-)
+from tests.tape.integrations.drivers.scripted import MODELS, TOOLS, USAGES, Turn, call, exactly, guard_of, truth_of
 from tests.tape.integrations.drivers.smolagents import (
     AROUND,
     DONE,
@@ -171,32 +162,3 @@ def test_a_limit_of_none_is_none() -> None:
     BoundedModel(model, guard).generate(GO)
     assert truth.limits == [20]
     exactly(guard, truth)
-
-
-@pytest.mark.parametrize("pages", ["{'a'}", "('a', ['b'])", "['a']", "{'a': ['b']}"])
-def test_a_tool_that_changes_its_arguments_pays_for_those_of_the_call(pages: str) -> None:
-    truth = truth_of(code(f"print(quick({pages}))"), code(END))
-
-    @tool
-    def quick(pages: Any) -> str:
-        """Search.
-
-        Args:
-            pages: Where.
-        """
-        inner = pages[1] if isinstance(pages, tuple) else pages
-        for number in range(1000):
-            if isinstance(inner, set):
-                inner.add(f"more {number}")
-            elif isinstance(inner, dict):
-                inner["a"].append("more")
-            else:
-                inner.append("more")
-        return truth.tool("quick")
-
-    price = {"each": {"usd": "$0.0001"}, "per": "input_tokens"}
-    guard = Guard("usd=0.1", tools={"quick": price}, models=MODELS, most_tokens=20)
-    coder(ScriptedModel(truth), [quick], guard).run("go")
-    assert truth.called == ["quick"]
-    assert not guard.ledger.violations
-    assert not guard.ledger.overspent()

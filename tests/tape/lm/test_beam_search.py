@@ -15,9 +15,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.budget import Budget, Ledger
-from tape.errors import BudgetExceededError
-from tape.lm.accounting import AccountedLM
 from tape.lm.base import Choice, Completion, Regex, Request
 from tape.lm.beam_search import Search
 from tape.seeds import derive
@@ -135,15 +132,6 @@ def test_where_there_are_too_few_they_repeat() -> None:
 def test_one_sample_and_greedy_ones_are_drawn_as_usual() -> None:
     for request in (replace(usual(), n=1), replace(usual(), temperature=0.0)):
         assert ask(request) == ask(replace(request, distinct=False))
-
-
-def test_they_fit_what_is_set_aside_for_independent_ones() -> None:
-    least = tiny_lm().prompt_tokens(usual()) + 6 * 5
-    ledger = Ledger(Budget({"tokens": least}))
-    [found] = asyncio.run(AccountedLM(tiny_lm(), ledger).generate([usual()]))
-    assert ledger.remaining("tokens") == least - found.usage.total
-    with pytest.raises(BudgetExceededError):
-        asyncio.run(AccountedLM(tiny_lm(), Ledger(Budget({"tokens": least - 1}))).generate([usual()]))
 
 
 def test_pairs_that_may_not_adjoin_are_left_out_unless_nothing_else_is_left() -> None:

@@ -61,10 +61,6 @@ def test_an_entry_of_a_cache_from_elsewhere_is_refused(change: Any, message: str
         cached(tmp_path / "cache", change)
 
 
-def test_an_entry_as_it_was_written_is_taken(tmp_path: Path) -> None:
-    cached(tmp_path / "cache", lambda record: record)
-
-
 @pytest.mark.parametrize(
     "sql",
     [

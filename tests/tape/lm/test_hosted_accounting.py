@@ -186,21 +186,6 @@ def test_an_unknown_setting_is_refused_in_a_sentence() -> None:
         OPENAI("m#after=nothing")
 
 
-@pytest.mark.parametrize("provider", [OPENAI, LLAMACPP], ids=["unknown", "declared"])
-def test_three_overloads_in_a_row_leave_a_declared_budget_whole(provider: Any, monkeypatch: Any) -> None:
-    monkeypatch.setenv(provider.key, "sk-canary-0123456789abcdef")
-    with Endpoint(replies("up"), ["503"] * 3) as endpoint:
-        model = opened(endpoint, provider)
-        worst = worst_case(model, REQUEST)
-        ledger = Ledger(Budget({"tokens": 3 * (worst["tokens"] or 0), "calls": 3}))
-        asked(model, ledger)
-    if provider is LLAMACPP:
-        assert (len(endpoint.bodies), ledger.used["calls"], ledger.unproven) == (4, 1, Resources())
-    else:
-        assert (len(endpoint.bodies), ledger.remaining("tokens"), ledger.remaining("calls")) == (3, 0, 0)
-        assert ledger.unproven == Resources({"tokens": ledger.budget["tokens"]})
-
-
 @given(
     st.lists(st.sampled_from(["", "429", "500", "503", "drop", "cut", "html", "no usage", "bad request"]), max_size=5),
     *[st.sampled_from(BOOKED)] * 2,
@@ -229,6 +214,7 @@ def test_a_user_who_learns_what_the_faults_cost_gets_the_rest_back_in_the_enclos
         model = opened(endpoint, price=PRICE, retries=2)
         result = OpenLoopAgent(model, num_plans=1).run(SokobanEnvironment(CORRIDOR, 2), parent=team)
     assert (result.end_state, result.used["calls"]) == ("model_error", 3)
+    assert "tried 3 times" in result.detail
     whole = result.used["usd"]
     assert result.unproven == {kind: result.used[kind] for kind in ("tokens", "usd")}
     assert team.unproven == Resources(result.unproven)

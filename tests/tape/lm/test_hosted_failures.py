@@ -44,12 +44,6 @@ def test_other_failures_are_not_retried(fault: str, words: str) -> None:
     assert failure.usage.calls == 0
 
 
-def test_retries_end() -> None:
-    with Endpoint(replies("up"), ["500"], forever=True) as endpoint, pytest.raises(BatchError, match="tried 3 times"):
-        ask(opened(endpoint, retries=2))
-    assert len(endpoint.bodies) == 3
-
-
 def test_an_endpoint_that_is_not_there_costs_nothing() -> None:
     with Endpoint(replies("up")) as endpoint:
         model = opened(endpoint, retries=1)

@@ -214,14 +214,11 @@ def sweep(n: int, first: int = 0) -> dict[str, Any]:
 
 
 @pytest.mark.filterwarnings("ignore::tape.errors.EndpointWarning")
-def test_hostile_replies_end_in_an_answer_or_a_counted_failure() -> None:
-    assert sweep(14)["replies"] == 14
-
-
-@pytest.mark.soak
-@pytest.mark.filterwarnings("ignore::tape.errors.EndpointWarning")
-def test_hostile_replies_sweep(tmp_path: Path, keep_figures: Keep) -> None:
-    keep_figures("hostile_endpoint", {**sweep(500), "runs": play(tmp_path, 60)})
+@pytest.mark.parametrize("replies", [14, pytest.param(500, marks=pytest.mark.soak)])
+def test_hostile_replies_end_in_an_answer_or_a_counted_failure(replies: int, keep_figures: Keep) -> None:
+    found = sweep(replies)
+    assert found["answered"] + found["failed"] == replies
+    keep_figures("hostile_endpoint", found)
 
 
 def play(folder: Path, episodes: int) -> dict[str, Any]:
@@ -247,7 +244,11 @@ def play(folder: Path, episodes: int) -> dict[str, Any]:
     return {"episodes": len(lines), "requests": requests, "end_states": dict(sorted(ends.items()))}
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::tape.errors.EndpointWarning")
-def test_a_run_against_hostile_replies_is_summarised(tmp_path: Path) -> None:
-    assert play(tmp_path, 10)["episodes"] == 10
+@pytest.mark.parametrize(
+    "episodes", [pytest.param(10, marks=pytest.mark.slow), pytest.param(60, marks=pytest.mark.soak)]
+)
+def test_a_run_against_hostile_replies_is_summarised(tmp_path: Path, episodes: int, keep_figures: Keep) -> None:
+    found = play(tmp_path, episodes)
+    assert found["episodes"] == episodes
+    keep_figures("hostile_endpoint_runs", found)

@@ -102,16 +102,15 @@ def play(folder: Path, agent: str, episodes: int, workers: int = 1) -> Counter[s
 
 
 @pytest.mark.filterwarnings("ignore::tape.errors.EndpointWarning")
-def test_no_spelling_of_a_planted_key_reaches_the_disk(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert play(tmp_path, "react", 6)["replies"] > 40
+@pytest.mark.parametrize(
+    ("agent", "workers", "least"), [("react", 1, 40), pytest.param("tape", 2, 20, marks=pytest.mark.slow)]
+)
+def test_no_spelling_of_a_planted_key_reaches_the_disk(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], agent: str, workers: int, least: int
+) -> None:
+    assert play(tmp_path, agent, 6, workers)["replies"] > least
     output = capfd.readouterr()
     assert not found_in(output.out + output.err, KEY)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::tape.errors.EndpointWarning")
-def test_workers_write_no_key_either(tmp_path: Path) -> None:
-    assert play(tmp_path, "tape", 6, workers=2)["replies"] > 20
 
 
 @pytest.mark.soak

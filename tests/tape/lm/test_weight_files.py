@@ -202,24 +202,16 @@ def end_of(file: Path) -> str:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_changed_gguf_files_are_refused_or_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("files", "seed"), [(600, SEED + 1), pytest.param(5_000, SEED + 2, marks=pytest.mark.soak)])
+def test_changed_gguf_files_are_refused_or_read(tmp_path: Path, keep_figures: Keep, files: int, seed: int) -> None:
     swept(tmp_path, 20, SEED)  # the libraries are loaded
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    ends = swept(tmp_path, 600, SEED + 1)
-    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 < MOST_GROWTH
-    assert ends.keys() == {"refused", "read", "refused by the library"}
-    assert min(ends["refused"], ends["read"]) > 50
-
-
-@pytest.mark.soak
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_5_000_changed_gguf_files(tmp_path: Path, keep_figures: Keep) -> None:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    ends = swept(tmp_path, 5_000, SEED + 2)
+    ends = swept(tmp_path, files, seed)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
     assert grown < MOST_GROWTH
     assert ends.keys() == {"refused", "read", "refused by the library"}
-    keep_figures("gguf_headers", {"files": 5_000, "ends": ends, "grown_bytes": grown})
+    assert min(ends["refused"], ends["read"]) > 50
+    keep_figures("gguf_headers", {"files": files, "ends": ends, "grown_bytes": grown})
 
 
 # --- safetensors ---

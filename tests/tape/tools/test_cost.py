@@ -65,11 +65,6 @@ def test_more_units_than_declared_are_booked_counted_and_named(caplog: pytest.Lo
     assert "shout" in caplog.text
 
 
-def test_units_within_the_declaration_break_nothing() -> None:
-    result, _ = played(LETTERS, "abcd")
-    assert (result.used["usd"], result.broken_declarations) == (40, {})
-
-
 def test_units_that_are_no_number_are_the_environments_fault_and_named() -> None:
     result, _ = played(PerUnit(Resources({"usd": 10}), lambda arguments, result: 1.5, 5), "abcd")  # type: ignore[arg-type,return-value]
     assert result.end_state == "env_error"

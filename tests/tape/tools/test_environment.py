@@ -1,6 +1,5 @@
 """The environment: seeds, failing tools, asynchronous and hanging tools, judging."""
 
-import asyncio
 import random
 import threading
 from typing import Any
@@ -68,16 +67,6 @@ def test_an_empty_text_has_nothing_to_read() -> None:
         return "  "
 
     assert "empty" in seen(search, q="x")._state.note
-
-
-def test_asynchronous_tools_are_awaited() -> None:
-    @tool()
-    async def slow(x: int) -> int:
-        """Wait a little."""
-        await asyncio.sleep(0)
-        return x + 1
-
-    assert seen(slow, x=1)._state.values() == [2]
 
 
 def test_answers_are_judged() -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging.handlers
-import os
 import random
 import re
 import subprocess
@@ -22,6 +21,7 @@ from tape.budget import Budget
 from tape.lm.scripted import ScriptedLM
 from tape.tools import Tool, ToolEnvironment, ToolError, mcp_process, mcp_session
 from tape.tools.calls import call
+from tests.tape.conftest import Keep
 from tests.tape.mutations import mutated
 from tests.tape.tools.helpers import script
 from tests.tape.tools.hostile import Hostile, described, inside, listing, never, result
@@ -348,15 +348,11 @@ def inside_sweep(server: Hostile, body: Callable[[dict[str, Tool]], Any], **sett
     assert not handler.buffer
 
 
-def test_hostile_replies_end_in_results_or_failed_calls(tmp_path: Path) -> None:
-    found = sweep(tmp_path, 5, 2)
-    assert found["replies"] == 7
-
-
-@pytest.mark.soak
-def test_hostile_replies_sweep(tmp_path: Path) -> None:
-    found = sweep(tmp_path, 250, 50)
-    assert found["results"] > 25
-    assert found["failed calls"] > 50
-    if folder := os.environ.get("TAPE_SOAK_RESULTS"):
-        (Path(folder) / "hostile_mcp.json").write_text(json.dumps(found, indent=1) + "\n")
+@pytest.mark.parametrize(("calls", "starts"), [(5, 2), pytest.param(250, 50, marks=pytest.mark.soak)])
+def test_hostile_replies_end_in_results_or_failed_calls(
+    tmp_path: Path, calls: int, starts: int, keep_figures: Keep
+) -> None:
+    found = sweep(tmp_path, calls, starts)
+    assert found.get("results", 0) >= calls // 10
+    assert found.get("failed calls", 0) >= calls // 5
+    keep_figures("hostile_mcp", found)

@@ -1,8 +1,6 @@
 """Tools that misbehave: whatever one does, the episode ends, its sums are right, and its result can be written."""
 
 import asyncio
-import json
-import os
 import random
 import threading
 import time
@@ -24,6 +22,7 @@ from tape.tools import PerUnit, ToolEnvironment
 from tape.tools.tool import make_tool
 from tape.trace import TraceWriter
 from tape.trace.file import read_trace
+from tests.tape.conftest import Keep
 from tests.tape.tools.helpers import follow, script
 from tests.tape.tools.misbehaving import (
     ERRORS,
@@ -152,17 +151,15 @@ def sweep(folder: Path, count: int, seed: str = "misbehaving") -> dict[str, Any]
     return {"episodes": count, "ends": dict(sorted(ends.items())), "slowest_seconds": round(slowest, 2)}
 
 
+ENDS = {"success", "failure", "env_error", "budget:usd", "budget:wall_seconds"}
+
+
+@pytest.mark.parametrize(("count", "ends"), [(10, set()), pytest.param(300, ENDS, marks=pytest.mark.soak)])
 def test_episodes_with_misbehaving_tools_end_within_their_budget(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    count: int, ends: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep_figures: Keep
 ) -> None:
     monkeypatch.setattr("tape.waiting.END_SECONDS", 0.1)
-    found = sweep(tmp_path, 10)
-    assert sum(found["ends"].values()) == 10
-
-
-@pytest.mark.soak
-def test_many_episodes_with_misbehaving_tools(tmp_path: Path) -> None:
-    found = sweep(tmp_path, 300)
-    assert set(found["ends"]) >= {"success", "failure", "env_error", "budget:usd", "budget:wall_seconds"}
-    if folder := os.environ.get("TAPE_SOAK_RESULTS"):
-        (Path(folder) / "misbehaving_tools.json").write_text(json.dumps(found, indent=1) + "\n")
+    found = sweep(tmp_path, count)
+    assert sum(found["ends"].values()) == count
+    assert set(found["ends"]) >= ends
+    keep_figures("misbehaving_tools", found)

@@ -14,14 +14,7 @@ from tape.lm.scripted import ScriptedLM
 from tape.tools import ToolEnvironment
 from tape.trace import TraceWriter
 from tests.tape.deadlines import TimeUp
-from tests.tape.tools.misbehaving import (
-    SLACK,
-    deaf,
-    hanging,
-    made,
-    play,
-    sums,
-)
+from tests.tape.tools.misbehaving import SLACK, deaf, hanging, made, play, sums
 
 
 @pytest.mark.parametrize("name", ["block", "swallow", "spin", "thread", "child", "generator", "awaitable"])

@@ -86,14 +86,6 @@ def test_the_meaning_is_kept_and_the_order_is_canonical(
     assert in_order(ordered, [call("given", k=k) for k in range(obtained)], pure=pure, outdated=obtained) == ordered
 
 
-@given(plans(), st.booleans())
-def test_a_plan_without_pure_calls_stays_as_it_is(calls: list[Call], done: bool) -> None:
-    whole = [*calls, answer(1)]
-    there = calls if done else []  # a call that has been made is made again
-    again = [made.renumbered(lambda k: k + len(there)) for made in whole]
-    assert in_order(again, there, pure=lambda _: False, outdated=len(there)) == again
-
-
 READ, WRITE = call("read", x=1), call("write", x=1)
 
 

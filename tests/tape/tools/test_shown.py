@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
 import unicodedata
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,6 +25,7 @@ from tape.tools.shown import (
     shown_action,
 )
 from tests.profiles import examples
+from tests.tape.conftest import Keep
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -135,18 +134,12 @@ def sweep(seeds: range) -> dict[str, int]:
     return found
 
 
-def test_odd_arguments_are_shown_or_refused() -> None:
-    found = sweep(range(60))
+@pytest.mark.parametrize("calls", [60, pytest.param(1_000, marks=pytest.mark.soak)])
+def test_odd_arguments_are_shown_or_refused(calls: int, keep_figures: Keep) -> None:
+    found = sweep(range(calls))
     assert found["shown"] > 10
     assert found["refused"] > 2
-
-
-@pytest.mark.soak
-def test_odd_arguments_at_length() -> None:
-    found = sweep(range(1_000))
-    assert found["shown"] + found["refused"] == 1_000
-    if folder := os.environ.get("TAPE_SOAK_RESULTS"):
-        (Path(folder) / "shown-arguments.json").write_text(json.dumps({"calls": 1_000, **found}, indent=1) + "\n")
+    keep_figures("shown-arguments", {"calls": calls, **found})
 
 
 def test_a_long_value_hides_no_argument_behind_it() -> None:

@@ -215,12 +215,6 @@ def test_tasks_have_digests_of_their_own_and_are_found() -> None:
         elsewhere.make(one)
 
 
-def test_no_agent_gets_a_simulator() -> None:
-    made = make_courier()
-    with pytest.raises(ConfigError, match="courier has no simulator"):
-        made.simulator(made.environment(Round()))
-
-
 def test_prompts_are_versioned_by_rules_and_models() -> None:
     versions = {make_courier().prompt_version for _ in range(2)}
     for rules, actions in (("A", Walk), ("B", Walk), ("B", Deliver), ("B", Walk | Deliver)):

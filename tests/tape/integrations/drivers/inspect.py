@@ -29,7 +29,7 @@ from tape.errors import UnknownCostError
 from tape.gateway.guard import Guard
 from tape.integrations.inspect_agent import bounded_model, bounded_tools
 from tests.tape.integrations.drivers.base import Ask, Driver, Played
-from tests.tape.integrations.drivers.scripted import NUMBERS, ScriptError, Truth, awaited_functions_of
+from tests.tape.integrations.drivers.scripted import NUMBERS, ScriptError, Truth, awaited, awaited_functions_of
 
 
 def scripted(truth: Truth, gate: Callable[[], Awaitable[Any]] | None = None) -> Model:
@@ -95,18 +95,9 @@ def tools_of(truth: Truth) -> list[Tool]:
         truth.tool("fails")
         raise TimeoutError
 
-    functions = awaited_functions_of(truth) | {"quick": quick, "fails": fails}
-    del functions["deep"]
-
-    async def deep(query: str) -> str:
-        """Search well.
-
-        Args:
-            query: What for.
-        """
-        return truth.tool("deep")
-
-    return [ToolDef(one, name=one.__name__, parallel=True).as_tool() for one in (*functions.values(), deep)]
+    functions = awaited_functions_of(truth)
+    functions |= {"quick": quick, "fails": fails, "deep": awaited(functions["deep"])}
+    return [ToolDef(one, name=name, parallel=True).as_tool() for name, one in functions.items()]
 
 
 def answers_of(messages: Iterable[ChatMessage]) -> list[str]:

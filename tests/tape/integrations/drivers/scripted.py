@@ -169,10 +169,12 @@ def awaited_functions_of(truth: Truth) -> dict[str, Callable[[str], Any]]:
         return "never"
 
     plain = functions_of(truth)
-    return {name: one if name == "deep" else _awaited(one) for name, one in plain.items()} | {"slow": slow}
+    return {name: one if name == "deep" else awaited(one) for name, one in plain.items()} | {"slow": slow}
 
 
-def _awaited(function: Callable[[str], Any]) -> Callable[[str], Any]:
+def awaited(function: Callable[[str], Any]) -> Callable[[str], Any]:
+    """The same function, asynchronous."""
+
     @functools.wraps(function)
     async def answer(query: str) -> Any:
         found = function(query)

@@ -139,9 +139,7 @@ class Smolagents(Driver):
     ended = (AgentGenerationError, *REFUSALS)
     tokens = 16_000
     ways: ClassVar[Mapping[str, Any]] = {"code": _write_code}
-    parts = (
-        {"type": "image_url", "image_url": {"url": "https://example.org/river.png"}},
-    )  # fmt: skip
+    parts = ({"type": "image_url", "image_url": {"url": "https://example.org/river.png"}},)
 
     def end(self, **options: Any) -> list[Turn]:
         return [Turn(calls=DONE.calls, **options)]

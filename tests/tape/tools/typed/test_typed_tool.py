@@ -12,14 +12,8 @@ import pytest
 from tape.tools import ToolError, tool
 from tape.tools.typed import cheapest_chains, load_tools
 from tape.tools.typed.loader import ToolFileError
-from tests.tape.tools.typed.goods import haft, smelt
 
 SMELT = {"name": "smelt", "takes": "ore", "gives": "iron", "cost": {"usd": "0.40", "seconds": 1}}
-
-
-def test_a_tool_declares_what_it_takes_and_gives() -> None:
-    assert (smelt.takes, smelt.gives) == (("ore",), "iron")
-    assert (haft.takes, haft.gives) == (("blade", "wood"), "axe")
 
 
 @pytest.mark.parametrize(
