@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from solvers.errors import SolverError
 from tape.agents.final_answer import FinalAnswer
 from tape.agents.options import Play
+from tape.agents.reach import require_reachable
 from tape.budget.deadline import KIND as WALL
 from tape.engine.episode import Episode, EpisodeEnded, environment_faults, judged_wrong
-from tape.engine.reach import require_reachable
 from tape.errors import (
     BudgetExceededError,
     ConstraintError,

@@ -4,7 +4,6 @@ Begin with ``loop.py``, algorithm 1 of the paper. The other files implement its 
 
 | line | file | what it does |
 |---|---|---|
-| 2 | ``reach.py`` | ends an episode at its start where exact rules show that the budget does not reach the goal |
 | 2, 11 | ``episode.py`` | is the only access to the environment, the ledger and the trace of one episode |
 | 3 | ``project.py`` | lets the model read what an observation leaves open |
 | 4 | ``sample.py`` | samples M plans, and further plans from inside the graph |

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, is_dataclass
+from collections.abc import Mapping
+from dataclasses import is_dataclass
 from decimal import Decimal
 from typing import Any, Generic
 
@@ -13,7 +12,6 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    PrivateAttr,
     SerializerFunctionWrapHandler,
     field_serializer,
     model_serializer,
@@ -23,10 +21,9 @@ from pydantic_core import to_jsonable_python
 from tape.budget import Budget, BudgetLike, Ledger, Resources, amount_of, kind_of
 from tape.budget.amounts import correct, require_unproven
 from tape.budget.deadline import KIND as WALL
-from tape.errors import TraceError
 from tape.protocols.types import AnswerT, FailedCall
 from tape.reading import storable
-from tape.trace import Event, PathSelectedEvent
+from tape.trace.kept import KeptEvents
 
 END_STATES = (
     "success",
@@ -50,14 +47,7 @@ END_STATES = (
 """
 
 
-@dataclass
-class _Played:
-    """The events of an episode beside its result; no part of the result's value: equal results stay equal."""
-
-    events: tuple[Event, ...] | None = field(default=None, compare=False)
-
-
-class EpisodeResult(BaseModel, Generic[AnswerT]):
+class EpisodeResult(KeptEvents, Generic[AnswerT]):
     """The result of an episode.
 
     What ``agent.run`` returns keeps the episode's events in memory, which :attr:`plan`, :meth:`why`, :meth:`show` and
@@ -133,7 +123,6 @@ class EpisodeResult(BaseModel, Generic[AnswerT]):
     solver_seconds: float = 0.0
     wall_seconds: float = 0.0
     wall_overrun_seconds: float = 0.0
-    _played: _Played = PrivateAttr(default_factory=_Played)
 
     @field_serializer("answer")
     def _as_json(self, answer: Any) -> Any:
@@ -188,45 +177,6 @@ class EpisodeResult(BaseModel, Generic[AnswerT]):
             used[WALL] = kind_of(WALL).count(round(self.wall_seconds, 3))
         return used
 
-    def keep(self, events: Iterable[Event]) -> None:
-        """Take the events of the episode."""
-        self._played.events = tuple(events)
-
-    @property
-    def events(self) -> tuple[Event, ...] | None:
-        """The events of the episode, in order; None of a result that was read from a file."""
-        return self._played.events
-
-    @property
-    def plan(self) -> tuple[str, ...]:
-        """The actions of the path that was selected last; empty where none was.
-
-        Raises:
-            TraceError: There are no events.
-        """
-        events = reversed(self._required_events())
-        chosen = (event.actions for event in events if isinstance(event, PathSelectedEvent) and event.actions)
-        return tuple(next(chosen, ()))
-
-    def why(self) -> str:
-        """Why the agent did what it did, as ``tape why`` writes it (docs/why.md). Raises as :attr:`plan` does."""
-        return str(_above("tape.analysis.why.screen").text_of(self._required_events()))
-
-    def show(self) -> None:
-        """Print the episode as ``tape show`` does, and draw its last plan graph, in a notebook as a picture.
-
-        Raises as :attr:`plan` does.
-        """
-        _above("tape.show.result").show(self._required_events())
-
-    def _required_events(self) -> tuple[Event, ...]:
-        if self.events is None:
-            raise TraceError(
-                "this result was read from a file and holds no events; `tape why TRACE` and `tape show TRACE` read "
-                "them from the episode's trace"
-            )
-        return self.events
-
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values: the fields, with ``budget``, ``spent`` and ``left`` in units.
 
@@ -239,26 +189,10 @@ class EpisodeResult(BaseModel, Generic[AnswerT]):
             held[name] = {kind: _number(amount) for kind, amount in amounts.items()}
         return dict(storable(held | {"plan": None if self.events is None else self.plan}))
 
-    def __repr__(self) -> str:
-        return str(_above("tape.show.result").text_of(self))
-
-    __str__ = __repr__
-
-    def __rich__(self) -> Any:
-        return _above("tape.show.result").rich_of(self)
-
-    def _repr_html_(self) -> str:
-        return str(_above("tape.show.result").html_of(self))
-
     @property
     def lm_tokens(self) -> int:
         """Prompt and completion tokens together."""
         return sum(self.prompt_tokens.values()) + sum(self.completion_tokens.values())
-
-
-def _above(module: str) -> Any:
-    """A module of a layer above, by name: those that show and explain results read them, and load when asked for."""
-    return importlib.import_module(module)
 
 
 def _in_units(counts: Mapping[str, int | None]) -> dict[str, Decimal | None]:

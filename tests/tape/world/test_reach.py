@@ -12,7 +12,7 @@ from tape.agents.base import Agent
 from tape.agents.tape import TapeAgent
 from tape.analysis.why import about
 from tape.budget import Budget, declare
-from tape.engine import reach
+from tape.agents import reach
 from tape.engine.result import EpisodeResult
 from tape.plugins import load
 from tape.trace import InfeasibleEvent, TraceWriter
