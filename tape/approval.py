@@ -108,6 +108,10 @@ When: TypeAlias = Callable[[ApprovalRequest], bool]
 """Selects actions to ask about beside those that the domain marks as destructive."""
 
 
+BEFORE_ASKING: list[Callable[[], object]] = []
+"""Called before a person is asked, by displays that take their line away."""
+
+
 class Approver:
     """Asks about actions.
 
@@ -165,6 +169,8 @@ class Approver:
             _ = str(request), request.whole
         except UnshowableError as error:
             return Approval.REFUSE, f"its arguments cannot be shown in full: {error}"
+        for clear in BEFORE_ASKING:
+            clear()
         try:
             verdict = await verdict_of(self._approve, request)
         except Exception as error:

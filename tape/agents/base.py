@@ -17,7 +17,7 @@ from tape.agents.configured import Configured
 from tape.agents.options import Listener, Options, approver, listen
 from tape.agents.playing import account, play_to_end
 from tape.agents.progress import progress_line
-from tape.agents.record import Record
+from tape.agents.record import Record, left_of
 from tape.agents.resume import OnUnfinished, Resumption
 from tape.agents.stream import EpisodeStream
 from tape.approval import Approve, Approver, When, asked_by_caller
@@ -34,7 +34,7 @@ from tape.lm.price_table import missing_price
 from tape.protocols import AnswerT, Environment, WorldModel
 from tape.seeds import derive
 from tape.tools.tool import Tool
-from tape.trace import StartedEvent, TraceWriter
+from tape.trace import StartedEvent, TraceWriter, hold
 from tape.waiting import run_sync
 
 
@@ -221,26 +221,28 @@ class Agent(Configured, ABC):
             ResumeError: It cannot go on: the reason, and what to do. Nothing was called, and the trace is as it was.
             TraceError: The file is no trace, or its episode is being played.
         """
-        record = Record(Path(trace))
-        env, raised = record.environment(env, tools, steps_again=steps_again), Budget.read(budget)
-        if (result := record.result(env, raised)) is not None:
-            return result
-        self.require(self.config, env)
-        record.require_agent(self.describe(self.config.resolved(env.domain)))
-        resumption = Resumption(record, raised, on_unfinished)
-        with closing(resumption.trace):
-            asked = approver(*resumption.approval(approve, approve_when), env)
-            seed = record.started.seed or 0
-            options = Options(record.caps, seed, resumption.trace, parent, payer, simulator, model, listener)
-            result = await self._played(env, options, asked, resumption)
-            resumption.require_caught_up(result)
+        path = Path(trace).resolve()
+        with closing(hold(path)) as held:
+            record = Record(path)
+            env, raised = record.environment(env, tools, steps_again=steps_again), Budget.read(budget)
+            self.require(self.config, env)
+            record.require_same(self.describe(self.config.resolved(env.domain)), env, parent)
+            if (result := record.result(env, raised)) is not None:
+                return result
+            resumption = Resumption(record, held, raised, on_unfinished)
+            with closing(resumption.trace):
+                asked = approver(*resumption.approval(approve, approve_when), env)
+                seed = record.started.seed or 0
+                options = Options(record.caps, seed, resumption.trace, parent, payer, simulator, model, listener)
+                result = await self._played(env, options, asked, resumption)
+                resumption.require_caught_up(result)
         return result
 
     async def _played(
         self, env: Environment[AnswerT], options: Options, asked: Approver | None, resumption: Resumption | None = None
     ) -> EpisodeResult[AnswerT]:
         with self._opened(env, options, resumption) as episode:
-            episode.approver = asked
+            episode.approver = asked if resumption is None else resumption.asks(asked)
             try:
                 await play_to_end(episode, derive(options.seed, "environment"), self._play)
                 episode.conclude()
@@ -283,7 +285,16 @@ class Agent(Configured, ABC):
             task = str(env.domain.task_text())
         episode.result.budget = dict(caps)
         try:
-            writer.write(StartedEvent(config=self.describe(config), budget=dict(caps), task=task, seed=seed))
+            writer.write(
+                StartedEvent(
+                    config=self.describe(config),
+                    budget=dict(caps),
+                    task=task,
+                    seed=seed,
+                    environment=dict(env.made_with()),
+                    parent=left_of(parent),
+                )
+            )
             yield episode
         finally:
             stop_listening()

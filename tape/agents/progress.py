@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable
 from threading import Lock
 
+from tape.approval import BEFORE_ASKING
 from tape.budget import in_units
 from tape.screen import printable
 from tape.trace import (
     ActedEvent,
-    ApprovalEvent,
     CallBegunEvent,
     Event,
     FinishedEvent,
@@ -56,7 +56,7 @@ class ProgressLine:
     def __call__(self, event: Event) -> None:
         """Show an event."""
         match event:
-            case FinishedEvent() | ApprovalEvent():
+            case FinishedEvent():
                 self.clear()
                 return
             case LedgerEvent(what="reserve", purpose=purpose) if purpose.startswith("lm:"):
@@ -86,7 +86,7 @@ class ProgressLine:
         self._write("")
 
     def _write(self, text: str) -> None:
-        sys.stderr.write("\r" + text[: self._width].ljust(self._width) + "\r")
+        sys.stderr.write("\r\x1b[K" + text[: self._width])
         sys.stderr.flush()
 
 
@@ -102,8 +102,10 @@ def progress_line() -> tuple[Callable[[Event], object] | None, Callable[[], None
     if not shows() or not _taken.acquire(blocking=False):
         return None, lambda: None
     line = ProgressLine()
+    BEFORE_ASKING.append(line.clear)
 
     def end() -> None:
+        BEFORE_ASKING.remove(line.clear)
         line.clear()
         _taken.release()
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from tape.budget import Budget, Resources, kind_of
+from tape.agents.final_answer import ROLE
+from tape.budget import Budget, Ledger, Resources, kind_of
 from tape.budget.deadline import KIND as WALL
 from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError, ResumeError
@@ -32,6 +33,12 @@ FINAL = ("success", "failure", "no_plan", "replan_limit", "not_certified", "inva
 
 LIMITS = ("infeasible", "budget")
 """End states after which only a higher cap helps."""
+
+
+def left_of(parent: Ledger | None) -> dict[str, int]:
+    """What is left of an enclosing ledger, by kind that it caps."""
+    left = {} if parent is None else {kind: parent.remaining(kind) for kind in parent.capped()}
+    return {kind: count for kind, count in left.items() if count is not None}
 
 
 class Record:
@@ -89,8 +96,8 @@ class Record:
             )
         return env
 
-    def require_agent(self, described: Mapping[str, Any]) -> None:
-        """Refuse another agent, model or switch than the episode was begun with.
+    def require_same(self, described: Mapping[str, Any], env: Environment, parent: Ledger | None) -> None:
+        """Refuse another agent, model, switch, environment or enclosing budget than the episode was begun with.
 
         Raises:
             ResumeError: Names the first that differs.
@@ -102,14 +109,26 @@ class Record:
                     f"{self.path}: the episode was begun with {name}={then.get(name)!r}, not {now.get(name)!r}; resume "
                     "it with the same agent"
                 )
+        if (made := env.made_with()) != self.started.environment:
+            raise ResumeError(
+                f"{self.path}: the environment was made with {self.started.environment}, not with {made}; give it made "
+                "as it was"
+            )
+        if (left := left_of(parent)) != self.started.parent:
+            raise ResumeError(
+                f"{self.path}: the episode was begun with {self.started.parent or 'nothing'} left of an enclosing "
+                f"ledger (in counts), not {left or 'nothing'}; give parent= one with as much, since all is booked anew"
+            )
 
     def _seconds(self) -> float:
         """Real time that was used, as far as the trace says."""
-        if "wall_seconds" in self._result:
-            return float(self._result["wall_seconds"])
-        cap = self.caps.get(WALL)
-        seen = [event.remaining[WALL] for event in self.events if isinstance(event, ObservedEvent) and cap is not None]
-        return float(kind_of(WALL).amount((cap or 0) - seen[-1])) if seen else 0.0
+        used, cap = float(self._result.get("wall_seconds", 0.0)), self.caps.get(WALL)
+        for event in self.events:
+            if isinstance(event, ResumedEvent):
+                used, cap = max(used, event.seconds), event.budget.get(WALL)
+            elif isinstance(event, ObservedEvent) and cap is not None and WALL in event.remaining:
+                used = max(used, float(kind_of(WALL).amount(cap - event.remaining[WALL])))
+        return used
 
     @property
     def caps(self) -> Budget:
@@ -131,7 +150,8 @@ class Record:
         """How many events are kept: up to the last that tells of something outside, or of a call under way."""
         for place in range(len(self.events), 0, -1):
             match self.events[place - 1]:
-                case GeneratedEvent(texts=texts, weights=weights) if texts or weights:
+                # An answer at a limit is asked for again, where the limit holds again.
+                case GeneratedEvent(role=role, texts=texts, weights=weights) if (texts or weights) and role != ROLE:
                     return place
                 case CallBegunEvent() | CallEndedEvent() | LedgerEvent(purpose="resumed"):
                     return place
@@ -149,7 +169,7 @@ class Record:
         for number, event in enumerate(self.events):
             if not isinstance(event, LedgerEvent) or event.what == "refused":
                 continue
-            step, kept_back = event.purpose.startswith("step:"), event.purpose == "lm:answer"
+            step, kept_back = event.purpose.startswith("step:"), event.purpose == f"lm:{ROLE}"
             if event.what == "settle" and (number < place or not step):
                 total = total + Resources(event.amounts)
             if event.what == "reserve" and not step and not kept_back:

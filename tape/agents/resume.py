@@ -8,11 +8,12 @@ that it had. Where the trace ends it goes on by itself.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from io import FileIO
 from typing import Any, Literal, get_args
 
 from tape.agents.record import Record
 from tape.agents.recorded import ContinuedLM, Decisions, UnansweredError
-from tape.approval import ApprovalRequest, Approve, Verdict, When, verdict_of
+from tape.approval import ApprovalRequest, Approve, Approver, Verdict, When, verdict_of
 from tape.budget import Budget, Reservation, Resources, in_units, unknown
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline
@@ -46,6 +47,7 @@ class Resumption:
 
     Args:
         record: The record.
+        held: The open file of the trace.
         budget: New caps of some resources; the others stay.
         on_unfinished: What becomes of a call that was under way.
 
@@ -54,15 +56,17 @@ class Resumption:
         UnfinishedCallError: A call was under way that may have changed something.
     """
 
-    def __init__(self, record: Record, budget: Budget, on_unfinished: OnUnfinished) -> None:
+    def __init__(self, record: Record, held: FileIO, budget: Budget, on_unfinished: OnUnfinished) -> None:
         self.record = record
         self.caps = Budget({**record.last_caps, **budget})
         self._require_raised(budget)
         self._decision = _decided(record.unfinished, on_unfinished)
         events = record.events[: record.kept]
         self._outcomes = [event for event in events if isinstance(event, CallEndedEvent)]
+        self._decisions = Decisions(events)
+        self._approver: Approver | None = None
         self._episode: Episode | None = None
-        self.trace = ContinuedTrace(record.path, record.events, self._reached)
+        self.trace = ContinuedTrace(held, record.path, record.events, self._reached)
 
     def _require_raised(self, budget: Budget) -> None:
         path, before, ended = self.record.path, self.record.last_caps, self.record.ended
@@ -99,11 +103,15 @@ class Resumption:
         """Take the episode that is played."""
         self._episode, episode.known_outcome = episode, self.outcome
 
+    def asks(self, approver: Approver | None) -> Approver | None:
+        """The approver of the recorded part: none where nobody was asked then; from there on it is ``approver``."""
+        self._approver = approver
+        return approver if self._decisions.any else None
+
     def _reached(self) -> None:
         """Apply what was decided at an earlier resumption here; go on where the record ends."""
         events, place = self.record.events, len(self.trace.events)
-        following = events[place] if place < self.record.kept else None
-        if isinstance(following, ResumedEvent):
+        while place < self.record.kept and isinstance(following := events[place], ResumedEvent):
             self._capped(following).settle(unknown(Resources(following.booked)))
             self.trace.hold(following)
             self.trace.hold(events[place + 1])
@@ -132,12 +140,14 @@ class Resumption:
             dropped=len(self.record.events) - place,
             booked=dict(booked),
             budget=dict(self.caps),
+            seconds=episode.deadline.elapsed(),
             unfinished="" if call is None else call.action,
             decision="" if call is None else self._decision,
         )
         reservation = self._capped(event)
         self.trace.go_on([event, LedgerEvent(what="settle", purpose=PURPOSE, amounts=dict(booked))])
         reservation.settle(unknown(booked))
+        episode.approver = self._approver
 
     def _capped(self, event: ResumedEvent) -> Reservation:
         """Set the caps of a resumption, and reserve what it books."""
@@ -189,7 +199,7 @@ class Resumption:
         Raises:
             ResumeError: There are decisions in the record, and now nobody to ask.
         """
-        recorded = Decisions(self.record.events[: self.record.kept])
+        recorded = self._decisions
         if approve is None and recorded.any:
             raise ResumeError(f"{self.record.path}: calls were approved in this episode; give approve=")
         if approve is None or not recorded.any:
@@ -199,7 +209,7 @@ class Resumption:
             return recorded.ask(request) if recorded.selects(request) else await verdict_of(approve, request)
 
         def selects(request: ApprovalRequest) -> bool:
-            return recorded.selects(request) or (when is not None and when(request))
+            return recorded.selects(request) or (self.trace.live and when is not None and when(request))
 
         return ask, selects
 
@@ -230,7 +240,7 @@ class _ResumedLM(ContinuedLM):
     """Leaves the record when the model is asked."""
 
     def __init__(self, model: LanguageModel, resumption: Resumption) -> None:
-        super().__init__(model, resumption.record.events)
+        super().__init__(model, resumption.record.events[: resumption.record.kept])
         self._resumption = resumption
 
     def ended(self) -> None:

@@ -119,6 +119,10 @@ class Environment(ABC, Generic[AnswerT]):
         """The answer's value with placeholders resolved; None if there is none. Called at the end."""
         return None
 
+    def made_with(self) -> Mapping[str, Any]:
+        """What it was made with beside its task, in JSON, so that an episode is resumed in one made alike."""
+        return {}
+
     def read_answer(self, written: Any) -> Any:
         """An answer as a value again, from what is written of it in JSON."""
         return written

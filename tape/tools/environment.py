@@ -278,6 +278,11 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Generic[AnswerT]):
         """The answer, the results that it refers to in the place of their numbers."""
         return self.answered
 
+    def made_with(self) -> Mapping[str, Any]:
+        """Whether there is a judge, and the type of the answer."""
+        answer = self.domain.answer
+        return {"judge": self._judge is not None, "answer": None if answer is None else answer.name}
+
     def read_answer(self, written: Any) -> Any:
         """The answer as the type that was asked for."""
         return written if self.domain.answer is None else self.domain.answer.checked(written)

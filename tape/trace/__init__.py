@@ -1,6 +1,7 @@
 """The event log of an episode: written once, replayed, drawn and tabulated from the file alone."""
 
 from tape.trace.continued import ContinuedTrace as ContinuedTrace
+from tape.trace.continued import hold as hold
 from tape.trace.events import SEARCH_SOLVER as SEARCH_SOLVER
 from tape.trace.events import ActedEvent as ActedEvent
 from tape.trace.events import ActionsSampledEvent as ActionsSampledEvent

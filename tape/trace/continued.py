@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
+from io import FileIO
 from pathlib import Path
 
-from tape.errors import ResumeError
-from tape.files import append, partial_file
+from tape.errors import ResumeError, TraceError
+from tape.files import append, partial_file, why
 from tape.trace.events import Event, FinishedEvent, GeneratedEvent
 from tape.trace.file import TraceWriter, require_alone, unwritten
 from tape.trace.links import hash_of
+
+
+def hold(path: Path) -> FileIO:
+    """Open a trace to go on with it, so that nobody else does.
+
+    Raises:
+        TraceError: It cannot be opened, has several names, or is being written by another process.
+    """
+    try:
+        held = path.open("r+b", buffering=0)
+    except OSError as error:
+        raise TraceError(f"the trace {path} cannot be opened ({why(error)})") from error
+    require_alone(held, path)
+    if not os.path.samestat(os.fstat(held.fileno()), path.stat()):
+        held.close()
+        raise TraceError(f"the episode of the trace {path} is being played; wait for its end")
+    if os.fstat(held.fileno()).st_nlink > 1:
+        held.close()
+        raise TraceError(f"the trace {path} has several names (hard links), of which one would be left behind; copy it")
+    return held
 
 
 class ContinuedTrace(TraceWriter):
@@ -19,21 +41,19 @@ class ContinuedTrace(TraceWriter):
     Until :meth:`go_on` each is compared with the record, by its type, and the recorded one is held in its place.
 
     Args:
+        held: The open file of the trace, from :func:`hold`.
         path: The trace.
         record: Its events.
         reached: Called after each event that was compared, and once before the first; it calls :meth:`go_on`.
-
-    Raises:
-        TraceError: The file is being written by another process.
     """
 
-    def __init__(self, path: Path, record: Sequence[Event], reached: Callable[[], None]) -> None:
-        self._held = path.open("r+b", buffering=0)  # for its lock, until the file is replaced
-        require_alone(self._held, path)
+    def __init__(self, held: FileIO, path: Path, record: Sequence[Event], reached: Callable[[], None]) -> None:
+        self._held = held  # for its lock, until the file is replaced
         self._lines = [line for line in path.read_bytes().split(b"\n")[:-1] if line.strip()]
         super().__init__(json.loads(self._lines[0])["episode"])
         self._path, self._record, self._reached = path, record, reached
         self._fault: ResumeError | None = None
+        self._given_up = False
 
     @property
     def live(self) -> bool:
@@ -48,22 +68,32 @@ class ContinuedTrace(TraceWriter):
             TraceError: The disk does not take it.
         """
         if not self.live and not self.events:
-            self._reached()
+            self._try_to_go_on()
         if self.live:
             super().write(event)
             return
-        if isinstance(event, FinishedEvent):
+        if self._given_up or isinstance(event, FinishedEvent):
             return  # something has ended the replay: the file stays as it is
-        known = self._record[len(self.events)]
-        if self._fault is None and known.type != event.type:
+        place = len(self.events)
+        known = self._record[place] if place < len(self._record) else None
+        if self._fault is None and (known is None or known.type != event.type):
+            recorded = "its end" if known is None else known.type
             self._fault = ResumeError(
-                f"{self._path}: event {len(self.events)} was recorded as {known.type} and comes out as {event.type}: "
-                "the tools, the model or the version of tape are not those that wrote it; nothing was called"
+                f"{self._path}: event {place} was recorded as {recorded} and comes out as {event.type}: the tools, the "
+                "model or the version of tape are not those that wrote it; nothing was called"
             )
         if self._fault is not None:
             raise self._fault
+        assert known is not None
         self.hold(known)
-        self._reached()
+        self._try_to_go_on()
+
+    def _try_to_go_on(self) -> None:
+        try:
+            self._reached()
+        except BaseException:
+            self._given_up = True
+            raise
 
     def hold(self, event: Event) -> None:
         """Take a recorded event over."""

@@ -40,6 +40,8 @@ class StartedEvent(Event):
         budget: The caps.
         task: The task in words, where the domain has words for it.
         seed: As it was given; None in older traces.
+        environment: What of the environment is not in the task (:meth:`tape.protocols.Environment.made_with`).
+        parent: What was left of an enclosing ledger.
     """
 
     type: ClassVar[str] = "started"
@@ -47,6 +49,8 @@ class StartedEvent(Event):
     budget: dict[str, Count]
     task: str = ""
     seed: int | None = None
+    environment: dict[str, Any] = {}
+    parent: dict[str, Count] = {}
 
 
 class ObservedEvent(Event):
@@ -216,6 +220,7 @@ class ResumedEvent(DescribedEvent):
         dropped: How many events were played again, or had been the end.
         booked: What was booked for what was under way when it was cut off, at the worst case.
         budget: The caps from here on.
+        seconds: Real time that was used before.
         unfinished: The action that was under way; empty where none was.
         decision: What becomes of that.
     """
@@ -225,6 +230,7 @@ class ResumedEvent(DescribedEvent):
     dropped: int
     booked: dict[str, Count | None]
     budget: dict[str, Count]
+    seconds: float = 0.0
     unfinished: str = ""
     decision: Literal["", "retry", "assume_done"] = ""
 

@@ -2,7 +2,7 @@
 
 Its model is scripted; SQLite, the HTTP server on loopback, the trace file and SIGKILL are real. ``python -m
 tests.tape.agents.kill_sweep FOLDER FIRST STEP`` kills at the instants FIRST, FIRST + STEP, ..., two times of three
-once more while it resumes, and prints what came of each as a line of JSON.
+once or twice more while it resumes, and prints what came of each as a line of JSON.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def main(argv: Sequence[str]) -> None:
     whole = swept(folder / "whole", port, ())
     print(json.dumps(whole), flush=True)
     for number, last in enumerate(range(first, whole["instants"] + 1, step)):
-        kills = (last, *([1 + 7 * last % 90] if number % 3 else ()))
+        kills = (last, *[1 + 7 * last % 90, 1 + last % 5][: number % 3])
         print(json.dumps(swept(folder / f"k{last}", port, kills)), flush=True)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tape import Approval, TapeAgent
+from tape import Approval, Budget, Ledger, TapeAgent
 from tape.agents.base import Agent
 from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
@@ -145,6 +145,87 @@ def test_out_of_budget_is_a_state_that_one_can_raise(tmp_path: Path, budget: str
     assert (result.success, made) == (True, ["look home", "send ann"])
     assert result.budget["usd"] == 100_000
     assert result.budget_violations == []
+
+
+def test_resumptions_in_a_row_are_played_again_too(tmp_path: Path) -> None:
+    trace = tmp_path / "t.jsonl"
+    agent().run(env("$0.02, 9 steps, 60 wall_seconds"), trace=trace)
+    assert agent().resume(trace, tools=TOOLS, budget="$0.025").end_state == "infeasible"
+    whole = agent().resume(trace, tools=TOOLS, budget={"usd": "$0.10", "wall_seconds": 600})
+    assert whole.success
+    lines = trace.read_bytes().splitlines(keepends=True)
+    for cut in range(2, len(lines)):
+        trace.write_bytes(b"".join(lines[:cut]))
+        more = None if b'"call_begun"' in b"".join(lines[:cut]) else {"usd": "$0.10", "wall_seconds": 600}
+        result = agent().resume(trace, tools=TOOLS, budget=more, on_unfinished="assume_done")
+        assert (result.success, result.budget["usd"]) == (True, 100_000), cut
+        assert result.used["usd"] <= 50_000
+        assert 0 <= result.wall_seconds < 300
+
+
+def test_what_was_under_way_and_does_not_fit_again_ends_by_the_budget(tmp_path: Path) -> None:
+    trace = tmp_path / "t.jsonl"
+    made.append("stop")
+    with pytest.raises(KeyboardInterrupt):
+        agent().run(env("$0.03, 9 steps"), trace=trace)
+    before = trace.read_bytes()
+    refused = agent().resume(trace, tools=TOOLS, on_unfinished="retry")
+    assert (refused.end_state, made) == ("budget:usd", ["look home", "send ann"])
+    assert "what was under way" in refused.detail
+    assert trace.read_bytes() == before
+    assert agent().resume(trace, tools=TOOLS, on_unfinished="retry", budget="$0.04").success
+
+
+def test_a_link_leads_to_the_one_trace_there_is(tmp_path: Path) -> None:
+    trace, link = tmp_path / "t.jsonl", tmp_path / "link.jsonl"
+    agent().run(env(), trace=trace, approve=lambda request: Approval.STOP)
+    link.symlink_to(trace)
+    assert agent().resume(link, tools=TOOLS, approve=lambda request: True).success
+    assert link.is_symlink()
+    assert agent().resume(trace, tools=TOOLS).success
+    (tmp_path / "hard.jsonl").hardlink_to(trace)
+    with pytest.raises(TraceError, match="several names"):
+        agent().resume(trace, tools=TOOLS)
+
+
+def test_a_final_answer_is_asked_for_again_where_the_limit_is_raised(tmp_path: Path) -> None:
+    def script(request: Any, sample: int) -> str:
+        return json.dumps({"answer": "unknown"}) if request.role == "answer" else PLAN
+
+    def player() -> TapeAgent:
+        return TapeAgent(ScriptedLM(script), extend=0, scorer="declared", num_plans=2, on_limit="final_answer")
+
+    trace, judged = tmp_path / "t.jsonl", lambda answer: answer == "sent to ann"
+    small = ToolEnvironment("Tell ann.", TOOLS, judge=judged, budget="$0.02, 9 steps")
+    first = player().run(small, trace=trace)
+    assert (first.end_state, first.final_answer is not None) == ("infeasible", True)
+    with pytest.raises(ResumeError, match=r"made with .*judge.: True"):
+        player().resume(trace, tools=TOOLS, budget="$0.10")
+    result = player().resume(trace, ToolEnvironment("Tell ann.", TOOLS, judge=judged), budget="$0.10")
+    assert (result.success, made) == (True, ["look home", "send ann"])
+
+
+def test_who_approves_from_now_on_is_not_asked_about_what_was_done(tmp_path: Path) -> None:
+    trace = tmp_path / "t.jsonl"
+    made.append("stop")
+    with pytest.raises(KeyboardInterrupt):
+        agent().run(env(), trace=trace)
+    asked: list[str] = []
+    result = agent().resume(
+        trace, tools=TOOLS, on_unfinished="assume_done", approve_when=lambda request: True,
+        approve=lambda request: asked.append(request.action) is None,
+    )  # fmt: skip
+    assert (result.success, asked) == (True, ["answer(value=#2)"])
+
+
+def test_an_enclosing_ledger_has_to_be_as_it_was(tmp_path: Path) -> None:
+    trace, team = tmp_path / "t.jsonl", Ledger(Budget.of(usd="0.10"))
+    agent().run(env(), trace=trace, parent=team, approve=lambda request: Approval.STOP)
+    with pytest.raises(ResumeError, match="left of an enclosing ledger"):
+        agent().resume(trace, tools=TOOLS, parent=team, approve=lambda request: True)
+    fresh = Ledger(Budget.of(usd="0.10"))
+    assert agent().resume(trace, tools=TOOLS, parent=fresh, approve=lambda request: True).success
+    assert fresh.used["usd"] == 30_000
 
 
 def test_an_approval_may_take_days_and_what_was_approved_is_not_asked_again(tmp_path: Path) -> None:
