@@ -43,10 +43,8 @@ class Truth:
     """What the actors of a schedule really spent, counted without any ledger."""
 
     def __init__(self) -> None:
-        self.spent: dict[int, Counter[str]] = {}
-        """By the ledger's number: counts by kind, those of ledgers inside included."""
-        self.broken: set[int] = set()
-        """The numbers of ledgers in or below which more was used than declared."""
+        self.spent: dict[int, Counter[str]] = {}  # by the ledger's number, those of ledgers inside included
+        self.broken: set[int] = set()  # the numbers of ledgers in or below which more was used than declared
         self.total: Counter[str] = Counter()
         self.open: dict[object, Resources] = {}  # the worst cases that are set aside
         self.earmarks: dict[int, Budget] = {}  # that have begun and not ended
