@@ -211,9 +211,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 held[name] = outcome.kept()
                 verdict = f"FAILED  {outcome.complaint}" if outcome.complaint else "recorded"
             else:
-                if name in held:
-                    outcome = in_recorded_order(outcome, held[name])
-                different = difference(held.get(name), outcome)
+                ordered = in_recorded_order(outcome, held[name]) if name in held else outcome
+                different = difference(held.get(name), ordered)
                 verdict = f"DIFFERENT  {different}" if different else "same"
             if verdict not in ("same", "recorded"):
                 bad.append(name)
