@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
+from tape.agents import reach
 from tape.agents.base import Agent
 from tape.agents.tape import TapeAgent
 from tape.analysis.why import about
 from tape.budget import Budget, declare
-from tape.agents import reach
 from tape.engine.result import EpisodeResult
 from tape.plugins import load
 from tape.trace import InfeasibleEvent, TraceWriter
