@@ -8,6 +8,7 @@ own have. Rules may not go round in circles, since a sentence would have no end.
 
 from __future__ import annotations
 
+import ast
 import builtins
 import keyword
 import re
@@ -148,6 +149,10 @@ def check_expression(expression: str, where: str) -> None:
     for name in _VARIABLE.findall(re.sub(r"'[^']*'|\bor\b", " ", expression)):
         if name in _PYTHON:
             raise _refused(expression, where)
+    try:
+        ast.parse(expression.strip(), mode="eval")
+    except SyntaxError:  # `or` in the place of a variable
+        raise _refused(expression, where) from None
 
 
 def _check_query(query: str, where: str) -> None:

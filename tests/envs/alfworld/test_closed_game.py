@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from envs.alfworld.errors import GameError
@@ -100,6 +100,7 @@ def _closed(expression: str) -> bool:
 
 @given(st.text("ro.name_id +'()[]{}|#:\n\t\\\"/*;,=01\u0430", max_size=30))
 @examples(300)
+@example("or")
 def test_whatever_is_taken_only_looks_up(expression: str) -> None:
     try:
         check_expression(expression, "a game")
