@@ -134,9 +134,6 @@ RUNS = {
 }
 """Arguments of ``tape run``, without ``--out``."""
 
-UNORDERED = frozenset({"sokoban-workers"})
-"""Runs whose batches end in any order: their lines are sorted by task."""
-
 SOLVES = {
     "solve-feasible": "graph.json --budget usd=6,steps=4",
     "solve-feasible-cbc": "graph.json --budget usd=2.5,steps=5 --solver pulp:cbc --discount 0.9",
@@ -272,8 +269,6 @@ def play(python: str, name: str, argv: Sequence[str]) -> Outcome:
             return Outcome(tuple(argv), -1, "", (), (), LIMIT_S, f"not done after {LIMIT_S} s")
         seconds = time.monotonic() - began
         records = list(_read(place, argv, done.stdout))
-    if name in UNORDERED:
-        records.sort(key=lambda record: (record["task"], record["repeat"]))
     lines = tuple(json.dumps(record, sort_keys=True) for record in records)
     digest = digest_of(lines)
     short = tuple(shortened(record) for record in records)
