@@ -232,6 +232,8 @@ class _Jvm:
             self.process.kill()
             self.process.wait()
         self._gateway.close(keep_callback_server=True)
+        # Else each Java object that is collected from now on asks the ended process, amid whatever runs then.
+        self._gateway._gateway_client.is_connected = False
         self._folder.cleanup()
 
 

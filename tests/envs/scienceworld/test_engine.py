@@ -1,6 +1,7 @@
 """The real simulator; few tests, since each game takes a second or more to load."""
 
 import asyncio
+import gc
 import json
 import os
 import select
@@ -205,3 +206,12 @@ def test_java_listens_on_the_loopback_interface_alone() -> None:
     loopback = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
     assert addresses
     assert addresses <= loopback
+
+
+def test_what_is_collected_later_asks_no_ended_process(caplog: pytest.LogCaptureFixture) -> None:
+    jvm = engine._Jvm()
+    held = jvm.interface()
+    jvm.close()
+    del held
+    gc.collect()
+    assert not [record for record in caplog.records if record.name.startswith("py4j")]
