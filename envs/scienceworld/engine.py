@@ -216,6 +216,7 @@ class _Jvm:
         if self.process.poll() is None:
             first = str(error).strip().splitlines()[-1:] or [""]
             return EngineError(f"ScienceWorld's simulator failed at {what}: {type(error).__name__}: {first[0]}")
+        self.close()
         return EngineError(
             f"the Java process of ScienceWorld's simulator ended (status {self.process.returncode}) at {what}. "
             "The episode is lost; the next one starts a new process. If it happens again, look for a lack of memory"
@@ -246,6 +247,8 @@ def _running() -> _Jvm:
     global _jvm  # noqa: PLW0603
     with _lock:
         if _jvm is None or not _jvm.alive():
+            if _jvm is not None:
+                _jvm.close()
             _jvm = _Jvm()
             atexit.register(_jvm.close)
         return _jvm
