@@ -20,8 +20,7 @@ from experiments.benches.solvers.backends import BACKENDS, BENCHED
 from experiments.benches.solvers.catalogue import catalogue
 from experiments.benches.solvers.instances import GENERATORS
 from experiments.benches.solvers.running import Settings, collect
-from experiments.benches.solvers.summary import disagreements
-from experiments.benches.solvers.table import SOLVER_RESULTS, solver_text
+from experiments.benches.solvers.summary import comparisons, disagreements
 from experiments.harness.cli import guarded
 
 MODULE = "experiments.benches.solvers"
@@ -49,7 +48,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if args.slow_limit <= 0:
         parser.error("--slow-limit must be positive")
     args.out = args.out or Path("runs/bench-solvers-quick" if args.quick else "runs/bench-solvers")
-    args.results = args.results or args.out / SOLVER_RESULTS.name
+    args.results = args.results or args.out / "bench_solvers.json"
     return args
 
 
@@ -71,13 +70,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             "command": shlex.join(["python", "-m", MODULE, *given]),
             "machine": {"system": platform.platform(), "python": platform.python_version()},
             "slow_limit": args.slow_limit,
+            "comparisons": comparisons(rows),
             "disagreements": wrong,
             "missing": absent,
             "rows": rows,
         }
         args.results.parent.mkdir(parents=True, exist_ok=True)
         args.results.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-        print(f"{solver_text(args.results)}\nwritten: {args.results}")
+        print(f"written: {args.results}; `python -m experiments.tables` makes the table of what is committed")
         for line in wrong:
             print(f"WRONG: {line}", file=sys.stderr)
         return int(bool(wrong))

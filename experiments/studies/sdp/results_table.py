@@ -17,7 +17,6 @@ from experiments.studies.sdp.settings import PATH, SDP
 from tape.show.document import table
 
 FOLDER = RESULTS / "sdp-declared"
-HOPS = RESULTS / "sdp-hops"
 
 
 def sdp_text(folder: Path = FOLDER) -> str:
@@ -38,24 +37,6 @@ def sdp_text(folder: Path = FOLDER) -> str:
         f"Made by `{experiment.command}`."
     )
     return "\n".join([table(head, rows), "", note, "", _calls(measured, columns), "", _certificates(measured), ""])
-
-
-def hops_text(folder: Path = HOPS) -> str:
-    """The table of docs/hotpotqa.md, by who reads; empty if the study has not been published yet."""
-    file = folder / episodes.FILE
-    if not file.exists():
-        return ""
-    experiment, measured = published.of(file)
-    rows = []
-    for name, records in measured.records.items():
-        setting, model, method = split(name)
-        steps = fmean(record["result"]["steps"] for record in records)
-        calls = fmean(sum(record["result"]["lm_calls"].values()) for record in records)
-        right = share(measured.success(setting, model, method))
-        rows.append((setting, method, str(len(records)), right, f"{steps:.1f}", f"{calls:.1f}"))
-    head = ("questions, mode, reader", "method", "n", "EM = F1", "steps", "LM calls")
-    note = f"95 % intervals over questions. Made by `{experiment.command}`."
-    return "\n".join([table(head, rows), "", note, ""])
 
 
 def _n(measured: Measured, setting: str, model: str) -> int:
