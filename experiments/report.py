@@ -6,7 +6,7 @@
 ``python -m experiments.report --check`` recomputes every number and interval that is committed under
 ``experiments/results`` from the episodes that are committed beside (``*/episodes.parquet``); it names
 each that differs. ``--rewrite`` writes them anew. Neither plays anything. ``python -m experiments.tables --check``
-does the same for the tables of ``docs/results.md``.
+does the same for the tables of the docs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Writes tables of the docs from the committed results and from the declared settings; ``--check`` only compares.
 
-A table stands between ``<!-- table:NAME:begin -->`` and ``<!-- table:NAME:end -->`` on any page of the docs. NAME is
-one of :data:`MADE`, or a section of ``experiments/tables.toml`` (:mod:`experiments.harness.excerpts`).
+A table stands between lines ``<!-- table:NAME:begin -->`` and ``<!-- table:NAME:end -->`` on any page of the docs. NAME
+is one of :data:`MADE`, or a section of ``experiments/tables.toml`` (:mod:`experiments.harness.excerpts`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MADE: Mapping[str, Callable[[], str]] = {
 }
 """The tables that a function makes; all others are declared."""
 
-_BLOCK = re.compile(r"<!-- table:([\w-]+):begin -->\n(.*?)<!-- table:\1:end -->", re.DOTALL)
+_BLOCK = re.compile(r"^<!-- table:([\w-]+):begin -->\n(.*?)^<!-- table:\1:end -->", re.DOTALL | re.MULTILINE)
 
 
 def written(page: str, text: str) -> str:
@@ -41,7 +41,7 @@ def written(page: str, text: str) -> str:
     """
     known: dict[str, Callable[[], str]] = {**MADE, **{n: partial(excerpts.text, n) for n in excerpts.declared()}}
     blocks = [match[1] for match in _BLOCK.finditer(text)]
-    if text.count("<!-- table:") != 2 * len(blocks) or set(blocks) - set(known):
+    if len(re.findall("^<!-- table:", text, re.MULTILINE)) != 2 * len(blocks) or set(blocks) - set(known):
         raise ValueError(f"docs/{page}: each mark needs its fellow and a table; found {blocks}, known: {[*known]}")
     return _BLOCK.sub(lambda m: f"<!-- table:{m[1]}:begin -->\n{known[m[1]]()}<!-- table:{m[1]}:end -->", text)
 

@@ -56,6 +56,7 @@ KEPT: Mapping[str, str] = {
     "constraints.json": "times of masks, constraint by constraint, measured once",
     "roles.json": "what models answered in each role, counted; no episodes are played",
     "reader.json": "what models read from paragraphs, question by question, measured once; no episodes",
+    "recorded.json": "figures of programmes that are gone or measured by hand, with date and commit",
     "aec_refinement.json": "learned rules and a calibration, which studies read; no results",
 }
 """Published files that are no tables of episodes, and what they are instead."""
