@@ -5,7 +5,8 @@
 
 ``python -m experiments.report --check`` recomputes every number and interval that is committed under
 ``experiments/results`` from the episodes that are committed beside (``*/episodes.parquet``); it names
-each that differs. ``--rewrite`` writes them anew. Neither plays anything. ``python -m experiments.tables --check``
+each that differs, and each episode that is not as it was anchored. ``--rewrite`` writes reports anew, ``--anchor NAME``
+anchors what a merge or a benchmark has changed. None plays anything. ``python -m experiments.tables --check``
 does the same for the tables of the docs.
 """
 
@@ -16,7 +17,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.harness import published
+from experiments.harness import anchors, published
 from experiments.harness.cli import guarded
 from experiments.harness.experiment import Experiment
 from experiments.harness.measured import Measured
@@ -87,14 +88,14 @@ def write(path: Path) -> list[Path]:
 
 def check(results: Path) -> int:
     """Compare what is published with its episodes; the exit code is 1 if anything differs."""
-    found = published.check(results)
+    found = [*published.check(results), *anchors.check(results)]
     for difference in found:
         print(difference, file=sys.stderr)
     if found:
         again = f"python -m {MODULE} --rewrite"
-        print(f"{len(found)} differences; if the episodes are right, `{again}` writes the rest anew", file=sys.stderr)
+        print(f"{len(found)} differences; if the episodes are right, `{again}` writes reports anew", file=sys.stderr)
     else:
-        print(f"all that is published in {results} follows from its episodes")
+        print(f"all that is published in {results} follows from its episodes, and these are as they were anchored")
     return int(bool(found))
 
 
@@ -108,12 +109,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     what.add_argument("--check", action="store_true", help="compare what is published with its episodes")
     what.add_argument("--rewrite", action="store_true", help="write what is published anew from its episodes")
+    what.add_argument("--anchor", nargs="+", metavar="NAME", help="anchor studies or files as they are now")
     parser.add_argument("--results", type=Path, default=RESULTS, metavar="FOLDER", help="(default: %(default)s)")
     args = parser.parse_args(given)
 
     def run() -> int:
         if args.check:
             return check(args.results)
+        if args.anchor:
+            fresh = anchors.add(args.results, args.anchor, "anchored afterwards")
+            print(f"anchored: {', '.join(entry['what'] for entry in fresh) or 'nothing, as nothing is new'}")
+            return 0
         if args.rewrite:
             print(f"written: {', '.join(map(str, published.write_again(args.results)))}")
             return 0

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from experiments.harness import episodes
+from experiments.harness import anchors, episodes
 from experiments.harness.differences import Difference, differences
 from experiments.harness.experiment import Experiment, PaperValue
 from experiments.harness.measured import Measured
@@ -56,6 +56,7 @@ KEPT: Mapping[str, str] = {
     "constraints.json": "times of masks, constraint by constraint, measured once",
     "roles.json": "what models answered in each role, counted; no episodes are played",
     "reader.json": "what models read from paragraphs, question by question, measured once; no episodes",
+    anchors.FILE: "the chain of anchors; it says what was published, and when",
     "recorded.json": "figures of programmes that are gone or measured by hand, with date and commit",
     "aec_refinement.json": "learned rules and a calibration, which studies read; no results",
 }
@@ -80,7 +81,9 @@ def publish(experiment: Experiment, measured: Measured, folder: Path) -> list[Pa
     timeless = replace(measured, times=False)
     sections_of(experiment, timeless)  # fills the notes
     kept = episodes.write(folder / experiment.name / episodes.FILE, timeless, about(experiment))
-    return [*_write(kept[0]), *kept]
+    written = [*_write(kept[0]), *kept]
+    anchors.add(folder, [experiment.name], "published")
+    return written
 
 
 def write_again(results: Path) -> list[Path]:

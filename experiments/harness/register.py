@@ -5,6 +5,7 @@ Every study writes it as it plays, and nothing is ever taken out.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,11 +17,14 @@ from experiments.harness.measured import Measured
 from experiments.harness.methods import TAPE
 from experiments.harness.places import RESULTS
 from tape.files import replace_file
-from tape.reading import read_json
+from tape.reading import parse_json, read_json, read_text
 from tape.runner.spec import RunSpec
 from tape.show.document import Table
 
 FILE = RESULTS / "test_set_runs.json"
+ANCHORS = "anchors.json"
+"""Beside the list: see :mod:`experiments.harness.anchors`."""
+
 COPY = "test_set_runs.json"
 """Beside the run: the list as it was when the run ended, for its report."""
 
@@ -95,8 +99,14 @@ def note(measured: Measured, file: Path) -> dict[str, Any] | None:
 
 
 def read(file: Path) -> list[dict[str, Any]]:
-    """The entries, the oldest first."""
-    return read_json(file, list[dict[str, Any]]) if file.exists() else []
+    """The entries, the oldest first: one a line, so that lines that a merge has put together need no commas."""
+    lines = (line.strip().rstrip(",") for line in read_text(file).splitlines()) if file.exists() else ()
+    return [parse_json(line, str(file)) for line in lines if line.startswith("{")]
+
+
+def digest(held: Any) -> str:
+    """A digest of a value that JSON takes, whatever the order of its keys."""
+    return hashlib.sha256(json.dumps(held, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def write(file: Path, entries: list[dict[str, Any]]) -> None:
@@ -107,6 +117,8 @@ def write(file: Path, entries: list[dict[str, Any]]) -> None:
 
 def add(file: Path, new: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Put an entry in the list; it takes the place of an incomplete one of the same run, and of an equal one.
+
+    An entry that is anchored is never changed: then a completed one is added, and an equal one is not listed twice.
 
     Returns:
         All entries.
@@ -119,9 +131,13 @@ def add(file: Path, new: Mapping[str, Any]) -> list[dict[str, Any]]:
         if all(held.get(key) == new.get(key) for key in known)
         and (not held["complete"] or held["solved"] == new["solved"])
     ]
-    if same:
-        entries[same[0]] = dict(new)
-    else:
+    chain = file.with_name(ANCHORS)
+    anchors = read_json(chain, list[dict[str, Any]]) if chain.exists() else []
+    anchored = {run for anchor in anchors for run in anchor["runs"]}
+    free = [i for i in same if digest(entries[i]) not in anchored]
+    if free:
+        entries[free[0]] = dict(new)
+    elif not any(entries[i]["complete"] for i in same):
         entries.append(dict(new))
     write(file, entries)
     return entries

@@ -91,7 +91,7 @@ class RunDirectory:
             self.make_folder("traces")
             return
         self._make_folder()
-        record = {"schema": SCHEMA, "title": title, "cells": wanted, "commit": _commit()}
+        record = {"schema": SCHEMA, "title": title, "cells": wanted, "commit": git_commit()}
         record["versions"] = versions(configuration.spec for configuration in configurations)
         self._write(self.config_file, json.dumps(record, indent=1) + "\n")
         self.make_folder("traces")
@@ -331,7 +331,7 @@ def _differing_configurations(held: Mapping[str, Any], wanted: Mapping[str, Any]
     return differing(held, wanted, "configurations.")
 
 
-def _commit() -> str | None:
+def git_commit() -> str | None:
     """The commit of the source tree, if it is a git checkout."""
     try:
         done = subprocess.run(

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from envs.alfworld.game.games import load_games
+from experiments.harness import anchors
 from experiments.harness.cli import guarded, positive, require_known
 from experiments.harness.episodes import read_rows, write_rows
 from experiments.harness.matrix import spread
@@ -70,6 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         files = write_report(args.out, TITLE, sections(asked_of, args.model))
         if args.publish:
             write_rows(args.publish / NAME / FILE, asked_of, {"model": args.model})
+            anchors.add(args.publish, [NAME], "published")
             print(f"published: {', '.join(texts(args.publish / NAME, draw=True))}")
         summary = summary_table(asked_of)
         print(table(summary.head, summary.rows))

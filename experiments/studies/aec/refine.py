@@ -17,6 +17,7 @@ from typing import Any
 from envs.alfworld.game.games import Game, held_out
 from envs.alfworld.game.generator import draw_house
 from envs.alfworld.game.goal import TASK_TYPES
+from experiments.harness import anchors
 from experiments.harness.cli import guarded, make_parser, options_of, play, positive
 from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Options, configuration, split, spread
@@ -322,6 +323,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         files = write_report(args.out, TITLE, sections_of(EXPERIMENT, measured))
         if args.publish:
             aec_refinement.write(args.publish / aec_refinement.FILE.name, learned)
+            anchors.add(args.publish, [aec_refinement.FILE.name], "published")
             print(f"published: {publish(EXPERIMENT, measured, args.publish)[0]}")
         summary = summary_table(measured)
         print(table(summary.head, summary.rows))

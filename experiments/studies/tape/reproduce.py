@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from experiments.harness import episodes, published
+from experiments.harness import anchors, episodes, published
 from experiments.harness.cli import dry_run, guarded, make_parser, options_of, play
 from experiments.harness.experiment import Experiment
 from experiments.harness.measured import Measured
@@ -115,7 +115,9 @@ def publish(source: Path, target: Path) -> list[Path]:
     if (source / NAME / FILE).exists():
         replace_file(target / FILE, (source / NAME / FILE).read_bytes())
         kept.append(target / FILE)
-    return [*write_report(target, TITLE, published_chapters(target), html_too=False), *kept]
+    written = [*write_report(target, TITLE, published_chapters(target), html_too=False), *kept]
+    anchors.add(target.parent, [target.name], "published")
+    return written
 
 
 def published_chapters(folder: Path) -> list[Section]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from shutil import copytree, ignore_patterns
@@ -9,7 +10,7 @@ from shutil import copytree, ignore_patterns
 import pytest
 
 from experiments import report
-from experiments.harness import episodes, published
+from experiments.harness import anchors, episodes, published, register
 from experiments.harness.differences import Difference, differences
 from experiments.harness.measured import Measured
 from experiments.harness.places import RESULTS
@@ -29,7 +30,9 @@ def kept(tmp_path_factory: pytest.TempPathFactory, undrawn: None) -> dict[Path, 
     """A folder of results with two studies, as bytes by file name."""
     folder = tmp_path_factory.mktemp("published")
     for name in ("headline", "sokoban"):
-        published.publish(find(name), played(name, folder / "runs" / name), folder / "results")
+        run = played(name, folder / "runs" / name)
+        register.note(run, folder / "results" / register.COPY)
+        published.publish(find(name), run, folder / "results")
     files = (path for path in (folder / "results").rglob("*") if path.is_file())
     return {path.relative_to(folder / "results"): path.read_bytes() for path in files}
 
@@ -49,6 +52,15 @@ def edit(file: Path, change: Callable[[str], str]) -> None:
     file.write_text(after, encoding="utf-8")
 
 
+def change_a_row(results: Path) -> None:
+    """Let an episode of ReAct succeed that has not, and write the rows in another order."""
+    file = results / "sokoban" / episodes.FILE
+    rows, meta = episodes.read_rows(file)
+    row = next(row for row in rows if row["method"] == "ReAct" and not row["success"])
+    row["success"] = True
+    episodes.write_rows(file, rows[::-1], meta)
+
+
 def test_what_is_published_can_be_recomputed(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert report.main(["--check", "--results", str(results)]) == 0
     assert "follows from" in capsys.readouterr().out
@@ -64,14 +76,88 @@ def test_a_changed_number_in_a_report_is_named(results: Path, capsys: pytest.Cap
 
 
 def test_a_changed_row_of_the_episodes_is_found(results: Path) -> None:
-    file = results / "sokoban" / episodes.FILE
-    rows, meta = episodes.read_rows(file)
-    row = next(row for row in rows if row["method"] == "ReAct" and not row["success"])
-    row["success"] = True
-    episodes.write_rows(file, rows, meta)
+    change_a_row(results)
     found = published.check(results)
     assert {one.file for one in found} == {"sokoban/report.md"}
     assert any(one.column == "success" and "ReAct" in one.row for one in found)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_changed_episode_is_found_where_all_reports_fit_it(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    change_a_row(results)
+    assert report.main(["--rewrite", "--results", str(results)]) == 0
+    assert published.check(results) == []
+    counted, row, listed = anchors.check(results)
+    assert (counted.file, counted.table) == ("sokoban/episodes.parquet", "easy-fresh / nano-750 / ReAct")
+    assert (counted.published, counted.recomputed) == ("2 of 6", "1 of 6 when it was anchored")
+    assert row.row.startswith("task easy-fresh")
+    assert (listed.file, listed.published, listed.recomputed) == (register.COPY, "1 of 6", "2 of 6")
+    assert report.main(["--check", "--results", str(results)]) == 1
+    assert "nano-750 / ReAct, solved: published '2 of 6'" in capsys.readouterr().err
+
+
+def test_the_order_of_rows_and_the_encoding_are_nothing(results: Path) -> None:
+    file = results / "sokoban" / episodes.FILE
+    rows, meta = episodes.read_rows(file)
+    episodes.write_rows(file, [dict(reversed(row.items())) for row in reversed(rows)], meta)
+    assert anchors.check(results) == []
+
+
+def test_a_changed_setting_is_found(results: Path) -> None:
+    file = results / "sokoban" / episodes.FILE
+    rows, meta = episodes.read_rows(file)
+    meta["specs"] = {name: spec | {"seed": 7} for name, spec in meta["specs"].items()}
+    episodes.write_rows(file, rows, meta)
+    assert [one.table for one in anchors.check(results)] == ["settings"]
+
+
+def test_a_changed_count_in_the_register_is_found(results: Path) -> None:
+    edit(results / register.COPY, lambda text: text.replace('ReAct": [1, 6]', 'ReAct": [2, 6]', 1))
+    found = anchors.check(results)
+    assert {one.file for one in found} == {register.COPY}
+    assert ("1 of 6", "2 of 6") in {(one.recomputed, one.published) for one in found}
+    anchors.add(results, [], "somebody says so")
+    assert anchors.check(results), "the entry that was anchored is not there"
+
+
+@pytest.mark.parametrize("name", [register.COPY, anchors.FILE])
+def test_an_entry_that_is_removed_is_found(results: Path, name: str) -> None:
+    edit(results / name, lambda text: "\n".join(text.splitlines()[:1] + text.splitlines()[2:]))
+    found = [str(one) for one in anchors.check(results)]
+    assert any("previous" in one or "published 'not there', recomputed 'anchored'" in one for one in found)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_what_is_published_again_passes_and_is_listed(results: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    before = anchors.read(results)
+    assert anchors.add(results, ["sokoban", "headline"], "nothing new") == []
+    run = measured("sokoban", tmp_path_factory.mktemp("again"), lambda *_: True)
+    register.note(run, results / register.COPY)
+    published.publish(find("sokoban"), run, results)
+    after = anchors.read(results)
+    assert after[: len(before)] == before
+    assert [one["what"] for one in after[len(before) :]] == [register.COPY, "sokoban"]
+    assert anchors.check(results) == []
+    assert len(register.read(results / register.COPY)) == 3, "the first run stays"
+
+
+def test_entries_that_a_merge_brings_are_anchored_by_one_command(results: Path) -> None:
+    file = results / register.COPY
+    new = json.dumps(register.read(file)[0] | {"study": "elsewhere"})
+    edit(file, lambda text: text.replace("[\n", f"[\n {new}\n", 1))
+    assert [one.recomputed[:12] for one in anchors.check(results)] == ["not anchored"]
+    assert report.main(["--anchor", "headline", "--results", str(results)]) == 0
+    assert anchors.check(results) == []
+
+
+def test_an_anchored_run_is_never_written_over(results: Path) -> None:
+    file = results / register.COPY
+    held = register.read(file)
+    assert register.add(file, held[0] | {"commit": "another"}) == held, "the same again is not listed twice"
+    part = {**held[0], "study": "part", "complete": False}
+    register.add(file, part)
+    anchors.add(results, [], "while it was played")
+    assert register.add(file, part | {"complete": True})[-2:] == [part, part | {"complete": True}]
 
 
 def test_missing_unknown_and_damaged_files_are_named(results: Path) -> None:
@@ -136,3 +222,9 @@ def test_differences_are_named_by_place() -> None:
 def test_the_committed_results_follow_from_the_committed_episodes(later: tuple[str, ...], tmp_path: Path) -> None:
     copytree(RESULTS, tmp_path, ignore=ignore_patterns(*later), dirs_exist_ok=True)
     assert [str(one) for one in published.check(tmp_path)] == []
+
+
+@pytest.mark.slow
+def test_the_committed_results_are_as_they_were_anchored() -> None:
+    assert [str(one) for one in anchors.check(RESULTS)] == []
+    assert all(entry["how"] and entry["commit"] for entry in anchors.read(RESULTS))
