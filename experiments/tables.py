@@ -16,15 +16,11 @@ from experiments.harness import excerpts
 from experiments.harness.places import ROOT
 from experiments.settings_table import settings_text
 from experiments.studies.aec.readme_table import alfworld_text
-from experiments.studies.sdp.results_table import sdp_text
-from experiments.studies.tape.headline_table import headline_text
 
 DOCS = ROOT / "docs"
 
 MADE: Mapping[str, Callable[[], str]] = {
-    "headline": headline_text,
     "households": alfworld_text,
-    "sdp": sdp_text,
     "settings": settings_text,
     **{f"settings-{method}": partial(settings_text, method) for method in ("aec", "sdp", "cgdp")},
 }

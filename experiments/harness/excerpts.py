@@ -104,14 +104,15 @@ def _cell(cell: str | Sequence[str], record: Record) -> str:
 
 
 def _wanted(record: Record, where: Mapping[str, Any]) -> bool:
-    return all(record.get(key) in (value if isinstance(value, list) else [value]) for key, value in where.items())
+    return all(record.get(key, "") in (value if isinstance(value, list) else [value]) for key, value in where.items())
 
 
 def _together(records: Sequence[Record], added: Sequence[str]) -> dict[str, Any]:
     """Records that are shown as one: some numbers are added up, of the rest is kept what all have alike."""
     first, *rest = records
     alike = {key: value for key, value in first.items() if all(one.get(key) == value for one in rest)}
-    return alike | {key: sum(one[key] for one in records) for key in ("count", *added)}
+    some = [key for key in ("count", *added) if any(key in one for one in records)]
+    return alike | {key: sum(one.get(key, 0) for one in records) for key in some}
 
 
 def _records(spec: Mapping[str, Any], results: Path) -> Iterator[dict[str, Any]]:
@@ -143,10 +144,11 @@ def _of_json(file: Path, path: str) -> Iterator[dict[str, Any]]:
 
 
 def _of_report(file: Path, heading: str) -> Iterator[dict[str, Any]]:
-    """The rows of the first table under a heading."""
+    """The rows of the first table under a heading; the second column of a name is ``NAME 2``."""
     _, _, rest = read_text(file).partition(f"# {heading}\n")
     block = next((part for part in rest.lstrip().split("\n\n") if part.startswith("|")), "")
     if not block:
         raise ExcerptError(f"{file} has no table under the heading {heading!r}")
     head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines())
+    head = [f"{name} {head[:i].count(name) + 1}" if name in head[:i] else name for i, name in enumerate(head)]
     yield from ({k: int(v) if v.isdecimal() else v for k, v in zip(head, row, strict=True)} for row in rows)

@@ -44,7 +44,7 @@ KEPT: Mapping[str, str] = {
     "bench_session.json": "times of selecting anew, draw by draw, measured once",
     "sdp_validators.json": "counts of verdicts on generated cases; no episodes are played",
     "sdp_validators.md": "the table of sdp_validators.json",
-    "test_set_runs.json": "the register of runs on the test sets; only added to",
+    "test_set_runs.json": "the register of runs on the test sets; each entry is anchored",
     "reproduce/toy.json": "a copy of toy/toy.json, for the last chapter of the report",
     "tool_chains.json": "counts by method, level and kind of change of seeded problems; a command plays them again",
     "langgoap.json": "counts and times of planning beside LangGOAP on seeded tasks, measured once",

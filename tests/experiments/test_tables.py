@@ -69,11 +69,11 @@ REPORT = """# T
 
 ## All
 
-| levels | method | success | over |
-|---|---|---|---|
-| easy | A | 0.5 | 1 |
-| easy | B | 0.6 | 0 |
-| hard | A | 0.7 | 2 |
+| levels | method | success | over | over |
+|---|---|---|---|---|
+| easy | A | 0.5 | 1 | 9 |
+| easy | B | 0.6 | 0 | 9 |
+| hard | A | 0.7 | 2 | 9 |
 
 Words.
 """

@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 
 from experiments import report
-from experiments.harness import register
+from experiments.harness import excerpts, register
 from experiments.harness.cli import publish
 from experiments.harness.methods import BASELINES, PAPER, TAPE, TAPE_PLUS
 from experiments.harness.standard import in_words, sections_of, verdict
 from experiments.studies.tape import reproduce
 from experiments.studies.tape.catalogue import NAMES, find
-from experiments.studies.tape.headline_table import headline_text
 from experiments.studies.tape.levels import EASY, HARD
 from tape.show.document import markdown
 from tape.statistics import Paired
@@ -124,14 +123,15 @@ def test_every_run_on_a_test_set_stays_listed(tmp_path: Path) -> None:
     assert [held["complete"] for held in register.read(file)] == [True] * 6, "an incomplete run is completed"
 
 
-def test_the_readme_table_comes_from_the_published_headline(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("undrawn")
+def test_the_headline_table_comes_from_the_published_headline(tmp_path: Path) -> None:
     publish(find("headline"), measured("headline", tmp_path / "run", best), tmp_path)
-    text = headline_text(tmp_path / "headline" / "episodes.parquet")
+    text = excerpts.text("headline", tmp_path)
     assert "|  | `nano-750` |" in text
     for method in (PAPER, TAPE):
         assert f"| {method.label} | 1.00 (0.44 to 1.00) |" in text
-        assert f"| {method.label} minus the best baseline | +0.67 (" in text
-        assert f"LM tokens per solved episode: {method.label} | 250 |" in text
+        assert f"| {method.label} minus Best-of-4 plans | +0.67 (" in text
+        assert f"| {method.label} | 250 |" in excerpts.text("headline-tokens", tmp_path)
     assert f"| {TAPE.label} minus {PAPER.label} | +0.00 (" in text
     for method in BASELINES:
         assert f"| {method.label} | 0.33 (" in text

@@ -12,7 +12,6 @@ from experiments.harness.matrix import identified, most_calls
 from experiments.harness.methods import PAPER, TAPE_PLUS
 from experiments.studies.tape import headline, reproduce
 from experiments.studies.tape.catalogue import find
-from experiments.studies.tape.headline_table import headline_text
 from experiments.studies.tape.levels import ADDITIONS, BATCH
 from experiments.studies.toy import __main__ as toy
 from tape.budget import Ledger
@@ -150,7 +149,7 @@ def test_the_headline_judges_lists_publishes_and_shares(tmp_path: Path, capsys: 
     assert re.search(r"Took \d+ s on \d+ cores \(1 worker\)", (tmp_path / "out/headline/report.md").read_text())
     played = RunDirectory(tmp_path / "run").episodes()
     assert len(played) == len(headline.METHODS) + 2 * len(ADDITIONS)
-    assert PAPER.label in headline_text(tmp_path / "out" / "headline" / "episodes.parquet")
+    assert PAPER.label in (tmp_path / "out" / "headline" / "report.md").read_text(encoding="utf-8")
 
     other = ["--share", str(tmp_path / "run"), "--out", str(tmp_path / "models"), *args[-2:], *TINY[2:]]
     with pytest.MonkeyPatch.context() as patch:

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness import episodes, published
+from experiments.harness import episodes
 from experiments.harness.measured import Measured
-from experiments.harness.standard import share
-from experiments.studies.sdp import anatomy, sdp
-from experiments.studies.sdp.results_table import sdp_text
+from experiments.studies.sdp import anatomy
 from tape.analysis.trajectories import trajectories_in
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
@@ -54,18 +52,3 @@ def test_false_certificates_are_counted_where_they_are(run: RunDirectory) -> Non
     assert table.rows[0][-1] == "2"
     ours, others, both = (int(row[column]) for row in table.rows)
     assert ours + others == both
-
-
-def test_the_table_of_the_results_follows_from_the_episodes(run: RunDirectory, tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    measured = Measured.read(run.path)
-    found, _ = anatomy.collect(measured)
-    folder = tmp_path / "sdp-declared"
-    assert sdp_text(folder) == ""
-    episodes.write(folder / episodes.FILE, measured, published.about(sdp.EXPERIMENT))
-    text = sdp_text(folder)
-    for method in measured.methods():
-        assert f"| {method} | {share(measured.success('easy', 'nano-750', method))} |" in text
-    kept = sum((anatomy.tally_of(own) for own in found.values()), Counter())
-    assert f"Of {kept['deterministic']} deterministic certificates in {sum(map(len, found.values()))}" in text
-    assert f"{kept['deterministic false']} were false" in text
