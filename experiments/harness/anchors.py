@@ -17,6 +17,7 @@ from typing import Any
 from experiments.harness import episodes, register
 from experiments.harness.differences import Difference
 from experiments.harness.matrix import SEPARATOR
+from tape.errors import UnknownNameError
 from tape.files import replace_file
 from tape.reading import read_json, read_text
 from tape.runner.directory import git_commit
@@ -56,9 +57,16 @@ def add(results: Path, names: Collection[str], how: str) -> list[Entry]:
 
     Returns:
         The new anchors; of what is anchored as it is there is none.
+
+    Raises:
+        UnknownNameError: Nothing of a name is published, or ever was.
     """
     entries, fresh = read(results), []
     last = {entry["what"]: entry["files"] for entry in entries}
+    known = {*last, *_names(results)}
+    for name in names:
+        if name not in known:
+            raise UnknownNameError("published study or file", name, sorted(known))
     runs = [digest for digest in _runs(results) if not any(digest in entry["runs"] for entry in entries)]
     for name in (register.COPY, *names):
         files = {} if name == register.COPY else _files(results, name)

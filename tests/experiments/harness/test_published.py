@@ -146,6 +146,7 @@ def test_entries_that_a_merge_brings_are_anchored_by_one_command(results: Path) 
     new = json.dumps(register.read(file)[0] | {"study": "elsewhere"})
     edit(file, lambda text: text.replace("[\n", f"[\n {new}\n", 1))
     assert [one.recomputed[:12] for one in anchors.check(results)] == ["not anchored"]
+    assert report.main(["--anchor", "headlines", "--results", str(results)]) == 2
     assert report.main(["--anchor", "headline", "--results", str(results)]) == 0
     assert anchors.check(results) == []
 
