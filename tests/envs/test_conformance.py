@@ -26,6 +26,7 @@ from envs.tool_chains.plugin import PLUGIN as TOOL_CHAINS
 from envs.travelplanner.domain import TripDomain, as_state
 from envs.travelplanner.plugin import PLUGIN as TRAVELPLANNER
 from envs.travelplanner.proposal import first_complete
+from envs.web_qa.plugin import PLUGIN as WEB_QA
 from tape.cli.main import main
 from tape.lm.registry import open_model
 from tape.plugins import load, names
@@ -136,6 +137,15 @@ class TestHotpotqaSearched(TestHotpotqa):
 
     def actions(self, environment: Environment, state: State) -> Sequence[Action]:
         return [write(Search("who is mayor?")), *super().actions(environment, state)]
+
+
+class TestWebQa(EnvironmentConformance):
+    plugin = WEB_QA
+    prompt_formats = ("chat", "web_qa")
+
+    def actions(self, environment: Environment, state: State) -> Sequence[Action]:
+        pages = [call("scrape", address=f"https://{town}.example/") for town in ("tarnbridge", "oskhaven", "nowhere")]
+        return [one.text for one in (call("search", query="gyms"), *pages, answer("nobody"))]
 
 
 class TestMusiqueSearch(SearchConformance):

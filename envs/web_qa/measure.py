@@ -1,0 +1,178 @@
+"""AssistantBench's measure of an answer: texts, numbers, lists and objects, each compared in its own way.
+
+Written from the published description (Yoran et al. 2024, section 4): F1 of words for texts, closeness in order of
+magnitude for numbers, the best alignment for lists, key by key for objects. ``docs/web_qa.md`` names where the official
+scorer differs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import string
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import networkx as nx
+
+_ARTICLES = frozenset(("a", "an", "the"))
+_SIGNS = str.maketrans("", "", string.punctuation)
+_UNITS = ("$", "%", "sqft", " square kilometers")
+_ALMOST_ZERO = 1e-4
+
+
+class Score(NamedTuple):
+    """How good an answer is.
+
+    Attributes:
+        accuracy: From 0 to 1.
+        answered: Whether there is an answer at all.
+    """
+
+    accuracy: float
+    answered: bool
+
+    @property
+    def exact(self) -> bool:
+        """Whether the answer is right in full."""
+        return self.accuracy > 1 - 1e-9
+
+
+def score(given: Any, gold: str) -> Score:
+    """Compare an answer with the right one.
+
+    Args:
+        given: The answer: a value, or a text that may be the JSON of one.
+        gold: The right answer as the task file has it: one line, or a line for each item; objects are JSON.
+    """
+    answer = _value(given)
+    wanted = [_object(line) for line in gold.split("\n") if line.strip()]
+    items = [one for one in (answer if isinstance(answer, list) else [answer]) if not _empty(one)]
+    if not items:
+        return Score(0.0, False)
+    if all(isinstance(one, Mapping) for one in wanted):
+        lines = _lines(answer) if isinstance(answer, str) else answer if isinstance(answer, list) else [answer]
+        return Score(_aligned(lines, wanted, _objects), True)
+    target = _number(wanted[0])
+    if len(wanted) == 1 and isinstance(target, float):
+        return Score(_numbers(_number(items[0]), target) if len(items) == 1 else 0.0, True)
+    texts = answer if isinstance(answer, list) else [answer]
+    return Score(_aligned([_text(one) for one in texts], list(map(_text, wanted)), _texts), True)
+
+
+def _value(given: Any) -> Any:
+    if not isinstance(given, str):
+        return given
+    try:
+        return json.loads(given)
+    except (ValueError, RecursionError):
+        return given
+
+
+def _object(line: str) -> Any:
+    """An object where a line is the JSON of one, with quotes of either kind; else the line."""
+    for quoted in (line, line.replace("'", '"')):
+        found = _value(quoted)
+        if isinstance(found, Mapping):
+            return found
+    return line
+
+
+def _lines(text: str) -> list[Any]:
+    return [_object(line) for line in text.split("\n")]
+
+
+def _empty(value: Any) -> bool:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return True
+    return isinstance(value, str | list | Mapping) and (not value or value == "nan")
+
+
+def _number(value: Any) -> Any:
+    """A number where a value is one, units left out and a comma taken for the decimal point; else the value."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, str):
+        return value
+    text = value
+    for unit in _UNITS:
+        text = text.replace(unit, "")
+    try:
+        return float(text.strip().replace(",", "."))
+    except ValueError:
+        return value
+
+
+def _numbers(given: Any, wanted: float) -> float:
+    """One minus the logarithm of the ratio, not below 0; numbers of different signs have nothing in common."""
+    if not isinstance(given, float):
+        return 0.0
+    one, other = (number or _ALMOST_ZERO for number in (given, wanted))
+    if given == wanted:
+        return 1.0
+    if one * other <= 0 or not math.isfinite(one * other):
+        return 0.0
+    return max(0.0, 1 - abs(math.log(one / other)))
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else str(value)
+
+
+def _texts(given: str, wanted: str) -> float:
+    """F1 of the sets of words; 0 where the right one has numbers and none of them is given."""
+    one, other = _words(given), _words(wanted)
+    numbers = {word for word in other if _is_number(word)}
+    common = len(one & other)
+    if numbers and not numbers & one:
+        return 0.0
+    return 1.0 if not one and not other else 2 * common / (len(one) + len(other))
+
+
+def _words(text: str) -> frozenset[str]:
+    """Words in lower case without punctuation and articles; numbers as such."""
+    found = set[str]()
+    for token in text.lower().replace("-", " ").split(" "):
+        plain = token if _is_number(token) else token.translate(_SIGNS)
+        plain = str(float(plain)) if _is_number(plain) else plain
+        found.update(word for word in plain.split() if word not in _ARTICLES)
+    return frozenset(found)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _objects(given: Any, wanted: Mapping[str, Any]) -> float:
+    """F1 of how well the values of either are met by the other: each side's own numbers have to be met."""
+    if not isinstance(given, Mapping) or not given or not wanted:
+        return 0.0
+    both = given.keys() & wanted.keys()
+    recall = sum(_alike(given[key], wanted[key]) for key in both) / len(wanted)
+    precision = sum(_alike(wanted[key], given[key]) for key in both) / len(given)
+    return 2 * precision * recall / (precision + recall) if recall and precision else 0.0
+
+
+def _alike(given: Any, wanted: Any) -> float:
+    one, other = _number(given), _number(wanted)
+    if type(one) is not type(other):
+        return 0.0
+    if isinstance(other, float):
+        return _numbers(one, other)
+    if isinstance(other, list):
+        return _aligned(list(map(_text, one)), list(map(_text, other)), _texts)
+    return _objects(one, other) if isinstance(other, Mapping) else _texts(_text(one), _text(other))
+
+
+def _aligned(given: Sequence[Any], wanted: Sequence[Any], alike: Callable[[Any, Any], float]) -> float:
+    """The sum of the best one-to-one alignment, as a share of the longer list."""
+    pairs = nx.Graph()
+    for i, one in enumerate(given):
+        for k, other in enumerate(wanted):
+            pairs.add_edge(("given", i), ("wanted", k), weight=alike(one, other))
+    matched = nx.max_weight_matching(pairs)
+    return float(sum(pairs.edges[pair]["weight"] for pair in matched)) / max(len(given), len(wanted), 1)

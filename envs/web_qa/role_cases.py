@@ -1,0 +1,128 @@
+"""Questions about one invented place with known answers, for every role of agents that act step by step and of SDP."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+from envs.search.retrieval import words
+from envs.web_qa.evidence import SCRAPE, SEARCH, gathered
+from envs.web_qa.made import FACTS, PRICES, read
+from envs.web_qa.measure import score
+from envs.web_qa.prompts import Asked, Doings, Final, Finding, Judgement, Steps, WebFormat, parsed
+from envs.web_qa.web import Web, load_pages
+from tape.protocols.role_cases import RoleCase, chat_only, judged_act, judged_by
+from tape.seeds import derive
+from tape.tools.calls import answer, call, parse
+from tape.tools.domain import ToolDomain
+from tape.tools.state import ToolState
+
+
+class _Case:
+    """A fact of a place, its page among what a search brought, and the page of another place."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.web, self.rng, self.kind = Web(load_pages()), rng, rng.choice(list(FACTS))
+        places = [page for page in self.web.pages.values() if f"[All {self.kind} in " in page.text]
+        home, other = rng.sample(places, 2)
+        self.key = rng.choice(list(FACTS[self.kind]))
+        fact = FACTS[self.kind][self.key]
+        self.name, _, town = home.title.partition(", ")
+        self.at, self.off = (page.address + PRICES * fact.priced for page in (home, other))
+        self.value, self.quote = self.told(self.at)
+        self.task = f"At the {self.name} in {town}, what is {fact.label}?"
+        query = f"{self.name} {town} {fact.label}"
+        found = self.web.search(query)
+        if self.at not in [one["address"] for one in found]:
+            found[-1] = {"title": home.title, "address": self.at, "snippet": ""}
+        self.searched = ToolState().with_call(call(SEARCH, query=query), json.dumps(found))
+        self.opened = self.searched.with_call(call(SCRAPE, address=self.at), json.dumps(self.web.scrape(self.at)))
+        self.step = f"Step 1 (extract): {fact.label} of the {self.name} in {town}"
+
+    def told(self, address: str) -> tuple[Any, str]:
+        """What a page states of the fact, and the sentence."""
+        told = read(self.kind, self.key, self.web.pages[address].text)
+        assert told is not None, "every page states its facts"
+        return told
+
+    def right(self, given: Any) -> bool | str:
+        """Whether an answer is right."""
+        return score(given, str(self.value)).exact or f"{given!s:.80}, is {self.value}"
+
+
+def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
+    """See :meth:`tape.protocols.EnvironmentPlugin.role_cases`."""
+    chat_only(prompts)
+    make: Callable[[_Case, str], RoleCase] = {
+        "act": _act, "propose": _propose, "query": _query, "realize": _realize, "validate": _validate, "answer": _answer,
+    }[role]  # fmt: skip
+    made = (_Case(random.Random(derive(seed, "role_cases", "web_qa", role, number))) for number in range(count))
+    return [make(case, f"{seed}-{number}") for number, case in enumerate(made)]
+
+
+def _act(made: _Case, name: str) -> RoleCase:
+    form, opened = WebFormat(ToolDomain(made.task, made.web.tools())), made.rng.random() < 0.5
+    state = made.opened if opened else made.searched
+    wanted = answer(str(made.value)) if opened else call(SCRAPE, address=made.at)
+
+    def right(action: str) -> bool | str:
+        taken = parse(action)
+        return made.right(taken.values([])["value"]) if opened and taken.kind == wanted.kind else taken == wanted
+
+    written = {"tool": wanted.kind, "arguments": wanted.values([])}
+    ideal = json.dumps({"thought": "The page states it." if opened else "This page should state it.", "call": written})
+    return RoleCase("act", name, form.act_request(state, {"steps": 9}, None, ()), judged_act(form, state, right), ideal)
+
+
+def _propose(made: _Case, name: str) -> RoleCase:
+    goal, asked = made.step.partition(": ")[2], set(words(FACTS[made.kind][made.key].label))
+
+    def right(steps: Steps) -> bool | str:
+        return any(asked <= set(words(one.goal)) for one in steps.steps) or "; ".join(one.goal for one in steps.steps)
+
+    ideal = json.dumps({"steps": [{"kind": "extract", "goal": goal}]})
+    judge = judged_by(lambda text: parsed(Steps, text), right)
+    return RoleCase("propose", name, Asked(made.task).request("propose"), judge, ideal)
+
+
+def _query(made: _Case, name: str) -> RoleCase:
+    def right(found: Doings) -> bool | str:
+        return any(one.what == made.at for one in found.actions) or "; ".join(one.what for one in found.actions)
+
+    request = Asked(made.task, gathered(made.searched), made.step).request(
+        "query", f"Linked and not read:\n- {made.at}"
+    )
+    ideal = json.dumps({"actions": [{"do": SCRAPE, "what": made.at}]})
+    return RoleCase("query", name, request, judged_by(lambda text: parsed(Doings, text), right), ideal)
+
+
+def _realize(made: _Case, name: str) -> RoleCase:
+    evidence = gathered(made.opened)
+
+    def right(found: Finding) -> bool | str:
+        grounded = bool(found.quotes) and all(evidence.says(one.address, one.quote) for one in found.quotes)
+        return (grounded and str(made.value) in found.finding) or f"{found.finding:.80}, is {made.value}"
+
+    ideal = {"quotes": [{"address": made.at, "quote": made.quote}], "finding": str(made.value), "complete": True}
+    request = Asked(made.task, evidence, made.step).request("realize")
+    return RoleCase("realize", name, request, judged_by(lambda text: parsed(Finding, text), right), json.dumps(ideal))
+
+
+def _validate(made: _Case, name: str) -> RoleCase:
+    truth = made.rng.choice(("pass", "fail"))
+    opened = made.opened.with_call(call(SCRAPE, address=made.off), json.dumps(made.web.scrape(made.off)))
+    address, (value, quote) = (made.at, made.told(made.at)) if truth == "pass" else (made.off, made.told(made.off))
+    shown = f"Proposed finding: {value}\nQuotes:\n- <{address}> {quote}"
+    request = Asked(made.task, gathered(opened), made.step).request("validate", shown)
+    judge = judged_by(lambda text: parsed(Judgement, text), lambda found: found.verdict == truth or f"is {truth}")
+    return RoleCase(
+        "validate", name, request, judge, json.dumps({"reason": "So the page says.", "verdict": truth}), 0.5
+    )
+
+
+def _answer(made: _Case, name: str) -> RoleCase:
+    request = Asked(made.task, findings=((made.step, str(made.value)),)).request("answer")
+    judge = judged_by(lambda text: parsed(Final, text).answer, made.right)
+    return RoleCase("answer", name, request, judge, json.dumps({"reason": "It was found.", "answer": str(made.value)}))

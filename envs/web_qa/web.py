@@ -1,0 +1,155 @@
+"""The recorded web: pages that are searched by BM25 and read by their addresses, and tasks over it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from envs.records import records_of_lines
+from envs.search.retrieval import bm25, words
+from envs.web_qa.errors import WebFileError
+from tape.budget import Resources, declare
+from tape.protocols.search import Passage
+from tape.tools.cost import Fixed
+from tape.tools.errors import ToolFailedError
+from tape.tools.tool import make_tool
+from tape.tools.toolbox import Toolbox
+
+DATA = Path(__file__).parent / "data"
+RESULTS = 5
+"""Results of a search."""
+
+LONGEST_PAGE, LONGEST_SNIPPET = 1500, 160
+"""Characters that are read of a page, and shown of it among the results of a search."""
+
+_LINK = re.compile(r"\[([^\]]*)\]\([^)\s]*\)")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
+
+declare("searches", "search")
+declare("scrapes", "scrape")
+
+
+@dataclass(frozen=True)
+class Page:
+    """A recorded page.
+
+    Attributes:
+        address: Where it is.
+        title: Its title.
+        text: Its text, links as in Markdown.
+        blocked: Whether its site lets nobody read it.
+    """
+
+    address: str
+    title: str
+    text: str
+    blocked: bool = False
+
+
+@dataclass(frozen=True)
+class WebTask:
+    """A task, as a line of AssistantBench's files has it.
+
+    Attributes:
+        id: Unique in its file.
+        text: What is asked.
+        answer: The right answer; empty where the file keeps it secret.
+        difficulty: ``Easy``, ``Medium`` or ``Hard``.
+        metadata: Of our own tasks the program (:class:`envs.web_qa.made.Program`).
+    """
+
+    id: str
+    text: str
+    answer: str
+    difficulty: str = ""
+    metadata: str = ""
+
+
+class Web:
+    """Pages that can be searched and read.
+
+    Args:
+        pages: The pages; addresses are unique.
+
+    Raises:
+        SearchError: There is none, or an address twice.
+        MissingExtraError: The extra ``search`` is not installed.
+    """
+
+    def __init__(self, pages: Iterable[Page]) -> None:
+        self.pages = {page.address: page for page in pages}
+        self._index = bm25([Passage(page.address, page.title, page.text) for page in self.pages.values()])
+
+    def search(self, query: str) -> list[dict[str, str]]:
+        """Search the web; gives titles, addresses and snippets, the best first."""
+        found = [self.pages[passage.id] for passage in self._index.search(query, RESULTS)]
+        if not found:
+            raise ToolFailedError("nothing was found")
+        asked = frozenset(words(query))
+        return [{"title": p.title, "address": p.address, "snippet": _snippet(p.text, asked)} for p in found]
+
+    def scrape(self, address: str) -> str:
+        """Read the page at an address, links included."""
+        page = self.pages.get(address.partition("#")[0].strip())
+        if page is None:
+            raise ToolFailedError("there is no such page")
+        if page.blocked:
+            raise ToolFailedError("the site denies access")
+        return f"{page.title}\n{page.text}"[:LONGEST_PAGE]
+
+    def tools(self) -> Toolbox:
+        """``search`` and ``scrape``; each is counted."""
+        costs = {name: Fixed(Resources({kind: 1})) for name, kind in (("search", "searches"), ("scrape", "scrapes"))}
+        made = (self.search, self.scrape)
+        return Toolbox([make_tool(one, cost=costs[one.__name__], pure=True) for one in made])
+
+
+def site(address: str) -> str:
+    """The site that an address is of."""
+    return urlsplit(address.strip()).netloc.lower()
+
+
+def _snippet(text: str, asked: frozenset[str]) -> str:
+    """The sentence that shares most words with a query."""
+    sentences = _SENTENCE.split(_LINK.sub(r"\1", text))
+    return max(sentences, key=lambda one: len(asked.intersection(words(one))))[:LONGEST_SNIPPET]
+
+
+def load_pages(folder: Path = DATA) -> tuple[Page, ...]:
+    """The pages of a folder: its files ``pages*.jsonl``, an object with ``address``, ``title`` and ``text`` a line.
+
+    Raises:
+        WebFileError: There is none, or a line is wrong.
+    """
+    found: dict[str, Page] = {}
+    for file in sorted(folder.glob("pages*.jsonl")):
+        for record in records_of_lines(file, WebFileError):
+            blocked = "blocked" in record.fields and record.flag("blocked")
+            page = Page(record.text("address"), record.text("title"), record.text("text"), blocked)
+            if found.setdefault(page.address, page) is not page:
+                raise record.wrong("address", f"{page.address} is the address of an earlier page; give each its own")
+    if not found:
+        raise WebFileError(str(folder), "", "", "holds no pages; record them as pages.jsonl, one JSON object a line")
+    return tuple(found.values())
+
+
+def load_tasks(file: Path) -> tuple[WebTask, ...]:
+    """The tasks of a file in AssistantBench's format.
+
+    Raises:
+        WebFileError: It cannot be read; names line and field.
+    """
+    found: dict[str, WebTask] = {}
+    for record in records_of_lines(file, WebFileError):
+        answer, difficulty, metadata = (
+            record.text(name) if record.fields.get(name) else "" for name in ("answer", "difficulty", "metadata")
+        )
+        task = WebTask(record.text("id"), record.text("task"), answer, difficulty, metadata)
+        if found.setdefault(task.id, task) is not task:
+            raise record.wrong("id", f"{task.id} is the id of an earlier task; give each its own")
+    if not found:
+        raise WebFileError(str(file), "", "", "holds no tasks; give one JSON object a line")
+    return tuple(found.values())
