@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 PRICES = "prices"
@@ -22,44 +23,10 @@ class Fact(NamedTuple):
     priced: bool = False
 
 
-def _price(what: str) -> Fact:
-    wordings = (f"{what} costs ${{v}}.", f"For ${{v}} you get: {what.lower()}.")
-    return Fact(f"the price of {what.lower()} in dollars", wordings, priced=True)
-
-
-_FOUNDED = Fact("the founding year", ("It was founded in {v}.", "Since {v} it has been run by one family."))
-_OPENS = Fact(
-    "the weekday opening hour (a.m.)", ("On weekdays the doors open at {v} a.m.", "Days begin here at {v} a.m.")
-)
-
+_FILE = Path(__file__).parent / "data" / "facts.json"
 FACTS: Mapping[str, Mapping[str, Fact]] = {
-    "gyms": {
-        "opens": _OPENS,
-        "sauna": Fact("the temperature of the sauna", ("The sauna is kept at {v} degrees.",)),
-        "founded": _FOUNDED,
-        "month": _price("A monthly membership"),
-        "day": _price("A day pass"),
-    },
-    "museums": {
-        "closed": Fact("the closing day", ("The house is closed on {v}s.", "Every {v} it stays shut.")),
-        "rooms": Fact("the number of rooms", ("The collection fills {v} rooms.",)),
-        "founded": _FOUNDED,
-        "adult": _price("An adult ticket"),
-        "child": _price("A child ticket"),
-    },
-    "pottery courses": {
-        "teacher": Fact("the teacher", ("The teacher is {v}.", "{v} teaches at the wheel.")),
-        "weeks": Fact("the length in weeks", ("The course lasts {v} weeks.", "It runs for {v} weeks.")),
-        "fee": _price("The whole course"),
-        "clay": _price("A bag of clay"),
-    },
-    "bakeries": {
-        "opens": _OPENS,
-        "baker": Fact("the baker", ("The baker is {v}.", "At the oven stands {v}.")),
-        "founded": _FOUNDED,
-        "rye": _price("A rye loaf"),
-        "tart": _price("A plum tart"),
-    },
+    kind: {name: Fact(label, tuple(wordings), priced) for name, (label, wordings, priced) in facts.items()}
+    for kind, facts in json.loads(_FILE.read_text(encoding="utf-8")).items()
 }
 """By kind of place, its facts."""
 
