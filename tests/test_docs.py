@@ -54,7 +54,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.* found in sys.modules:RuntimeW
 
 NEEDS = {
     "alfworld": "textworld", "scienceworld": "scienceworld", "cp-sat": "ortools",
-    **dict.fromkeys(("musique", "musique_search", "hotpotqa", "hotpot_search", "locomo", "repo_qa"), "bm25s"),
+    **dict.fromkeys(("musique", "musique_search", "hotpotqa", "hotpot_search", "locomo", "repo_qa", "web_qa"), "bm25s"),
 }  # fmt: skip
 """Environment or solver -> the optional package that it imports."""
 

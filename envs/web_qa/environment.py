@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from envs.web_qa.measure import Score, score
 from envs.web_qa.prompts import WebFormat
 from envs.web_qa.web import Web, WebTask
-from tape.budget import Budget
+from tape.budget import Budget, Resources
+from tape.tools.cost import Fixed
 from tape.tools.domain import ToolDomain
 from tape.tools.environment import ToolEnvironment
 from tape.tools.tool import make_tool
@@ -17,8 +18,8 @@ from tape.tools.toolbox import Toolbox
 if TYPE_CHECKING:
     from envs.web_qa.sdp import WebAdapter
 
-CAPS = Budget({"steps": 30, "searches": 8, "scrapes": 20, "tokens": 200_000})
-"""Of an episode: the steps of SDP table 9, and searches, pages and tokens that leave room for our own tasks."""
+CAPS = Budget({"steps": 30, "lookups": 8, "scrapes": 20, "tokens": 200_000})
+"""Of an episode: the steps of SDP table 9; searches ("lookups"), pages and tokens that leave room for our tasks."""
 
 
 def note(step: int, attempt: int, finding: str, quotes: list[dict[str, str]], complete: bool) -> str:
@@ -43,7 +44,7 @@ class WebEnvironment(ToolEnvironment):
 
         super().__init__(
             task.text,
-            Toolbox([*reading.all(), make_tool(note, pure=True)]),
+            Toolbox([*reading.all(), make_tool(note, cost=Fixed(Resources({})), pure=True)]),
             budget=CAPS,
             judge=lambda answer: score(answer, task.answer).exact,
             prompt_formats={"chat": written, "web_qa": written},

@@ -113,9 +113,9 @@ ASKS: Mapping[str, tuple[type[BaseModel], int, str]] = {
     "realize": (
         Finding,
         1600,
-        "What do the pages say about this step? First copy the sentences that support it, each with the address of its "
-        "page, then state the finding, with every candidate that fits. Where the pages leave something open, say so and "
-        "set complete to false; where they say nothing, leave the finding empty.",
+        "What do the pages say about this step? First copy the sentences that support it, each with its page's "
+        "address, then state the finding, with every candidate that fits. Where the pages leave something open, say so "
+        "and set complete to false; where they say nothing, leave the finding empty.",
     ),
     "validate": (
         Judgement,

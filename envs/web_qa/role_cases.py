@@ -56,7 +56,8 @@ def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]
     """See :meth:`tape.protocols.EnvironmentPlugin.role_cases`."""
     chat_only(prompts)
     make: Callable[[_Case, str], RoleCase] = {
-        "act": _act, "propose": _propose, "query": _query, "realize": _realize, "validate": _validate, "answer": _answer,
+        "act": _act, "propose": _propose, "query": _query, "realize": _realize, "validate": _validate,
+        "answer": _answer,
     }[role]  # fmt: skip
     made = (_Case(random.Random(derive(seed, "role_cases", "web_qa", role, number))) for number in range(count))
     return [make(case, f"{seed}-{number}") for number, case in enumerate(made)]

@@ -135,7 +135,7 @@ class Narrowing:
         for do, what in (*best, *((one.do, plain(one.what)) for one in parsed(Doings, self.plans[key]).actions)):
             made = call(SEARCH, query=what) if do == SEARCH else call(SCRAPE, address=what)
             barred = do == SCRAPE and site(what) in every.blacklist
-            afforded = at.state.remaining.get("searches" if do == SEARCH else "scrapes", 1) > 0
+            afforded = at.state.remaining.get("lookups" if do == SEARCH else "scrapes", 1) > 0
             if made.symbol not in tried and not barred and afforded:
                 return made
         return None
@@ -182,7 +182,7 @@ class Narrowing:
         every = gathered(after)
         note = every.notes[-1]
         if is_weak(note.finding):
-            return _no("the finding is empty", "filter")
+            return _no("the finding is empty")
         if target.kind != "compute" and not note.quotes:
             return _no("the finding has no quote")
         for address, quote in note.quotes:
@@ -234,5 +234,5 @@ class WebAdapter(ToolAdapter):
         return None if dict(target.fields).get(STEP) or target.kind in (FINALIZE, GOAL) else super().restated(target)
 
 
-def _no(reason: str, how: How = "deterministic") -> Verdict:
+def _no(reason: str, how: How = "filter") -> Verdict:
     return Verdict((Check(False, how, reason),), reason)

@@ -28,7 +28,7 @@ LONGEST_PAGE, LONGEST_SNIPPET = 1500, 160
 _LINK = re.compile(r"\[([^\]]*)\]\([^)\s]*\)")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
 
-declare("searches", "search")
+declare("lookups", "lookup")
 declare("scrapes", "scrape")
 
 
@@ -81,7 +81,7 @@ class Web:
 
     def __init__(self, pages: Iterable[Page]) -> None:
         self.pages = {page.address: page for page in pages}
-        self._index = bm25([Passage(page.address, page.title, page.text) for page in self.pages.values()])
+        self._index = bm25([Passage(p.address, p.title, _LINK.sub(r"\1", p.text)) for p in self.pages.values()])
 
     def search(self, query: str) -> list[dict[str, str]]:
         """Search the web; gives titles, addresses and snippets, the best first."""
@@ -102,7 +102,7 @@ class Web:
 
     def tools(self) -> Toolbox:
         """``search`` and ``scrape``; each is counted."""
-        costs = {name: Fixed(Resources({kind: 1})) for name, kind in (("search", "searches"), ("scrape", "scrapes"))}
+        costs = {name: Fixed(Resources({kind: 1})) for name, kind in (("search", "lookups"), ("scrape", "scrapes"))}
         made = (self.search, self.scrape)
         return Toolbox([make_tool(one, cost=costs[one.__name__], pure=True) for one in made])
 

@@ -29,6 +29,7 @@ from envs.sokoban import xsb
 from envs.travelplanner.database import FILES as TABLES
 from envs.travelplanner.database import STATES, load_world
 from envs.travelplanner.plugin import PLUGIN as travelplanner
+from envs.web_qa import plugin as web_qa
 from tape.protocols import Task
 from tape.reading import read_text
 from tests.envs.locomo.helpers import conversation
@@ -204,6 +205,30 @@ def _hotpot(benchmark: str, name: str) -> Callable[[Path], None]:
     return read
 
 
+_WEB_TASKS = _lines(
+    {
+        "id": "a1", "set": "dev", "task": "Which gyms are near the park?", "answer": "Iron Gym\nMill Gym",
+        "gold_url": "https://a.example/", "explanation": "see the map", "metadata": None, "difficulty": "Hard",
+    },
+    {"id": "a2", "set": "test", "task": "What does it cost?", "answer": None, "difficulty": None},
+)  # fmt: skip
+_WEB_PAGES = _lines(
+    {"address": "https://a.example/", "title": "Gyms", "text": "Iron Gym and Mill Gym."},
+    {"address": "https://b.example/", "title": "Log in", "text": "Log in.", "blocked": True},
+)
+
+
+def _make_web(folder: Path) -> None:
+    _write("tasks.jsonl", _WEB_TASKS)(folder)
+    _write("web/pages.jsonl", _WEB_PAGES)(folder)
+
+
+def _web(folder: Path) -> None:
+    found = web_qa.PLUGIN.tasks({"data": str(folder / "tasks.jsonl"), "pages": str(folder / "web")})
+    _listed(found)
+    web_qa.PLUGIN.make(found[0]).reset(0)
+
+
 _CODE_QUESTIONS = _lines(
     {
         "question": "What does loads raise?", "answer": ["JSONDecodeError", "an error"], "id": "q1",
@@ -338,6 +363,7 @@ LOADERS = {
     "hotpotqa musique": Loader(_write("q.jsonl", _QUESTIONS), _hotpot("musique", "q.jsonl")),
     "repo_qa questions": Loader(_write("c.jsonl", _CODE_QUESTIONS), _code_questions),
     "repo_qa sources": Loader(_write("code.py", _CODE), _code, share=0.5),
+    "web_qa": Loader(_make_web, _web),
     "locomo": Loader(_write("l.json", json.dumps([conversation()])), _conversations),
     "travelplanner jsonl": _queries("t.jsonl", _lines(_QUERY, _LONG)),
     "travelplanner csv": _queries("t.csv", _CSV, _spoil_cells),

@@ -18,6 +18,7 @@ from envs.gsm_hard.plugin import PLUGIN as GSM_HARD
 from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.xsb import parse
 from envs.travelplanner.plugin import PLUGIN as TRAVELPLANNER
+from envs.web_qa.plugin import PLUGIN as WEB_QA
 from tape.agents.base import Agent
 from tape.budget import Budget
 from tape.engine.result import END_STATES, EpisodeResult
@@ -58,6 +59,7 @@ ENVIRONMENTS: dict[str, tuple[Callable[[], Environment], tuple[str, ...]]] = {
     "question": (hotpotqa.environment, ("chat",)),
     "alfworld": (_of(ALFWORLD, "--count", "1"), ("chat", "household")),
     "gsm_hard": (_of(GSM_HARD), ("chat", "tools")),
+    "web": (_of(WEB_QA), ("chat",)),
     "trip": (_of(TRAVELPLANNER, "--count", "1"), ("chat", "declared")),
 }
 """Environments, and the prompt formats that they are played in."""

@@ -64,7 +64,7 @@ def make_pages(rng: random.Random, places: Iterable[Place]) -> list[dict[str, An
     pages = []
     places = list(places)
     for town in TOWNS:
-        listed = [f"- [{kind.capitalize()} in {town}]({directory(kind, town)})" for kind in _KINDS]
+        listed = [f"- [{kind.capitalize()}]({directory(kind, town)})" for kind in _KINDS]
         pages.append(_page(f"https://{town.lower()}.example/", f"{town} city guide", "What there is:", *listed))
         for kind in _KINDS:
             mine = [place for place in places if (place.kind, place.town) == (kind, town)]

@@ -18,7 +18,7 @@ ENVIRONMENTS = names("tape.environments")
 NEEDED = {
     ("textworld", "alfworld"): ["alfworld"],
     ("py4j", "scienceworld"): ["scienceworld"],
-    ("bm25s", "search"): ["musique", "hotpotqa", "musique_search", "hotpot_search", "locomo", "repo_qa"],
+    ("bm25s", "search"): ["musique", "hotpotqa", "musique_search", "hotpot_search", "locomo", "repo_qa", "web_qa"],
     ("llguidance", "local"): ["sokoban", "gsm_hard"],
 }
 """By a module, and the extra that brings it, the environments that it plays, with their default models."""
@@ -119,7 +119,7 @@ def test_numbers_of_solve_are_bounded(options: str, text: str, tmp_path: Path, t
 def models() -> list[str]:
     """One bundled model of each prompt format, and those that come without weights."""
     by_format = {card(size).get("prompt_format", "compact"): f"bundled:{size}" for size in reversed(sizes())}
-    return [*sorted(by_format.values()), "declared:first", "simulated:scienceworld"]
+    return [*sorted(by_format.values()), "declared:first", "simulated:scienceworld", "simulated:web_qa"]
 
 
 def command(environment: str, out: Path, *more: str) -> list[str]:

@@ -1,0 +1,75 @@
+"""AssistantBench's measure: by hand, and beside the official scorer."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import pytest
+
+from envs.web_qa.measure import score
+from tape.reading import read_json
+from tests.envs.web_qa.official import COUNT, PACKAGE, compared, official
+from tests.places import ROOT
+
+RESULT = ROOT / "experiments" / "results" / "web_qa_measure.json"
+ROW = '{"name": "Iron Gym", "price": 40}'
+
+
+@pytest.mark.parametrize(
+    ("given", "gold", "accuracy"),
+    [
+        ("The Iron-Gym!", "iron gym", 1.0),
+        ("Iron Gym Oskhaven", "Iron Gym", 0.8),
+        ("Gym 5", "Gym 7", 0.0),  # another number
+        ("$1,5", "1.5", 1.0),
+        (1100, "1000", 1 - math.log(1.1)),
+        (5000, "1000", 0.0),
+        (-20, "20", 0.0),
+        ([5, 6], "5", 0.0),
+        (["B", "A C"], "A C\nB", 1.0),
+        ('["B"]', "A C\nB", 0.5),
+        ({"price": "$40", "name": "iron gym"}, ROW, 1.0),
+        ({"name": "Iron Gym"}, ROW, 2 / 3),
+        ({"name": "Iron Gym", "price": "forty"}, ROW, 0.5),
+        ([{"name": "Iron Gym", "price": 40}, {"name": "Mill Gym"}], ROW, 0.5),
+        (f"{ROW}\n{ROW}", f"{ROW}\n{ROW}", 1.0),
+        ("{'name': 'Iron Gym', 'price': 40}", ROW, 1.0),
+        ("no object", ROW, 0.0),
+        ([[1], None], ROW, 0.0),
+    ],
+)
+def test_answers_are_compared_in_the_way_of_their_kind(given: Any, gold: str, accuracy: float) -> None:
+    found = score(given, gold)
+    assert (found.accuracy, found.answered) == (pytest.approx(accuracy), True)
+    assert found.exact is (accuracy == 1.0)
+
+
+@pytest.mark.parametrize("given", [None, "", [], {}, [""], [None], "null", "[]", float("nan")])
+def test_no_answer_is_not_a_wrong_one(given: Any) -> None:
+    for gold in ("5", "Iron Gym", "A\nB", ROW):
+        assert score(given, gold) == (0.0, False)
+
+
+def test_the_official_scorer_agrees_as_published() -> None:
+    scorer = official()
+    if scorer is None:
+        pytest.skip(f"{PACKAGE} and scipy are not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of numpy, where the scorer divides by zero
+        found = compared(scorer)
+    kept = read_json(RESULT)
+    assert {key: value for key, value in found.items() if key != "package"} == {
+        k: v for k, v in kept.items() if k != "package"
+    }
+
+
+def test_what_is_published_of_the_comparison_adds_up() -> None:
+    kept = read_json(RESULT)
+    counts = list(kept["counts"].values())
+    assert sum(sum(kind.values()) for kind in counts) == kept["pairs"] == COUNT
+    assert sum(kind["same"] for kind in counts) == COUNT - len(kept["not the same"])
+    for row in kept["not the same"]:  # what is ours can be scored again without the package
+        found = score(row["given"], row["gold"])
+        assert [round(found.accuracy, 4), found.answered] == row["ours"]

@@ -1,0 +1,176 @@
+"""The recorded web and its tasks: made by the seeded generator, each task solvable through the tools; the loaders."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envs.web_qa.environment import WebEnvironment
+from envs.web_qa.errors import WebFileError
+from envs.web_qa.made import FACTS, PRICES, Program, read
+from envs.web_qa.plugin import PLUGIN
+from envs.web_qa.web import DATA, LONGEST_PAGE, RESULTS, Page, Web, WebTask, load_pages, load_tasks
+from tape.protocols.types import Task
+from tape.tools.calls import answer, call
+from tape.tools.domain import as_state
+from tests.envs.web_qa import make_web
+
+TASKS = load_tasks(DATA / "tasks.jsonl")
+PAGES = load_pages()
+LINK = re.compile(r"\[([^\]]+)\]\((\S+?)\)")
+
+
+def test_the_shipped_files_are_what_the_generator_makes(tmp_path: Path) -> None:
+    make_web.main(tmp_path)
+    for name in ("pages.jsonl", "tasks.jsonl"):
+        assert (tmp_path / name).read_text(encoding="utf-8") == (DATA / name).read_text(encoding="utf-8")
+    assert sum(file.stat().st_size for file in DATA.iterdir()) < 400_000
+
+
+def test_pages_link_to_each_other_and_distractors_stand_beside_them() -> None:
+    known = {page.address for page in PAGES}
+    linked = {address for page in PAGES for _, address in LINK.findall(page.text)}
+    assert len(PAGES) >= 60
+    assert linked <= known
+    strays = [page for page in PAGES if page.address not in linked and "city guide" not in page.title]
+    assert Counter(page.address.split("/")[2] for page in strays) == {
+        "old-prices.example": 12,
+        "star-ratings.example": 8,
+    }
+    assert sum(page.blocked for page in PAGES) == 8
+
+
+def test_tasks_have_all_kinds_of_answers_and_three_levels() -> None:
+    programs = [Program.read(task.metadata) for task in TASKS]
+    assert Counter(task.difficulty for task in TASKS) == {"Easy": 8, "Medium": 9, "Hard": 8}
+    assert {program.form for program in programs} == {
+        "number",
+        "text",
+        "object",
+        "names",
+        "count",
+        "objects",
+        "least",
+        "sum",
+    }
+    assert len({task.text for task in TASKS}) == len(TASKS) == 25
+
+
+class Oracle:
+    """Solves a task by searches and scrapes alone; it knows the program and the wordings."""
+
+    def __init__(self, task: WebTask, web: Web) -> None:
+        self.env, self.program = WebEnvironment(task, web), Program.read(task.metadata)
+
+    def get(self, kind: str, **values: Any) -> Any:
+        observation, _ = self.env.step(call(kind, **values).text)
+        return as_state(observation.data).values()[-1]
+
+    def solve(self) -> WebEnvironment:
+        program, towns = self.program, f"{self.program.kind.capitalize()} in {self.program.town}"
+        wanted = [fact for fact, *_ in program.where] + list(program.ask)
+        if program.name:
+            found = self.get("search", query=f"{program.name} {program.town}")
+            [home] = [one["address"] for one in found if one["title"] == f"{program.name}, {program.town}"]
+            places = {program.name: home}
+        else:
+            found = self.get("search", query=towns)
+            [listed] = [one["address"] for one in found if one["title"] == towns]
+            places = dict(LINK.findall(self.get("scrape", address=listed)))
+        rows = []
+        for name, home in places.items():
+            texts = [self.get("scrape", address=home)]
+            if any(FACTS[program.kind][fact].priced for fact in wanted):
+                texts.append(self.get("scrape", address=f"{home}{PRICES}"))
+            told = {fact: (read(program.kind, fact, "\n".join(texts)) or ("?",))[0] for fact in wanted}
+            if all(program.holds(number, told[fact]) for number, (fact, *_) in enumerate(program.where)):
+                rows.append({"name": name, **told})
+        self.env.step(answer(program.answer(rows)).text)
+        return self.env
+
+
+def test_every_task_is_solved_through_the_tools_alone_within_the_budget() -> None:
+    web = Web(PAGES)
+    for task in TASKS:
+        env = Oracle(task, web).solve()
+        assert (env.success(), dict(env.measures())) == (
+            True, {"accuracy": 1.0, "exact_match": 1.0, "answered": 1.0},
+        ), task.text  # fmt: skip
+        made = Counter(found.call.kind for found in as_state(env.reset(0).data).got)
+        assert not made, "a reset forgets"
+
+
+def test_tools_bring_ranked_results_and_bounded_pages_and_say_why_they_fail() -> None:
+    web = Web([*PAGES, Page("https://long.example/", "A long page", "word " * 1000)])
+    assert len(web.search("gyms")) == RESULTS
+    assert len(web.scrape("https://long.example/#part")) == LONGEST_PAGE
+    blocked = next(page.address for page in PAGES if page.blocked)
+    env = WebEnvironment(TASKS[0], web)
+    for made, why in (
+        (call("scrape", address=blocked), "denies access"),
+        (call("scrape", address="https://nowhere.example/"), "no such page"),
+        (call("search", query="xyzzy"), "nothing was found"),
+        (call("search", query="xyzzy"), "has failed already"),
+    ):
+        observation, used = env.step(made.text)
+        assert why in observation.text
+        assert used["steps"] == 1
+
+
+OFFICIAL = {
+    "set": "dev", "task": "Which gyms are near the park?", "answer": "Iron Gym\nMill Gym", "gold_url": "https://a.example/",
+    "explanation": "on the map", "metadata": None, "difficulty": "Hard",
+}  # fmt: skip
+
+
+def _folder(tmp_path: Path, *records: dict[str, Any]) -> tuple[Path, Path]:
+    tasks, pages = tmp_path / "dev.jsonl", tmp_path / "web"
+    tasks.write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
+    pages.mkdir(exist_ok=True)
+    (pages / "pages.jsonl").write_text('{"address": "https://a.example/", "title": "Gyms", "text": "Iron Gym."}\n')
+    return tasks, pages
+
+
+def test_a_file_of_the_official_format_is_played_over_given_pages(tmp_path: Path) -> None:
+    data, pages = _folder(
+        tmp_path, {"id": "1", **OFFICIAL}, {"id": "2", **OFFICIAL, "answer": None, "difficulty": None}
+    )
+    found: list[Task] = PLUGIN.tasks({"data": str(data), "pages": str(pages)})
+    env = PLUGIN.make(found[0])
+    env.step(answer(["Mill Gym", "Iron Gym"]).text)
+    assert env.success()
+    secret = PLUGIN.make(found[1])
+    secret.step(answer("Mill Gym").text)
+    assert dict(secret.measures()) == {"answered": 1.0}
+    with pytest.raises(WebFileError, match="of which no record is shipped; give --pages DIR"):
+        PLUGIN.tasks({"data": str(data), "pages": None})
+
+
+@pytest.mark.parametrize(
+    ("record", "says"),
+    [
+        ({"id": "1"}, "task"),
+        ({"id": 7, **OFFICIAL}, "id"),
+        ({"id": "1", **OFFICIAL, "answer": [1]}, "answer"),
+    ],
+)
+def test_a_malformed_line_is_named(record: dict[str, Any], says: str, tmp_path: Path) -> None:
+    data, _ = _folder(tmp_path, {"id": "0", **OFFICIAL}, record)
+    with pytest.raises(WebFileError, match=rf"dev.jsonl.*2.*{says}"):
+        load_tasks(data)
+
+
+def test_ids_and_addresses_are_unique_and_something_has_to_be_there(tmp_path: Path) -> None:
+    data, pages = _folder(tmp_path, {"id": "0", **OFFICIAL}, {"id": "0", **OFFICIAL})
+    with pytest.raises(WebFileError, match="earlier task"):
+        load_tasks(data)
+    (pages / "pages2.jsonl").write_text((pages / "pages.jsonl").read_text())
+    with pytest.raises(WebFileError, match="earlier page"):
+        load_pages(pages)
+    with pytest.raises(WebFileError, match="holds no pages"):
+        load_pages(tmp_path)
