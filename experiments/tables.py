@@ -16,6 +16,7 @@ from experiments.harness import excerpts
 from experiments.harness.places import ROOT
 from experiments.settings_table import settings_text
 from experiments.studies.aec.readme_table import alfworld_text
+from experiments.studies.sdp.web import web_text
 
 DOCS = ROOT / "docs"
 
@@ -23,6 +24,7 @@ MADE: Mapping[str, Callable[[], str]] = {
     "households": alfworld_text,
     "settings": settings_text,
     **{f"settings-{method}": partial(settings_text, method) for method in ("aec", "sdp", "cgdp")},
+    "web": web_text,
 }
 """The tables that a function makes; all others are declared."""
 

@@ -51,13 +51,14 @@ def score(given: Any, gold: str) -> Score:
     if not items:
         return Score(0.0, False)
     if all(isinstance(one, Mapping) for one in wanted):
-        lines = _lines(answer) if isinstance(answer, str) else answer if isinstance(answer, list) else [answer]
-        return Score(_aligned(lines, wanted, _objects), True)
+        if isinstance(answer, str):
+            items = [_object(line) for line in answer.split("\n")]
+        return Score(_aligned(answer if isinstance(answer, list) else items, wanted, _objects), True)
     target = _number(wanted[0])
     if len(wanted) == 1 and isinstance(target, float):
         return Score(_numbers(_number(items[0]), target) if len(items) == 1 else 0.0, True)
     texts = answer if isinstance(answer, list) else [answer]
-    return Score(_aligned([_text(one) for one in texts], list(map(_text, wanted)), _texts), True)
+    return Score(_aligned(list(map(str, texts)), list(map(str, wanted)), _texts), True)
 
 
 def _value(given: Any) -> Any:
@@ -76,10 +77,6 @@ def _object(line: str) -> Any:
         if isinstance(found, Mapping):
             return found
     return line
-
-
-def _lines(text: str) -> list[Any]:
-    return [_object(line) for line in text.split("\n")]
 
 
 def _empty(value: Any) -> bool:
@@ -113,10 +110,6 @@ def _numbers(given: Any, wanted: float) -> float:
     if one * other <= 0 or not math.isfinite(one * other):
         return 0.0
     return max(0.0, 1 - abs(math.log(one / other)))
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else str(value)
 
 
 def _texts(given: str, wanted: str) -> float:
@@ -164,8 +157,8 @@ def _alike(given: Any, wanted: Any) -> float:
     if isinstance(other, float):
         return _numbers(one, other)
     if isinstance(other, list):
-        return _aligned(list(map(_text, one)), list(map(_text, other)), _texts)
-    return _objects(one, other) if isinstance(other, Mapping) else _texts(_text(one), _text(other))
+        return _aligned(list(map(str, one)), list(map(str, other)), _texts)
+    return _objects(one, other) if isinstance(other, Mapping) else _texts(str(one), str(other))
 
 
 def _aligned(given: Sequence[Any], wanted: Sequence[Any], alike: Callable[[Any, Any], float]) -> float:

@@ -54,6 +54,7 @@ KEPT: Mapping[str, str] = {
     "cgdp_retrieval.json": "shares of questions whose evidence one search brings, counted once; no episodes",
     "local_lm.json": "times of a run and of the same requests by other decoders, measured once",
     "constraints.json": "times of masks, constraint by constraint, measured once",
+    "web_qa_measure.json": "our measure beside AssistantBench's scorer on made-up answers; a test scores them again",
     "roles.json": "what models answered in each role, counted; no episodes are played",
     "reader.json": "what models read from paragraphs, question by question, measured once; no episodes",
     anchors.FILE: "the chain of anchors; it says what was published, and when",

@@ -9,16 +9,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
+from experiments.harness import episodes, published
 from experiments.harness.cli import main
 from experiments.harness.experiment import Experiment, PaperValue
 from experiments.harness.matrix import Options, configuration, own_options, tasks_of
 from experiments.harness.measured import Measured, Record
 from experiments.harness.methods import REACT
+from experiments.harness.places import RESULTS
 from experiments.harness.standard import against, mean, share, signed
 from experiments.studies.sdp.settings import SDP_OWN, UNVALIDATED
 from tape.runner.configurations import Configuration
-from tape.show.document import Section, Table
+from tape.show.document import Section, Table, table
 from tape.statistics import paired
 
 NAME, SETTING = "web_qa", "25 made tasks"
@@ -48,25 +51,38 @@ def _of(name: str) -> Callable[[Record], float]:
     return lambda record: float(record["result"]["measures"][name])
 
 
-def sections(measured: Measured) -> list[Section]:
-    """Accuracy, precision, EM and answer rate; accuracy by difficulty; the differences from ReAct."""
+def tables(measured: Measured) -> list[Table]:
+    """Accuracy, precision, EM and answer rate, and accuracy by difficulty; the differences from ReAct."""
     levels = {task.digest: str(task.facts["difficulty"]) for task in tasks_of(NAME, own_options(NAME))}
-    accuracy = _of("accuracy")
-    tables: list[list[tuple[str, ...]]] = [[], [], []]
+    accuracy, rows, pairs = _of("accuracy"), [], []
     for setting, model, method, name in measured.played():
         records, who = measured.records[name], (f"`{model}`", method)
         hard = [(r, measured.note(r, "difficulty", partial(levels.__getitem__, r["digest"]))) for r in records]
-        precision = mean([record for record in records if _of("answered")(record)], accuracy)
-        rest = [mean(records, _of("exact_match")), mean(records, _of("answered"))]
-        tables[0].append((*who, str(len(records)), *map(share, [mean(records, accuracy), precision, *rest])))
-        tables[1].append((*who, *(share(mean([r for r, at in hard if at == level], accuracy)) for level in LEVELS)))
+        shown = [mean(records, accuracy), mean([record for record in records if _of("answered")(record)], accuracy)]
+        shown += [mean(records, _of("exact_match")), mean(records, _of("answered"))]
+        shown += [mean([record for record, at in hard if at == level], accuracy) for level in LEVELS]
+        rows.append((*who, str(len(records)), *map(share, shown)))
         ours, react = (measured.outcomes(setting, model, one, accuracy) for one in (method, REACT.label))
         if method != REACT.label and react:
-            tables[2].append((*who, signed(paired(ours, react))))
-    heads = (("n", "accuracy", "precision", "EM", "answer rate"), LEVELS, ("difference",))
-    titles = ("AssistantBench's measures", "Accuracy by difficulty", "Accuracy minus ReAct's")
-    made = zip(titles, heads, tables, strict=True)
-    return [Section(title, (Table(("model", "method", *head), tuple(rows)),), level=3) for title, head, rows in made]
+            pairs.append((*who, signed(paired(ours, react))))
+    head = ("model", "method", "n", "accuracy", "precision", "EM", "answer rate", *LEVELS)
+    return [Table(head, tuple(rows)), Table(("model", "method", "accuracy minus ReAct's"), tuple(pairs))]
+
+
+def sections(measured: Measured) -> list[Section]:
+    """AssistantBench's measures."""
+    return [Section("AssistantBench's measures", tuple(tables(measured)), level=3)]
+
+
+def web_text(folder: Path = RESULTS / NAME) -> str:
+    """The tables of docs/web_qa.md; empty if the study has not been published yet."""
+    file = folder / episodes.FILE
+    if not file.exists():
+        return ""
+    experiment, measured = published.of(file)
+    shown = [table(one.head, one.rows) for one in tables(measured)]
+    note = f"95 % intervals by bootstrap over the 25 tasks. Made by `{experiment.command}`."
+    return "\n".join([*(f"{one}\n" for one in shown), note, ""])
 
 
 EXPERIMENT = Experiment(
@@ -76,8 +92,8 @@ EXPERIMENT = Experiment(
     source="SDP table 3",
     about=(
         "SDP's narrowing chains beside ReAct with the same tools, budgets and model. The model is simulated: it reads "
-        "our own pages by script, errs at a stated rate in every role, and turns one verdict in ten round. It knows what "
-        "the tasks ask. No figure is a result of any language model. At a limit ReAct is asked for a final answer."
+        "our own pages by script, errs at a stated rate in every role, and turns one verdict in ten round. It knows "
+        "what the tasks ask. No figure is a result of any language model. At a limit ReAct is asked for an answer."
     ),
     models=tuple(f"simulated:web_qa?errors={rate:g}" for rate in RATES),
     configurations=configurations,
