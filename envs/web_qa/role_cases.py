@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from envs.search.retrieval import words
 from envs.web_qa.evidence import SCRAPE, SEARCH, gathered
 from envs.web_qa.made import FACTS, PRICES, read
 from envs.web_qa.measure import score
-from envs.web_qa.prompts import Asked, Doings, Final, Finding, Judgement, Steps, WebFormat, parsed
+from envs.web_qa.prompts import ASKS, Asked, Doings, Final, Finding, Judgement, Steps, WebFormat, parsed
 from envs.web_qa.web import Web, load_pages
+from tape.lm.base import Request
 from tape.protocols.role_cases import RoleCase, chat_only, judged_act, judged_by
 from tape.seeds import derive
 from tape.tools.calls import answer, call, parse
@@ -77,26 +79,28 @@ def _act(made: _Case, name: str) -> RoleCase:
     return RoleCase("act", name, form.act_request(state, {"steps": 9}, None, ()), judged_act(form, state, right), ideal)
 
 
+def _case(role: str, name: str, request: Request, right: Callable[[Any], bool | str], **ideal: Any) -> RoleCase:
+    schema = ASKS[role][0]
+    return RoleCase(role, name, request, judged_by(lambda text: parsed(schema, text), right), json.dumps(ideal))
+
+
 def _propose(made: _Case, name: str) -> RoleCase:
     goal, asked = made.step.partition(": ")[2], set(words(FACTS[made.kind][made.key].label))
 
-    def right(steps: Steps) -> bool | str:
-        return any(asked <= set(words(one.goal)) for one in steps.steps) or "; ".join(one.goal for one in steps.steps)
+    def right(found: Steps) -> bool | str:
+        return any(asked <= set(words(one.goal)) for one in found.steps) or "; ".join(one.goal for one in found.steps)
 
-    ideal = json.dumps({"steps": [{"kind": "extract", "goal": goal}]})
-    judge = judged_by(lambda text: parsed(Steps, text), right)
-    return RoleCase("propose", name, Asked(made.task).request("propose"), judge, ideal)
+    request = Asked(made.task).request("propose")
+    return _case("propose", name, request, right, steps=[{"kind": "extract", "goal": goal}])
 
 
 def _query(made: _Case, name: str) -> RoleCase:
     def right(found: Doings) -> bool | str:
         return any(one.what == made.at for one in found.actions) or "; ".join(one.what for one in found.actions)
 
-    request = Asked(made.task, gathered(made.searched), made.step).request(
-        "query", f"Linked and not read:\n- {made.at}"
-    )
-    ideal = json.dumps({"actions": [{"do": SCRAPE, "what": made.at}]})
-    return RoleCase("query", name, request, judged_by(lambda text: parsed(Doings, text), right), ideal)
+    links = f"Linked and not read:\n- {made.at}"
+    request = Asked(made.task, gathered(made.searched), made.step).request("query", links)
+    return _case("query", name, request, right, actions=[{"do": SCRAPE, "what": made.at}])
 
 
 def _realize(made: _Case, name: str) -> RoleCase:
@@ -106,24 +110,23 @@ def _realize(made: _Case, name: str) -> RoleCase:
         grounded = bool(found.quotes) and all(evidence.says(one.address, one.quote) for one in found.quotes)
         return (grounded and str(made.value) in found.finding) or f"{found.finding:.80}, is {made.value}"
 
-    ideal = {"quotes": [{"address": made.at, "quote": made.quote}], "finding": str(made.value), "complete": True}
+    quotes = [{"address": made.at, "quote": made.quote}]
     request = Asked(made.task, evidence, made.step).request("realize")
-    return RoleCase("realize", name, request, judged_by(lambda text: parsed(Finding, text), right), json.dumps(ideal))
+    return _case("realize", name, request, right, quotes=quotes, finding=str(made.value), complete=True)
 
 
 def _validate(made: _Case, name: str) -> RoleCase:
     truth = made.rng.choice(("pass", "fail"))
     opened = made.opened.with_call(call(SCRAPE, address=made.off), json.dumps(made.web.scrape(made.off)))
-    address, (value, quote) = (made.at, made.told(made.at)) if truth == "pass" else (made.off, made.told(made.off))
+    address = made.at if truth == "pass" else made.off
+    value, quote = made.told(address)
     shown = f"Proposed finding: {value}\nQuotes:\n- <{address}> {quote}"
     request = Asked(made.task, gathered(opened), made.step).request("validate", shown)
-    judge = judged_by(lambda text: parsed(Judgement, text), lambda found: found.verdict == truth or f"is {truth}")
-    return RoleCase(
-        "validate", name, request, judge, json.dumps({"reason": "So the page says.", "verdict": truth}), 0.5
-    )
+    judge: Callable[[Judgement], bool | str] = lambda found: found.verdict == truth or f"is {truth}"  # noqa: E731
+    return replace(_case("validate", name, request, judge, reason="So the page says.", verdict=truth), chance=0.5)
 
 
 def _answer(made: _Case, name: str) -> RoleCase:
     request = Asked(made.task, findings=((made.step, str(made.value)),)).request("answer")
-    judge = judged_by(lambda text: parsed(Final, text).answer, made.right)
-    return RoleCase("answer", name, request, judge, json.dumps({"reason": "It was found.", "answer": str(made.value)}))
+    right: Callable[[Final], bool | str] = lambda found: made.right(found.answer)  # noqa: E731
+    return _case("answer", name, request, right, reason="It was found.", answer=str(made.value))
