@@ -27,6 +27,7 @@ from envs.sokoban.prompts.chat import ChatFormat
 from envs.sokoban.prompts.compact import CompactFormat
 from envs.sokoban.xsb import parse
 from envs.travelplanner.plugin import PLUGIN as TRAVELPLANNER
+from envs.web_qa import prompts as web_prompts
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Constraint, Forced, JsonSchema, Regex
 from tape.lm.hosted import anthropic_wire, openai_wire
@@ -133,6 +134,7 @@ for _name in ("chat", "declared"):
 _add("science", ScienceFormat(), SCIENCE, ["look around"])
 _add("question", hotpotqa_format(hotpotqa.setting(), "chat"), QUESTION.domain.project(QUESTION.reset(0)), [])
 PARSERS["question answer"] = QUESTION.answer
+PARSERS |= {f"web {role}": partial(web_prompts.parsed, schema) for role, (schema, *_) in web_prompts.ASKS.items()}
 SDP = PredicatePrompts("t", Target("g", "goal", goal=True), rules="", forms=("shut(PLACE)", "inside(THING, PLACE)"))
 PARSERS |= {
     "sdp chain": SDP.read_chain,
