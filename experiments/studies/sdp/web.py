@@ -106,7 +106,7 @@ EXPERIMENT = Experiment(
         "Success is an exact answer; the paper's accuracy gives partial credit, which is in the first table.",
         "The paper's fallback to a model with web search of its own is left out.",
     ),
-    seeds=8,
+    seeds=3,
 )
 
 
