@@ -17,6 +17,7 @@ from tape.budget import in_units
 from tape.errors import InvalidOutputError
 from tape.lm.base import JsonSchema, Message, Request
 from tape.protocols.prompt_format import turns
+from tape.reading import short
 from tape.tools.calls import call
 from tape.tools.domain import ToolDomain
 from tape.tools.prompts.chat import ChatToolFormat
@@ -146,7 +147,7 @@ def parsed(schema: type[M], text: str) -> M:
     try:
         return schema.model_validate_json(text)
     except ValidationError as error:
-        raise InvalidOutputError(f"no {schema.__name__}: {error.errors()[0]['msg']}: {text[:120]}") from None
+        raise InvalidOutputError(f"no {schema.__name__}: {error.errors()[0]['msg']}: {short(text)}") from None
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,11 @@ from tape.lm.base import Choice, Forced, JsonSchema, Request
 from tape.testing.garbage import GARBAGE
 
 VALID = [
+    '{"steps": [{"kind": "collect", "goal": "the gyms"}]}',
+    '{"actions": [{"do": "scrape", "what": "https://a.example/"}]}',
+    '{"quotes": [{"address": "https://a.example/", "quote": "It is open."}], "finding": "open", "complete": true}',
+    '{"reason": "it says so", "verdict": "pass"}',
+    '{"reason": "found", "answer": "5"}',
     " U D L R R",
     " (1,2) (2,3)",
     " invalid",
