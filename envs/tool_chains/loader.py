@@ -3,6 +3,9 @@
     {"tools": [{"name": "smelt", "takes": "ore", "gives": "ingot", "cost": {"usd": "0.40"}}, ...],
      "tasks": [{"id": "one", "have": ["ore"], "want": "ingot", "budget": {"usd": "1.00", "steps": 9}}, ...]}
 
+A task with a ``request``, in words, does not tell the agent what is wanted: the model reads which of the ``goals`` of
+the file that is; by default all that its tasks want.
+
 No function comes with a file: what a call gives is simulated, its price is real.
 """
 
@@ -34,6 +37,8 @@ class OwnTask:
         have: What is there from the start.
         want: What is wanted.
         budget: Hard caps.
+        request: What is wanted, in words; empty where the agent is told.
+        goals: What a request may name.
         digest: Identifies tools and task.
     """
 
@@ -42,6 +47,8 @@ class OwnTask:
     have: tuple[str, ...]
     want: str
     budget: Budget
+    request: str
+    goals: tuple[str, ...]
     digest: str
 
 
@@ -58,9 +65,12 @@ def load(path: Path) -> list[OwnTask]:
     if not isinstance(given, list) or not given:
         raise ToolFileError(file, None, "tasks", 'is no list of tasks; give [{"id": ..., "have": [...], "want": ...}]')
     types = {one for item in tools for one in (*item.takes, item.gives)}
+    goals = data.get("goals", list(dict.fromkeys(one.get("want") for one in given if isinstance(one, dict))))
+    if not isinstance(goals, list) or not all(isinstance(one, str) for one in goals):
+        raise ToolFileError(file, None, "goals", f"is {short(goals)}; give a list of types")
     found: dict[str, OwnTask] = {}
     for number, fields in enumerate(given, 1):
-        task = _task(file, number, fields, types, data["tools"])
+        task = _task(file, number, fields, types, data["tools"], goals)
         if task.id in found:
             raise ToolFileError(file, None, f"tasks[{number}].id", f"{task.id!r} is there already; give each its own")
         found[task.id] = task
@@ -86,7 +96,7 @@ def _read(file: str) -> dict[str, Any]:
     return data
 
 
-def _task(file: str, number: int, fields: Any, types: set[str], tools: Any) -> OwnTask:
+def _task(file: str, number: int, fields: Any, types: set[str], tools: Any, goals: list[str]) -> OwnTask:
     def wrong(field: str, problem: str) -> ToolFileError:
         return ToolFileError(file, None, f"tasks[{number}]{field and '.'}{field}", problem)
 
@@ -101,6 +111,11 @@ def _task(file: str, number: int, fields: Any, types: set[str], tools: Any) -> O
     for field, named in (("want", [fields["want"]]), ("have", have)):
         if unknown := [one for one in named if one not in types]:
             raise wrong(field, f"{unknown[0]!r} is a type of no tool; there are {', '.join(sorted(types)[:8])}, ...")
+    request = fields.get("request", "")
+    if not isinstance(request, str):
+        raise wrong("request", f"is {short(request)}; give a text, or leave it out")
+    if request and fields["want"] not in goals:
+        raise wrong("want", f"{fields['want']!r} is none of the goals that a request may name: {', '.join(goals[:8])}")
     budget = fields.get("budget", {})
     if not isinstance(budget, dict):
         raise wrong("budget", f'is {short(budget)}; give an object such as {{"usd": "1.00", "seconds": 20}}')
@@ -110,6 +125,7 @@ def _task(file: str, number: int, fields: Any, types: set[str], tools: Any) -> O
         raise wrong("budget", str(error)) from None
     if "steps" not in caps:
         caps = caps | Budget({"steps": SPARE_STEPS})
-    text = json.dumps([fields, tools], sort_keys=True, default=str)
+    named = tuple(goals) if request else ()
+    text = json.dumps([fields, tools, *([named] if request else [])], sort_keys=True, default=str)
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    return OwnTask(fields["id"], file, tuple(have), fields["want"], Budget(dict(caps)), digest)
+    return OwnTask(fields["id"], file, tuple(have), fields["want"], Budget(dict(caps)), request, named, digest)

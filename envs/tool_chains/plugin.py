@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from envs.tool_chains.environment import READERS, ToolChainsEnvironment
@@ -23,7 +24,7 @@ class ToolChainsPlugin(EnvironmentPlugin):
     """Requests that chains of typed tools fulfil."""
 
     name = "tool_chains"
-    prompt_version = "1"
+    prompt_version: Mapping[str, str] = MappingProxyType({"declared": "1", "chains": "2", "chat": "2"})
     roles = ("project", "plan", "act", "score", "select")
     cases = "envs.tool_chains.role_cases"
     model = "declared:random"
@@ -102,7 +103,9 @@ class ToolChainsPlugin(EnvironmentPlugin):
         if "own" in task.facts:
             own: OwnTask = task.facts["own"]
             have = {one: f"{one} (from the start)" for one in own.have}
-            return TypedEnvironment(_own_tools(own.file, own.digest), have=have, want=own.want, budget=own.budget)
+            tools = _own_tools(own.file, own.digest)
+            asked = {"request": own.request, "goals": own.goals}
+            return TypedEnvironment(tools, have=have, want=own.want, budget=own.budget, **asked)
         problem: Problem = task.facts["problem"]
         return ToolChainsEnvironment(problem, task.facts["reader"])
 

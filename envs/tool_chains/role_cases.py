@@ -76,7 +76,8 @@ class _Case:
 def _project(name: str, case: _Case) -> RoleCase:
     request = case.form.project_request(case.unread)
     assert request is not None, "the request is unread"
-    return choice_case("project", name, request, case.problem.want)
+    found = choice_case("project", name, request, case.problem.want)
+    return replace(found, reading=case.form.reading(case.unread))
 
 
 def _plan(name: str, case: _Case) -> RoleCase:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tape.errors import BudgetExceededError, TapeError
-from tape.lm.base import Choice, LanguageModel
+from tape.lm.base import Choice, LanguageModel, weighs
 from tape.protocols.role_cases import Judged, RoleCase
 from tape.statistics import wilson
 
@@ -137,6 +137,12 @@ async def measure(
 
 
 async def _ask(model: LanguageModel, cases: Sequence[RoleCase]) -> list[Answered]:
+    if weighs(model) and all(case.reading is not None for case in cases):
+        read = [(case, *await case.reading.read(model)) for case in cases if case.reading is not None]
+        return [
+            Answered(case, text, case.judge(text), used.prompt_tokens, used.completion_tokens)
+            for case, text, used in read
+        ]
     requests = [case.request for case in cases]
     if cases[0].scored:
         found = []

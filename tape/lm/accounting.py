@@ -32,6 +32,7 @@ from tape.lm.base import (
     worst_case_of_scoring,
 )
 from tape.lm.payment import Payment
+from tape.lm.reading import Reading
 from tape.lm.wrapper import WrappedLM, require_all
 from tape.redaction import redacted
 from tape.trace import GeneratedEvent, LedgerEvent, PromptPart, TraceWriter
@@ -74,6 +75,10 @@ class AccountedLM(WrappedLM):
     def worst_case(self, request: Request) -> Resources:
         """The most that one request can use."""
         return worst_case(self._model, request)
+
+    def worst_case_of_reading(self, reading: Reading) -> Resources:
+        """The most that one reading can use."""
+        return reading.worst_case(self._model)
 
     def keep_back(self, request: Request) -> Reservation:
         """Reserve a request's worst case for a later :meth:`generate`.

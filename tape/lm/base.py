@@ -311,6 +311,15 @@ def is_continuous(model: LanguageModel) -> bool:
     return bool(getattr(model, "continuous", False))
 
 
+def weighs(model: LanguageModel) -> bool:
+    """Whether its scores of options are probabilities that it has computed: a true attribute of this name.
+
+    Elsewhere they are 1 for its answer and 0 else. Where they are, a text can be read from both sides
+    (:mod:`tape.lm.reading`).
+    """
+    return bool(getattr(model, "weighs", False))
+
+
 def usual_batch(model: LanguageModel) -> int:
     """How many episodes are played side by side by default: the model's attribute ``usual_batch``, else 8."""
     return int(getattr(model, "usual_batch", 8))

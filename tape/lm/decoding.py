@@ -68,6 +68,9 @@ class LocalLM:
         fits: Any = network if trees and getattr(network, "shape", None) is not None else None
         self._trees = None if fits is None else TreeDecoder(fits, name)
 
+    weighs = True
+    """See :func:`tape.lm.base.weighs`."""
+
     @property
     def continuous(self) -> bool:
         """See :func:`tape.lm.base.is_continuous`."""

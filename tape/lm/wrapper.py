@@ -17,6 +17,7 @@ from tape.lm.base import (
     is_continuous,
     most_completion_tokens,
     usual_batch,
+    weighs,
     window_of,
 )
 
@@ -101,6 +102,11 @@ class WrappedLM:
     def remote(self) -> bool:
         """Whether the model asks an endpoint."""
         return bool(getattr(self._model, "remote", False))
+
+    @property
+    def weighs(self) -> bool:
+        """As the model underneath (:func:`tape.lm.base.weighs`)."""
+        return weighs(self._model)
 
     @property
     def continuous(self) -> bool:

@@ -9,6 +9,7 @@ from typing import TypeAlias, TypeVar
 from tape.budget import in_units
 from tape.errors import ConfigError, InvalidOutputError, UnknownNameError
 from tape.lm.base import Choice, Message, Request
+from tape.lm.reading import Reading
 from tape.protocols.predicates import Predicate
 from tape.protocols.types import Action, Plan, State
 
@@ -180,6 +181,16 @@ class PromptFormat:
     def project_request(self, state: State) -> Request | None:
         """Ask what a newly observed state leaves open; None if it leaves nothing open."""
         del state
+        return None
+
+    def reading(self, state: State, action: Action | None = None) -> Reading | None:
+        """The same as a reading from both sides, for models that weigh options; None where nothing is chosen.
+
+        Args:
+            state: The newly observed state.
+            action: Ask instead for the longest reading after this action, for its worst case.
+        """
+        del state, action
         return None
 
     def read_project(self, state: State, text: str) -> State:

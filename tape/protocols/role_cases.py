@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from tape.errors import InvalidOutputError, TapeError, UnknownNameError
 from tape.lm.base import Choice, Request
+from tape.lm.reading import Reading
 from tape.protocols.prompt_format import OfferedPath, PromptFormat
 from tape.protocols.types import Action, Plan, State
 
@@ -42,6 +43,7 @@ class RoleCase:
         judge: Judges the text of an answer; never raises.
         ideal: A right answer, which the request's constraint admits.
         chance: The share right by guessing among the options; None if there are too many to guess.
+        reading: The same from both sides, for models that weigh options.
     """
 
     role: str
@@ -50,6 +52,7 @@ class RoleCase:
     judge: Callable[[str], Judged]
     ideal: str
     chance: float | None = None
+    reading: Reading | None = None
 
     @property
     def scored(self) -> bool:

@@ -39,6 +39,16 @@ NEEDED = {
 be better than chance as well."""
 
 
+TAKEN = (
+    ("world_model", "simulator", ("next", "rollout")),
+    ("scorer", "declared", ("score",)),
+    ("execution", "forced", ("act",)),
+    ("selector", "solver", ("select",)),
+    ("on_limit", "stop", ("answer",)),
+)
+"""Settings, their values, and the roles that the model does not play then."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """Whether a model is good enough for a role.
@@ -60,11 +70,14 @@ class Advice:
         settings: Switches of :class:`TapeConfig` that differ from the defaults, by name.
         reasons: Why, by the same names.
         notes: What else to know, a sentence each.
+        environment: Whether the model is good enough for the environment with these settings: for all roles that they
+            leave to it. None where a role is not judged, or none is left; ``why`` names the weakest role.
     """
 
     settings: Mapping[str, str]
     reasons: Mapping[str, str]
     notes: tuple[str, ...]
+    environment: Verdict
 
 
 def verdict(record: RoleRecord | None, plans: int = 4) -> Verdict:
@@ -93,13 +106,17 @@ def verdict(record: RoleRecord | None, plans: int = 4) -> Verdict:
         if low <= chance:
             return Verdict(False, f"{figures}: not shown to be better than chance, {chance:.2f}")
         figures += f", chance {chance:.2f}"
-    need, because = NEEDED.get(record.role, (0.0, ""))
+    need, because = _need(record.role, plans), NEEDED.get(record.role, (0.0, "none is right"))[1]
     if record.role == "plan":
-        need = 1 - 0.5 ** (1 / plans)
         because = f"else most samplings of {plans} plans hold no right one"
     if share < need or record.right == 0:
-        return Verdict(False, f"{figures}: {max(need, 0.01):.2f} are needed, {because or 'none is right'}")
+        return Verdict(False, f"{figures}: {need:.2f} are needed, {because}")
     return Verdict(True, figures)
+
+
+def _need(role: str, plans: int) -> float:
+    """The least share right that is good enough."""
+    return 1 - 0.5 ** (1 / plans) if role == "plan" else NEEDED.get(role, (0.01, ""))[0]
 
 
 def advise(
@@ -155,7 +172,24 @@ class _Adviser:
                 "with these settings the model decides nothing any more: what is measured then is the search through "
                 "what the environment declares, and no result of this model"
             )
-        return Advice(self._settings, self._reasons, tuple(self._notes))
+        return Advice(self._settings, self._reasons, tuple(self._notes), self._environment())
+
+    def _environment(self) -> Verdict:
+        """The verdict on the weakest of the roles that the model keeps: the share right over what is needed."""
+        config = self._config.model_copy(update=self._settings).resolved(self._env.domain)
+        taken = {role for setting, value, roles in TAKEN if getattr(config, setting) == value for role in roles}
+        taken |= {"plan"} if config.proposer != "lm" else set()
+        judged = {
+            role: (verdict(record, config.num_plans), record.right / max(record.n, 1) / _need(role, config.num_plans))
+            for role, record in self._roles.items()
+            if role not in taken
+        }
+        if not judged:
+            return Verdict(None, "no role is left to the model")
+        # What is not good enough comes before what is not judged.
+        order = {False: 0, None: 1, True: 2}
+        weakest, (found, _) = min(judged.items(), key=lambda item: (order[item[1][0].good], item[1][1]))
+        return Verdict(found.good, f"its weakest role is {weakest}: {found.why}")
 
     def _bad(self, role: str) -> str:
         """Why a role is to be taken from the model; empty where it is not."""
@@ -197,8 +231,8 @@ class _Adviser:
     def _proposer(self) -> None:
         if self._config.proposer != "lm" or not (why := self._bad("plan")):
             return
-        if self._searchable():
-            self._give("proposer", "two_frontier", why)
+        if self._env.domain.planner is not None or self._searchable():
+            self._give("proposer", "two_frontier" if self._env.domain.planner is None else "declared", why)
             return
         self._notes.append(
             f"{why}; nothing declared here can plan in its place: more plans a round help where some are right "

@@ -202,7 +202,7 @@ class Probe(BaseModel):
 @lru_cache(maxsize=4096)
 def fingerprint(case: RoleCase, identity: str) -> str:
     """Identifies what a model is asked in a case."""
-    return case.request.fingerprint(identity)
+    return (case.request if case.reading is None else case.reading.requests[0]).fingerprint(identity)
 
 
 def file_of(identity: str, environment: str, seed: int) -> Path:

@@ -129,6 +129,8 @@ def _advice(probe: Probe, advice: Advice) -> Iterator[str]:
     unsaid = [record.role for record in probe.roles.values() if verdict(record).good is None and record.chance != 1]
     if unsaid:
         yield f"too little was measured to judge {', '.join(unsaid)}; --minutes and --max-usd bound it"
+    word = {True: "good enough", False: "not good enough", None: "not judged"}[advice.environment.good]
+    yield f"the model for {probe.environment}, with the settings below: {word}; {advice.environment.why}"
     if not advice.settings:
         yield "advice: keep the default settings" if len(unsaid) < len(probe.roles) else "advice: none yet"
     else:
@@ -177,6 +179,7 @@ def as_json(probe: Probe, advice: Advice | None) -> dict[str, Any]:
             "settings": dict(advice.settings),
             "reasons": dict(advice.reasons),
             "notes": list(advice.notes),
+            "environment": {"good_enough": advice.environment.good, "why": advice.environment.why},
             "command": command(probe, advice.settings),
         }
     return found

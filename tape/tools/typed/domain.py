@@ -51,6 +51,9 @@ class TypedDomain(Domain, Outcomes, ExactPlanner):
     deterministic = False
     marks_destructive = True
 
+    asks_again = True
+    """Whether the user may say something new during the episode; the environment knows."""
+
     def __init__(self, tools: Sequence[Tool], have: Collection[str], saves: str = "usd", task: str = "") -> None:
         require_typed(tools, saves)
         self.have, self.task = frozenset(have), task

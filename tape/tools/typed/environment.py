@@ -103,6 +103,7 @@ class TypedEnvironment(Environment):
         self.budget = Budget.read(budget)
         self.domain = TypedDomain(tools, have, saves, request or f"Make and hand in: {want}")
         self.changes, self.goals = tuple(changes), tuple(goals)
+        self.domain.asks_again = any(change.request for change in changes)
         self._have, self._want, self._request = dict(have), want, request
         self._reader, self._formats = reader, prompt_formats
         self._reset(0)

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from tape.budget import in_units
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
+from tape.lm.reading import Reading
 from tape.protocols import Action, Plan, State
 from tape.protocols.prompt_format import OfferedPath, offered_text, turns
 from tape.tools.calls import answer, parse
@@ -18,7 +19,7 @@ from tape.tools.prompts.chat_schema import fixed_model, json_object
 from tape.tools.prompts.common import JUDGED_WRONG
 from tape.tools.tool import Tool
 from tape.tools.typed.domain import as_action, as_typed
-from tape.tools.typed.prompts.common import LONGEST_REQUEST, TypedFormat
+from tape.tools.typed.prompts.common import LONGEST, LONGEST_REQUEST, TypedFormat
 from tape.tools.typed.state import TypedState
 
 RULES = """You make something by calling tools. Each tool takes things of the types left of its arrow, which have to be
@@ -159,6 +160,11 @@ class ChatTypedFormat(TypedFormat):
         options = tuple(str(i) for i in range(1, len(paths) + 1))
         prompt = self._messages(as_typed(state), ask, remaining)
         return Request(prompt, 3, constraint=Choice(options), role="select")
+
+    def reading(self, state: State, action: Action | None = None) -> Reading | None:
+        """Which of the goals is asked for, without a list of them."""
+        text = as_typed(state).unread if action is None else LONGEST * self._domain.asks_again
+        return Reading(text[:LONGEST_REQUEST], self._goals) if self._goals and text else None
 
     def _reading(self, request: str) -> Request:
         listed = "\n".join(f"- {goal}" for goal in self._goals)

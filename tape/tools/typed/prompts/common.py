@@ -34,9 +34,9 @@ class TypedFormat(PromptFormat):
         """Ask which of the goals a text names."""
 
     def longest_project_request(self, state: State, action: Action) -> Request | None:
-        """After any call the user may have a new request."""
+        """After any call the user may have a new request, in tasks where there is one."""
         del state, action
-        return self._reading("1 " * (LONGEST_REQUEST // 2)) if self._goals else None
+        return self._reading(LONGEST) if self._goals and self._domain.asks_again else None
 
     def read_project(self, state: State, text: str) -> TypedState:
         """The state with what is wanted."""
@@ -54,3 +54,6 @@ class TypedFormat(PromptFormat):
 
 LONGEST_REQUEST = 600
 """Characters of a user's request."""
+
+LONGEST = "1 " * (LONGEST_REQUEST // 2)
+"""A request of most tokens."""
