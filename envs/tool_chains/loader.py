@@ -125,7 +125,7 @@ def _task(file: str, number: int, fields: Any, types: set[str], tools: Any, goal
         raise wrong("budget", str(error)) from None
     if "steps" not in caps:
         caps = caps | Budget({"steps": SPARE_STEPS})
-    named = tuple(goals) if request else ()
-    text = json.dumps([fields, tools, *([named] if request else [])], sort_keys=True, default=str)
+    read = tuple(goals) if request else ()
+    text = json.dumps([fields, tools, *([read] if request else [])], sort_keys=True, default=str)
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    return OwnTask(fields["id"], file, tuple(have), fields["want"], Budget(dict(caps)), request, named, digest)
+    return OwnTask(fields["id"], file, tuple(have), fields["want"], Budget(dict(caps)), request, read, digest)

@@ -104,8 +104,9 @@ class ToolChainsPlugin(EnvironmentPlugin):
             own: OwnTask = task.facts["own"]
             have = {one: f"{one} (from the start)" for one in own.have}
             tools = _own_tools(own.file, own.digest)
-            asked = {"request": own.request, "goals": own.goals}
-            return TypedEnvironment(tools, have=have, want=own.want, budget=own.budget, **asked)
+            return TypedEnvironment(
+                tools, have=have, want=own.want, budget=own.budget, request=own.request, goals=own.goals
+            )
         problem: Problem = task.facts["problem"]
         return ToolChainsEnvironment(problem, task.facts["reader"])
 

@@ -24,8 +24,9 @@ DESK = "experiments/studies/general/desk.json"
 CALLS = 60
 """Cap on the model's calls, of an episode; a reading from both sides takes a dozen small ones."""
 
-_FORCED: dict[str, Any] = {"num_plans": 2, "execution": "forced", "on_infeasible": "stop"}
-"""Planned actions are taken without a call, and where no plan fits nothing is paid: the defaults for tools."""
+_FORCED: dict[str, Any] = {"num_plans": 2, "resample": 0, "execution": "forced", "on_infeasible": "stop"}
+"""Two plans, sampled once: more do not fit the caps. As by default for tools, planned actions are taken without a call,
+and where no plan fits nothing is paid."""
 
 _EXACT = {"proposer": "declared", "scorer": "declared"}
 PLAYED = (PAPER.on(_FORCED), TAPE.on(_FORCED), REACT, REPLANNING)
@@ -39,7 +40,7 @@ class Ground(NamedTuple):
         environment: Its name.
         own: Options of the environment.
         tokens: Cap on the model's tokens, of an episode.
-        count: How many tasks.
+        most: Tasks at most.
         declared: What TAPE+ leaves to declarations, as `tape probe` advises for this model.
         fits: Which tasks are played.
     """
@@ -48,7 +49,7 @@ class Ground(NamedTuple):
     environment: str
     own: Mapping[str, Any]
     tokens: int
-    count: int = 30
+    most: int = 30
     declared: Mapping[str, Any] = MappingProxyType({})
     fits: Callable[[Task], bool] = bool
 
@@ -83,7 +84,7 @@ def configurations(options: Options) -> list[Configuration]:
     for ground in GROUNDS:
         own = own_options(ground.environment, defaults=ground.own)
         fit = [task for task in tasks_of(ground.environment, own) if ground.fits(task)]
-        tasks = spread(fit[: ground.count], options.limit)
+        tasks = spread(fit[: ground.most], options.limit)
         for method in PLAYED:
             played = _given(method, ground) if method.label == TAPE.label else method
             made = [
