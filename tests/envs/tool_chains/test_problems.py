@@ -16,10 +16,12 @@ from envs.tool_chains.errors import ToolChainsError
 from envs.tool_chains.generator import Settings, generate
 from envs.tool_chains.loader import load, own_tools
 from envs.tool_chains.oracle import dijkstra, within
+from envs.tool_chains.plugin import PLUGIN
 from envs.tool_chains.problem import CHANGES, Offer, named
 from envs.tool_chains.scripted_reader import read
 from envs.tool_chains.words import PARTS, all_specs, request_text, type_name, words
-from tape.tools.typed import cheapest_chains
+from tape.tools.typed import TypedEnvironment, cheapest_chains
+from tape.tools.typed.domain import as_typed
 from tape.tools.typed.loader import ToolFileError, tools_of
 
 
@@ -127,9 +129,24 @@ def test_tasks_on_tools_of_ones_own_are_read(tmp_path: Path) -> None:
     assert [item.name for item in own_tools(one.file)] == ["smelt"]
 
 
+def test_a_request_in_words_is_read_among_the_goals_of_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "own.json"
+    asked = {**TASK, "id": "two", "request": "Something hard, please."}
+    file.write_text(json.dumps({"tools": [TOOL], "goals": ["iron", "ore"], "tasks": [TASK, asked]}))
+    told, asking = (PLUGIN.make(task) for task in PLUGIN.tasks({"data": str(file)}))
+    assert isinstance(told, TypedEnvironment)
+    assert isinstance(asking, TypedEnvironment)
+    assert (told.goals, as_typed(told.reset(0).data).wanted) == ((), "iron")
+    state = as_typed(asking.reset(0).data)
+    assert (asking.goals, state.wanted, state.unread) == (("iron", "ore"), None, "Something hard, please.")
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
+        ({"tools": [TOOL], "tasks": [{**TASK, "request": 1}]}, r"tasks\[1\].request': is 1; give a text"),
+        ({"tools": [TOOL], "goals": "ore", "tasks": [TASK]}, "'goals': is .*give a list of types"),
+        ({"tools": [TOOL], "goals": ["ore"], "tasks": [{**TASK, "request": "Hm."}]}, "none of the goals"),
         ([TOOL], "is no object; give"),
         ({"tools": []}, "has no tools"),
         ({"tools": [TOOL]}, "'tasks': is no list of tasks; give"),

@@ -7,6 +7,8 @@ import pytest
 from envs.gsm_hard.plugin import PLUGIN as GSM
 from envs.gsm_hard.profiles import DEFAULT
 from envs.sokoban.plugin import PLUGIN as SOKOBAN
+from envs.tool_chains.plugin import PLUGIN as CHAINS
+from experiments.harness.matrix import own_options
 from tape.analysis.probe.advice import advise, knows_no_more, verdict
 from tape.analysis.probe.record import Answer, Probe, RoleRecord
 from tape.engine.settings import TapeConfig
@@ -107,3 +109,27 @@ def test_only_roles_that_the_model_plays_are_given_away(
     advice = advise(probed("sokoban", *bad), SOKOBAN, SOKOBAN_TASK, TapeConfig.make(**methods), agent=agent)
     assert {*advice.settings} == settings
     assert any(f"'{agent}' here has no role" in note for note in advice.notes) == (not settings)
+
+
+def test_the_weakest_role_that_is_left_to_the_model_decides_about_the_environment() -> None:
+    bad, tasks = (
+        record("plan", 0, 24),
+        GSM.tasks({"data": None, "problems": "dev", "profile": DEFAULT, "tightness": "none"}),
+    )
+    advice = advise(probed("gsm_hard", bad, record("answer", 0, 24)), GSM, tasks[0])
+    assert advice.environment.good is False
+    assert "weakest role is plan: 0 of 24" in advice.environment.why
+    good = advise(probed("gsm_hard", record("plan", 12, 24), record("act", 0, 24)), GSM, tasks[0])
+    assert good.environment.good is True  # acting is forced, since calls are written already
+    unknown = advise(probed("gsm_hard", record("plan", 12, 24), record("score", 2, 2, chance=0.5)), GSM, tasks[0])
+    assert unknown.environment.good is None
+
+
+def test_where_an_exact_planner_is_declared_reading_decides() -> None:
+    tasks = CHAINS.tasks(own_options("tool_chains"))
+    roles = [record("plan", 0, 24), record("score", 12, 24, chance=0.5)]
+    for right, good in ((20, True), (3, False)):
+        advice = advise(probed("tool_chains", record("project", right, 24, chance=0.08), *roles), CHAINS, tasks[0])
+        assert dict(advice.settings) == {"proposer": "declared", "scorer": "declared"}
+        assert advice.environment.good is good
+        assert "project" in advice.environment.why
