@@ -89,9 +89,10 @@ def _defaults(environment: str) -> dict[str, Any]:
 
 def _report(args: argparse.Namespace, again: str, probes: Sequence[Probing], *, json_list: bool) -> None:
     """Measure what is missing and print everything; at an interrupt what there is."""
-    from tape.analysis.probe.report import as_json, report
+    from tape.analysis.probe.report import as_json, overview, report
 
     found: list[dict[str, Any]] = []
+    judged: list[tuple[Probe, Advice]] = []
 
     def out(probe: Probe, advice: Advice | None) -> None:
         found.append(as_json(probe, advice))
@@ -108,9 +109,12 @@ def _report(args: argparse.Namespace, again: str, probes: Sequence[Probing], *, 
                 if args.json:
                     print(json.dumps(found if json_list else found[0], indent=1), flush=True)
                 raise
-            out(probing.probe, probing.advice())
+            judged.append((probing.probe, probing.advice()))
+            out(*judged[-1])
         if args.json:
             print(json.dumps(found if json_list else found[0], indent=1))
+        elif len(judged) > 1:
+            print(overview(judged), end="", flush=True)
 
 
 def measured(probing: Probing) -> None:

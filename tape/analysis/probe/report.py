@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from tape.analysis.probe.advice import Advice, verdict
@@ -12,7 +12,7 @@ from tape.budget import in_units
 
 _HEAD = ("role", "n", "valid", "right", "95 % interval", "chance", "prompt", "answer", "s each", "verdict")
 _TEXT = {0, 9}
-"""Columns that hold words."""
+"""Columns of the roles' table that hold words."""
 
 ABOUT = {
     "plan": "reaches the goal",
@@ -73,11 +73,11 @@ def _row(record: RoleRecord) -> tuple[str, ...]:
     )
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def _aligned(rows: Sequence[Sequence[str]], words: Collection[int] = _TEXT) -> Iterator[str]:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         parts = [
-            text.ljust(width) if i in _TEXT else text.rjust(width)
+            text.ljust(width) if i in words else text.rjust(width)
             for i, (text, width) in enumerate(zip(row, widths, strict=True))
         ]
         yield "  ".join(parts).rstrip()
@@ -129,8 +129,7 @@ def _advice(probe: Probe, advice: Advice) -> Iterator[str]:
     unsaid = [record.role for record in probe.roles.values() if verdict(record).good is None and record.chance != 1]
     if unsaid:
         yield f"too little was measured to judge {', '.join(unsaid)}; --minutes and --max-usd bound it"
-    word = {True: "good enough", False: "not good enough", None: "not judged"}[advice.environment.good]
-    yield f"the model for {probe.environment}, with the settings below: {word}; {advice.environment.why}"
+    yield f"{word(advice)} for {probe.environment}, with the settings below; {advice.environment.why}"
     if not advice.settings:
         yield "advice: keep the default settings" if len(unsaid) < len(probe.roles) else "advice: none yet"
     else:
@@ -140,6 +139,17 @@ def _advice(probe: Probe, advice: Advice) -> Iterator[str]:
     for note in advice.notes:
         yield f"note: {note}"
     yield f"  {command(probe, advice.settings)}"
+
+
+def word(advice: Advice) -> str:
+    """The verdict on a model in an environment."""
+    return {True: "good enough", False: "not good enough", None: "not judged"}[advice.environment.good]
+
+
+def overview(found: Sequence[tuple[Probe, Advice]]) -> str:
+    """For which of several environments the model is good enough, and why."""
+    rows = [(probe.environment, word(advice), advice.environment.why) for probe, advice in found]
+    return "\n" + "\n".join(_aligned([("environment", "the model is", "why"), *rows], range(3))) + "\n"
 
 
 def option(name: str) -> str:

@@ -11,6 +11,7 @@ from envs.tool_chains.plugin import PLUGIN as CHAINS
 from experiments.harness.matrix import own_options
 from tape.analysis.probe.advice import advise, knows_no_more, verdict
 from tape.analysis.probe.record import Answer, Probe, RoleRecord
+from tape.analysis.probe.report import overview
 from tape.engine.settings import TapeConfig
 from tests.tape.analysis.probe.models import LinePlugin
 
@@ -133,3 +134,11 @@ def test_where_an_exact_planner_is_declared_reading_decides() -> None:
         assert dict(advice.settings) == {"proposer": "declared", "scorer": "declared"}
         assert advice.environment.good is good
         assert "project" in advice.environment.why
+
+
+def test_a_probe_of_several_environments_ends_with_those_that_the_model_is_good_enough_for() -> None:
+    tasks = GSM.tasks({"data": None, "problems": "dev", "profile": DEFAULT, "tightness": "none"})
+    found = [probed("gsm_hard", record("plan", right, 24)) for right in (12, 0)]
+    lines = overview([(one, advise(one, GSM, tasks[0])) for one in found]).splitlines()
+    assert [line.split("  ")[1].strip() for line in lines[-2:]] == ["good enough", "not good enough"]
+    assert "weakest role is plan: 0 of 24" in lines[-1]
