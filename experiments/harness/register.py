@@ -42,9 +42,12 @@ OWN_PARTS = {
     "repo_qa": ("part", "questions"),
     "gsm_hard": ("problems", "data"),
     "musique": ("questions", "data"),
+    "tool_chains": ("problems", "data"),
 }
 """By environment the option that names a part of our own tasks, and the one that reads public ones."""
-SETS = (*TEST_SETS, SCIENCEWORLD, *(f"{environment}-test" for environment in OWN_PARTS))
+DESK = "desk.json"
+"""The file with the requests of the service desk (experiments/studies/general)."""
+SETS = (*TEST_SETS, SCIENCEWORLD, DESK, *(f"{environment}-test" for environment in OWN_PARTS))
 """What is listed."""
 
 
@@ -52,6 +55,8 @@ def test_set(spec: RunSpec) -> str | None:
     """The test set that a configuration plays; None if it plays none."""
     if spec.environment == "scienceworld":
         return SCIENCEWORLD if spec.options.get("split") == "test" else None
+    if Path(str(spec.options.get("data"))).name == DESK:
+        return DESK
     if spec.environment in OWN_PARTS:
         part, public = OWN_PARTS[spec.environment]
         own_test = spec.options.get(part) == "test" and not spec.options.get(public)

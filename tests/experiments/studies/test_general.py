@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.matrix import Options, unopened
+from experiments.harness import register
+from experiments.harness.matrix import Options, plugin_of, unopened
 from experiments.studies.general import general
-from experiments.studies.general.general import CAPS, METHODS, READER, SETTINGS, configurations, run, was_trained_on
+from experiments.studies.general.general import DESK, METHODS, READER, SETTINGS, configurations, run, was_trained_on
 from tape.runner.configurations import Configuration
 from tests.experiments.synthetic import public_question
 
@@ -21,26 +22,41 @@ def made(files: dict[str, str | None], limit: int | None = 2) -> list[Configurat
 def test_no_model_is_asked_what_the_reader_was_trained_on(tmp_path: Path) -> None:
     file = tmp_path / "public.jsonl"
     file.write_text("".join(json.dumps(public_question(number, "Hall", "Gate")) + "\n" for number in range(20)))
-    found = [one for one in made({"musique": str(file)}, 20) if one.spec.options.get("data")]
+    found = [one for one in made({"musique": str(file)}, 20) if one.spec.options.get("data") == str(file)]
     assert {one.spec.model for one in found} == {"smollm2", READER}
     for one in found:
         assert 2 < len(one.tasks) < 18
         assert not any(was_trained_on(task.id) for task in one.tasks)
 
 
-def test_all_agents_get_the_same_questions_and_caps() -> None:
+def test_all_agents_get_the_same_tasks_and_caps_and_only_ours_what_is_declared() -> None:
     found = made({}, 3)
-    assert {json.dumps(one.spec.budget) for one in found} == {json.dumps(dict(CAPS))}
     for setting in {one.name.split(" / ")[0] for one in found}:
-        tasks = {tuple(task.digest for task in one.tasks) for one in found if one.name.startswith(setting)}
-        assert [len(digests) for digests in tasks] == [3]
-    assert {one.spec.model for one in found} == {"smollm2", READER}
+        mine = [one for one in found if one.name.startswith(f"{setting} /")]
+        assert len({tuple(task.digest for task in one.tasks) for one in mine}) == 1
+        assert len({json.dumps(one.spec.budget) for one in mine}) == 1
+    exact = {one.name for one in found if one.spec.config.proposer == "declared"}
+    assert exact == {one.name for one in found if "chains of tools" in one.name and one.name.endswith("/ TAPE+")}
+    assert {register.test_set(one.spec) for one in found} >= {"desk.json", "tool_chains-test"}
+
+
+def test_each_task_of_the_desk_has_one_chain_that_fits_and_half_of_them_the_quick_one() -> None:
+    tasks = plugin_of("tool_chains").tasks({"data": DESK})
+    lengths = []
+    for task in tasks:
+        env = plugin_of("tool_chains").make(task)
+        state = env.domain.project(env.reset(0)).read(task.facts["own"].want)
+        found = env.domain.chains(state, dict(task.budget), 3)
+        assert len(found.chains) == 1
+        lengths.append(len(found.chains[0].tools))
+    assert [lengths.count(2), lengths.count(3)] == [50, 50]
 
 
 @pytest.mark.slow
 def test_it_is_played_published_and_keeps_the_caps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyarrow")
     arguments = ["--limit", "1", "--models", "bundled:tools", "--out", str(tmp_path / "run"), "--quiet"]
+    monkeypatch.setattr(general, "SETTINGS", [one for one in SETTINGS if one.setting == "HotpotQA, own"])
     # The bundled model reads the prompts of MuSiQue, not those of HotpotQA.
     assert run([*arguments, "--out", str(tmp_path / "refused")]) == 2
     assert (tmp_path / "refused" / "episodes.jsonl").read_text() == ""
@@ -49,7 +65,7 @@ def test_it_is_played_published_and_keeps_the_caps(tmp_path: Path, monkeypatch: 
     lines = [json.loads(line) for line in (tmp_path / "run" / "episodes.jsonl").read_text().splitlines()]
     assert len(lines) == len(METHODS)
     assert all(line["result"]["end_state"] != "model_error" for line in lines)
-    assert all(line["result"]["used"].get(kind, 0) <= cap for line in lines for kind, cap in CAPS.items())
-    report = (tmp_path / "results" / "general_lm" / "report.md").read_text()
+    assert all(line["result"]["used"].get("tokens", 0) <= 8_000 for line in lines)
+    report = (tmp_path / "results" / "general_lm_grounds" / "report.md").read_text()
     assert "How episodes ended" in report
     assert str(tmp_path) not in report

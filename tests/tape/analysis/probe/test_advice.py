@@ -140,5 +140,8 @@ def test_a_probe_of_several_environments_ends_with_those_that_the_model_is_good_
     tasks = GSM.tasks({"data": None, "problems": "dev", "profile": DEFAULT, "tightness": "none"})
     found = [probed("gsm_hard", record("plan", right, 24)) for right in (12, 0)]
     lines = overview([(one, advise(one, GSM, tasks[0])) for one in found]).splitlines()
-    assert [[part for part in line.split("  ") if part][1].strip() for line in lines[-2:]] == ["good enough", "not good enough"]
+    assert [[part for part in line.split("  ") if part][1].strip() for line in lines[-2:]] == [
+        "good enough",
+        "not good enough",
+    ]
     assert "weakest role is plan: 0 of 24" in lines[-1]
