@@ -12,6 +12,8 @@ from experiments.harness.matrix import Options, plugin_of, unopened
 from experiments.studies.general import general
 from experiments.studies.general.general import DESK, METHODS, READER, SETTINGS, configurations, run, was_trained_on
 from tape.runner.configurations import Configuration
+from tape.tools.typed import TypedEnvironment
+from tape.tools.typed.domain import as_typed
 from tests.experiments.synthetic import public_question
 
 
@@ -45,7 +47,8 @@ def test_each_task_of_the_desk_has_one_chain_that_fits_and_half_of_them_the_quic
     lengths = []
     for task in tasks:
         env = plugin_of("tool_chains").make(task)
-        state = env.domain.project(env.reset(0)).read(task.facts["own"].want)
+        assert isinstance(env, TypedEnvironment)
+        state = as_typed(env.domain.project(env.reset(0))).read(task.facts["own"].want)
         found = env.domain.chains(state, dict(task.budget), 3)
         assert len(found.chains) == 1
         lengths.append(len(found.chains[0].tools))
