@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from envs.alfworld.assumptions import needed
 from envs.alfworld.commands import Command, read_command
 from envs.alfworld.game.goal import LOOK, TWO
 from envs.alfworld.game.kinds import AFTER, ALWAYS_OPENABLE, LAMPS, OPENABLE, RECEPTACLES, TREATMENTS, kind_of
@@ -223,7 +224,8 @@ class AlfworldPredicates(Predicates, ExclusiveGroups, Contexts):
             ]
         targets = [place for place in self.layout.receptacles if kind_of(place) == goal.target]
         if goal.task == TWO:
-            return [{two(goal.thing, place): True} for place in targets]
+            # The first of the two is a goal of its own, so a plan may be certified up to there.
+            return [{two(goal.thing, place): True, inside(goal.thing, place): True} for place in targets]
         mark = AFTER[goal.treatment] if goal.treatment else PLAIN
         return [{stored(goal.thing, mark, place): True} for place in targets]
 
@@ -249,6 +251,11 @@ class AlfworldPredicates(Predicates, ExclusiveGroups, Contexts):
         if closed and predicate.name in ("in", "two_in", "searched"):
             commands.append(Command("open", place))
         return QueryMacro(predicate, tuple(c.text for c in commands)) if commands else None
+
+    def alternatives(self, state: State, predicate: Predicate) -> Sequence[Predicate]:
+        """In which place an object is that the goal needs and that has not been seen: those not looked into."""
+        kind = predicate.args[0] if predicate.name == "in" else ""
+        return [inside(*pair) for pairs in needed(as_state(state)) for pair in pairs if pair[0] == kind]
 
     def exclusive(self, predicates: Sequence[Predicate]) -> Sequence[Sequence[Predicate]]:
         """The places of each kind: that more than one holds an object of it is left out of account.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from tape.aec.events import CommittedEvent, PredictedEvent, RefusedEvent, VerifiedEvent, word
 from tape.aec.gating import Commit, Decision, Gate, GiveUp, Query, Simulate
 from tape.aec.hypothesis import Hypothesis, actions_of, costs_of, remainder
 from tape.aec.monitor import Monitor
+from tape.aec.prefix import prefix_length
 from tape.aec.predictor import Estimate, Predictor
 from tape.aec.query import Queries
 from tape.aec.settings import AecSettings
@@ -15,9 +17,10 @@ from tape.aec.state import EpistemicState
 from tape.aec.verifier import Verdict
 from tape.budget import Resources
 from tape.engine.cost import spendable
-from tape.engine.episode import Episode, EpisodeEnded
+from tape.engine.episode import Episode, EpisodeEnded, environment_faults
 from tape.engine.execute import Executor, Outcome
 from tape.engine.loop import Planner
+from tape.engine.replan import most_replans
 from tape.engine.select import Path, log_selected
 from tape.errors import ConfigError
 from tape.protocols import Action, Actor, Plan
@@ -28,13 +31,16 @@ from tape.protocols.predicates import Predicate
 class Controller:
     """Plans with hypotheses, queries and beliefs, and commits to what the verifier accepts.
 
-    In a planning round the k best paths of a sampled plan graph are the hypotheses. A hypothesis is refused if the
-    facts contradict it, or if it misses a fact for which no query is known or affordable. For the others the gate
-    decides what to query and what to simulate; beliefs filter the hypotheses. Preconditions of the best survivor that
-    are only believed are queried before it is committed to. If a query changes the state, actions that it has executed
-    are removed from the plans, and the rest is rolled out again and folded into a new plan graph, without sampling. If
-    beliefs filter out all hypotheses, the likeliest is kept and the facts that beliefs deny it are queried: a belief
-    alone never ends a round. If no hypothesis is left, the round is refused and plans are sampled again.
+    In a planning round the k best paths of a sampled plan graph are the hypotheses. A hypothesis is refused if facts
+    or budgets contradict it, and set aside if it cannot be certified as a whole: it misses a fact for which no query is
+    known or affordable, or rests on what an own step leaves unknown. For the others the gate decides what to query and
+    what to simulate; beliefs filter the hypotheses. The best survivor is committed to as soon as a prefix of it is
+    certified (:mod:`tape.aec.prefix`); else its preconditions that are only believed are queried first. If a query
+    changes the state, actions that it has executed are removed from the plans, and the rest is rolled out again and
+    folded into a new plan graph, without sampling. If beliefs filter out all hypotheses, the likeliest is kept and the
+    facts that beliefs deny it are queried: a belief alone never ends a round. If no other hypothesis is left, those set
+    aside are committed to by a prefix, or one of their open predicates is queried. If none can be, the round is refused
+    and plans are sampled again.
 
     Args:
         episode: The episode; it has begun.
@@ -53,7 +59,7 @@ class Controller:
         if gate.predicts and predictor is None:
             raise ConfigError(f"{type(gate).__name__} needs predictions; give it a predictor")
         domain = require_predicates(episode.env.domain)
-        self._episode, self._planner = episode, planner
+        self._episode, self._planner, self._domain = episode, planner, domain
         self._gate, self._predictor = gate, predictor
         self._settings = AecSettings.of(episode.config)
         self._grounded_only = self._settings.commit == "grounded"
@@ -61,7 +67,10 @@ class Controller:
         self._queries = Queries(episode, domain, self._state, actor, planner.memory, planner.calls.of)
         self.monitor = Monitor(episode, self._state, certifies=self._grounded_only)
         self._reserve: list[tuple[Action, ...]] = []
+        self._aside: list[Path] = []
+        self._denied: list[Predicate] = []
         self._asked: set[tuple[str, Predicate]] = set()
+        self._answered: set[Predicate] = set()  # not asked again where a later query has changed the value
         self._refused, self._steps = 0, 0
         self._why = ""
 
@@ -75,17 +84,21 @@ class Controller:
         """
         self._state.beliefs.clear()
         self._reserve.clear()
+        self._aside.clear()
+        self._denied.clear()
         self._asked.clear()
+        self._answered.clear()
         self._why = "no hypothesis"
         committed = await self._round()
         if committed is not None:
             self._refused = 0
             return committed
         result, config = self._episode.result, self._episode.config
+        most = most_replans(self._episode)
         self._refused = self._refused + 1 if result.steps == self._steps else 1
         self._steps = result.steps
         self._episode.trace.write(RefusedEvent(step=result.steps, reason=self._why))
-        if self._refused > config.resample or result.replans >= config.max_replans or not config.replan:
+        if self._refused > config.resample or result.replans >= most or not config.replan:
             raise EpisodeEnded("not_certified", self._why, limit=True)
         return None
 
@@ -97,7 +110,9 @@ class Controller:
             if end.end_state == "failure" and not end.limit:
                 self.contradicted()
             raise
-        # A committed path has to reach the goal (eq. 5), which would have ended the episode.
+        if outcome == "ended" and path.partial:
+            return "prefix"
+        # A whole plan has to reach the goal (eq. 5), which would have ended the episode.
         if outcome in ("contradicted", "ended"):
             self.contradicted()
         return outcome
@@ -113,9 +128,9 @@ class Controller:
             if not hypotheses and self._reserve:
                 pool, self._reserve = await self._refolded(self._reserve), []
                 continue
-            await self._predict(hypotheses)
+            await self._predict([p for h in hypotheses for p in h.missing])
             survivors = self._believed(hypotheses)
-            match self._decide(hypotheses, survivors):
+            match self._decide(hypotheses, survivors) if hypotheses else await self._decide_aside():
                 case Simulate(predicate):
                     self._simulate(predicate)
                     pool = [h.path for h in hypotheses]
@@ -123,11 +138,14 @@ class Controller:
                     self._log_prediction(predicate, None)
                     pool = await self._query(predicate, survivors, hypotheses)
                 case Commit(hypothesis):
-                    if self._commit(hypothesis):
-                        return hypothesis.path
+                    if (path := self._commit(hypothesis)) is not None:
+                        return path
                     pool = [h.path for h in hypotheses if h is not hypothesis]
-                case GiveUp(reason):
-                    self._why = f"{self._why}; {reason}" if hypotheses else self._why
+                case GiveUp(reason) if hypotheses:
+                    self._why = f"{self._why}; {reason}"
+                    self._aside += [h.path for h in hypotheses]
+                    pool = []
+                case GiveUp():
                     return None
 
     async def _with_establishing_actions(self, pool: list[Path]) -> list[Path]:
@@ -147,20 +165,23 @@ class Controller:
     # --- hypotheses -------------------------------------------------------------------------
 
     def _examined(self, pool: Sequence[Path]) -> list[Hypothesis]:
-        """The paths that the facts allow and whose missing facts can be queried."""
+        """The paths that facts and queries may certify; what they do not contradict of the others is set aside."""
         remaining = spendable(self._episode)
         seen = [self._hypothesis(path, remaining) for path in pool]
         costs = self._query_costs(seen, remaining)
         found = []
         for hypothesis in seen:
+            verdict = hypothesis.verdict
             unanswerable = [p for p in hypothesis.missing if p not in costs] if self._grounded_only else []
-            if self._contradicted(hypothesis):
-                self._refuse(hypothesis.actions, hypothesis.verdict)
+            if self._contradicted(hypothesis) or (self._grounded_only and not verdict.open):
+                self._refuse(hypothesis.actions, verdict)
             elif unanswerable:
-                reason = f"no query for {unanswerable[0]} is known and affordable"
-                self._refuse(hypothesis.actions, hypothesis.verdict, reason)
+                self._refuse(hypothesis.actions, verdict, f"no query for {unanswerable[0]} is known and affordable")
             else:
                 found.append(hypothesis)
+                continue
+            if not self._contradicted(hypothesis):
+                self._aside.append(hypothesis.path)
         return found
 
     def _hypothesis(self, path: Path, remaining: dict[str, int]) -> Hypothesis:
@@ -183,22 +204,26 @@ class Controller:
     def _refuse(self, actions: Sequence[Action], verdict: Verdict, reason: str = "") -> None:
         """Count and log a refusal, with the verifier's witnesses."""
         witnesses = [str(witness) for witness in verdict.witnesses]
+        self._denied += [w.predicate for w in verdict.witnesses if w.predicate and w.denied]
         self._why = reason or next(iter(witnesses), "a fact contradicts it")
         self._episode.result.method["refusals"] += 1
         event = VerifiedEvent(actions=list(actions), accepted=False, witnesses=witnesses, reason=reason)
         self._episode.trace.write(event)
 
     def _query_costs(self, hypotheses: Sequence[Hypothesis], remaining: dict[str, int]) -> dict[Predicate, Resources]:
+        return self._affordable([p for h in hypotheses for p in h.missing], remaining)
+
+    def _affordable(self, predicates: Iterable[Predicate], remaining: dict[str, int]) -> dict[Predicate, Resources]:
+        """The costs of the queries that can be paid, and were neither asked here nor answered in this round."""
         here = self._episode.env.domain.key(self._episode.state)
-        missing = [p for h in hypotheses for p in h.missing if (here, p) not in self._asked]
-        return self._queries.costs(missing, remaining)
+        open_ = [p for p in predicates if (here, p) not in self._asked and p not in self._answered]
+        return self._queries.costs(open_, remaining)
 
     # --- beliefs ----------------------------------------------------------------------------
 
-    async def _predict(self, hypotheses: Sequence[Hypothesis]) -> None:
+    async def _predict(self, missing: Sequence[Predicate]) -> None:
         """Predict missing predicates that have no believed value, from the current facts."""
-        beliefs = self._state.beliefs
-        open_ = [p for h in hypotheses for p in h.missing if beliefs.value(p) is None]
+        open_ = [p for p in missing if self._state.beliefs.value(p) is None]
         if self._predictor is None or not open_:
             return
         asked = list(dict.fromkeys(open_))
@@ -226,13 +251,37 @@ class Controller:
     def _decide(self, hypotheses: Sequence[Hypothesis], survivors: Sequence[Hypothesis]) -> Decision:
         beliefs, remaining = self._state.beliefs, spendable(self._episode)
         if survivors:
+            if self._grounded_only and survivors[0].missing and self._prefix(survivors[0]):
+                return Commit(survivors[0])
             costs = self._query_costs(survivors, remaining)
             return self._gate.next(survivors, self._state.grounded, beliefs, remaining, costs)
-        if not hypotheses:
-            return GiveUp("")
         likeliest = max(hypotheses, key=lambda h: beliefs.likelihood(h.missing))
         denied = [p for p, value in likeliest.missing.items() if beliefs.value(p) not in (None, value)]
         return Query(denied[0]) if self._grounded_only else Commit(likeliest)
+
+    async def _decide_aside(self) -> Decision:
+        """Of the hypotheses set aside: commit to a prefix, or query the first open predicate.
+
+        If there is none, ask where else what the refused ones miss may be, in the likeliest place first.
+        """
+        remaining = spendable(self._episode)
+        aside = [self._hypothesis(path, remaining) for path in self._aside]
+        ready = next((h for h in aside if self._prefix(h)), None)
+        if ready is not None:
+            return Commit(ready)
+        costs = self._query_costs(aside, remaining)
+        asked = next((p for h in aside if not h.verdict.contradicted for p in h.missing if p in costs), None)
+        return GiveUp("") if (asked := asked or await self._elsewhere(remaining)) is None else Query(asked)
+
+    async def _elsewhere(self, remaining: dict[str, int]) -> Predicate | None:
+        """The likeliest alternative to a predicate by which facts have contradicted a hypothesis."""
+        here = self._episode.state
+        with environment_faults("the alternatives of a predicate cannot be computed"):
+            found = dict.fromkeys(q for p in self._denied for q in self._domain.alternatives(here, p))
+        costs = self._affordable(found, remaining)
+        await self._predict(list(costs))
+        beliefs = {p: self._state.beliefs.get(p) for p in costs}
+        return max(costs, key=lambda p: 0.0 if (held := beliefs[p]) is None else held.mu, default=None)
 
     async def _query(
         self, predicate: Predicate, survivors: Sequence[Hypothesis], hypotheses: Sequence[Hypothesis]
@@ -241,10 +290,14 @@ class Controller:
         key, before = self._episode.env.domain.key, self._episode.state
         self._asked.add((key(before), predicate))
         done = await self._queries.run(predicate)
+        if predicate in self._state.grounded:
+            self._answered.add(predicate)
         if key(before) == key(self._episode.state):
             return [h.path for h in hypotheses]
         kept = {h.actions for h in survivors}
         aside = [*self._reserve, *(h.actions for h in hypotheses if h.actions not in kept)]
+        aside += [actions_of(path) for path in self._aside]
+        self._aside.clear()
         self._reserve = [self._past(actions, done) for actions in aside]
         return await self._refolded([self._past(h.actions, done) for h in survivors])
 
@@ -266,23 +319,33 @@ class Controller:
             self._refuse(actions, verdict)
         return ruled_out
 
-    def _commit(self, hypothesis: Hypothesis) -> bool:
-        """Commit to a hypothesis, if the verifier accepts it on the current facts."""
-        verdict, actions = hypothesis.verdict, list(hypothesis.actions)
+    def _prefix(self, hypothesis: Hypothesis) -> int:
+        """The number of steps of its longest certified prefix."""
+        return prefix_length(hypothesis.verdict, self._domain.goals())
+
+    def _commit(self, hypothesis: Hypothesis) -> Path | None:
+        """Commit to what the verifier accepts of a hypothesis on the current facts: the whole of it, or a prefix."""
+        verdict, path = hypothesis.verdict, hypothesis.path
         if self._grounded_only:
             if not verdict.accepted:
-                self._refuse(actions, verdict)
-                return False
-            self._episode.trace.write(VerifiedEvent(actions=actions, accepted=True, witnesses=[], reason=""))
-        log_selected(self._episode, "aec", hypothesis.path, {})
+                steps = self._prefix(hypothesis)
+                if not steps:
+                    self._refuse(hypothesis.actions, verdict)
+                    return None
+                path = replace(path, edges=path.edges[:steps], partial=True)
+            accepted = VerifiedEvent(actions=[*path.actions], accepted=True, witnesses=[], reason="")
+            self._episode.trace.write(accepted)
+        self.monitor.whole = path is hypothesis.path
+        evidence = verdict.evidence_before(len(path.edges) + self.monitor.whole)
+        log_selected(self._episode, "aec", path, {})
         self._episode.result.method["commitments"] += 1
         self._episode.trace.write(
             CommittedEvent(
                 step=self._episode.result.steps,
-                actions=actions,
+                actions=[*path.actions],
                 certified=self._grounded_only,
-                evidence={str(p): f"{word(f.value)}, {f.evidence}" for p, f in verdict.evidence.items()},
+                evidence={str(p): f"{word(f.value)}, {f.evidence}" for p, f in evidence.items()},
                 grounded_later=self._state.grounded_later(),
             )
         )
-        return True
+        return path

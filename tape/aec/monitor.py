@@ -24,6 +24,8 @@ class Monitor:
 
     def __init__(self, episode: Episode, state: EpistemicState, *, certifies: bool) -> None:
         self._episode, self._state, self._certifies = episode, state, certifies
+        self.whole = True
+        """Whether the committed path is a whole plan, which has to reach the goal, or a prefix of one."""
 
     def possible(self, action: Action) -> bool:
         """Whether the environment admits the next action at all."""
@@ -53,7 +55,8 @@ class Monitor:
             return "contradicted"
         if expected and effective and key(before) == key(self._episode.state):
             return "contradicted"
-        against = [w for w in verdict.witnesses if w.held is not None and w.held.origin == "fact"]
-        if any(witness.step < len(rest) for witness in against):
+        if any(witness.denied and witness.step < len(rest) for witness in verdict.witnesses):
             return "contradicted"
-        return "certified" if self._certifies and verdict.accepted else "open"
+        against_steps = any(witness.step < len(rest) for witness in verdict.witnesses)
+        accepted = verdict.accepted if self.whole else not against_steps
+        return "certified" if self._certifies and accepted else "open"

@@ -37,15 +37,24 @@ class Verdict:
         known = self.closure.assignment
         return {p: self.closure[p] for p, value in self.progression.pre.items() if known.get(p) is value}
 
+    def evidence_before(self, interface: int) -> dict[Predicate, Fact]:
+        """The part of :attr:`evidence` on which the first steps of the plan rest, as many as ``interface``."""
+        return {p: fact for p, fact in self.evidence.items() if self.progression.needed_at[p] < interface}
+
     @property
     def missing(self) -> dict[Predicate, bool]:
         """Preconditions that no fact covers, with the expected values."""
         return {w.predicate: bool(w.required) for w in self.witnesses if w.kind == "uncovered" and w.predicate}
 
     @property
+    def open(self) -> bool:
+        """Whether nothing but missing facts speaks against it, so that queries may certify the whole of it."""
+        return all(witness.kind == "uncovered" for witness in self.witnesses)
+
+    @property
     def contradicted(self) -> bool:
-        """Whether anything but missing facts speaks against it, so that no query can help."""
-        return any(witness.kind != "uncovered" for witness in self.witnesses)
+        """Whether facts or budgets speak against it, so that it is dropped for good."""
+        return any(witness.kind == "resource" or witness.denied for witness in self.witnesses)
 
 
 @dataclass

@@ -39,7 +39,7 @@ class PlanAndActReplanAgent(LmAgent):
     @classmethod
     def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int:
         """Every round takes at least one step: one plan and its predictions a round, and the actions."""
-        rounds = min(steps, config.max_replans + 1)
+        rounds = steps if config.max_replans is None else min(steps, config.max_replans + 1)
         predictions = longest_plan * cls.most_calls_per_prediction(config)
         return rounds * (1 + predictions) + steps * cls.most_calls_per_step(config)
 

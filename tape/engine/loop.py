@@ -42,7 +42,7 @@ async def run(
         outcome = "refused" if path is None else await execute(path)  # lines 8-18
         if not episode.config.replan:
             return
-        limited += outcome != "stepped"
+        limited += outcome not in ("stepped", "prefix")
         start_replanning(episode, outcome, limited)
 
 

@@ -9,20 +9,32 @@ from tape.errors import BudgetExceededError
 from tape.trace import ReplannedEvent
 
 
+LEAST_REPLANS = 10
+"""Replanning rounds that every episode may have by default, and all where its steps are not limited."""
+
+
+def most_replans(episode: Episode) -> int:
+    """``max_replans``; by default the steps that the episode may take, those taken included, and at least 10."""
+    config, taken = episode.config, episode.result.steps
+    if config.max_replans is not None:
+        return config.max_replans
+    left = [episode.remaining().get("steps"), None if config.horizon is None else config.horizon - taken]
+    return max(LEAST_REPLANS, taken + min((steps for steps in left if steps is not None), default=0))
+
+
 def start_replanning(episode: Episode, reason: str, limited: int) -> None:
     """Count and log a replanning round.
 
     Args:
         episode: The episode.
         reason: Why the path was abandoned.
-        limited: Rounds that count against ``max_replans``, this one included.
+        limited: Rounds that count against :func:`most_replans`, this one included.
 
     Raises:
         EpisodeEnded: ``replan_limit``.
     """
-    most = episode.config.max_replans
-    if limited > most:
-        raise EpisodeEnded("replan_limit", f"{most} replanning rounds were not enough")
+    if limited > (most := most_replans(episode)):
+        raise EpisodeEnded("replan_limit", f"{most} replanning rounds were not enough; max_replans sets their limit")
     episode.result.replans += 1
     episode.trace.write(ReplannedEvent(reason=reason, count=episode.result.replans))
 

@@ -108,7 +108,12 @@ class TapeConfig(BaseModel):
         "that the rest of the path rests on, in environments with a mismatch test (default: needed "
         "there, else exact)",
     )
-    max_replans: int = Field(default=10, ge=0, le=MOST, description="most replanning rounds")
+    max_replans: int | None = Field(
+        default=None,
+        ge=0,
+        le=MOST,
+        description="most replanning rounds (default: as many as the episode may take steps, at least 10)",
+    )
     resample: int = Field(
         default=2, ge=0, le=MOST, description="most further samplings in a row where no path is feasible"
     )

@@ -168,6 +168,11 @@ class Predicates(Part):
     def query(self, state: State, predicate: Predicate) -> QueryMacro | None:
         """Steps from a state that reveal the value of a predicate; None if none are known."""
 
+    def alternatives(self, state: State, predicate: Predicate) -> Sequence[Predicate]:
+        """Unknown predicates of which one may hold in place of a false one, as the other places of a thing do."""
+        del state, predicate
+        return ()
+
     @abstractmethod
     def establishing(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
         """Establishing actions: from a state they give a predicate a value, whatever it is now; None if none known."""

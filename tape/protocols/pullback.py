@@ -42,6 +42,11 @@ class Witness:
     resource: str = ""
     short: int | None = None
 
+    @property
+    def denied(self) -> bool:
+        """Whether a fact contradicts what is required."""
+        return self.held is not None and self.held.origin == "fact"
+
     def __str__(self) -> str:
         """One sentence."""
         where = f"at step {self.step + 1}"

@@ -67,6 +67,7 @@ class PathChain:
         self._planner, self._verification = planner, verification
         self._path: Path | None = None
         self._mismatch = False
+        self._followed = False  # a certified prefix, to its end
         self._refused = 0
 
     async def propose(self, state: CertifiedState) -> Chain:
@@ -78,7 +79,7 @@ class PathChain:
         """Plan again from the state where the path failed; the graph holds the observations."""
         del at, history
         refused = len(self._episode.refused) > self._refused  # a refusal is no evidence against the path
-        if self._verification is not None and not self._mismatch and not refused:
+        if self._verification is not None and not (self._mismatch or self._followed or refused):
             self._verification.contradicted()
         return await self._chain()
 
@@ -94,7 +95,7 @@ class PathChain:
             if path is not None:
                 break
             start_replanning(episode, "refused", episode.result.replans + 1)
-        self._path, self._mismatch, self._refused = path, False, len(episode.refused)
+        self._path, self._mismatch, self._followed, self._refused = path, False, False, len(episode.refused)
         episode.result.partial_walk |= path.partial
         edges = path.edges
         if any(edge.target == UNKNOWN for edge in edges):
@@ -120,5 +121,6 @@ class PathChain:
         seen = self._verification.monitor.saw(outcome.before, outcome.action, edges[len(edges) - left :])
         if seen == "contradicted":
             return "an observation contradicts the path"
+        self._followed = self._path.partial and left == 0
         self._mismatch = seen == "open" and self._episode.env.domain.key(outcome.after) != done.target
         return "the verifier no longer accepts the rest" if self._mismatch else None

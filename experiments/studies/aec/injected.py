@@ -137,7 +137,7 @@ def commit(tour: Tour, case: Case, seed: int) -> Injected:
             known = _supposed(state, known, tour.order[looks])
         path = _path(state, known)
         verdict = verifier.verify(path, [], facts, {}) if path else None
-        if verdict is None or not (verdict.accepted or (trusting and not verdict.contradicted)):
+        if verdict is None or not (verdict.accepted or (trusting and verdict.open)):
             continue
         later = store.grounded_later()
         return Injected(
