@@ -104,6 +104,5 @@ ALL_STEP = Method("TAPE+, replanning at every step", "tape_all_step")
 BASELINES = (OPEN_LOOP, REACT, PLAN_AND_ACT, REPLANNING, BEST_REACT, BEST_PLAN_AND_ACT, BEST_PLANS)
 EVERYTHING = (*BASELINES, PAPER, TAPE, ALL_STEP, SIMULATOR)
 
-GUARD = {"no_repeat": True, "max_replans": 50}
-"""Of every agent on ALFWorld: no free choice repeats a command in an identical state, and replanning lasts as the steps
-do."""
+GUARD = {"no_repeat": True}
+"""Of every agent on ALFWorld: no free choice repeats a command in an identical state."""

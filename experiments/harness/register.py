@@ -35,7 +35,7 @@ OURS = (TAPE.label, "TAPE (LM world model)")
 """What the engine with all its additions is called, and was until engine 2."""
 
 
-SCIENCEWORLD = "scienceworld-test"
+SCIENCEWORLD, OFFICIAL_GAMES = "scienceworld-test", "alfworld-official"
 OWN_PARTS = {
     "musique_search": ("questions", "data"),
     "locomo": ("part", "data"),
@@ -47,7 +47,7 @@ OWN_PARTS = {
 """By environment the option that names a part of our own tasks, and the one that reads public ones."""
 DESK = "desk.json"
 """The file with the requests of the service desk (experiments/studies/general)."""
-SETS = (*TEST_SETS, SCIENCEWORLD, DESK, *(f"{environment}-test" for environment in OWN_PARTS))
+SETS = (*TEST_SETS, SCIENCEWORLD, OFFICIAL_GAMES, DESK, *(f"{environment}-test" for environment in OWN_PARTS))
 """What is listed."""
 
 
@@ -57,6 +57,8 @@ def test_set(spec: RunSpec) -> str | None:
         return SCIENCEWORLD if spec.options.get("split") == "test" else None
     if Path(str(spec.options.get("data"))).name == DESK:
         return DESK
+    if spec.environment == "alfworld":
+        return OFFICIAL_GAMES if spec.options.get("data") else None
     if spec.environment in OWN_PARTS:
         part, public = OWN_PARTS[spec.environment]
         own_test = spec.options.get(part) == "test" and not spec.options.get(public)

@@ -9,8 +9,8 @@ from tape.aec.events import CommittedEvent, PredictedEvent, RefusedEvent, Verifi
 from tape.aec.gating import Commit, Decision, Gate, GiveUp, Query, Simulate
 from tape.aec.hypothesis import Hypothesis, actions_of, costs_of, remainder
 from tape.aec.monitor import Monitor
-from tape.aec.prefix import prefix_length
 from tape.aec.predictor import Estimate, Predictor
+from tape.aec.prefix import prefix_length
 from tape.aec.query import Queries
 from tape.aec.settings import AecSettings
 from tape.aec.state import EpistemicState

@@ -19,10 +19,11 @@ from tape.protocols import Action, Actor, State
 Outcome = Literal["ended", "prefix", "mismatch", "probed", "stepped", "contradicted", "refused", "overdrawn"]
 """Why the execution of a path has stopped.
 
-``ended``: it is at its end. ``prefix``: so is the part of a path that verification has let through. ``mismatch``: the observed state is not the predicted one. ``probed``: an action of unknown
-outcome was tried. ``stepped``: one step was taken, with ``replan_every_step``. ``contradicted``: verification has seen
-that the path fails. ``refused``: an action was refused. ``overdrawn``: costs are predicted, and the budget left pays
-neither for the rest of the path as predicted nor for the next action at its declared worst case.
+``ended``: it is at its end. ``prefix``: so is the part of a path that verification has let through. ``mismatch``: the
+observed state is not the predicted one. ``probed``: an action of unknown outcome was tried. ``stepped``: one step was
+taken, with ``replan_every_step``. ``contradicted``: verification has seen that the path fails. ``refused``: an action
+was refused. ``overdrawn``: costs are predicted, and the budget left pays neither for the rest of the path as predicted
+nor for the next action at its declared worst case.
 """
 
 

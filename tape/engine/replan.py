@@ -8,7 +8,6 @@ from tape.engine.select import Path, Selector, select_path
 from tape.errors import BudgetExceededError
 from tape.trace import ReplannedEvent
 
-
 LEAST_REPLANS = 10
 """Replanning rounds that every episode may have by default, and all where its steps are not limited."""
 

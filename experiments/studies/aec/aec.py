@@ -26,6 +26,7 @@ from experiments.studies.aec.methods import (
     CAP,
     NAMED_WORDINGS,
     NAMES,
+    OFFICIAL,
     RULES_LABEL,
     WORDINGS,
     methods,
@@ -85,6 +86,20 @@ def configurations(
                 configuration(method, model, options, environment=environment, own=own, setting=setting, tasks=tasks)
                 for method in methods(refined, wordings=environment == ALFWORLD)
             ]
+    return found
+
+
+def official(folders: Sequence[Path], chosen: Mapping[str, Any], options: Options) -> list[Configuration]:
+    """The methods of :data:`OFFICIAL` on folders of official games, each of which is a set."""
+    found = []
+    for folder in folders:
+        own = {**chosen, "data": str(folder), "games": None}
+        tasks = declared_tasks(ALFWORLD, own)[: options.limit]
+        found += [
+            configuration(method, model, options, environment=ALFWORLD, own=own, setting=folder.name, tasks=tasks)
+            for model in options.models
+            for method in OFFICIAL
+        ]
     return found
 
 
@@ -148,11 +163,20 @@ def _run(given: list[str]) -> int:
     def arguments(parser: argparse.ArgumentParser) -> None:
         _arguments(parser)
         plugin.add_arguments(parser.add_argument_group(f"{first.environment} options"))
-        if first.environment != ALFWORLD:
-            parser.set_defaults(out=Path("runs") / f"aec-{first.environment}")
+        if first.official or first.environment != ALFWORLD:
+            parser.set_defaults(out=Path("runs") / f"aec-{'official' if first.official else first.environment}")
 
     made = partial(configurations, first.environment, chosen, first.refinement, quick=first.quick)
     played = replace(EXPERIMENT, models=(plugin.model,), configurations=made)
+    if first.official:
+        played = replace(
+            played,
+            name="aec-official",
+            arguments="--official DIR ...",
+            title=f"{EXPERIMENT.title}: official games",
+            configurations=partial(official, first.official, chosen),
+            differs=(EXPERIMENT.differs[0], *EXPERIMENT.differs[2:]),
+        )
     if first.environment != ALFWORLD:
         about = (
             f"The environment `{first.environment}`, with the predicates that it declares. Model, temperature, tasks "
@@ -174,6 +198,13 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--environment", default=ALFWORLD, metavar="NAME", help="one that declares predicates (default: alfworld)"
     )
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} tasks of every set, of all types")
+    parser.add_argument(
+        "--official",
+        type=Path,
+        nargs="+",
+        metavar="DIR",
+        help="play these folders of official ALFWorld games alone, each as a set, with ReAct, TAPE and AEC",
+    )
     parser.add_argument(
         "--refinement",
         type=Path,

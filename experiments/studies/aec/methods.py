@@ -6,8 +6,8 @@ from experiments.harness import methods as harness
 from experiments.harness.methods import GUARD, OPEN_LOOP, REACT, REPLANNING, Method
 from experiments.studies.aec.refinement import Refined
 
-CAP = int(GUARD["max_replans"])
-"""Replanning rounds that a failed episode is counted with."""
+CAP = 50
+"""Replanning rounds that a failed episode is counted with: the commands of ALFWorld's customary budget."""
 
 
 def _tape(label: str, **changes: object) -> Method:
@@ -29,6 +29,8 @@ JOINT = _tape("AEC-joint", aec={"gate": "joint"})
 
 BASELINES = (DIRECT, REACT.on(GUARD), REPLANNING.on(GUARD), PAPER, TAPE, BELIEF)
 VERIFIED = (QUERY_ALL, NO_GATING, AEC, WORDINGS, JOINT)
+OFFICIAL = (REACT.on(GUARD), PAPER, TAPE, AEC)
+"""What plays all official games that are given."""
 BACKBONES = (PAPER, TAPE, BELIEF, QUERY_ALL, AEC)
 """What other backbones are played with."""
 
