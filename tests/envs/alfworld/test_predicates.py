@@ -15,7 +15,7 @@ from envs.alfworld.game.house import House, Receptacle
 from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.predicates import EMPTY, NEVER, PLAIN, AlfworldPredicates, at, inside, made, openable, shut, two
 from envs.alfworld.projector import all_seen
-from envs.alfworld.state import BARE, NEW, Layout
+from envs.alfworld.state import BARE, NEW, Knowledge, Layout
 from experiments.training.alfworld.world import World
 from tape.aec.facts import Evidence, GroundedStore
 from tape.aec.verifier import Rulebook, Verifier
@@ -32,6 +32,18 @@ from tests.envs.alfworld.worlds import (
     tasks,
     world_of,
 )
+
+
+def test_an_unseen_object_may_be_wherever_nobody_has_looked() -> None:
+    layout = Layout(Goal(TWO, "pen", "desk"), ("desk 1", "drawer 1", "shelf 1"))
+    domain, start = AlfworldDomain(layout), Knowledge.start(layout)
+    places = [inside("pen", place) for place in layout.receptacles]
+    assert list(dict.fromkeys(domain.alternatives(start, places[0]))) == places
+    one = replace(start.found("shelf 1", BARE), inside=frozenset({("pen 1", "shelf 1")}))
+    assert domain.alternatives(one, places[0]) == places[:2]
+    both = replace(one, inside=one.inside | {("pen 2", "desk 1")})
+    assert not domain.alternatives(both, places[1])
+    assert not domain.alternatives(start, shut("drawer 1"))
 
 
 def true(world: World, predicate: Predicate) -> bool:

@@ -1,17 +1,19 @@
 """Active epistemic control, played in a small world of boxes."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from tape.aec.events import CommittedEvent, PredictedEvent, QueriedEvent, RefusedEvent, VerifiedEvent
-from tape.budget import Resources
+from tape.budget import Budget, Ledger, Resources
+from tape.engine.replan import most_replans
 from tape.engine.settings import TapeConfig
 from tape.lm.base import Request
 from tape.protocols import Action, State
-from tape.protocols.predicates import Predicate, QueryMacro
+from tape.protocols.predicates import Assignment, Predicate, QueryMacro
 from tape.trace import PlansSampledEvent
-from tests.tape.aec.toy import OPEN, BoxDomain, BoxModel, BoxWorld, of_type, parsed, play
+from tests.tape.aec.toy import HOLDING, OPEN, BoxDomain, BoxModel, BoxWorld, begun, gem_in, of_type, open_, parsed, play
 
 
 class Asking(BoxDomain):
@@ -155,6 +157,48 @@ def test_refusals_count_as_replanning_rounds_up_to_their_limit() -> None:
     assert ended(replan=False) == ended(resample=9, max_replans=0) == ("not_certified", 0, True)
     assert ended(resample=9, max_replans=2) == ("not_certified", 2, True)
     assert play(BoxWorld(0, OPEN), BoxModel(0, OPEN), replan=False)[0].success
+
+
+def test_by_default_replanning_lasts_as_long_as_the_steps_do() -> None:
+    episode = begun(BoxWorld(0, OPEN), BoxModel(0, OPEN), steps=30)
+
+    def most(**settings: Any) -> int:
+        episode.config = TapeConfig.make(**settings)
+        return most_replans(episode)
+
+    assert (most(), most(horizon=12), most(horizon=5), most(max_replans=3)) == (30, 12, 10, 3)
+    episode.ledger = Ledger(Budget({"tokens": 99}))
+    assert most() == 10
+
+
+def test_a_prefix_is_committed_to_where_the_rest_is_not_certain_yet() -> None:
+    class Both(BoxDomain):
+        def goals(self) -> Sequence[Assignment]:
+            return [{open_(1): True, HOLDING: True}]
+
+    model = BoxModel(0, OPEN, plans=["unlock 1; open 1; unlock 0; open 0; take 0", "unlock 0; open 0; take 0"])
+    result, events = play(BoxWorld(0, OPEN, Both(3)), model, num_plans=2, aec={"gate": "query_all"})
+    first = of_type(events, CommittedEvent)[0]
+    assert (first.actions, first.certified, first.grounded_later) == (["unlock 1", "open 1"], True, [])
+    assert set(first.evidence) == {"open(1)"}
+    assert result.actions[:2] == first.actions
+    assert (result.success, result.partial_walk, result.method["infeasible_commitments"]) == (True, True, 0)
+
+
+def test_where_every_plan_is_refuted_the_likeliest_alternative_is_asked_before_plans_are_sampled_again() -> None:
+    class Elsewhere(BoxDomain):
+        def alternatives(self, state: Any, predicate: Predicate) -> list[Predicate]:
+            found = predicate.name != "gem_in" or any(state.gem)
+            return [] if found else [gem_in(i) for i in range(3) if state.gem[i] is None]
+
+    def asked(domain: BoxDomain) -> list[str]:
+        model = BoxModel(2, (False,) * 4, plans=["unlock 0; open 0; take 0"])
+        _, events = play(BoxWorld(2, (False,) * 4, domain), model, max_replans=0)
+        assert len(of_type(events, PlansSampledEvent)) == 1
+        return [event.predicate for event in of_type(events, QueriedEvent)]
+
+    assert asked(BoxDomain(4)) == ["gem_in(0)"]
+    assert asked(Elsewhere(4)) == ["gem_in(0)", "gem_in(2)"]
 
 
 def test_the_prompt_of_a_prediction_shows_observed_facts_only() -> None:
