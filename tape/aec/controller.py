@@ -32,15 +32,14 @@ class Controller:
     """Plans with hypotheses, queries and beliefs, and commits to what the verifier accepts.
 
     In a planning round the k best paths of a sampled plan graph are the hypotheses. A hypothesis is refused if facts
-    or budgets contradict it, and set aside if it cannot be certified as a whole: it misses a fact for which no query is
-    known or affordable, or rests on what an own step leaves unknown. For the others the gate decides what to query and
-    what to simulate; beliefs filter the hypotheses. The best survivor is committed to as soon as a prefix of it is
-    certified (:mod:`tape.aec.prefix`); else its preconditions that are only believed are queried first. If a query
-    changes the state, actions that it has executed are removed from the plans, and the rest is rolled out again and
-    folded into a new plan graph, without sampling. If beliefs filter out all hypotheses, the likeliest is kept and the
-    facts that beliefs deny it are queried: a belief alone never ends a round. If no other hypothesis is left, those set
-    aside are committed to by a prefix, or one of their open predicates is queried. If none can be, the round is refused
-    and plans are sampled again.
+    or budgets contradict it, and set aside if not all of it can be certified: no query for a missing fact is known or
+    affordable, or an own step leaves unknown what it needs. For the others the gate decides what to query and what to
+    simulate; beliefs filter the hypotheses. The best survivor is committed to as soon as a prefix of it is certified
+    (:mod:`tape.aec.prefix`); else what is only believed of it is queried first. If a query changes the state, actions
+    that it has executed are removed from the plans, and the rest is rolled out again and folded into a new plan graph,
+    without sampling. If beliefs filter out all hypotheses, the likeliest is kept and the facts that beliefs deny it are
+    queried: a belief alone never ends a round. If no other hypothesis is left, a prefix of one set aside is committed
+    to, or an open predicate is queried. If there is none, the round is refused and plans are sampled again.
 
     Args:
         episode: The episode; it has begun.
@@ -94,11 +93,10 @@ class Controller:
             self._refused = 0
             return committed
         result, config = self._episode.result, self._episode.config
-        most = most_replans(self._episode)
         self._refused = self._refused + 1 if result.steps == self._steps else 1
         self._steps = result.steps
         self._episode.trace.write(RefusedEvent(step=result.steps, reason=self._why))
-        if self._refused > config.resample or result.replans >= most or not config.replan:
+        if self._refused > config.resample or result.replans >= most_replans(self._episode) or not config.replan:
             raise EpisodeEnded("not_certified", self._why, limit=True)
         return None
 
@@ -128,7 +126,7 @@ class Controller:
             if not hypotheses and self._reserve:
                 pool, self._reserve = await self._refolded(self._reserve), []
                 continue
-            await self._predict([p for h in hypotheses for p in h.missing])
+            await self._predict(_missing(hypotheses))
             survivors = self._believed(hypotheses)
             match self._decide(hypotheses, survivors) if hypotheses else await self._decide_aside():
                 case Simulate(predicate):
@@ -168,7 +166,7 @@ class Controller:
         """The paths that facts and queries may certify; what they do not contradict of the others is set aside."""
         remaining = spendable(self._episode)
         seen = [self._hypothesis(path, remaining) for path in pool]
-        costs = self._query_costs(seen, remaining)
+        costs = self._affordable(_missing(seen), remaining)
         found = []
         for hypothesis in seen:
             verdict = hypothesis.verdict
@@ -210,9 +208,6 @@ class Controller:
         event = VerifiedEvent(actions=list(actions), accepted=False, witnesses=witnesses, reason=reason)
         self._episode.trace.write(event)
 
-    def _query_costs(self, hypotheses: Sequence[Hypothesis], remaining: dict[str, int]) -> dict[Predicate, Resources]:
-        return self._affordable([p for h in hypotheses for p in h.missing], remaining)
-
     def _affordable(self, predicates: Iterable[Predicate], remaining: dict[str, int]) -> dict[Predicate, Resources]:
         """The costs of the queries that can be paid, and were neither asked here nor answered in this round."""
         here = self._episode.env.domain.key(self._episode.state)
@@ -253,25 +248,25 @@ class Controller:
         if survivors:
             if self._grounded_only and survivors[0].missing and self._prefix(survivors[0]):
                 return Commit(survivors[0])
-            costs = self._query_costs(survivors, remaining)
+            costs = self._affordable(_missing(survivors), remaining)
             return self._gate.next(survivors, self._state.grounded, beliefs, remaining, costs)
         likeliest = max(hypotheses, key=lambda h: beliefs.likelihood(h.missing))
         denied = [p for p, value in likeliest.missing.items() if beliefs.value(p) not in (None, value)]
         return Query(denied[0]) if self._grounded_only else Commit(likeliest)
 
     async def _decide_aside(self) -> Decision:
-        """Of the hypotheses set aside: commit to a prefix, or query the first open predicate.
-
-        If there is none, ask where else what the refused ones miss may be, in the likeliest place first.
-        """
+        """Commit to a prefix of what is set aside, or query: an open predicate, else what may hold in place of one."""
+        if not self._grounded_only:
+            return GiveUp("")
         remaining = spendable(self._episode)
         aside = [self._hypothesis(path, remaining) for path in self._aside]
         ready = next((h for h in aside if self._prefix(h)), None)
         if ready is not None:
             return Commit(ready)
-        costs = self._query_costs(aside, remaining)
+        costs = self._affordable(_missing(aside), remaining)
         asked = next((p for h in aside if not h.verdict.contradicted for p in h.missing if p in costs), None)
-        return GiveUp("") if (asked := asked or await self._elsewhere(remaining)) is None else Query(asked)
+        asked = asked or await self._elsewhere(remaining)
+        return GiveUp("") if asked is None else Query(asked)
 
     async def _elsewhere(self, remaining: dict[str, int]) -> Predicate | None:
         """The likeliest alternative to a predicate by which facts have contradicted a hypothesis."""
@@ -336,7 +331,8 @@ class Controller:
             accepted = VerifiedEvent(actions=[*path.actions], accepted=True, witnesses=[], reason="")
             self._episode.trace.write(accepted)
         self.monitor.whole = path is hypothesis.path
-        evidence = verdict.evidence_before(len(path.edges) + self.monitor.whole)
+        needed_at, end = verdict.progression.needed_at, len(path.edges) + self.monitor.whole
+        evidence = {p: fact for p, fact in verdict.evidence.items() if needed_at[p] < end}
         log_selected(self._episode, "aec", path, {})
         self._episode.result.method["commitments"] += 1
         self._episode.trace.write(
@@ -349,3 +345,7 @@ class Controller:
             )
         )
         return path
+
+
+def _missing(hypotheses: Sequence[Hypothesis]) -> list[Predicate]:
+    return [p for hypothesis in hypotheses for p in hypothesis.missing]

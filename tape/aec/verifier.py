@@ -37,10 +37,6 @@ class Verdict:
         known = self.closure.assignment
         return {p: self.closure[p] for p, value in self.progression.pre.items() if known.get(p) is value}
 
-    def evidence_before(self, interface: int) -> dict[Predicate, Fact]:
-        """The part of :attr:`evidence` on which the first steps of the plan rest, as many as ``interface``."""
-        return {p: fact for p, fact in self.evidence.items() if self.progression.needed_at[p] < interface}
-
     @property
     def missing(self) -> dict[Predicate, bool]:
         """Preconditions that no fact covers, with the expected values."""

@@ -46,9 +46,8 @@ class TapeAgent(LmAgent):
         """
         if verifying_method(config) is not None or config.costs == "lm":
             return None
-        rounds = 1 if not config.replan else steps
-        if config.replan and not config.replan_every_step and config.max_replans is not None:
-            rounds = min(steps, config.max_replans + 1)
+        most = steps if config.replan_every_step or config.max_replans is None else config.max_replans + 1
+        rounds = min(steps, most) if config.replan else 1
         samplings = rounds * (1 + config.resample)
         states = samplings * (config.num_plans + config.extend) * longest_plan
         predictions = states * cls.most_calls_per_prediction(config)

@@ -109,10 +109,7 @@ class TapeConfig(BaseModel):
         "there, else exact)",
     )
     max_replans: int | None = Field(
-        default=None,
-        ge=0,
-        le=MOST,
-        description="most replanning rounds (default: as many as the episode may take steps, at least 10)",
+        default=None, ge=0, le=MOST, description="most replanning rounds (default: one a step allowed, at least 10)"
     )
     resample: int = Field(
         default=2, ge=0, le=MOST, description="most further samplings in a row where no path is feasible"

@@ -91,16 +91,14 @@ def configurations(
 
 def official(folders: Sequence[Path], chosen: Mapping[str, Any], options: Options) -> list[Configuration]:
     """The methods of :data:`OFFICIAL` on folders of official games, each of which is a set."""
-    found = []
-    for folder in folders:
-        own = {**chosen, "data": str(folder), "games": None}
-        tasks = declared_tasks(ALFWORLD, own)[: options.limit]
-        found += [
-            configuration(method, model, options, environment=ALFWORLD, own=own, setting=folder.name, tasks=tasks)
-            for model in options.models
-            for method in OFFICIAL
-        ]
-    return found
+    owns = {folder.name: {**chosen, "data": str(folder), "games": None} for folder in folders}
+    tasks = {name: declared_tasks(ALFWORLD, own)[: options.limit] for name, own in owns.items()}
+    return [
+        configuration(method, model, options, environment=ALFWORLD, own=own, setting=name, tasks=tasks[name])
+        for name, own in owns.items()
+        for model in options.models
+        for method in OFFICIAL
+    ]
 
 
 def sections(measured: Measured) -> list[Section]:
