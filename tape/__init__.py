@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tape.agents.plan_and_act_replan import PlanAndActReplanAgent as PlanAndActReplanAgent
     from tape.agents.planned import Planned as Planned
     from tape.agents.react import ReactAgent as ReactAgent
+    from tape.agents.reflexion import ReflexionAgent as ReflexionAgent
     from tape.agents.tape import TapeAgent as TapeAgent
     from tape.agents.tape import TapeAllStepAgent as TapeAllStepAgent
     from tape.approval import Approval as Approval
@@ -84,6 +85,7 @@ _WHERE = {
     "Planned": "tape.agents.planned",
     "ReactAgent": "tape.agents.react",
     "ReactSearchAgent": "tape.cgdp.agents.react_search",
+    "ReflexionAgent": "tape.agents.reflexion",
     "Resources": "tape.budget",
     "SdpAgent": "tape.sdp.agent",
     "SdpSettings": "tape.sdp.settings",

@@ -12,7 +12,7 @@ from tape.engine.settings import TapeConfig
 from tape.lm.base import LanguageModel
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Environment
-from tape.trace import ActedEvent, AnsweredEvent, ApprovalEvent, Event, FinishedEvent, GeneratedEvent
+from tape.trace import ActedEvent, AnsweredEvent, ApprovalEvent, Event, FinishedEvent, GeneratedEvent, TrialEvent
 
 FORMATS = ("compact", "tools", "declared", "chat")
 """Prompt formats; a model of the last one alone is asked in messages."""
@@ -55,9 +55,17 @@ class RecordedActions(Agent):
         self._events = events
 
     async def _play(self, episode: Episode) -> None:
+        trials = sum(isinstance(event, TrialEvent) for event in self._events)
         for event in self._events:
             if isinstance(event, ActedEvent):
-                await episode.step(event.action, text=event.text, planned=event.planned)
+                try:
+                    await episode.step(event.action, text=event.text, planned=event.planned)
+                except EpisodeEnded as end:
+                    if end.end_state == "success" or not trials:
+                        raise
+            elif isinstance(event, TrialEvent):
+                trials -= 1
+                await episode.reset(event.seed)
             elif isinstance(event, ApprovalEvent) and event.decision == "refused":
                 with suppress(ActionRefused):
                     await episode.approve(event.action)

@@ -42,12 +42,15 @@ class SdpAgent(TapeAgent):
         """Add the default settings, and refuse a verifier without paths.
 
         Raises:
-            ConfigError: A method that verifies, without ``chain="walk"``.
+            ConfigError: A method that verifies, without ``chain="walk"``; or single predicates, of another chain than a
+                sampled one.
         """
         settings = SdpSettings.find(config) or SdpSettings()
         verifying = verifying_method(config)
         if verifying is not None and settings.chain != "walk":
             raise ConfigError(f"{verifying.name} commits to paths, so it needs chain='walk', not {settings.chain!r}")
+        if settings.grain != "edge" and settings.chain != "sample":
+            raise ConfigError(f"grain={settings.grain!r} is for chain='sample', not {settings.chain!r}")
         return config.using("sdp", settings)
 
     @classmethod
@@ -115,7 +118,9 @@ class SdpAgent(TapeAgent):
         foresees = adapter if isinstance(adapter, Foresees) else None
         realize = WritingRealize(domain, actor, tools.seed, invents=chain == "sample", tools=tools, foresees=foresees)
         if chain == "sample":
-            sample = SampleChain(domain, adapter, self.proposer(episode), self.world_model(episode), tools.seed)
+            single = SdpSettings.of(config).grain == "predicate"
+            roles = self.proposer(episode), self.world_model(episode)
+            sample = SampleChain(domain, adapter, *roles, tools.seed, single=single)
             return Operators(sample, realize, validate, sample), None
         planner = self.planner(episode, actor)
         path = PathChain(episode, adapter, planner, self.verification(episode, planner, actor))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from tape.protocols import Domain, Plan, Proposer, State, WorldModel
 from tape.sdp.adapter import Adapter
 from tape.sdp.path import chain_of
+from tape.sdp.predicate_adapter import in_words
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
-from tape.sdp.target import Chain
+from tape.sdp.target import Chain, Target
 
 
 class SampleChain:
@@ -20,12 +22,20 @@ class SampleChain:
         proposer: Samples the plan.
         world_model: Rolls it out.
         seed: Derives a seed from the inputs of a plan.
+        single: Whether every target requires one predicate.
     """
 
     def __init__(
-        self, domain: Domain, adapter: Adapter, proposer: Proposer, world_model: WorldModel, seed: Callable[..., int]
+        self,
+        domain: Domain,
+        adapter: Adapter,
+        proposer: Proposer,
+        world_model: WorldModel,
+        seed: Callable[..., int],
+        *,
+        single: bool = False,
     ) -> None:
-        self._domain, self._adapter, self._seed = domain, adapter, seed
+        self._domain, self._adapter, self._seed, self._single = domain, adapter, seed, single
         self._proposer, self._world_model = proposer, world_model
 
     async def propose(self, state: CertifiedState) -> Chain:
@@ -48,9 +58,18 @@ class SampleChain:
         if self._domain.goal_test is not None:
             whole = self._domain.goal_test.satisfied(states[-1])
         nodes = [self._domain.key(after) for after in states[1:]]
-        return chain_of(self._adapter, states, actions, nodes, at_goal=whole)
+        chain = chain_of(self._adapter, states, actions, nodes, at_goal=whole)
+        return tuple(one for target in chain for one in singles(target)) if self._single else chain
 
     async def _states(self, start: State, plan: Plan) -> list[State]:
         """The states along a plan up to its first predicted invalid action."""
         [predictions] = await self._world_model.rollout([(start, plan.actions)])
         return [start, *(prediction.state for prediction in predictions if prediction.state is not None)]
+
+
+def singles(target: Target) -> Chain:
+    """A target as one target for each predicate that it requires; only the first has the action of its edge."""
+    if target.goal or len(target.requires) < 2:
+        return (target,)
+    first, *others = (replace(target, text=in_words((one,)), requires=(one,)) for one in target.requires)
+    return (first, *(replace(other, by=None) for other in others))

@@ -18,6 +18,11 @@ class SdpSettings(MethodSettings):
         description="where the predicates come from. walk: the path that the solver picks; sample: one plan of the "
         "model; adapter: the environment's own operators",
     )
+    grain: Literal["edge", "predicate"] = Field(
+        default="edge",
+        description="what a target of a sampled plan requires. edge: all that its action should bring about; "
+        "predicate: one predicate each, so that an action may certify several",
+    )
     attempts: int | None = Field(
         default=None,
         ge=1,

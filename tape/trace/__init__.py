@@ -27,6 +27,7 @@ from tape.trace.events import PromptPart as PromptPart
 from tape.trace.events import ReplannedEvent as ReplannedEvent
 from tape.trace.events import ResumedEvent as ResumedEvent
 from tape.trace.events import StartedEvent as StartedEvent
+from tape.trace.events import TrialEvent as TrialEvent
 from tape.trace.events import caps_of as caps_of
 from tape.trace.events import refused_actions as refused_actions
 from tape.trace.events import register_event as register_event

@@ -258,6 +258,23 @@ class ActedEvent(Event):
     cost: dict[str, Count | None]
 
 
+class TrialEvent(Event):
+    """A trial has failed, and the environment is reset for the next one.
+
+    Attributes:
+        step: Steps of all trials so far.
+        number: Of the trial that begins, from 2.
+        seed: Of the reset.
+        reflection: What the model has written about the failure, or the name of the rule in its place.
+    """
+
+    type: ClassVar[str] = "trial"
+    step: int
+    number: int
+    seed: int
+    reflection: str
+
+
 class MismatchEvent(Event):
     """The observed state is not the predicted one."""
 

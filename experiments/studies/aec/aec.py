@@ -19,6 +19,7 @@ from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
 from experiments.harness.matrix import Options, configuration, own_options, plugin_of, spread, tasks_of
 from experiments.harness.measured import Measured
 from experiments.harness.standard import against
+from experiments.studies.aec import baselines
 from experiments.studies.aec import refinement as aec_refinement
 from experiments.studies.aec.methods import (
     AEC,
@@ -72,8 +73,9 @@ def configurations(
     options: Options,
     *,
     quick: bool = False,
+    further: bool = False,
 ) -> list[Configuration]:
-    """Every method with every model on all sets."""
+    """Every method with every model on all sets; ``further`` baselines too, where they are asked for."""
     found = []
     sets = settings_of(environment, chosen)
     played = {name: declared_tasks(environment, own)[: options.limit] for name, own in sets.items()}
@@ -86,6 +88,10 @@ def configurations(
                 configuration(method, model, options, environment=environment, own=own, setting=setting, tasks=tasks)
                 for method in methods(refined, wordings=environment == ALFWORLD)
             ]
+            if further:
+                found += baselines.configurations(
+                    model, options, refined, environment=environment, own=own, setting=setting, tasks=tasks
+                )
     return found
 
 
@@ -104,6 +110,7 @@ def official(folders: Sequence[Path], chosen: Mapping[str, Any], options: Option
 def sections(measured: Measured) -> list[Section]:
     named = (NAMES, NAMED_WORDINGS) if WORDINGS.label in measured.methods() else (NAMES,)
     found = [Section("What the rows are", named, level=3), *by_model(measured, "aec")]
+    found += baselines.sections(measured)
     if {spec.environment for spec in measured.specs.values()} == {ALFWORLD}:
         found.append(tightness.by_category(measured, "By type of task", lambda task: str(task.facts["task"])))
     missing = [label for label in (RULES_LABEL, CALIBRATED_LABEL) if label not in measured.methods()]
@@ -164,7 +171,9 @@ def _run(given: list[str]) -> int:
         if first.official or first.environment != ALFWORLD:
             parser.set_defaults(out=Path("runs") / f"aec-{'official' if first.official else first.environment}")
 
-    made = partial(configurations, first.environment, chosen, first.refinement, quick=first.quick)
+    made = partial(
+        configurations, first.environment, chosen, first.refinement, quick=first.quick, further=first.baselines
+    )
     played = replace(EXPERIMENT, models=(plugin.model,), configurations=made)
     if first.official:
         played = replace(
@@ -195,6 +204,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--environment", default=ALFWORLD, metavar="NAME", help="one that declares predicates (default: alfworld)"
     )
+    parser.add_argument("--baselines", action="store_true", help="also Reflexion, WKM-like and WALL-E-like")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} tasks of every set, of all types")
     parser.add_argument(
         "--official",

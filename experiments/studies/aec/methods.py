@@ -14,12 +14,12 @@ def _tape(label: str, **changes: object) -> Method:
     return Method(label, "tape", changes).on(GUARD)
 
 
-_BLIND = {"gate": "simulate_all", "commit": "belief"}
+BLIND = {"gate": "simulate_all", "commit": "belief"}
 
 DIRECT = OPEN_LOOP.on(GUARD, "direct (open-loop plan)")
 PAPER = harness.PAPER.on(GUARD, f"{harness.PAPER.label} (no verifier)")
 TAPE = harness.TAPE.on(GUARD, f"{harness.TAPE.label} (no verifier)")
-BELIEF = _tape("belief only (no verifier)", aec=_BLIND)
+BELIEF = _tape("belief only (no verifier)", aec=BLIND)
 QUERY_ALL = _tape("query all", aec={"gate": "query_all"})
 NO_GATING = _tape("AEC, no gating", aec={"gate": "simulate_all"})
 AEC = _tape("AEC", aec=True)
@@ -51,7 +51,7 @@ CALIBRATED_LABEL = "AEC, calibrated"
 
 def with_rules(rules: str) -> Method:
     """Belief-only with rules learned from failures (the WALL-E-like case)."""
-    return _tape(RULES_LABEL, aec={**_BLIND, "learned_rules": rules})
+    return _tape(RULES_LABEL, aec={**BLIND, "learned_rules": rules})
 
 
 def calibrated(calibration: str) -> Method:

@@ -75,21 +75,27 @@ class Step:
     measured: Measured
 
 
-def training_games(iteration: int, count: int) -> list[Game]:
-    """Fresh games of an iteration, all types in turn; none is among the shipped ones.
+def fresh_games(label: str, types: Sequence[str], count: int) -> list[Game]:
+    """Fresh games, all types in turn; none is among the shipped ones.
 
     Args:
-        iteration: From 1.
+        label: Of the set, and part of every seed.
+        types: Task types.
         count: How many.
     """
     found = []
     for i in range(count):
-        rng = random.Random(f"alfworld:refine:{iteration}:{i}")
-        house = draw_house(rng, TASK_TYPES[i % len(TASK_TYPES)])
+        rng = random.Random(f"alfworld:{label}:{i}")
+        house = draw_house(rng, types[i % len(types)])
         while house.digest() in held_out():
-            house = draw_house(rng, TASK_TYPES[i % len(TASK_TYPES)])
-        found.append(Game(f"refine-{iteration}-{i}", "refine", house))
+            house = draw_house(rng, types[i % len(types)])
+        found.append(Game(f"{label.replace(':', '-')}-{i}", label.partition(":")[0], house))
     return found
+
+
+def training_games(iteration: int, count: int) -> list[Game]:
+    """Fresh games of an iteration, from 1."""
+    return fresh_games(f"refine:{iteration}", TASK_TYPES, count)
 
 
 def training_tasks(iteration: int, count: int) -> tuple[Task, ...]:

@@ -3,7 +3,8 @@
 ``python -m experiments.studies.sdp.ablation`` plays an environment with its options, Sokoban by default;
 ``--run RUN_DIR`` takes the SDP configurations of a run instead, whose episodes are not played again. The paper only
 estimates: it rescales the scores of recorded trajectories. Here the same levels and seeds are really played without
-each part, and the estimate is set beside that.
+each part, and the estimate is set beside that. ``--cascades`` plays tasks in which one action may certify several
+predicates: fresh pick-two tasks of ALFWorld, with targets of one predicate each, and ScienceWorld.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from experiments.harness.methods import GUARD, Method, merged
 from experiments.studies.sdp.ablation_report import FULL, LABELS, sections
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
+from tape.protocols import Task
 from tape.runner.configurations import Configuration
 from tape.runner.directory import RunDirectory
 from tape.runner.spec import RunSpec
@@ -48,6 +50,10 @@ WITHOUT: Mapping[str, Mapping[str, Any]] = {
 
 METHODS = (Method(FULL, "sdp"), *(Method(LABELS[name], "sdp", changes) for name, changes in WITHOUT.items()))
 CHAINS = ("sample", "walk")
+PAIRS = 40
+SINGLE: Mapping[str, Any] = {"sdp": {"chain": "sample", "grain": "predicate"}}
+SECOND = ("--split", "test", "--variations", "2")
+"""The first two test variations of every task; the first ones were played by the comparison of SDP."""
 
 
 def configurations(
@@ -74,6 +80,39 @@ def configurations(
         for chain in chains
         for method in METHODS
     ]
+
+
+def cascade_tasks() -> tuple[tuple[Task, ...], tuple[Task, ...]]:
+    """Fresh pick-two tasks of ALFWorld, and the second test variation of every task of ScienceWorld."""
+    from envs.alfworld.game.goal import TWO
+    from envs.alfworld.plugin import task_of
+    from experiments.studies.aec.refine import fresh_games
+
+    pairs = tuple(task_of(game) for game in fresh_games("sdp-pairs", (TWO,), PAIRS))
+    by_name: dict[str, list[Task]] = {}
+    for task in tasks_of("scienceworld", own_options("scienceworld", SECOND)):
+        by_name.setdefault(task.facts["task"], []).append(task)
+    return pairs, tuple(own[1] for own in by_name.values() if len(own) > 1)
+
+
+def configurations_with_cascades(options: Options, *, quick: bool = False) -> list[Configuration]:
+    """SDP and SDP without each part, where one action may certify several predicates."""
+    pairs, science = cascade_tasks()
+    found = []
+    for environment, argv, setting, tasks, shared in (
+        ("alfworld", (), "ALFWorld pairs, a predicate each", pairs, {**GUARD, **SINGLE}),
+        ("scienceworld", SECOND, "ScienceWorld", science, {"max_replans": 50, "sdp": {"chain": "adapter"}}),
+    ):
+        played = spread(tasks[: options.limit], QUICK if quick else None)
+        own, model = own_options(environment, argv), plugin_of(environment).model
+        found += [
+            configuration(
+                method.on(shared), model, options, environment=environment, own=own, setting=setting, tasks=played
+            )
+            for method in METHODS
+            if model in options.models
+        ]
+    return found
 
 
 def configurations_of_runs(directories: Sequence[RunDirectory], options: Options) -> list[Configuration]:
@@ -141,6 +180,9 @@ def _run(given: list[str]) -> int:
         models = sorted({spec.model for one in sources for spec in one.configurations().values()})
         make: Callable[[Options], list[Configuration]] = partial(configurations_of_runs, sources)
         name = "-".join([EXPERIMENT.name, *(path.resolve().name for path in first.run)])
+    elif first.cascades:
+        name, models = f"{EXPERIMENT.name}-cascades", ["bundled:household", "simulated:scienceworld"]
+        make = partial(configurations_with_cascades, quick=first.quick)
     else:
         plugin = plugin_of(first.environment)
         chosen = own_options(first.environment, given)
@@ -166,6 +208,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--chains", nargs="+", choices=("sample", "walk", "adapter"), default=CHAINS,
         help="where chains come from (default: sample walk)",
     )  # fmt: skip
+    parser.add_argument("--cascades", action="store_true", help="play where an action may certify several predicates")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} tasks of the environment")
 
 

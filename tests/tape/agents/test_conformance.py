@@ -10,6 +10,7 @@ from tape.agents.open_loop import OpenLoopAgent
 from tape.agents.plan_and_act import PlanAndActAgent
 from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
+from tape.agents.reflexion import ReflexionAgent
 from tape.agents.tape import TapeAgent, TapeAllStepAgent
 from tape.lm.base import LanguageModel
 from tape.protocols import Environment
@@ -22,6 +23,7 @@ for _agent in (
     TapeAllStepAgent,
     OpenLoopAgent,
     ReactAgent,
+    ReflexionAgent,
     PlanAndActAgent,
     PlanAndActReplanAgent,
     BestOfNReactAgent,
