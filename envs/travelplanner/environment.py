@@ -28,10 +28,10 @@ SPARE_STEPS = 24
 """Steps beyond one for each slot: for what is refused."""
 
 
-def budget_of(query: Query) -> Budget:
-    """The hard caps of a query: its money to the cent, and steps."""
-    slots = 1 + 2 * len(query.cities) + 4 * query.days + 2
-    return Budget({"steps": slots + SPARE_STEPS, MONEY: query.budget})
+def budget_of(query: Query, *, judged: bool = False) -> Budget:
+    """The hard caps of a query: steps, and its money to the cent, if that is not only judged at the end."""
+    steps = {"steps": 1 + 2 * len(query.cities) + 4 * query.days + 2 + SPARE_STEPS}
+    return Budget(steps if judged else {**steps, MONEY: query.budget})
 
 
 class TripEnvironment(Environment):
@@ -42,14 +42,23 @@ class TripEnvironment(Environment):
         world: The offers.
         objective: See :class:`envs.travelplanner.domain.TripDomain`.
         least: Cents of the cheapest itinerary, for the measures.
+        judged: See :class:`envs.travelplanner.trip.Trip`.
     """
 
     domain: TripDomain
 
-    def __init__(self, query: Query, world: World, objective: Objective = "cheapest", least: int | None = None) -> None:
-        self.trip = Trip(query, world)
+    def __init__(
+        self,
+        query: Query,
+        world: World,
+        objective: Objective = "cheapest",
+        least: int | None = None,
+        *,
+        judged: bool = False,
+    ) -> None:
+        self.trip = Trip(query, world, judged=judged)
         self.domain = TripDomain(self.trip, objective)
-        self.budget = budget_of(query)
+        self.budget = budget_of(query, judged=judged)
         self._least = least
         self._state = TripState(spent=0)
 

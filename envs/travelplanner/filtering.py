@@ -41,7 +41,7 @@ class Filtered:
 
 
 def filtered(trip: Trip, state: TripState, slot: Slot, left: int | None = None) -> Filtered:
-    """Apply the five filters to the offers of a slot.
+    """Apply the five filters to the offers of a slot; but for the first none where only the whole is judged.
 
     Args:
         trip: The query and its offers.
@@ -59,7 +59,7 @@ def filtered(trip: Trip, state: TripState, slot: Slot, left: int | None = None) 
     )
     options = list(trip.options(slot))  # the sandbox: what there is at this place, on this day
     counts = [len(options)]
-    for admits in stages:
+    for admits in (lambda _: True,) * len(stages) if trip.judged else stages:
         options = [option for option in options if admits(option)]
         counts.append(len(options))
     return Filtered(tuple(options[:MOST_OPTIONS]), tuple(counts))

@@ -42,6 +42,8 @@ def skyband(options: Sequence[Option], r: int, objective: Objective) -> list[Opt
 
 def menu(trip: Trip, slot: Slot, objective: Objective) -> tuple[Option, ...]:
     """The options of a slot in the plan graph, in canonical order."""
+    if trip.judged:
+        return trip.options(slot)[:MOST_OPTIONS]
     r = sum(other.group == slot.group for other in trip.slots)
     allowed = [option for option in trip.options(slot) if not option.broken]
     kept = skyband(allowed, r, objective)

@@ -33,7 +33,7 @@ class TravelPlannerPlugin(EnvironmentPlugin):
     replayable = True
 
     def add_arguments(self, parser: Any) -> None:
-        """``--data``, ``--database``, ``--problems``, ``--count``, ``--tightness`` and ``--objective``."""
+        """``--data``, ``--database``, ``--problems``, ``--count``, ``--tightness``, ``--objective``, ``--rules``."""
         parser.add_argument("--data", type=str, help="a CSV or JSON Lines file of queries in the public format")
         parser.add_argument("--database", type=str, help="the folder of the public database's CSV files")
         parser.add_argument("--problems", default="dev", help="our own queries: the name of a set (default: dev)")
@@ -49,6 +49,13 @@ class TravelPlannerPlugin(EnvironmentPlugin):
             default="cheapest",
             help="the preferred feasible itinerary: the cheapest, or the best rated (default: cheapest)",
         )
+        parser.add_argument(
+            "--rules",
+            choices=("enforced", "judged"),
+            default="enforced",
+            help="what becomes of a booking that breaks a constraint or the budget. enforced: it is refused; judged: "
+            "it is made, and the whole is judged at the end, as in the benchmark (default: enforced)",
+        )
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
         """One task per query.
@@ -59,6 +66,7 @@ class TravelPlannerPlugin(EnvironmentPlugin):
         """
         data, database = options.get("data"), options.get("database")
         objective, tightness = options["objective"], options["tightness"]
+        judged = options.get("rules") == "judged"
         if bool(data) != bool(database):
             raise ConfigError("queries in the public format need both --data FILE and --database FOLDER")
         if data and database:
@@ -72,17 +80,17 @@ class TravelPlannerPlugin(EnvironmentPlugin):
             Task(
                 id=query.id,
                 level_set=level_set,
-                budget=budget_of(query),
+                budget=budget_of(query, judged=judged),
                 digest=_digest(query, world, objective),
-                facts={"query": query, "world": world, "objective": objective},
+                facts={"query": query, "world": world, "objective": objective, "judged": judged},
             )
             for query, world in made
         ]
 
     def make(self, task: Task) -> Environment:
         """A fresh environment; the runner passes the task's budget."""
-        query, world = task.facts["query"], task.facts["world"]
-        return TripEnvironment(query, world, task.facts["objective"], least=cheapest(Trip(query, world)))
+        facts = dict(task.facts)
+        return TripEnvironment(**facts, least=cheapest(Trip(facts["query"], facts["world"])))
 
 
 def _digest(query: Query, world: World, objective: str) -> str:

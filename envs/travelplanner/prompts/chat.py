@@ -158,7 +158,7 @@ class ChatTripFormat(TripFormat):
         left = [
             option
             for option in self._domain.menu(slots[0])
-            if option.name not in used and not conflicting(state.mode, option.mode)
+            if self._trip.judged or (option.name not in used and not conflicting(state.mode, option.mode))
         ]
         count = max(len(slots) + 2, min(SHOWN, most))
         kept = {option.index for option in left[:count]}
@@ -184,7 +184,7 @@ class ChatTripFormat(TripFormat):
             if not isinstance(named_option, str) or not named_option.strip():
                 return Plan(tuple(actions), valid=False)
             option = named_option.strip()
-            if option in named[slot.group]:
+            if option in named[slot.group] and not self._trip.judged:
                 others = [each.name for each in self._domain.menu(slot) if each.name not in named[slot.group]]
                 option = (others or [option])[0]
             named[slot.group].add(option)

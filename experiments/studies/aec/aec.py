@@ -89,9 +89,8 @@ def configurations(
                 for method in methods(refined, wordings=environment == ALFWORLD)
             ]
             if further:
-                found += baselines.configurations(
-                    model, options, refined, environment=environment, own=own, setting=setting, tasks=tasks
-                )
+                where = {"environment": environment, "own": own, "setting": setting}
+                found += baselines.configurations(model, options, refined, tasks, where)
     return found
 
 

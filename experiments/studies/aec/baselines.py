@@ -7,20 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from experiments.harness.matrix import Options, configuration
-from experiments.harness.measured import Measured, Record
+from experiments.harness.measured import Measured
 from experiments.harness.methods import GUARD, PAPER, Method
-from experiments.harness.standard import mean, share
 from experiments.studies.aec.methods import BLIND
 from experiments.studies.aec.refinement import Refined
-from experiments.studies.aec.tables import digits
 from tape.budget import Budget
 from tape.protocols import Task
 from tape.runner.configurations import Configuration
-from tape.show.document import Section, Table
+from tape.show.document import Section
 
 TRIALS = 3
 REFLEXION = "Reflexion, one budget"
@@ -47,56 +44,32 @@ BELIEVES = (
 )
 
 
-def believers(refined: Refined | None) -> tuple[Method, ...]:
-    """The baselines that believe predictions; the second one needs learned rules."""
-    wkm = Method(WKM, "tape", {**GUARD, "aec": BLIND}).on(PAPER.changes)
-    if refined is None:
-        return (wkm,)
-    rules = {"aec": {"learned_rules": refined.rules.to_json()}}
-    return wkm, replace(Method(WALL_E, "tape", rules).on(wkm.changes), label=WALL_E)
-
-
 def configurations(
-    model: str,
-    options: Options,
-    refined: Refined | None,
-    *,
-    environment: str,
-    own: Mapping[str, Any],
-    setting: str,
-    tasks: Sequence[Task],
+    model: str, options: Options, refined: Refined | None, tasks: Sequence[Task], where: Mapping[str, Any]
 ) -> list[Configuration]:
-    """All baselines on some tasks; all trials of a task together have the task's budget, or one budget each."""
+    """All baselines on some tasks of an environment; without learned rules there is no WALL-E-like one.
+
+    Args:
+        model: The model.
+        options: Seeds, and how a model is identified.
+        refined: What was learned.
+        tasks: The tasks.
+        where: The environment, its own options and the name of the setting.
+    """
     steps = max(task.budget["steps"] for task in tasks)
     longer = [replace(task, budget=Budget({**task.budget, "steps": TRIALS * steps})) for task in tasks]
-    shared = Method(REFLEXION, "reflexion", {**GUARD, "horizon": int(FIRST_TRIAL * steps)})
-    each = Method(REFLEXION_TRIALS, "reflexion", {**GUARD, "horizon": steps})
-    played = [(shared, tasks), (each, longer), *((method, tasks) for method in believers(refined))]
-    return [
-        configuration(method, model, options, environment=environment, own=own, setting=setting, tasks=chosen)
-        for method, chosen in played
+    believing = Method(WKM, "tape", PAPER.changes).on({**GUARD, "aec": BLIND})
+    played: list[tuple[Method, Sequence[Task]]] = [
+        (Method(REFLEXION, "reflexion", {**GUARD, "horizon": int(FIRST_TRIAL * steps)}), tasks),
+        (Method(REFLEXION_TRIALS, "reflexion", {**GUARD, "horizon": steps}), longer),
+        (believing, tasks),
     ]
+    if refined is not None:
+        played.append((believing.on({"aec": {"learned_rules": refined.rules.to_json()}}, WALL_E), tasks))
+    return [configuration(method, model, options, tasks=chosen, **where) for method, chosen in played]
 
 
 def sections(measured: Measured) -> list[Section]:
-    """What these rows are, and what each trial has added; nothing where none was played."""
-    if REFLEXION not in measured.methods():
-        return []
-    head = ("games", "model", "method", "n", "success in trial 1", *(f"by trial {i}" for i in range(2, TRIALS + 1)))
-    rows = []
-    for setting, model, method, name in measured.played():
-        records = measured.records[name]
-        if method in (REFLEXION, REFLEXION_TRIALS) and records:
-            row = [setting, f"`{model}`", method, str(len(records))]
-            row += [share(mean(records, partial(_solved_by, i))) for i in range(1, TRIALS + 1)]
-            rows.append((*row, digits(mean(records, lambda one: one["result"]["steps"]))))
-    note = "Shares of games with 95 % intervals; steps are of all trials together, means per game."
-    return [
-        Section("What the further baselines are", (NAMES, BELIEVES), level=3),
-        Section("Reflexion by trial", (Table((*head, "steps"), tuple(rows), note),), level=3),
-    ]
-
-
-def _solved_by(trial: int, record: Record) -> float:
-    result = record["result"]
-    return float(result["success"] and result["measures"]["trials"] <= trial)
+    """What these rows are; nothing where none was played."""
+    shown = REFLEXION in measured.methods()
+    return [Section("What the further baselines are", (NAMES, BELIEVES), level=3)] if shown else []

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import re
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from envs.alfworld.game.sentences import whole
+from envs.alfworld.plugin import PLUGIN
 from envs.alfworld.sdp import adapter, unread
-from tape.errors import InvalidOutputError
+from tape.errors import ConfigError, InvalidOutputError
 from tape.protocols import Observation
 from tape.protocols.predicates import Predicate
+from tape.sdp.agent import SdpAgent
+from tape.sdp.events import ChainEvent
 from tape.sdp.operators import Outcome
 from tape.sdp.predicate_prompts import PredicatePrompts
+from tape.sdp.revalidation import revalidate
 from tape.sdp.target import Target
+from tape.sdp.trajectory import CertifiedTrajectory
+from tape.trace import read_trace
+from tests.envs.alfworld.helpers import needs_engine
 from tests.envs.alfworld.worlds import KITCHEN, domain_of, known, world_of
 
 ANSWERS = [
@@ -59,3 +67,20 @@ def test_a_phrase_that_contradicts_itself_is_refused() -> None:
     assert prompts.target("shut(fridge 1) and shut(fridge 1)").requires == ((Predicate("shut", ("fridge 1",)), True),)
     with pytest.raises(InvalidOutputError, match="contradicts itself"):
         prompts.target("shut(fridge 1) and not shut(fridge 1)")
+
+
+@needs_engine
+@pytest.mark.parametrize("cascade", [True, False])
+def test_one_command_certifies_several_single_predicates(cascade: bool, tmp_path: Path) -> None:
+    task = next(task for task in PLUGIN.tasks({"games": "dev"}) if task.id == "dev-pick_two_obj_and_place-1")
+    env, sdp = PLUGIN.make(task), {"chain": "sample", "grain": "predicate", "cascade": cascade}
+    result = SdpAgent("bundled:household", no_repeat=True, sdp=sdp).run(env, budget=task.budget, trace=tmp_path / "t")
+    env.close()
+    assert result.success
+    made = CertifiedTrajectory.from_trace(tmp_path / "t")
+    assert revalidate(made) == []
+    chains = [event for event in read_trace(tmp_path / "t") if isinstance(event, ChainEvent)]
+    assert all(len(target.requires) <= 1 for event in chains for target in event.targets)
+    assert (result.method["cascades"] > 1) is cascade
+    with pytest.raises(ConfigError, match="grain='predicate' is for chain='sample'"):
+        SdpAgent("bundled:household", sdp={"grain": "predicate"})

@@ -13,6 +13,7 @@ from envs.travelplanner.filtering import STAGES, filtered
 from envs.travelplanner.sdp import chain_of
 from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Trip
+from tape.agents.react import ReactAgent
 from tests.envs.travelplanner.trips import actions_of, complete, trip, with_query
 
 
@@ -175,3 +176,20 @@ def test_every_stage_can_empty_the_list(stage: str, number: int) -> None:
     few = Trip(made.query, world)
     found = filtered(few, state, slot)
     assert found.emptied_by == stage
+
+
+def test_where_the_whole_is_judged_nothing_is_refused_and_no_money_is_capped() -> None:
+    made = trip("judged", 5)
+    env = TripEnvironment(made.query, made.world, judged=True)
+    greedy = ReactAgent("declared:first").run(env)
+    assert MONEY not in env.budget
+    assert (greedy.end_state, greedy.measures["delivered"]) == ("failure", 1)
+    chosen = env.trip.chosen(env._state)
+    assert {option.index for slot, option in chosen if slot.kind != "meals"} == {0}
+    meals = {slot.group: {option.name for own, option in chosen if own.group == slot.group} for slot, _ in chosen}
+    assert all(len(names) == 1 for names in meals.values()), "the cheapest one again and again"
+    assert "diverse_restaurants" in env.evaluation().broken()
+    env.reset(0)
+    for action in actions_of(made):  # an itinerary that keeps everything passes here, too
+        env.step(action)
+    assert env.success()

@@ -11,7 +11,8 @@ from envs.alfworld.environment import AlfworldEnvironment
 from envs.alfworld.game.games import held_out, load_games
 from envs.alfworld.game.textworld_game import installed
 from experiments.harness.episodes import read_rows, write_rows
-from experiments.studies.aec import aec, theorem
+from experiments.harness.matrix import Options, own_options, split, tasks_of, unopened
+from experiments.studies.aec import aec, baselines, theorem
 from experiments.studies.aec import errors as aec_errors
 from experiments.studies.aec import refine as aec_refine
 from experiments.studies.aec import refinement as aec_refinement
@@ -21,8 +22,12 @@ from experiments.studies.aec.cases import calibration_of, cases_in
 from experiments.studies.aec.errors import Commitment, commitments_of, feasible
 from experiments.studies.aec.injected import Case, injected
 from experiments.studies.aec.methods import CALIBRATED_LABEL, RULES_LABEL, methods
+from experiments.studies.aec.refinement import Refined
+from tape.aec.calibration import IsotonicCalibration
 from tape.aec.events import CommittedEvent
 from tape.aec.noisy_environment import NoisyDomain, NoisyEnvironment
+from tape.aec.overrides import Overrides
+from tape.aec.settings import AecSettings
 from tape.errors import ConfigError
 from tape.lm.bundled import sizes
 from tape.protocols.predicates import Predicate
@@ -70,6 +75,21 @@ def test_training_games_are_fresh_and_always_the_same() -> None:
     assert not set(digests) & held_out()
     assert digests[:6] == [game.house.digest() for game in aec_refine.training_games(1, 6)]
     assert len({game.house.goal.task for game in games}) == 6
+
+
+def test_further_baselines_have_the_budget_that_their_names_say() -> None:
+    learned = Refined("alfworld", "", 1, 0, IsotonicCalibration(), Overrides())
+    [task] = tasks_of("alfworld", own_options("alfworld", ("--count", "1")))
+    where = {"environment": "alfworld", "setting": "s", "own": own_options("alfworld")}
+    options = Options(1, ("bundled:household",), identify=unopened)
+    found = baselines.configurations("bundled:household", options, learned, [task], where)
+    by_name = {split(one.name)[2]: one for one in found}
+    assert [*by_name] == [baselines.REFLEXION, baselines.REFLEXION_TRIALS, baselines.WKM, baselines.WALL_E]
+    steps = {name: (one.tasks[0].budget["steps"], one.spec.config.horizon) for name, one in by_name.items()}
+    assert [*steps.values()] == [(50, 30), (150, 50), (50, None), (50, None)]
+    wkm, wall_e = (AecSettings.of(by_name[name].spec.config) for name in (baselines.WKM, baselines.WALL_E))
+    assert (wkm.commit, wkm.gate, wkm.learned_rules) == ("belief", "simulate_all", "")
+    assert wall_e == wkm.model_copy(update={"learned_rules": learned.rules.to_json()})
 
 
 needs_engine = pytest.mark.skipif(not installed(), reason="needs the extra alfworld")

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness import episodes
+from envs.alfworld.game.games import held_out
+from experiments.harness import episodes, register
+from experiments.harness.matrix import Options, own_options, tasks_of, unopened
 from experiments.harness.measured import Measured
 from experiments.harness.published import check, publish
 from experiments.studies.sdp import ablation as sdp_ablation
@@ -61,18 +63,25 @@ def run(args: Sequence[str]) -> int:
 
 
 @pytest.mark.slow
-def test_the_script_plays_reports_and_takes_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_script_plays_and_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     common = ["--models", "bundled:nano-3000", "--limit", "2", "--chains", "sample"]
     out = tmp_path / "out"
     assert run([*common, "--out", str(out), "--publish", str(tmp_path / "published")]) == 0
     kept, _ = episodes.read(tmp_path / "published" / "sdp_ablation" / episodes.FILE)
     assert [(row.without, row.n) for row in rows(kept)] == [(part, 2) for part in LABELS]
     assert (out / "plots" / "sdp_ablation.png").stat().st_size > 0
-    assert run(["--run", str(out), "--out", str(tmp_path / "again")]) == 0
-    # The whole and, since the switches are the same, all others are there already.
-    lines = RunDirectory(tmp_path / "again").episodes()
-    known = {line["key"]: line["result"] for line in RunDirectory(out).episodes()}
-    assert len(lines) == 8
-    assert all(line["result"] == known[line["key"]] for line in lines)
     assert run([*common, "--dry-run"]) == 0
     assert "8 episodes" in capsys.readouterr().out
+
+
+def test_cascades_are_measured_on_fresh_tasks_alone() -> None:
+    models = ("bundled:household", "simulated:scienceworld")
+    options = Options(1, models, identify=unopened)
+    found = sdp_ablation.configurations_with_cascades(options)
+    assert [len(one.tasks) for one in found] == [sdp_ablation.PAIRS] * 4 + [30] * 4
+    pairs, science = found[0].tasks, found[4].tasks
+    assert {task.facts["task"] for task in pairs} == {"pick_two_obj_and_place"}
+    assert not {task.facts["game"].house.digest() for task in pairs} & held_out()
+    first = tasks_of("scienceworld", own_options("scienceworld", ("--split", "test")))
+    assert not {task.digest for task in science} & {task.digest for task in first}
+    assert {register.test_set(one.spec) for one in found[4:]} == {"scienceworld-test"}
