@@ -61,7 +61,7 @@ JUDGED = ((GREEDY, FIRST), (ANY, RANDOM), (WRITTEN, SMALL), (REACT, SMALL), (REF
 """They are refused nothing: the whole itinerary is judged at the end."""
 ENFORCED = ((SDP, FIRST), (SDP_PATH, FIRST), (TAPE, FIRST))
 BASELINES = (
-    f"The setting `{TABLE_2}` has trips under medium budgets. **{GREEDY.label}** takes the cheapest option of each "
+    f"Generated trips under medium budgets, the same for all. **{GREEDY.label}** takes the cheapest option of each "
     "slot whatever is booked and wanted, as TravelPlanner's code does, but for sights, of which it takes the first. "
     f"**{WRITTEN.label}** writes one itinerary, **{REACT.label}** one booking at a time, seeing what is spent, "
     f"**{REFLEXION.label}** up to {TRIALS} itineraries with a reflection after each that does not pass: the evaluator "
@@ -84,7 +84,7 @@ def configurations(count: int, options: Options) -> list[Configuration]:
             for method, model in PLAYED
             if model in options.models
         ]
-    return [*found, *table_2(QUERIES if count >= COUNT else count, options)]
+    return found
 
 
 def table_2(count: int, options: Options) -> list[Configuration]:
@@ -205,8 +205,7 @@ def _role(method: str) -> str:
 
 
 def sections(measured: Measured) -> list[Section]:
-    what = Section("What the baselines are", (BASELINES,), level=3)
-    return [figure(measured), metrics(measured), what, costs(measured)]
+    return [figure(measured), metrics(measured), costs(measured)]
 
 
 EXPERIMENT = Experiment(
@@ -250,11 +249,19 @@ def run(argv: Sequence[str] | None = None) -> int:
     first = known(_arguments, given)
     count = QUICK if first.quick else first.count
     played = replace(EXPERIMENT, configurations=partial(configurations, count))
+    if first.baselines:
+        most = QUICK if first.quick else QUERIES
+        title, made = "Baselines of whole itineraries", partial(table_2, most)
+        name = f"{ENVIRONMENT}-baselines"
+        played = replace(EXPERIMENT, name=name, title=title, about=BASELINES, configurations=made)
     return main(played, given, arguments=_arguments)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--count", type=int, default=COUNT, help="trips of every setting (default: %(default)s)")
+    parser.add_argument(
+        "--baselines", action="store_true", help="the baselines of SDP's table 2 on other trips instead"
+    )
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} trips of every setting, in a few minutes")
 
 
