@@ -18,14 +18,7 @@ from typing import Any
 
 from experiments.harness.cli import guarded, known, main
 from experiments.harness.experiment import Experiment
-from experiments.harness.matrix import (
-    Options,
-    configuration,
-    own_options,
-    plugin_of,
-    spread,
-    tasks_of,
-)
+from experiments.harness.matrix import Options, configuration, own_options, plugin_of, spread, tasks_of
 from experiments.harness.methods import GUARD, Method
 from experiments.studies.sdp.ablation_report import FULL, LABELS, sections
 from tape.runner.configurations import Configuration
