@@ -20,7 +20,7 @@ NEVER = Predicate("never")
 ASKED = Predicate("asked")
 """The world has asked which of several things is meant."""
 
-_ROUTINE = re.compile(r"look around|inventory|wait1?|task")
+_ROUTINE = re.compile(r"look around|inventory|wait1?|(?:reset )?task")
 _NUMBER = re.compile(r"\d+")
 _MOVE = re.compile(r"(?P<verb>go|teleport) to (?:the )?(?P<a>.+)")
 _TWO = (
@@ -149,25 +149,26 @@ class ScienceCommands:
             return _arrive(plain(first), known)
         if verb in SETS:
             name, value = SETS[verb]
-            return {Predicate(name, (_bare(first),)): value}
+            works = name != "active" or not value  # what is broken cannot be turned on, and nothing shows it before
+            return {Predicate(name, (_bare(first),)): value if works else None}
         if verb in ("pick up", "take"):
             gone = [p for p in known if p.name == "stands" and p.args[0] == words_of(first)]
             taken = (reach(first), reach(f"{_bare(first)} in inventory"), Predicate("carries", (_bare(first),)))
-            return {**dict.fromkeys(gone, False), **dict.fromkeys(taken, True)}
+            return {**dict.fromkeys(gone), **dict.fromkeys(taken, True)}
         if verb in ("put down", "drop"):
-            return {Predicate("carries", (_bare(first),)): False, reach(first): True}
+            return {Predicate("carries", (_bare(first),)): None, reach(_bare(first)): True}
         if verb in _INTO and rest:
-            return {Predicate("in", (_bare(first), _bare(rest[0]))): True, Predicate("carries", (_bare(first),)): False}
+            inside = None if verb == "dunk" else True  # there may be nothing to dunk it into
+            return {Predicate("in", (_bare(first), _bare(rest[0]))): inside, Predicate("carries", (_bare(first),)): None}
         return {joined(action): True} if joins(action) else {}
 
 
 def _arrive(room: str, known: Assignment) -> Effects:
-    """In another room other things are in reach, and other doors; what is carried comes along.
+    """In another room other things are in reach, and other doors; what is carried comes along, by all its names.
 
-    What is there is known of a room that was seen; of any other nothing is.
+    What stays as it is where it was left is known of a room that was seen; of all else nothing is.
     """
-    seen = False if known.get(Predicate("visited", (room,))) else None
-    held = {words_of(p.args[0]) for p, value in known.items() if p.name == "carries" and value}
+    held = {words_of(p.args[0]) for p, value in known.items() if p.name in ("carries", "held") and value}
     held |= {words_of(f"{thing} in inventory") for thing in held}
     found: dict[Predicate, bool | None] = {Predicate("at", (room,)): True}
     for predicate in known:
@@ -175,9 +176,9 @@ def _arrive(room: str, known: Assignment) -> Effects:
         if name == "at" and args[0] != room:
             found[predicate] = False
         elif name == "reach":
-            found.setdefault(predicate, True if args[0] in held else seen)
+            found.setdefault(predicate, True if args[0] in held else None)
         elif name == "open" and args[0].startswith("door to "):
-            found.setdefault(predicate, seen)
+            found.setdefault(predicate, None)
         elif name == "stands" and args[1] == room and known[predicate]:
             found[Predicate("reach", (args[0],))] = True
         elif name == "way" and args[0] == room:

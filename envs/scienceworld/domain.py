@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from envs.scienceworld.commands import ScienceCommands
-from envs.scienceworld.grounded import Grounded, exploring, way_into
+from envs.scienceworld.commands import ASKED, NEVER, ScienceCommands
+from envs.scienceworld.grounded import Grounded, establishing, exploring
 from envs.scienceworld.mismatch import Experiment, PathNeeds
 from envs.scienceworld.predicates import Shown
-from envs.scienceworld.skipping import changes_nothing, optional
 from envs.scienceworld.state import FULL_SCORE, ScienceState, ScienceTask
 from tape.budget import Resources
 from tape.protocols import Action, Observation, State
 from tape.protocols.domain import Domain
-from tape.protocols.parts import Choices, GoalTest, MismatchTest, NoOps, Predicates, Progress
+from tape.protocols.parts import Chances, Choices, GoalTest, MismatchTest, NoOps, Predicates, Progress
 from tape.protocols.predicates import Assignment, Predicate, QueryMacro, Rule
 
 STEP = Resources({"steps": 1})
@@ -31,7 +30,7 @@ def as_state(state: State) -> ScienceState:
     return state
 
 
-class ScienceWorldDomain(ScienceCommands, Domain, Experiment, GoalTest, Choices):
+class ScienceWorldDomain(ScienceCommands, Domain, Experiment, GoalTest, Choices, Chances):
     """What a task declares.
 
     The simulator answers the same list of commands with the same texts, but what is visible does not determine what
@@ -68,6 +67,11 @@ class ScienceWorldDomain(ScienceCommands, Domain, Experiment, GoalTest, Choices)
         return self
 
     @property
+    def chances(self) -> Chances:
+        """What is in sight, and what commands bring about."""
+        return self
+
+    @property
     def no_ops(self) -> NoOps:
         """Refused commands, and what is so already."""
         return self
@@ -84,6 +88,14 @@ class ScienceWorldDomain(ScienceCommands, Domain, Experiment, GoalTest, Choices)
     def key(self, state: State) -> str:
         """What is in sight, and what is not but decides what comes next; no history, no steps, no measured numbers."""
         return as_state(state).facts
+
+    def situation(self, state: State) -> str:
+        """The key without how long nothing has changed."""
+        return as_state(replace(as_state(state), waited=0)).facts
+
+    def outcome(self, state: State) -> str:
+        """Where the agent is, what it carries, has focused on and connected, and its score."""
+        return as_state(state).outcome
 
     def render(self, state: State) -> str:
         """Where the agent is, what it carries, and the score."""
@@ -129,16 +141,25 @@ class ScienceWorldDomain(ScienceCommands, Domain, Experiment, GoalTest, Choices)
         return exploring(as_state(state), predicate)
 
     def establishing(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
-        """The way into a room."""
-        return way_into(as_state(state), predicate, value)
+        """The way to where a thing was last seen, or into a room; a door's opening."""
+        return establishing(as_state(state), predicate, value)
 
     def is_no_op(self, state: State, action: Action) -> bool:
-        """Whether a command was refused in this very state, or what it is to bring about is so already."""
-        return changes_nothing(as_state(state), action)
+        """Whether a command was refused in this very state, lacks what it needs, or brings about what is so already."""
+        here = as_state(state)
+        if action in here.rejected or here.choices:
+            return action in here.rejected
+        known = self.ground(here)
+        if any(known.get(p) is (not value) for p, value in self.preconditions(action).items() if p != NEVER):
+            return True
+        effects = self.effects(action, known)
+        if any(p.name == "focused" and p not in {*Shown(here)} for p in effects):
+            return False  # another name may mean another thing
+        return bool(effects) and all(value is not None and known.get(p) is value for p, value in effects.items())
 
     def optional(self, action: Action) -> bool:
         """Whether a command answers a question, which the world may not ask."""
-        return optional(action)
+        return ASKED in self.preconditions(action)
 
     def without(self, state: State, actions: Sequence[Action]) -> State:
         """The state in which some actions may not be written."""

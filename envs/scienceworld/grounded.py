@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from envs.scienceworld.commands import names_of
@@ -12,12 +13,16 @@ from envs.scienceworld.things import plain, read_things
 from tape.protocols import Action
 from tape.protocols.predicates import Predicate, QueryMacro
 
+_CHANGES = re.compile(r"substance|stage|\begg\b|seed|flower|fruit")
+"""In the line of what may be something else when it is seen again."""
+
 
 class Grounded(Shown):
     """What a state shows, and what was seen of other rooms when the agent was last in them.
 
-    Beside :class:`Shown` it lists ``reach`` of all that is in sight, ``open`` of the doors here, and of every room that
-    the agent has been in ``visited``, ``stands(THING, ROOM)`` and ``way(ROOM, ROOM)``.
+    Beside :class:`Shown` it lists ``reach`` of all that is in sight, ``held`` of all that is carried, at any depth,
+    ``open`` of the doors here, and of every room that the agent has been in ``visited``, ``way(ROOM, ROOM)``, and
+    ``stands(THING, ROOM)`` of what stays as it is: no substances, which melt, and no living things, which grow.
     """
 
     def __init__(self, state: ScienceState) -> None:
@@ -25,7 +30,7 @@ class Grounded(Shown):
         self._listed: dict[Predicate, bool] = {}
 
     def _value(self, predicate: Predicate) -> bool | None:
-        if predicate.name in ("stands", "way", "visited"):
+        if predicate.name in ("stands", "way", "visited", "held"):
             return self._all().get(predicate)
         return super()._value(predicate)
 
@@ -41,13 +46,16 @@ class Grounded(Shown):
     def _list(self) -> Iterator[tuple[Predicate, bool]]:
         state = self._state
         yield from ((Predicate("reach", (name,)), True) for name in sorted(self._names))
+        yield from ((Predicate("held", (name,)), True) for name in sorted({*names_of(self._held, "inventory")}))
         yield from ((Predicate("open", (f"door to {plain(to)}",)), is_open) for to, is_open in self._here.doors)
-        for look in state.looks:
+        for look in state.looks:  # the latest last: a door is seen from both of its rooms
             room = read_room(look)
             here = plain(room.name)
+            lasting = read_things(line for line in room.things if not _CHANGES.search(line))
             yield Predicate("visited", (here,)), True
-            yield from ((Predicate("way", (here, plain(to))), is_open) for to, is_open in room.doors)
-            yield from ((Predicate("stands", (name, here)), True) for name in names_of(read_things(room.things), here))
+            for to, is_open in room.doors:
+                yield from ((Predicate("way", way), is_open) for way in ((here, plain(to)), (plain(to), here)))
+            yield from ((Predicate("stands", (name, here)), True) for name in names_of(lasting, here))
 
 
 def exploring(state: ScienceState, predicate: Predicate) -> QueryMacro | None:
@@ -64,12 +72,34 @@ def exploring(state: ScienceState, predicate: Predicate) -> QueryMacro | None:
     return QueryMacro(predicate, (f"go to {doors[0]}",)) if doors else None
 
 
-def way_into(state: ScienceState, predicate: Predicate, value: bool) -> Sequence[Action] | None:
-    """The way into a room, where the task's simplifications allow to teleport; None for all else."""
-    if predicate.name != "at" or not value or not _teleports(state):
+def establishing(state: ScienceState, predicate: Predicate, value: bool) -> Sequence[Action] | None:
+    """The way into a room, to where a thing was last seen or a door is; a door's opening; None for all else."""
+    if not value or predicate.name not in ("at", "reach", "open"):
         return None
-    [room] = predicate.args
-    return [] if plain(state.room.name) == room else [f"teleport to {room}"]
+    [name] = predicate.args
+    here, room = plain(state.room.name), name.removeprefix("door to ")
+    if predicate.name == "at" and name == here:
+        return []
+    if predicate.name == "open" and room in (plain(to) for to, _ in state.room.doors):
+        return [f"open door to {room}"]
+    known = Grounded(state)
+    seen = [p.args for p in known if p.name in ("stands", "way")]
+    places = {"at": [name], "open": [at for at, to in seen if to == room], "reach": [at for n, at in seen if n == name]}
+    there = next((place for place in places[predicate.name] if place != here), None)
+    return None if there is None else _way(known, here, there, teleports=_teleports(state))
+
+
+def _way(known: Grounded, here: str, there: str, *, teleports: bool) -> Sequence[Action] | None:
+    """How to get into a room: by teleporting, else through open doors that were seen; None where no way is known."""
+    if teleports:
+        return [f"teleport to {there}"]
+    ways, queue = {here: list[Action]()}, [here]
+    doors = [p.args for p in known if p.name == "way" and known[p]]
+    for room in queue:  # grows while it is read: breadth first
+        for to in (to for at, to in doors if at == room and to not in ways):
+            ways[to] = [*ways[room], f"go to {to}"]
+            queue.append(to)
+    return ways.get(there)
 
 
 def _teleports(state: ScienceState) -> bool:

@@ -58,8 +58,6 @@ class PathNeeds(MismatchTest):
         """
         domain = self._domain
         predicted, actions = _required(domain, predicted, observed, actions)
-        if domain.value(observed) < domain.value(predicted[0]):
-            return False
         hoped = [domain.ground(state) for state in predicted]
         seen, aims = domain.ground(observed), _aims(domain, predicted[-1], hoped[-1], goals=goals)
         if taken is not None:

@@ -34,12 +34,15 @@ class ScienceWorldPlugin(EnvironmentPlugin):
         parser.add_argument(
             "--task", default="all", help=f"a task, or one of {', '.join(GROUPS)}; several by commas (default: all)"
         )
-        parser.add_argument("--split", choices=SPLITS, default="dev", help="official variations (default: dev)")
+        parser.add_argument(
+            "--split", default="dev", help=f"official variations: {', '.join(SPLITS)}; several by commas (default: dev)"
+        )
         parser.add_argument(
             "--variations",
             default="1",
             help="of every task: so many of the split, for instance 3; or these very ones, as in 3,7-9 (default: 1)",
         )
+        parser.add_argument("--skip", type=int, default=0, help="leave out so many of each split first (default: 0)")
         parser.add_argument(
             "--simplification",
             default="easy",
@@ -64,12 +67,13 @@ class ScienceWorldPlugin(EnvironmentPlugin):
         limit = int(options.get("limit_steps", LIMIT))
         if limit < 1:
             raise ScienceWorldError(f"--limit-steps must be at least 1, got {limit}")
-        split, simplification = options.get("split", "dev"), options.get("simplification", "easy")
+        skip, simplification = int(options.get("skip", 0)), options.get("simplification", "easy")
         simplification = "" if simplification == "none" else simplification
         return [
             task_of(info, variation, simplification, limit)
             for info in named(options.get("task", "all"))
-            for variation in chosen(info, split, str(options.get("variations", "1")))
+            for split in options.get("split", "dev").split(",")
+            for variation in chosen(info, split, str(options.get("variations", "1")), skip)
         ]
 
     def make(self, task: Task) -> Environment:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from envs.scienceworld.commands import names_of
+from envs.scienceworld.commands import names_of, words_of
 from envs.scienceworld.state import ScienceState
 from envs.scienceworld.things import Thing, every_name, find, plain, read_things, same
 from tape.protocols.predicates import Predicate
@@ -138,7 +138,8 @@ class Shown(Mapping[Predicate, bool]):
     def _names(self) -> frozenset[str]:
         """What may be called within reach, see :func:`envs.scienceworld.commands.names_of`."""
         room = plain(self._here.name)
-        return frozenset((*names_of(self._seen, room), *names_of(self._held, "inventory")))
+        around = (words_of(room), "agent", "inventory", "air")
+        return frozenset((*around, *names_of(self._seen, room), *names_of(self._held, "inventory")))
 
     def __getitem__(self, predicate: Predicate) -> bool:
         value = self._value(predicate)
@@ -159,7 +160,7 @@ class Shown(Mapping[Predicate, bool]):
             case ("open", (thing,)):
                 return self._open(thing)
             case ("reach", (thing,)):
-                return thing in self._names or any(set(thing.split()) <= set(name.split()) for name in self._names)
+                return self._reach(thing)
             case ("asked", ()):
                 return bool(self._state.choices)
             case ("joined", (command,)):
@@ -170,6 +171,13 @@ class Shown(Mapping[Predicate, bool]):
                 inside = _agreed(where, self._everything(), lambda found: _holds(found, thing))
                 return self._absent(thing) if inside is False else inside
         return None
+
+    def _reach(self, thing: str) -> bool | None:
+        """Whether a name is listed; unknown where it was never listed, for the world has names that are not."""
+        words = {*thing.split()}
+        if any(words <= {*name.split()} for name in self._names):
+            return True
+        return False if any(words <= {*words_of(name).split()} for name in self._state.seen) else None
 
     def _absent(self, thing: str) -> bool | None:
         """False for the name of a thing seen in this episode, which is not where it was looked for; else None."""
@@ -187,6 +195,8 @@ class Shown(Mapping[Predicate, bool]):
     def _open(self, thing: str) -> bool | None:
         to = plain(thing).removeprefix("door to ").removeprefix("the ")
         doors = {plain(room): is_open for room, is_open in self._here.doors}
+        if thing.startswith("door to ") and to not in doors:
+            return False if doors and self._is_room(to) else None  # there is no such door here
         return doors[to] if to in doors else _agreed(thing, self._everything(), lambda found: found.open)
 
     def __iter__(self) -> Iterator[Predicate]:

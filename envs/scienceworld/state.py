@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from envs.scienceworld.commands import joins, lets_time_pass
 from envs.scienceworld.reading import Room, described_lines, normal, read_room
+from envs.scienceworld.things import read_things
 from tape.protocols import Action
 
 FULL_SCORE = 100
@@ -138,6 +139,12 @@ class ScienceState:
             f"score {self.score}",
         ]
         return " | ".join(part or "-" for part in parts) + (" | over" if self.done else "")
+
+    @property
+    def outcome(self) -> str:
+        """What has come of a command, as far as the ends of plans go by it."""
+        carried = sorted(thing.name.partition(" in the ")[0] for thing in read_things(self.inventory))
+        return " | ".join(map(str, (self.room.name, carried, self.focused, self.joined, self.score)))
 
     def following(self, before: ScienceState, action: Action, *, understood: bool = True) -> ScienceState:
         """This state with what no description shows, brought on from the one before.

@@ -88,14 +88,15 @@ def named(what: str) -> list[TaskInfo]:
     return list(found.values())
 
 
-def chosen(task: TaskInfo, split: str, which: str) -> list[int]:
+def chosen(task: TaskInfo, split: str, which: str, skip: int = 0) -> list[int]:
     """The variations that are asked for.
 
     Args:
         task: The task.
         split: ``train``, ``dev`` or ``test``.
-        which: A number: so many of the split, from its first on. Or these very variations, whatever their split:
+        which: A number: so many of the split, from the first that is not skipped on. Or these very variations, whatever their split:
             ``7-9`` or ``3,7-9``.
+        skip: How many of the split are left out before.
 
     Raises:
         ScienceWorldError: It has no such variations.
@@ -104,7 +105,7 @@ def chosen(task: TaskInfo, split: str, which: str) -> list[int]:
         raise ScienceWorldError(f"ScienceWorld has the splits {', '.join(SPLITS)}, not {split!r}")
     try:
         if which.isdecimal():
-            found = list(task.split(split)[: int(which)])
+            found = list(task.split(split)[max(skip, 0) :][: int(which)])
         else:
             ranges = [[int(end) for end in part.split("-")] for part in which.split(",") if part]
             # One beyond the last is enough to be refused, and keeps a range of a million millions from being made.

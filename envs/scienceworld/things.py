@@ -13,6 +13,8 @@ _STATE = re.compile(
 )
 _DOOR = re.compile(r"^The .+? is (open|closed)\.?$")
 _CONTENTS = re.compile(r"^(?:On|In|Inside) the .+? (?:is|you see): ?(.*)$", re.DOTALL)
+_TERMINAL = re.compile(r"(?<=\w)its terminal 1 is connected to.*")
+"""How a wire goes on among what is carried, without a space."""
 _MEANS = {
     "turned on": ("active", True),
     "activated": ("active", True),
@@ -67,7 +69,7 @@ def every_name(things: Iterable[Thing]) -> tuple[str, ...]:
 
 
 def _thing(text: str) -> Thing:
-    first, *rest = _split(text.strip(), ". ")
+    first, *rest = _split(_TERMINAL.sub("", text.strip()), ". ")
     head, *more = _split(first, ", ")
     name, listed = head, False
     inside: tuple[Thing, ...] = ()

@@ -29,9 +29,15 @@ def mismatched(episode: Episode, predicted: str) -> bool:
 def harmless(episode: Episode, path: Path, before: State, edge: Edge, rest: Sequence[Edge]) -> bool:
     """Whether a difference from the prediction does not matter for the rest of a path; if so, it is logged.
 
-    At the end of a path there is no rest, and planning starts again. ``edge`` is the last step, taken in ``before``.
+    At the end of a path there is no rest, and planning starts again: then an outcome counts that has another chance.
+    ``edge`` is the last step, taken in ``before``.
     """
-    if not rest or not _still_good(episode, path, (edge, *rest), rest, taken=(before, edge.action)):
+    if rest:
+        good = _still_good(episode, path, (edge, *rest), rest, taken=(before, edge.action))
+    else:
+        chances, predicted = episode.chances, path.graph.state(edge.target)
+        good = chances is not None and chances.outcome(episode.state) == chances.outcome(predicted)
+    if not good:
         return False
     observed = episode.key(episode.state)
     episode.trace.write(DifferedEvent(step=episode.result.steps, predicted=edge.target, observed=observed))

@@ -19,6 +19,7 @@ from tape.engine.settings import TapeConfig
 from tape.errors import BudgetExceededError, EnvironmentFaultError, UnknownCostError, error_text
 from tape.protocols import Action, Environment, Observation, State, WorldModel
 from tape.protocols.method import counters
+from tape.protocols.parts import Chances
 from tape.reading import short
 from tape.redaction import redacted
 from tape.seeds import derive
@@ -140,6 +141,11 @@ class Episode:
             return False
         with environment_faults(f"the no-op test of {action!r} failed"):
             return known.is_no_op(self.state, action)
+
+    @property
+    def chances(self) -> Chances | None:
+        """What counts as the same outcome, where paths are selected by their expected value; none with "exact"."""
+        return None if self.config.mismatch == "exact" else self.env.domain.chances
 
     def remaining(self) -> dict[str, int]:
         """Counts left of every capped kind but real time; no prompt may depend on real time."""

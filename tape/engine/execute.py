@@ -129,10 +129,10 @@ class Executor:
             return "probed"
         await episode.merge([step.after], edge.target)
         if episode.key(step.after) != edge.target:
-            if step.written == edge.action:
-                self._memory.contradict(step.before, step.written, path.graph.state(edge.target))
             # Verification replaces the environment's mismatch test.
             if self._watch is not None or not harmless(episode, path, step.before, edge, rest):
+                if step.written == edge.action:
+                    self._memory.contradict(step.before, step.written, path.graph.state(edge.target))
                 mismatched(episode, edge.target)
                 if seen != "certified":
                     return "mismatch"

@@ -42,7 +42,8 @@ class PlanGraph:
         self.plans: list[tuple[int, ...]] = []
         """The folded plans as paths, by edge id."""
         self.objective: Objective = "stay"
-        """The agent's objective; "save" if the domain names a resource to save (`Domain.saves`)."""
+        """The agent's objective; "save" if the domain names a resource to save (`Domain.saves`), "expect" if outcomes
+        are uncertain (`Domain.chances`)."""
 
     def copy(self) -> PlanGraph:
         """A copy that can be changed on its own; states are shared."""
@@ -146,6 +147,10 @@ class PlanGraph:
         """Set what taking an edge earns, in addition to the reward of its target."""
         self._data(edge)["reward"] = finite(reward, f"the reward of edge {edge}")
 
+    def set_chance(self, edge: int, chance: float) -> None:
+        """Set how likely an edge's action leads to its target."""
+        self._data(edge)["chance"] = finite(chance, f"the chance of edge {edge}")
+
     def set_likelihood(self, node: str, chance: float) -> None:
         """Set how likely the assumptions on the way to a node are; of several ways the likeliest counts."""
         data = self._node(node)
@@ -186,7 +191,8 @@ class PlanGraph:
         data = self._data(number)
         source, target = self._ends[number]
         known = (data["votes"], data["confidence"], data["certified"], data["refuted"])
-        return Edge(number, source, data["action"], target, *known, Resources(data["cost"]), data.get("reward", 0.0))
+        more = (data.get("reward", 0.0), data.get("chance", 1.0))
+        return Edge(number, source, data["action"], target, *known, Resources(data["cost"]), *more)
 
     def find(self, source: str, action: Action, target: str) -> int:
         """The id of the edge with this source, action and target."""
@@ -217,7 +223,7 @@ class PlanGraph:
     def usable_edges(self, confidence: float = 0.0) -> list[Edge]:
         """The one edge per state and action that may be selected.
 
-        It is the certified edge, else the prediction with most votes (on a tie the first sampled). Contradicted edges
+        It is the certified edge, else the likeliest prediction, then that with most votes, then the first sampled one. Contradicted edges
         and predictions with less than ``confidence`` are left out.
         """
         best: dict[tuple[str, Action], Edge] = {}
@@ -225,7 +231,8 @@ class PlanGraph:
             if edge.contradicted or edge.confidence < confidence:
                 continue
             rival = best.get((edge.source, edge.action))
-            if rival is None or (edge.certified, edge.votes) > (rival.certified, rival.votes):
+            order = (edge.certified, edge.chance, edge.votes)
+            if rival is None or order > (rival.certified, rival.chance, rival.votes):
                 best[edge.source, edge.action] = edge
         return sorted(best.values(), key=lambda e: e.id)
 

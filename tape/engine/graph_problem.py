@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import solvers
 from solvers import PathProblem
@@ -12,10 +13,16 @@ from tape.budget import Resources
 from tape.errors import GraphError
 from tape.protocols import Action
 
-Objective = Literal["visit", "stay", "save"]
+Objective = Literal["visit", "stay", "save", "expect"]
 
 Nodes: TypeAlias = Mapping[str, Mapping[str, Any]]
 """The attributes of nodes by their keys, in order of appearance."""
+
+LEAST = 1e-6
+"""The least value and chance that count with the objective "expect"."""
+
+A_STEP = 1e-3
+"""The share of its expected value that a path loses with each step, so that no path holds a circle."""
 
 MOST_SHOWN = 6
 """Steps of a circle in a message."""
@@ -36,6 +43,7 @@ class Edge:
         contradicted: It was ruled out, for instance because another outcome was observed.
         cost: Resources of taking it: the worst case, or a prediction (``costs="lm"``).
         reward: What taking it earns, with the objectives "visit" and "save".
+        chance: Probability that its action leads there, with the objective "expect".
     """
 
     id: int
@@ -48,6 +56,7 @@ class Edge:
     contradicted: bool
     cost: Resources
     reward: float = 0.0
+    chance: float = 1.0
 
 
 def write_problem(
@@ -77,11 +86,14 @@ def write_problem(
         moves = [(edge, head) for edge, i in moves for head in ([i, len(index)] if edge.target == start else [i])]
         terminals.append(len(index))
         rewards.append(nodes[start]["reward"])
-    if objective == "save":  # nodes on the way earn nothing: a path earns the score of its end less what it used
+    edge_rewards = [edge.reward for edge, _ in moves]
+    if objective == "expect":  # the logarithm of the value of the end, times the chances of all edges
+        rewards = [math.log(max(reward, LEAST)) for reward in rewards]
+        edge_rewards = [math.log(max(edge.chance, LEAST)) - A_STEP for edge, _ in moves]
+    if objective in ("save", "expect"):  # nodes on the way earn nothing: a path earns the score of its end less what it used
         ended = set(terminals)
         rewards = [reward if node in ended else 0.0 for node, reward in enumerate(rewards)]
     kinds = sorted(remaining)
-    edge_rewards = [edge.reward for edge, _ in moves]
     problem = PathProblem(
         n_nodes=len(rewards),
         edges=[(index[edge.source], head) for edge, head in moves],
@@ -91,7 +103,7 @@ def write_problem(
         start=index[start],
         terminals=terminals,
         horizon=1 if horizon is None else horizon,
-        discount=1.0 if objective == "save" else discount,
+        discount=1.0 if objective in ("save", "expect") else discount,
         resources=kinds,
         objective="stay" if objective == "stay" else "visit",
         edge_rewards=edge_rewards if objective != "stay" and any(edge_rewards) else (),
@@ -111,8 +123,8 @@ def ends_of(
     Raises:
         GraphError: The objective is unknown, a goal is no node, or there is nothing to end at.
     """
-    if objective not in ("visit", "stay", "save"):
-        raise GraphError(f'there is no objective {objective!r}; there are "visit", "stay" and "save"')
+    if objective not in get_args(Objective):
+        raise GraphError(f"there is no objective {objective!r}; there are {', '.join(get_args(Objective))}")
     if goals is not None and (any_end or objective != "visit"):
         raise GraphError('goals= goes with the objective "visit" alone, and not with any_end; else use set_goal')
     if any_end:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from tape.engine.chances import weigh
 from tape.engine.cost import SPARE, CallCosts, CostModel, annotate_edges, spendable, within_spare
 from tape.engine.episode import Episode
 from tape.engine.execute import Outcome
@@ -16,12 +17,12 @@ from tape.engine.graph import PlanGraph
 from tape.engine.infeasible import FailedAttempt, infeasible
 from tape.engine.predict import Memory, RememberingWorldModel, roll_out
 from tape.engine.replan import start_replanning
-from tape.engine.sample import FrontierNode, frontier, require_read, sample_plans, sample_plans_from, without_no_ops
+from tape.engine.sample import FrontierNode, frontier, recovered, require_read, sample_plans, sample_plans_from
 from tape.engine.score import annotate_nodes
 from tape.engine.select import Path, Selector, best_paths, select_path, try_unknown
 from tape.engine.unseen import Likelihood
 from tape.errors import BudgetExceededError
-from tape.protocols import Plan, PlannedActor, Proposer, Scorer, State, WorldModel
+from tape.protocols import Action, Plan, PlannedActor, Proposer, Scorer, State, WorldModel
 from tape.protocols.domain import map_plain
 from tape.trace import GraphFoldedEvent
 
@@ -82,6 +83,7 @@ class Planner:
         self._rounds = 0
         self._plans: list[Plan] = []
         self._sampled: list[Plan] = []
+        self._begun: dict[Action, None] = {}
         self._failed: list[FailedAttempt] = []
         self.graph = PlanGraph()
         """The last plan graph."""
@@ -111,7 +113,7 @@ class Planner:
         """Run a planning round; return its last graph and the path selected on it, if one fits."""
         episode = self._episode
         episode.require_affordable_action()
-        self._sampled, self._failed = [], []
+        self._sampled, self._failed, self._begun = [], [], {}
         for attempt in range(episode.config.resample + 1):
             plans = await self._sample(attempt)  # line 4: SamplePlans
             graph = await self._build_graph(plans)  # lines 5 and 6: BuildPlanGraph, AnnotateGraph
@@ -127,10 +129,17 @@ class Planner:
     async def _sample(self, attempt: int) -> list[Plan]:
         """Sample plans from the current state."""
         count = self._episode.config.num_plans
-        sampled = await sample_plans(self._episode, self._proposer, count, self._rounds, attempt)
+        sampled = await sample_plans(self._episode, self._proposer, count, self._rounds, attempt, self._useless())
         self._sampled += sampled
-        self._plans = [without_no_ops(self._episode, plan) for plan in sampled]
+        self._plans = [begun for plan in sampled for begun in recovered(self._episode, plan)]
+        self._begun |= {plan.actions[0]: None for plan in (*sampled, *self._plans) if plan.actions}
         return self._plans
+
+    def _useless(self) -> list[Action]:
+        """With chances, what the plans of this round began with that leads nowhere [ours]."""
+        start = self._episode.key(self._episode.state)
+        usable = {edge.action for edge in self.graph.usable_edges() if edge.source == start}
+        return [action for action in self._begun if action not in usable] if self._episode.chances else []
 
     async def _build_graph(self, plans: Sequence[Plan]) -> PlanGraph:
         """Build the graph of some plans from the current state."""
@@ -157,6 +166,8 @@ class Planner:
         rule_out(graph, episode)
         await annotate_edges(graph, episode, self.calls, self._cost_model)
         await annotate_nodes(graph, episode, self._scorer, self.memory)
+        if (chances := episode.chances) is not None:
+            weigh(graph, chances, self.memory)
         self.graph = graph
         episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=episode.key(episode.state))))
 

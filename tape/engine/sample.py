@@ -12,20 +12,27 @@ from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.graph import HOPELESS, PlanGraph
 from tape.engine.unseen import Weigher
 from tape.lm.base import Completion, Request
-from tape.protocols import Plan, Proposer, State
+from tape.protocols import Action, Plan, Proposer, State
 from tape.seeds import derive
 from tape.trace import PlansSampledEvent
 
 
 async def sample_plans(
-    episode: Episode, proposer: Proposer, count: int, planning_round: int = 0, attempt: int = 0
+    episode: Episode,
+    proposer: Proposer,
+    count: int,
+    planning_round: int = 0,
+    attempt: int = 0,
+    useless: Sequence[Action] = (),
 ) -> list[Plan]:
-    """Sample plans from the current state and log them.
+    """Sample plans from the current state and log them; prompts exclude what is ``useless`` there, where they can.
 
     ``planning_round`` and ``attempt`` are part of the seed, so all agents draw the same plans in the same round.
     """
     seed = episode.seed_for("plans", planning_round, attempt)
-    [plans] = await sample_plans_from(episode, proposer, [(episode.state, episode.remaining())], count, seed)
+    choices, state = episode.env.domain.choices, episode.state
+    state = choices.without(state, useless) if choices is not None and useless else state
+    [plans] = await sample_plans_from(episode, proposer, [(state, episode.remaining())], count, seed)
     episode.result.plans += len(plans)
     episode.result.distinct_plans += len({plan.actions for plan in plans})
     return plans
@@ -44,9 +51,21 @@ async def sample_plans_from(
     return sampled
 
 
-def without_no_ops(episode: Episode, plan: Plan) -> Plan:
-    """A plan from the current state without the no-ops at its beginning; unchanged if it has nothing else."""
-    return replace(plan, actions=tuple(dropwhile(episode.is_no_op, plan.actions)) or plan.actions)
+def recovered(episode: Episode, plan: Plan) -> list[Plan]:
+    """A plan from the current state as it can begin here: without the no-ops at its beginning.
+
+    Where the first of them lacks a precondition for which the domain declares establishing actions, the plan that
+    begins with these comes in too, and the solver chooses.
+    """
+    left = tuple(dropwhile(episode.is_no_op, plan.actions))
+    found = [replace(plan, actions=left or plan.actions)]
+    domain, state = episode.env.domain, episode.state
+    if len(left) < len(plan.actions) and domain.predicates is not None and episode.chances is not None:
+        known = domain.predicates.ground(state)
+        missing = {p: v for p, v in domain.predicates.preconditions(plan.actions[0]).items() if known.get(p) is not v}
+        ways = [domain.predicates.establishing(state, p, v) for p, v in missing.items()]
+        found += [replace(plan, actions=(*way, *plan.actions)) for way in ways if way]
+    return found
 
 
 def require_read(episode: Episode, plans: Sequence[Plan]) -> None:

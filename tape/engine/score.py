@@ -99,13 +99,15 @@ def _places(graph: PlanGraph, episode: Episode, memory: Memory) -> list[Place]:
     start = episode.key(episode.state)
     depths = graph.depths(start)
     furthest = max(depths.values()) or 1
-    visited = {start, *(episode.key(after) for _, _, after in memory.transitions)}
+    same = episode.key if episode.chances is None else episode.chances.outcome
+    visited = {same(state) for state in (episode.state, *(after for _, _, after in memory.transitions))}
     found = []
     for node in graph.nodes:
         attributes, depth = graph.attributes(node), depths.get(node)
         share = None if depth is None else depth / furthest
         likelihood = attributes.get("likelihood", 1.0)
-        place = Place(node, graph.state(node), bool(attributes["plan_end"]), node in visited, likelihood, share)
+        state, end = graph.state(node), bool(attributes["plan_end"])
+        place = Place(node, state, end, same(state) in visited, likelihood, share)
         found.append(place)
     return found
 
@@ -118,7 +120,8 @@ def _rule(episode: Episode) -> Rule:
         return lambda node, score: by_score(node, score, mode)
     declared = test if config.goal_test == "declared" else None
     progress = domain.progress if mode == "ends" else None
-    return lambda node, score: by_goal(node, score, mode, declared, progress)
+    unit = _END if episode.chances is None else 1.0
+    return lambda node, score: by_goal(node, score, mode, declared, progress, unit)
 
 
 def by_score(node: Place, score: Score, mode: ScoreMode) -> tuple[float, bool]:
@@ -128,12 +131,13 @@ def by_score(node: Place, score: Score, mode: ScoreMode) -> tuple[float, bool]:
 
 
 def by_goal(
-    node: Place, score: Score, mode: ScoreMode, test: GoalTest | None, progress: Progress | None
+    node: Place, score: Score, mode: ScoreMode, test: GoalTest | None, progress: Progress | None, unit: float = _END
 ) -> tuple[float, bool]:
     """A goal earns 1; of the other nodes only ends of plans earn anything.
 
     Otherwise scores that estimate the steps left would reward moving in circles. Without a ``test`` the score decides
-    what is a goal. ``progress`` gives partial credit to the end of a plan.
+    what is a goal. ``progress`` gives partial credit to the end of a plan. ``unit``: of open ends; 1 where chances say
+    how likely they are reached, else so little that a goal within reach always comes first.
     """
     reward = value_of(node, score, mode)
     if not node.visited and (test.satisfied(node.state) if test else reward >= GOAL_SCORE):
@@ -142,7 +146,7 @@ def by_goal(
     if progress is not None and reward >= 0 and node.end and node.depth is not None and not node.visited:
         credit = min(max(progress.value(node.state), 0.0), 1.0)
         reward = (reward + _END * (credit + node.depth)) / 3
-    return node.likelihood * reward, False
+    return node.likelihood * reward * unit / _END, False
 
 
 def value_of(node: Place, score: Score, mode: ScoreMode) -> float:

@@ -148,6 +148,7 @@ def stages(
     Yields:
         The least confidence, and the result of :meth:`PlanGraph.path_problem`.
     """
+    cautious = cautious and graph.objective != "expect"  # chances count there
     uncertain = any(edge.confidence < CONFIDENCES[0] for edge in graph.usable_edges())
     for confidence in (*CONFIDENCES, 0.0) if cautious and uncertain and not any_end else (0.0,):
         objective = graph.objective

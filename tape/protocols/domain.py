@@ -9,6 +9,7 @@ from typing import Literal
 from tape.budget import Resources
 from tape.errors import ConfigError
 from tape.protocols.parts import (
+    Chances,
     Choices,
     Contexts,
     ExactPlanner,
@@ -150,6 +151,11 @@ class Domain(ABC):
     @property
     def mismatch_test(self) -> MismatchTest | None:
         """Which differences from a prediction matter; without it all do."""
+        return None
+
+    @property
+    def chances(self) -> Chances | None:
+        """What counts as the same outcome; None: outcomes are certain, or nothing is declared of them."""
         return None
 
     @property

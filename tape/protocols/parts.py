@@ -284,6 +284,22 @@ class MismatchTest(Part):
         """
 
 
+class Chances(Part):
+    """What counts as the same where the outcomes of actions are uncertain [ours].
+
+    Observed outcomes then give each prediction its chance (:mod:`tape.engine.chances`), and the path of the greatest
+    expected value is selected.
+    """
+
+    @abstractmethod
+    def situation(self, state: State) -> str:
+        """The identity of a state without counters, for instance of how long has been waited."""
+
+    @abstractmethod
+    def outcome(self, state: State) -> str:
+        """What an action has led to as far as plans rest on it; equal outcomes are counted as one."""
+
+
 class NoOps(Part):
     """Declares actions that change nothing, so that they are neither planned nor done [ours].
 

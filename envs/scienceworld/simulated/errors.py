@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from urllib.parse import parse_qsl
 
 from envs.scienceworld.simulated.reading import Prompt
@@ -33,6 +34,8 @@ class Rates:
         predictions: Of a predicted next state, a score, or a choice among plans.
         seed: Seed of everything drawn.
         free: Whether predicates are worded so that only a model can judge them.
+        alike: Whether all roles err alike: the error of a point of the task is the same in a plan, an action and a
+            prediction, whoever asks, and one that was seen to be made is drawn anew, not ruled out.
     """
 
     errors: float = 0.1
@@ -40,6 +43,7 @@ class Rates:
     predictions: float = 0.1
     seed: int = 0
     free: bool = False
+    alike: bool = field(default=False, repr=False)
 
     @classmethod
     def parse(cls, query: str) -> Rates:
@@ -49,33 +53,44 @@ class Rates:
             ConfigError: There is no such option, or it is out of range.
         """
         given = dict(parse_qsl(query, keep_blank_values=True))
-        known = [field.name for field in fields(cls)]
+        known = [one.name for one in fields(cls)]
         values: dict[str, float] = {}
         for name, text in given.items():
             try:
-                values[name] = int(text) if name in ("seed", "free") else float(text)
+                values[name] = int(text) if name in ("seed", "free", "alike") else float(text)
             except ValueError:
                 values[name] = -1
             highest = 2**63 if name == "seed" else 1
             if name not in known or not 0 <= values[name] <= highest:
                 raise ConfigError(
                     f"simulated:scienceworld?{name}={text}: options are errors, verdicts and predictions (0 to 1), "
-                    "free (0 or 1) and seed"
+                    "free and alike (0 or 1) and seed"
                 )
         common = values.get("errors", cls.errors)
         verdicts, predictions = values.get("verdicts", common), values.get("predictions", common)
-        return cls(common, verdicts, predictions, int(values.get("seed", 0)), bool(values.get("free", 0)))
+        free, alike = bool(values.get("free", 0)), bool(values.get("alike", 0))
+        return cls(common, verdicts, predictions, int(values.get("seed", 0)), free, alike)
 
     def chance(self, *names: object) -> random.Random:
         """Chance that depends on the seed and on names alone."""
         return random.Random("/".join(map(str, (self.seed, *names))))
 
-    def slip(self, prompt: Prompt, point: object, own: random.Random) -> random.Random | None:
-        """Whether there is an error at a point of the task; if so, by what to draw it."""
+    def slips(self, prompt: Prompt, point: object, own: random.Random) -> Iterator[random.Random]:
+        """By what to draw the error at a point of the task, then the next one where that was seen to be made.
+
+        Nothing where there is none, or no other.
+        """
+        if self.alike:
+            for again in itertools.count():
+                rng = self.chance("alike", prompt.task, prompt.variation, point, again)
+                if rng.random() >= self.errors:
+                    return
+                yield rng
         always = self.chance("systematic", prompt.task, prompt.variation, point)
         if always.random() < self.errors * SYSTEMATIC:
-            return always
-        return own if own.random() < self.errors * (1 - SYSTEMATIC) else None
+            yield always
+        elif own.random() < self.errors * (1 - SYSTEMATIC):
+            yield own
 
 
 def wrong_action(action: str, prompt: Prompt, rng: random.Random) -> str:
@@ -118,7 +133,7 @@ def distorted(
     prompt: Prompt,
     rates: Rates,
     own: random.Random,
-    wrong: Callable[[str, Prompt, random.Random], str],
+    wrong: Callable[[str, int, random.Random], str],
 ) -> list[str]:
     """A list with errors: some items about wrong objects, some left out, some in the place of the next one.
 
@@ -129,20 +144,21 @@ def distorted(
         prompt: What the model reads.
         rates: The rates.
         own: Chance of this one answer.
-        wrong: An item about a wrong object.
+        wrong: An item about a wrong object, from the item and its point.
     """
     made = {*prompt.useless, *prompt.history[-_REMEMBERED:], *prompt.stuck_at}
     found: list[str] = []
     late: list[str] = []
     for i, (point, item) in enumerate(items):
-        slip = rates.slip(prompt, point, own)
-        kind = slip.choice(("wrong", "dropped", "late")) if slip is not None else "right"
-        other = (
-            wrong(item, prompt, slip)
-            if slip is not None and kind == "wrong"
-            else "".join(x for _, x in items[i + 1 : i + 2])
-        )
-        if slip is None or other in made or not other:
+        following = "".join(x for _, x in items[i + 1 : i + 2])
+        kind, other = "right", item
+        for slip in rates.slips(prompt, point, own):
+            drawn = slip.choice(("wrong", "dropped", "late"))
+            instead = wrong(item, point, slip) if drawn == "wrong" else following
+            if instead and instead not in made:
+                kind, other = drawn, instead
+                break
+        if kind == "right":
             found.append(item)
         elif kind == "wrong":
             found.append(other)

@@ -11,6 +11,7 @@ import json
 import random
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from envs.scienceworld.commands import reach
 from envs.scienceworld.gold import GoldStep, gold_path, position, predicates
@@ -48,7 +49,7 @@ class SimulatedLM:
 
     def __init__(self, rates: Rates, name: str = "simulated:scienceworld") -> None:
         self.rates, self.name = rates, name
-        self.identity = f"simulated:scienceworld@2 {rates}"
+        self.identity = f"simulated:scienceworld@2 {rates}{' alike' * rates.alike}"
 
     def prompt_tokens(self, request: Request) -> int:
         """Words of the prompt."""
@@ -97,7 +98,7 @@ class SimulatedLM:
         at = position(steps, prompt.history, prompt.dropped)
         match request.role:
             case "plan":
-                actions = distorted(next_actions(prompt, steps, at), prompt, self.rates, rng, wrong_action)
+                actions = self._written(next_actions(prompt, steps, at), prompt, steps, rng)
                 return json.dumps({"thought": "", "actions": actions or ["look around"]})
             case "act":
                 return self._act(prompt, steps, at, request, rng)
@@ -124,21 +125,40 @@ class SimulatedLM:
         planned = hint[1].split("; ")[0] if hint else ""
         if planned and not prompt.asked and planned not in prompt.useless:
             return _acted(planned, "The plan still fits.")
-        return _acted(self._one(next_actions(prompt, steps, at), prompt, rng))
+        return _acted(self._one(prompt, steps, at, rng))
 
-    def _one(self, actions: Sequence[tuple[int, str]], prompt: Prompt, rng: random.Random) -> str:
+    def _written(
+        self, actions: Sequence[tuple[int, str]], prompt: Prompt, steps: tuple[GoldStep, ...], rng: random.Random
+    ) -> list[str]:
+        """Actions with errors; where all roles err alike, a wrong object is one of those at hand at its point."""
+
+        def wrong(action: str, point: int, slip: random.Random) -> str:
+            if not self.rates.alike:
+                return wrong_action(action, prompt, slip)
+            there = steps[min(point, len(steps) - 1)].before
+            return wrong_action(action, replace(prompt, lines=tuple(there.lines), carried=there.inventory), slip)
+
+        return distorted(actions, prompt, self.rates, rng, wrong)
+
+    def _one(self, prompt: Prompt, steps: tuple[GoldStep, ...], at: int, rng: random.Random) -> str:
         """The next action, with errors; what has just failed by a systematic error is not done again."""
+        actions = next_actions(prompt, steps, at)
         right = actions[0][1]
-        [*written] = distorted(actions[:3], prompt, self.rates, rng, wrong_action)
-        first = written[0] if written else right
+        [first, *_] = self._written(actions[:3], prompt, steps, rng) or [right]
         return right if first in prompt.useless else first
 
     def _next(self, prompt: Prompt, steps: tuple[GoldStep, ...], rng: random.Random) -> str:
         asked = _ASKED.search(prompt.text)
         command = asked[1] if asked else "look around"
-        sure = "which the world understands" in prompt.text
+        sure, meant = "which the world understands" in prompt.text, command
+        if self.rates.alike:
+            at = position(steps, prompt.history, prompt.dropped)
+            rng = self.rates.chance("next", prompt.task, prompt.variation, at, command)
+            if at < len(steps) and command == self._one(prompt, steps, at, rng):
+                meant = next_actions(prompt, steps, at)[0][1]  # an action that it errs in is expected to come out
         wrong = rng.random() < self.rates.predictions
-        return json.dumps(predicted(prompt, steps, command, sure=sure, slip=rng if wrong else None))
+        answer = predicted(prompt, steps, meant, sure=sure, slip=rng if wrong else None)
+        return json.dumps(answer | {"command": command})
 
     def _score(self, prompt: Prompt, steps: tuple[GoldStep, ...], at: int, rng: random.Random) -> str:
         words = [word for word, _ in _PROGRESS]
@@ -173,7 +193,12 @@ class SimulatedLM:
 
     def _chain(self, prompt: Prompt, steps: tuple[GoldStep, ...], at: int, rng: random.Random) -> list[str]:
         items = [(index, target.text) for index, target in predicates(steps, at)][:MOST_PREDICATES]
-        chain = distorted(items, prompt, self.rates, rng, wrong_predicate) or [verdicts.anything(prompt)]
+
+        def wrong(text: str, point: int, slip: random.Random) -> str:
+            del point
+            return wrong_predicate(text, prompt, slip)
+
+        chain = distorted(items, prompt, self.rates, rng, wrong) or [verdicts.anything(prompt)]
         return [verdicts.freely(text) for text in chain] if self.rates.free else chain
 
     def _realize(self, prompt: Prompt, steps: tuple[GoldStep, ...], at: int, rng: random.Random) -> str:
@@ -182,7 +207,7 @@ class SimulatedLM:
         action = toward(text, prompt, steps, at)
         if action is not None:
             return _acted(action if action not in prompt.useless else "look around")
-        return _acted(self._one(next_actions(prompt, steps, at), prompt, rng))
+        return _acted(self._one(prompt, steps, at, rng))
 
 
 def _acted(action: str, thought: str = "This comes next.") -> str:

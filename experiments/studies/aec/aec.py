@@ -39,6 +39,8 @@ from tape.runner.configurations import Configuration
 from tape.show.document import Section
 
 ALFWORLD = "alfworld"
+SEEN = {"dev": "seen", "test": "unseen"}
+"""Table 2's splits on ScienceWorld: variations of tasks to develop on, and those held out."""
 QUICK = 6
 """Tasks of every set with ``--quick``."""
 
@@ -52,6 +54,9 @@ def settings_of(environment: str, chosen: Mapping[str, Any]) -> dict[str, dict[s
         return {"packaged": {**chosen, "data": None, "games": None}, "official": dict(chosen)}
     if environment == ALFWORLD:
         return {chosen.get("games") or "packaged": dict(chosen)}
+    if environment == "scienceworld":  # as far as WKM's splits are public
+        splits = str(chosen.get("split", "dev")).split(",")
+        return {f"{environment}, {SEEN.get(name, name)}": {**chosen, "split": name} for name in splits}
     return {environment: dict(chosen)}
 
 

@@ -114,7 +114,7 @@ def _run(given: list[str]) -> int:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    names = ", ".join(f"'{setting.name}'" for setting in EVERYTHING)
+    names = ", ".join(f"'{setting.name}'" for setting in EVERYTHING).replace("%", "%%")
     parser.add_argument("--part", choices=tuple(SETTINGS), help="only these settings (default: all)")
     parser.add_argument("--settings", nargs="+", metavar="NAME", help=f"only these of {names} (default: all)")
     parser.add_argument("--quick", action="store_true", help="a few tasks of every setting, within ten minutes")

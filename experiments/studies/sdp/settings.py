@@ -62,6 +62,9 @@ class Setting:
         return tasks_of(self.environment, self.own())
 
 
+SIMULATED = ("simulated:scienceworld", "simulated:scienceworld?alike=1")
+"""The default one never repeats an error that it sees, and predicts by the gold path; the other errs alike in all roles."""
+
 SETTINGS: Mapping[str, tuple[Setting, ...]] = {
     "declared": (
         Setting("sokoban", "sokoban", ("--levels", "hard-fresh"), ("bundled:nano", "bundled:mini"), DECLARED, quick=12),
@@ -116,6 +119,17 @@ SETTINGS: Mapping[str, tuple[Setting, ...]] = {
             ("bundled:tools",),
             (REACT, REPLANNING, PAPER, TAPE),
             quick=12,
+        ),
+    ),
+    "scienceworld": (
+        Setting(
+            "ScienceWorld, fresh variations",
+            "scienceworld",
+            ("--split", "test", "--variations", "1", "--skip", "1"),
+            SIMULATED,
+            (REACT, PAPER, TAPE),
+            {"max_replans": 50, "execution": "forced"},
+            quick=4,
         ),
     ),
     "hops": tuple(

@@ -51,8 +51,10 @@ def test_words_name_what_is_listed_and_nothing_else() -> None:
         *("thermometer in inventory", "cathode in stove"),
     ):
         assert known[reach(words)] is True, words
+    elsewhere = DOMAIN.ground(replace(HERE, seen=("pea plant",)))
     for words in ("steam", "pea plant", "thermometer in metal pot", "water in flower pot 8"):
-        assert known[reach(words)] is False, words
+        assert reach(words) not in known, words  # the world may have a name for a thing that is not listed
+        assert elsewhere.get(reach(words)) is (False if words == "pea plant" else None), words
 
 
 def test_some_commands_need_nothing_and_an_unknown_form_needs_what_never_holds() -> None:
@@ -68,9 +70,10 @@ def test_the_domain_is_open_and_arriving_brings_what_was_seen_there() -> None:
     away = replace(HERE, look=HALL, looks=(KITCHEN, HALL), visited=("kitchen", "hallway"))
     known = dict(DOMAIN.ground(away))
     effects = DOMAIN.effects("go to kitchen", known)
-    assert effects[reach("metal pot")] is True
+    assert effects[reach("stove")] is True
     assert effects[reach("thermometer")] is True
-    assert effects[reach("picture")] is False
+    assert effects[reach("picture")] is None  # another one may be there by now
+    assert reach("apple tree") not in effects  # it grows
     assert effects[Predicate("open", ("door to hallway",))] is True
     unseen = DOMAIN.effects("teleport to foundry", known)
     assert unseen[reach("picture")] is None
@@ -119,7 +122,7 @@ def test_a_wrong_detail_is_no_mismatch_and_what_the_path_needs_is_one() -> None:
     assert still_good(path, older, actions)
     assert not still_good(path, replace(HERE, look=KITCHEN.replace(f"\t{POT}\n", "")), actions)
     assert not still_good(path, replace(older, inventory=()), actions)  # what the end is to have
-    assert not still_good([replace(state, score=10) for state in path], older, actions)  # credit is missing
+    assert still_good([replace(state, score=10) for state in path], older, actions)  # credit is value, no need
     assert not still_good(path, older, ["sing", actions[1]])
 
 
@@ -156,7 +159,7 @@ FOCUSED = replace(HERE, focused=("metal pot",))
         (HERE, "eat stove", False),
         (HERE, "0", True),
         (ASKED, "0", False),
-        (LIT, "activate stove", True),
+        (LIT, "activate stove", False),  # what is broken cannot be turned on, so it is not certain
         (HERE, "activate stove", False),
         (HERE, "deactivate stove", True),
         (HERE, "open door to hallway", True),

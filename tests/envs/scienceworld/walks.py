@@ -1,0 +1,95 @@
+"""Random walks on the real simulator: what is declared of every command beside what it then shows."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from envs.scienceworld.commands import read_command
+from envs.scienceworld.engine import Game
+from envs.scienceworld.environment import ScienceWorldEnvironment
+from envs.scienceworld.state import ScienceState
+from tape.protocols import Action
+from tape.protocols.predicates import Assignment, Predicate
+
+GOLD = 0.6
+"""The share of steps that come from the gold path; the others are drawn among the simulator's valid actions."""
+
+
+class Contradiction(NamedTuple):
+    """A declaration beside what the simulator shows."""
+
+    task: str
+    variation: int
+    step: int
+    command: Action
+    what: str
+    predicate: Predicate
+    declared: bool
+    answer: str
+
+
+def walk(task: str, variation: int, steps: int, seed: int) -> Iterator[tuple[int, list[Contradiction]]]:
+    """The contradictions of each step of a walk."""
+    rng = random.Random(f"{seed}/{task}/{variation}")  # noqa: S311
+    game = Game(task, variation, "easy", gold=True)
+    gold = game.gold()
+    game.close()
+    env = ScienceWorldEnvironment(task, variation)
+    try:
+        env.reset(0)
+        for step in range(steps):
+            before = env.state
+            if before.done:
+                return
+            command = gold.pop(0) if gold and rng.random() < GOLD else _drawn(env, rng)
+            env.step(command)
+            found = contradictions(env, before, command, env.state)
+            where = (task, variation, step, command)
+            answer = " ".join(env.state.observation.split())
+            yield step, [Contradiction(*where, *one, answer) for one in found]
+    finally:
+        env.close()
+
+
+def _drawn(env: ScienceWorldEnvironment, rng: random.Random) -> Action:
+    """A valid action, its verb drawn first: most texts connect, mix or pour."""
+    if env.state.choices:
+        return str(rng.randrange(len(env.state.choices)))
+    by_verb: dict[str, list[Action]] = {}
+    for action in env.game.valid_actions():
+        command = read_command(action)
+        by_verb.setdefault(command.verb if command else "other", []).append(action)
+    by_verb.pop("focus on", None)  # a wrong one ends the task
+    return rng.choice(by_verb[rng.choice(sorted(by_verb))])
+
+
+def contradictions(
+    env: ScienceWorldEnvironment, before: ScienceState, command: Action, after: ScienceState
+) -> list[tuple[str, Predicate, bool]]:
+    """Effects that are declared where all preconditions hold and seen not to hold, and needs of what was done anyhow."""
+    domain = env.domain
+    at, then = domain.ground(before), domain.ground(after)
+    needs = domain.preconditions(command)
+    if all(at.get(p) is value for p, value in needs.items()):
+        declared = domain.effects(command, at)
+        return [("effect", p, v) for p, v in declared.items() if v is not None and then.get(p) is (not v)]
+    if after.place == before.place or after.rejected:
+        return []
+    return [("need", p, v) for p, v in needs.items() if at.get(p) is (not v)]
+
+
+def count(contradicted: list[Contradiction]) -> Mapping[str, int]:
+    """How many there are of each kind of command and predicate."""
+    found: dict[str, int] = {}
+    for one in contradicted:
+        command = read_command(one.command)
+        name = f"{one.what} {command.verb if command else '?'} {one.predicate.name} {one.declared}"
+        found[name] = found.get(name, 0) + 1
+    return found
+
+
+def known_values(assignment: Assignment) -> Mapping[Predicate, bool]:
+    """A copy of what is listed."""
+    return dict(assignment)
