@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from envs.scienceworld.commands import ASKED, NEVER, ScienceCommands
+from envs.scienceworld.commands import ASKED, ScienceCommands
 from envs.scienceworld.grounded import Grounded, establishing, exploring
 from envs.scienceworld.mismatch import Experiment, PathNeeds
 from envs.scienceworld.predicates import Shown
@@ -145,13 +145,11 @@ class ScienceWorldDomain(ScienceCommands, Domain, Experiment, GoalTest, Choices,
         return establishing(as_state(state), predicate, value)
 
     def is_no_op(self, state: State, action: Action) -> bool:
-        """Whether a command was refused in this very state, lacks what it needs, or brings about what is so already."""
+        """Whether a command was refused in this very state, or brings about what is so already."""
         here = as_state(state)
         if action in here.rejected or here.choices:
             return action in here.rejected
         known = self.ground(here)
-        if any(known.get(p) is (not value) for p, value in self.preconditions(action).items() if p != NEVER):
-            return True
         effects = self.effects(action, known)
         if any(p.name == "focused" and p not in {*Shown(here)} for p in effects):
             return False  # another name may mean another thing

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from envs.scienceworld.commands import joins, lets_time_pass
-from envs.scienceworld.reading import Room, described_lines, normal, read_room
+from envs.scienceworld.reading import Room, described_lines, normal, read_room, refused
 from envs.scienceworld.things import read_things
 from tape.protocols import Action
 
@@ -144,7 +144,8 @@ class ScienceState:
     def outcome(self) -> str:
         """What has come of a command, as far as the ends of plans go by it."""
         carried = sorted(thing.name.partition(" in the ")[0] for thing in read_things(self.inventory))
-        return " | ".join(map(str, (self.room.name, carried, self.focused, self.joined, self.score)))
+        parts = (self.room.name, carried, self.focused, self.joined, self.score, refused(self.observation))
+        return " | ".join(map(str, parts))
 
     def following(self, before: ScienceState, action: Action, *, understood: bool = True) -> ScienceState:
         """This state with what no description shows, brought on from the one before.

@@ -132,7 +132,7 @@ class Planner:
         sampled = await sample_plans(self._episode, self._proposer, count, self._rounds, attempt, self._useless())
         self._sampled += sampled
         self._plans = [begun for plan in sampled for begun in recovered(self._episode, plan)]
-        self._begun |= {plan.actions[0]: None for plan in (*sampled, *self._plans) if plan.actions}
+        self._begun |= {plan.actions[0]: None for plan in self._plans if plan.actions}
         return self._plans
 
     def _useless(self) -> list[Action]:

@@ -15,6 +15,11 @@ ALWAYS = math.inf
 """A ``requery_threshold`` above every probability: each action predicted to be invalid is predicted again."""
 
 
+EVEN = 0.5
+"""The least confidence in an action that a plan takes and the world model calls invalid, where outcomes have chances:
+the same model has said both, so the plan is not cut there [ours]."""
+
+
 @dataclass(frozen=True)
 class Rollout:
     """A plan up to its first invalid action, with the predicted state after each action and its confidence."""
@@ -71,6 +76,7 @@ class LmWorldModel:
 
     def __init__(self, context: RoleContext, requery_threshold: float = 0.0) -> None:
         self._context, self._threshold = context, requery_threshold
+        self._doubt = 0.0 if context.domain.chances is None else EVEN
         self._unseen = context.domain.unseen
         # A prediction depends on what its plan assumes; a state's key does not.
         self._key = self._unseen.assuming_key if self._unseen else context.domain.key
@@ -83,12 +89,14 @@ class LmWorldModel:
         first = await self._ask(fresh)
         self._known |= first
         read = {name: one for name, one in first.items() if one.readable}
-        unsure = {n: fresh[n] for n, one in read.items() if one.state is None and one.confidence < self._threshold}
-        denied = {n: fresh[n] for n, one in read.items() if n not in unsure and self._denies(*fresh[n], one.state)}
+        denied = {n: fresh[n] for n, one in read.items() if self._denies(*fresh[n], one.state)}
+        invalid = {n: one.confidence for n, one in read.items() if one.state is None and n not in denied}
+        unsure = {n: fresh[n] for n, sure in invalid.items() if sure * (1 - self._doubt) < self._threshold}
         # If the second answer cannot be read, the first one stands.
         for name, second in (await self._ask(unsure, valid=True)).items():
             if second.state is not None:
-                self._known[name] = Prediction(second.state, (1.0 - first[name].confidence) * second.confidence)
+                left = max(1.0 - first[name].confidence, self._doubt)
+                self._known[name] = Prediction(second.state, left * second.confidence)
         for name, second in (await self._ask(denied, valid=True)).items():
             again = first[name].state is not None and self._denies(*denied[name], second.state)
             if second.state is not None and not again:

@@ -54,18 +54,16 @@ async def sample_plans_from(
 def recovered(episode: Episode, plan: Plan) -> list[Plan]:
     """A plan from the current state as it can begin here: without the no-ops at its beginning.
 
-    Where the first of them lacks a precondition for which the domain declares establishing actions, the plan that
-    begins with these comes in too, and the solver chooses.
+    Where its first action lacks a precondition for which the domain declares establishing actions, the plan that begins
+    with these comes in too, and the solver chooses [ours].
     """
-    left = tuple(dropwhile(episode.is_no_op, plan.actions))
-    found = [replace(plan, actions=left or plan.actions)]
-    domain, state = episode.env.domain, episode.state
-    if len(left) < len(plan.actions) and domain.predicates is not None and episode.chances is not None:
-        known = domain.predicates.ground(state)
-        missing = {p: v for p, v in domain.predicates.preconditions(plan.actions[0]).items() if known.get(p) is not v}
-        ways = [domain.predicates.establishing(state, p, v) for p, v in missing.items()]
-        found += [replace(plan, actions=(*way, *plan.actions)) for way in ways if way]
-    return found
+    plan = replace(plan, actions=tuple(dropwhile(episode.is_no_op, plan.actions)) or plan.actions)
+    domain, state = episode.env.domain.predicates, episode.state
+    if domain is None or episode.chances is None or not plan.actions:
+        return [plan]
+    known, needs = domain.ground(state), domain.preconditions(plan.actions[0])
+    ways = [domain.establishing(state, p, value) for p, value in needs.items() if known.get(p) is (not value)]
+    return [plan, *(replace(plan, actions=(*way, *plan.actions)) for way in ways if way)]
 
 
 def require_read(episode: Episode, plans: Sequence[Plan]) -> None:
