@@ -250,7 +250,8 @@ class PlanGraph:
         return [
             node
             for node, data in self.nx.nodes(data=True)
-            if data["goal"] or (data["plan_end"] and node != start and data["reward"] > HOPELESS)
+            if data["goal"]
+            or ((data["plan_end"] or self.objective == "expect") and node != start and data["reward"] > HOPELESS)
         ]
 
     def path_problem(

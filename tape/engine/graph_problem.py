@@ -72,7 +72,8 @@ def write_problem(
 ) -> tuple[PathProblem, tuple[int, ...]]:
     """The result of `PlanGraph.path_problem`, from the usable edges and the result of :func:`ends_of`.
 
-    If a path may come back to the start to end there, one more node stands for that.
+    If a path may come back to the start to end there, one more node stands for that. With the objective "expect" one more
+    node stands for ending at each terminal, since a path goes on through others.
 
     Raises:
         GraphError: A cost is unknown, or no horizon is enough.
@@ -87,10 +88,13 @@ def write_problem(
         terminals.append(len(index))
         rewards.append(nodes[start]["reward"])
     edge_rewards = [edge.reward for edge, _ in moves]
-    if objective == "expect":  # the logarithm of the value of the end, times the chances of all edges
-        rewards = [math.log(max(reward, LEAST)) for reward in rewards]
+    if objective == "expect":  # the logarithm of the value of the end, where a twin of its node stands, times all chances
+        twins = {end: len(index) + i for i, end in enumerate(terminals)}
+        rewards = [0.0] * len(index) + [math.log(max(rewards[end], LEAST)) for end in terminals]
+        moves = [(edge, head) for edge, i in moves for head in dict.fromkeys((i, twins.get(i, i)))]
         edge_rewards = [math.log(max(edge.chance, LEAST)) - A_STEP for edge, _ in moves]
-    if objective in ("save", "expect"):  # nodes on the way earn nothing: a path earns the score of its end less what it used
+        terminals = [*twins.values()]
+    if objective == "save":  # nodes on the way earn nothing: a path earns the score of its end less what it used
         ended = set(terminals)
         rewards = [reward if node in ended else 0.0 for node, reward in enumerate(rewards)]
     kinds = sorted(remaining)

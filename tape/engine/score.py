@@ -106,7 +106,8 @@ def _places(graph: PlanGraph, episode: Episode, memory: Memory) -> list[Place]:
         attributes, depth = graph.attributes(node), depths.get(node)
         share = None if depth is None else depth / furthest
         likelihood = attributes.get("likelihood", 1.0)
-        state, end = graph.state(node), bool(attributes["plan_end"])
+        # Where outcomes have chances a path may end anywhere, for instance before a doubtful step.
+        state, end = graph.state(node), bool(attributes["plan_end"]) or episode.chances is not None
         place = Place(node, state, end, same(state) in visited, likelihood, share)
         found.append(place)
     return found
