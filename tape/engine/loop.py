@@ -22,7 +22,7 @@ from tape.engine.score import annotate_nodes
 from tape.engine.select import Path, Selector, best_paths, select_path, try_unknown
 from tape.engine.unseen import Likelihood
 from tape.errors import BudgetExceededError
-from tape.protocols import Action, Plan, PlannedActor, Proposer, Scorer, State, WorldModel
+from tape.protocols import Plan, PlannedActor, Proposer, Scorer, State, WorldModel
 from tape.protocols.domain import map_plain
 from tape.trace import GraphFoldedEvent
 
@@ -83,7 +83,6 @@ class Planner:
         self._rounds = 0
         self._plans: list[Plan] = []
         self._sampled: list[Plan] = []
-        self._begun: dict[Action, None] = {}
         self._failed: list[FailedAttempt] = []
         self.graph = PlanGraph()
         """The last plan graph."""
@@ -113,7 +112,7 @@ class Planner:
         """Run a planning round; return its last graph and the path selected on it, if one fits."""
         episode = self._episode
         episode.require_affordable_action()
-        self._sampled, self._failed, self._begun = [], [], {}
+        self._sampled, self._failed = [], []
         for attempt in range(episode.config.resample + 1):
             plans = await self._sample(attempt)  # line 4: SamplePlans
             graph = await self._build_graph(plans)  # lines 5 and 6: BuildPlanGraph, AnnotateGraph
@@ -129,17 +128,10 @@ class Planner:
     async def _sample(self, attempt: int) -> list[Plan]:
         """Sample plans from the current state."""
         count = self._episode.config.num_plans
-        sampled = await sample_plans(self._episode, self._proposer, count, self._rounds, attempt, self._useless())
+        sampled = await sample_plans(self._episode, self._proposer, count, self._rounds, attempt)
         self._sampled += sampled
         self._plans = [begun for plan in sampled for begun in recovered(self._episode, plan)]
-        self._begun |= {plan.actions[0]: None for plan in self._plans if plan.actions}
         return self._plans
-
-    def _useless(self) -> list[Action]:
-        """With chances, what the plans of this round began with that leads nowhere [ours]."""
-        start = self._episode.key(self._episode.state)
-        usable = {edge.action for edge in self.graph.usable_edges() if edge.source == start}
-        return [action for action in self._begun if action not in usable] if self._episode.chances else []
 
     async def _build_graph(self, plans: Sequence[Plan]) -> PlanGraph:
         """Build the graph of some plans from the current state."""

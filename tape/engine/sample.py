@@ -12,27 +12,20 @@ from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.graph import HOPELESS, PlanGraph
 from tape.engine.unseen import Weigher
 from tape.lm.base import Completion, Request
-from tape.protocols import Action, Plan, Proposer, State
+from tape.protocols import Plan, Proposer, State
 from tape.seeds import derive
 from tape.trace import PlansSampledEvent
 
 
 async def sample_plans(
-    episode: Episode,
-    proposer: Proposer,
-    count: int,
-    planning_round: int = 0,
-    attempt: int = 0,
-    useless: Sequence[Action] = (),
+    episode: Episode, proposer: Proposer, count: int, planning_round: int = 0, attempt: int = 0
 ) -> list[Plan]:
-    """Sample plans from the current state and log them; prompts exclude what is ``useless`` there, where they can.
+    """Sample plans from the current state and log them.
 
     ``planning_round`` and ``attempt`` are part of the seed, so all agents draw the same plans in the same round.
     """
     seed = episode.seed_for("plans", planning_round, attempt)
-    choices, state = episode.env.domain.choices, episode.state
-    state = choices.without(state, useless) if choices is not None and useless else state
-    [plans] = await sample_plans_from(episode, proposer, [(state, episode.remaining())], count, seed)
+    [plans] = await sample_plans_from(episode, proposer, [(episode.state, episode.remaining())], count, seed)
     episode.result.plans += len(plans)
     episode.result.distinct_plans += len({plan.actions for plan in plans})
     return plans
