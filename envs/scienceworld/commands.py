@@ -124,26 +124,32 @@ class ScienceCommands:
     """What the domain declares of commands."""
 
     def preconditions(self, action: Action) -> Assignment:
-        """What a command names is in reach; a door that is gone through is open; a number answers a question."""
+        """What a command names is in reach; a door that is gone through is open; a number answers a question.
+
+        While a question is open, all else but looking and waiting is refused.
+        """
         command = read_command(action)
         if command is None:
             return {NEVER: True}
         match command.verb:
-            case "" | "teleport":
+            case "":
                 return {}
+            case "teleport":
+                return {ASKED: False}
             case "answer":
                 return {ASKED: True}
             case "go":
-                return {Predicate("open", (f"door to {plain(command.things[0])}",)): True}
+                return {ASKED: False, Predicate("open", (f"door to {plain(command.things[0])}",)): True}
             case "put down" | "drop":
-                return {reach(f"{_bare(command.things[0])} in inventory"): True}
-        return {reach(thing): True for thing in command.things if not _DOOR.fullmatch(thing)}
+                return {ASKED: False, reach(f"{_bare(command.things[0])} in inventory"): True}
+        named = [thing for thing in command.things if not _DOOR.fullmatch(thing)]
+        return {ASKED: False, **{reach(thing): True for thing in named}}
 
     def effects(self, action: Action, known: Assignment) -> Effects:
         """What is certain where a command is understood; what else comes of it no one can declare."""
         command = read_command(action)
         if command is None or not command.things:
-            return {}
+            return {} if command is None or not command.verb else {ASKED: False}
         verb, first, *rest = command.verb, *command.things
         if verb in ("go", "teleport"):
             return _arrive(plain(first), known)
@@ -159,7 +165,10 @@ class ScienceCommands:
             return {Predicate("carries", (_bare(first),)): None, reach(_bare(first)): True}
         if verb in _INTO and rest:
             inside = None if verb == "dunk" else True  # there may be nothing to dunk it into
-            return {Predicate("in", (_bare(first), _bare(rest[0]))): inside, Predicate("carries", (_bare(first),)): None}
+            return {
+                Predicate("in", (_bare(first), _bare(rest[0]))): inside,
+                Predicate("carries", (_bare(first),)): None,
+            }
         return {joined(action): True} if joins(action) else {}
 
 

@@ -157,7 +157,7 @@ class ScienceWorldDomain(ScienceCommands, Domain, Experiment, GoalTest, Choices,
 
     def optional(self, action: Action) -> bool:
         """Whether a command answers a question, which the world may not ask."""
-        return ASKED in self.preconditions(action)
+        return self.preconditions(action).get(ASKED) is True
 
     def without(self, state: State, actions: Sequence[Action]) -> State:
         """The state in which some actions may not be written."""

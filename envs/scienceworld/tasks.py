@@ -94,7 +94,8 @@ def chosen(task: TaskInfo, split: str, which: str, skip: int = 0) -> list[int]:
     Args:
         task: The task.
         split: ``train``, ``dev`` or ``test``.
-        which: A number: so many of the split, from the first that is not skipped on. Or these very variations, whatever their split:
+        which: A number: so many of the split, from the first that is not skipped on. Or these very variations,
+            whatever their split:
             ``7-9`` or ``3,7-9``.
         skip: How many of the split are left out before.
 

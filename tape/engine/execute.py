@@ -128,14 +128,15 @@ class Executor:
         if edge.target == UNKNOWN:
             return "probed"
         await episode.merge([step.after], edge.target)
-        if episode.key(step.after) != edge.target:
-            # Verification replaces the environment's mismatch test.
-            if self._watch is not None or not harmless(episode, path, step.before, edge, rest):
-                if step.written == edge.action:
-                    self._memory.contradict(step.before, step.written, path.graph.state(edge.target))
-                mismatched(episode, edge.target)
-                if seen != "certified":
-                    return "mismatch"
+        # Verification replaces the environment's mismatch test.
+        if episode.key(step.after) != edge.target and (
+            self._watch is not None or not harmless(episode, path, step.before, edge, rest)
+        ):
+            if step.written == edge.action:
+                self._memory.contradict(step.before, step.written, path.graph.state(edge.target))
+            mismatched(episode, edge.target)
+            if seen != "certified":
+                return "mismatch"
         return "stepped" if episode.config.replan_every_step else None
 
     def _fits(self, rest: Sequence[Edge], *, begun: bool) -> bool:

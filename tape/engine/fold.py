@@ -1,6 +1,7 @@
 """BuildPlanGraph (TAPE section 3.1; algorithm 1, line 5): rollouts become paths of one plan graph.
 
-:func:`fold` merges them; :func:`mark_observed` and :func:`rule_out` mark edges that observations and refusals decide.
+:func:`fold` merges them; :func:`mark_observed`, :func:`weigh` and :func:`rule_out` say what observations and refusals
+make of its edges.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from tape.engine.graph import PlanGraph
 from tape.engine.predict import Memory, Rollout
 from tape.engine.unseen import FoldedPlan
 from tape.protocols import Action, Domain, State
+from tape.protocols.chances import OutcomeCounts
 from tape.protocols.domain import map_plain
-from tape.protocols.parts import Outcomes
+from tape.protocols.parts import Chances, Outcomes
 
 MOST_STATES = 4000
 """About the most states that are added for one plan; after that only the plan's own variants are followed."""
@@ -42,6 +44,19 @@ def mark_observed(graph: PlanGraph, memory: Memory) -> None:
         graph.certify(*transition)
     for prediction in memory.contradicted:
         graph.contradict(*prediction)
+
+
+def weigh(graph: PlanGraph, chances: Chances, memory: Memory) -> None:
+    """Set the chance of every edge; paths are then selected by their expected value [ours]."""
+    counts = OutcomeCounts(chances, memory.transitions, memory.contradicted)
+    edges, votes = [*graph.edges()], Counter[tuple[str, Action]]()
+    for edge in edges:
+        votes[edge.source, edge.action] += edge.votes
+    for edge in edges:
+        prior = edge.confidence * edge.votes / (votes[edge.source, edge.action] or 1)
+        states = graph.state(edge.source), graph.state(edge.target)
+        graph.set_chance(edge.id, counts.chance(states[0], edge.action, states[1], prior))
+    graph.objective = "expect"
 
 
 def rule_out(graph: PlanGraph, episode: Episode) -> None:

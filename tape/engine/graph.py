@@ -223,8 +223,8 @@ class PlanGraph:
     def usable_edges(self, confidence: float = 0.0) -> list[Edge]:
         """The one edge per state and action that may be selected.
 
-        It is the certified edge, else the likeliest prediction, then that with most votes, then the first sampled one. Contradicted edges
-        and predictions with less than ``confidence`` are left out.
+        It is the certified edge, else the likeliest prediction, of these the one with most votes, then the first sampled.
+        Contradicted edges and predictions with less than ``confidence`` are left out.
         """
         best: dict[tuple[str, Action], Edge] = {}
         for edge in self.edges():

@@ -72,8 +72,8 @@ def write_problem(
 ) -> tuple[PathProblem, tuple[int, ...]]:
     """The result of `PlanGraph.path_problem`, from the usable edges and the result of :func:`ends_of`.
 
-    If a path may come back to the start to end there, one more node stands for that. With the objective "expect" one more
-    node stands for ending at each terminal, since a path goes on through others.
+    If a path may come back to the start to end there, one more node stands for that; with the objective "expect" one
+    more stands for ending at each terminal, since a path goes on through others.
 
     Raises:
         GraphError: A cost is unknown, or no horizon is enough.
@@ -88,7 +88,7 @@ def write_problem(
         terminals.append(len(index))
         rewards.append(nodes[start]["reward"])
     edge_rewards = [edge.reward for edge, _ in moves]
-    if objective == "expect":  # the logarithm of the value of the end, where a twin of its node stands, times all chances
+    if objective == "expect":  # the logarithm of the value of the end, at a twin of its node, times all chances
         twins = {end: len(index) + i for i, end in enumerate(terminals)}
         rewards = [0.0] * len(index) + [math.log(max(rewards[end], LEAST)) for end in terminals]
         moves = [(edge, head) for edge, i in moves for head in dict.fromkeys((i, twins.get(i, i)))]

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from tape.engine.chances import weigh
 from tape.engine.cost import SPARE, CallCosts, CostModel, annotate_edges, spendable, within_spare
 from tape.engine.episode import Episode
 from tape.engine.execute import Outcome
-from tape.engine.fold import fold, mark_observed, rule_out, shared_nodes
+from tape.engine.fold import fold, mark_observed, rule_out, shared_nodes, weigh
 from tape.engine.graph import PlanGraph
 from tape.engine.infeasible import FailedAttempt, infeasible
 from tape.engine.predict import Memory, RememberingWorldModel, roll_out

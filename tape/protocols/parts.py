@@ -287,7 +287,7 @@ class MismatchTest(Part):
 class Chances(Part):
     """What counts as the same where the outcomes of actions are uncertain [ours].
 
-    Observed outcomes then give each prediction its chance (:mod:`tape.engine.chances`), and the path of the greatest
+    Observed outcomes then give each prediction its chance (:mod:`tape.protocols.chances`), and the path of the greatest
     expected value is selected.
     """
 

@@ -63,7 +63,7 @@ class Setting:
 
 
 SIMULATED = ("simulated:scienceworld", "simulated:scienceworld?alike=1")
-"""The default one never repeats an error that it sees, and predicts by the gold path; the other errs alike in all roles."""
+"""The default never repeats an error that it sees, and predicts by the gold path; the other errs alike in all roles."""
 
 SETTINGS: Mapping[str, tuple[Setting, ...]] = {
     "declared": (

@@ -32,7 +32,7 @@ class Contradiction(NamedTuple):
 
 def walk(task: str, variation: int, steps: int, seed: int) -> Iterator[tuple[int, list[Contradiction]]]:
     """The contradictions of each step of a walk."""
-    rng = random.Random(f"{seed}/{task}/{variation}")  # noqa: S311
+    rng = random.Random(f"{seed}/{task}/{variation}")
     game = Game(task, variation, "easy", gold=True)
     gold = game.gold()
     game.close()

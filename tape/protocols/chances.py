@@ -9,11 +9,10 @@ did: an action that was wrongly predicted in one state is trusted less in the ne
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 
-from tape.engine.graph import PlanGraph
-from tape.engine.predict import Memory
-from tape.protocols import Action, State
 from tape.protocols.parts import Chances
+from tape.protocols.types import Action, State
 
 
 class OutcomeCounts:
@@ -21,35 +20,26 @@ class OutcomeCounts:
 
     Args:
         chances: What counts as the same.
-        memory: The observed transitions, and the predictions that turned out wrong.
+        observed: The transitions: state, action, next state.
+        wrong: The predictions that ended a path, in the same form.
     """
 
-    def __init__(self, chances: Chances, memory: Memory) -> None:
+    def __init__(
+        self,
+        chances: Chances,
+        observed: Iterable[tuple[State, Action, State]],
+        wrong: Iterable[tuple[State, Action, State]],
+    ) -> None:
         self._chances = chances
         self._seen: dict[tuple[str, Action], Counter[str]] = defaultdict(Counter)
         self._tries: Counter[Action] = Counter()
-        self._wrong: Counter[Action] = Counter()
-        for before, action, after in memory.transitions:
+        for before, action, after in observed:
             self._seen[chances.situation(before), action][chances.outcome(after)] += 1
             self._tries[action] += 1
-        for _, action, _ in memory.contradicted:
-            self._wrong[action] += 1
+        self._wrong = Counter(action for _, action, _ in wrong)
 
     def chance(self, before: State, action: Action, after: State, prior: float) -> float:
         """The posterior mean of a predicted outcome, in (0, 1] for a positive prior."""
         seen = self._seen.get((self._chances.situation(before), action), Counter())
         trust = (1 + self._tries[action] - self._wrong[action]) / (1 + self._tries[action])
         return (prior * trust + seen[self._chances.outcome(after)]) / (1 + seen.total())
-
-
-def weigh(graph: PlanGraph, chances: Chances, memory: Memory) -> None:
-    """Set the chance of every edge; paths are then selected by their expected value."""
-    counts, votes = OutcomeCounts(chances, memory), Counter[tuple[str, Action]]()
-    edges = [*graph.edges()]
-    for edge in edges:
-        votes[edge.source, edge.action] += edge.votes
-    for edge in edges:
-        prior = edge.confidence * edge.votes / (votes[edge.source, edge.action] or 1)
-        before, after = graph.state(edge.source), graph.state(edge.target)
-        graph.set_chance(edge.id, counts.chance(before, edge.action, after, prior))
-    graph.objective = "expect"
