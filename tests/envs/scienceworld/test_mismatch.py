@@ -161,12 +161,12 @@ class Opened(Toy):
         return sum(state.values())
 
 
-def test_an_open_domain_goes_by_what_is_predicted_and_by_credit() -> None:
+def test_an_open_domain_goes_by_what_is_predicted() -> None:
     a, b, c, d = FACTS
     toy = Opened((Move({a: True}, {}), Move({b: True}, {})), {c: True})
     now = {a: True, b: False, c: False, d: False}
     path = [now, {**now, b: True}, {**now, b: True, c: True}]
     assert PathNeeds(toy).still_good(path, {**now, d: True}, ["0", "1"])
     assert not PathNeeds(toy).still_good(path, {**now, a: False, d: True}, ["0", "1"])  # as much credit, but 0 needs a
-    assert not PathNeeds(toy).still_good([{**now, d: True}, *path[1:]], now, ["0", "1"])  # less credit than predicted
+    assert PathNeeds(toy).still_good([{**now, d: True}, *path[1:]], now, ["0", "1"])  # credit is value, no need
     assert not PathNeeds(toy).still_good([now, now, {**now, c: True}], now, ["0", "1"])  # nothing brings b about
