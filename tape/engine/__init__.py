@@ -8,7 +8,7 @@ Begin with ``loop.py``, algorithm 1 of the paper. The other files implement its 
 | 3 | ``project.py`` | lets the model read what an observation leaves open |
 | 4 | ``sample.py`` | samples M plans, and further plans from inside the graph |
 | 5 | ``predict.py`` | predicts where plans lead, and remembers observed transitions |
-| 5 | ``fold.py``, ``graph.py`` | folds rollouts into one plan graph; ``graph_file.py`` reads and writes it |
+| 5 | ``fold.py``, ``graph.py`` | folds rollouts into one plan graph, and weighs its edges |
 | 6 | ``cost.py``, ``score.py`` | put costs on edges and rewards on nodes |
 | 7 | ``select.py`` | selects the best path within all budgets; ``graph_problem.py`` writes the solver's problem |
 | 7 | ``infeasible.py`` | explains why no path fits, and which caps would suffice |

@@ -10,10 +10,10 @@ import networkx as nx
 
 from solvers import PathProblem
 from tape.budget import Resources
-from tape.engine.graph_file import finite, node_link, read_file, read_node_link, write_file
 from tape.engine.graph_problem import Edge, Objective, ends_of, write_problem
 from tape.errors import GraphError
 from tape.protocols import Action, State
+from tape.trace.graph_file import finite, node_link, read_file, read_node_link, write_file
 
 GOAL_SCORE = 0.5
 """A node that the agent's scorer gives at least this score is a goal, and so a terminal node."""
@@ -223,8 +223,8 @@ class PlanGraph:
     def usable_edges(self, confidence: float = 0.0) -> list[Edge]:
         """The one edge per state and action that may be selected.
 
-        It is the certified edge, else the likeliest prediction, of these the one with most votes, then the first sampled.
-        Contradicted edges and predictions with less than ``confidence`` are left out.
+        It is the certified edge, else the likeliest prediction, of these the one with most votes (on a tie the first
+        sampled). Contradicted edges and predictions with less than ``confidence`` are left out.
         """
         best: dict[tuple[str, Action], Edge] = {}
         for edge in self.edges():

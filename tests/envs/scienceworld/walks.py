@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from envs.scienceworld.commands import read_command
@@ -11,7 +11,7 @@ from envs.scienceworld.engine import Game
 from envs.scienceworld.environment import ScienceWorldEnvironment
 from envs.scienceworld.state import ScienceState
 from tape.protocols import Action
-from tape.protocols.predicates import Assignment, Predicate
+from tape.protocols.predicates import Predicate
 
 GOLD = 0.6
 """The share of steps that come from the gold path; the others are drawn among the simulator's valid actions."""
@@ -68,7 +68,7 @@ def _drawn(env: ScienceWorldEnvironment, rng: random.Random) -> Action:
 def contradictions(
     env: ScienceWorldEnvironment, before: ScienceState, command: Action, after: ScienceState
 ) -> list[tuple[str, Predicate, bool]]:
-    """Effects that are declared where all preconditions hold and seen not to hold, and needs of what was done anyhow."""
+    """Effects that are declared where all preconditions hold and seen not to hold; needs of what was done anyhow."""
     domain = env.domain
     at, then = domain.ground(before), domain.ground(after)
     needs = domain.preconditions(command)
@@ -78,18 +78,3 @@ def contradictions(
     if after.place == before.place or after.rejected:
         return []
     return [("need", p, v) for p, v in needs.items() if at.get(p) is (not v)]
-
-
-def count(contradicted: list[Contradiction]) -> Mapping[str, int]:
-    """How many there are of each kind of command and predicate."""
-    found: dict[str, int] = {}
-    for one in contradicted:
-        command = read_command(one.command)
-        name = f"{one.what} {command.verb if command else '?'} {one.predicate.name} {one.declared}"
-        found[name] = found.get(name, 0) + 1
-    return found
-
-
-def known_values(assignment: Assignment) -> Mapping[Predicate, bool]:
-    """A copy of what is listed."""
-    return dict(assignment)
