@@ -243,3 +243,25 @@ def test_what_denies_nothing_is_asked_for_once_and_a_second_denial_changes_nothi
     assert len(requests) == 2
     assert found.state is not None
     assert found.state == ChatFormat().read_next(HERE, stays)
+
+
+def test_what_is_missing_is_established_by_the_way_to_it() -> None:
+    away = replace(HERE, look=HALL, looks=(KITCHEN, HALL), visited=("kitchen", "hallway"))
+    stove, door = reach("stove"), Predicate("open", ("door to kitchen",))
+    assert DOMAIN.establishing(away, stove, True) == ["teleport to kitchen"]
+    on_foot = replace(away, task=replace(TASK, simplification=""))
+    assert DOMAIN.establishing(on_foot, stove, True) == ["go to kitchen"]
+    assert DOMAIN.establishing(away, door, True) == ["open door to kitchen"]
+    assert DOMAIN.establishing(HERE, Predicate("at", ("kitchen",)), True) == []
+    assert DOMAIN.establishing(away, reach("unicorn"), True) is None
+    assert DOMAIN.establishing(away, stove, False) is None
+
+
+def test_an_outcome_is_what_plans_rest_on_and_a_situation_has_no_counter() -> None:
+    assert DOMAIN.situation(HERE) == DOMAIN.situation(replace(HERE, waited=7))
+    assert DOMAIN.key(HERE) != DOMAIN.key(replace(HERE, waited=7))
+    assert DOMAIN.outcome(HERE) == DOMAIN.outcome(replace(HERE, look=KITCHEN.replace("turned off", "turned on")))
+    for changed in ({"inventory": ()}, {"score": 3}, {"look": HALL}, {"focused": ("metal pot",)}):
+        assert DOMAIN.outcome(HERE) != DOMAIN.outcome(replace(HERE, **changed))
+    refused = replace(HERE, observation="No known action matches that input.")
+    assert DOMAIN.outcome(refused) != DOMAIN.outcome(HERE)

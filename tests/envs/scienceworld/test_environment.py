@@ -157,3 +157,10 @@ def test_the_plugin_lists_tasks_without_the_simulator():
     assert one.budget["steps"] == 7
     with pytest.raises(ScienceWorldError, match="at least 1"):
         PLUGIN.tasks({"limit_steps": 0})
+
+
+def test_variations_of_several_splits_and_behind_those_that_are_skipped():
+    first = PLUGIN.tasks({"task": "melt", "split": "dev,test"})
+    then = PLUGIN.tasks({"task": "melt", "split": "dev,test", "skip": 1, "variations": "2"})
+    assert [task.id for task in first] == ["melt 14", "melt 21"]
+    assert [task.id for task in then] == ["melt 15", "melt 16", "melt 22", "melt 23"]

@@ -182,3 +182,20 @@ def test_nothing_else_is_simulated():
     request = Request((Message("user", "Task: write a poem"),), 10, role="plan")
     with pytest.raises(ModelError, match="plays ScienceWorld alone"):
         read_prompt(request)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_where_all_roles_err_alike_a_plan_begins_with_what_would_be_done(task):
+    prompts, erred = ChatFormat(), 0
+    for seed, state in ((seed, state) for seed in range(6) for state in states(task)[:-1]):
+        model = open_simulated(f"scienceworld?errors=0.2&predictions=0&alike=1&seed={seed}")
+        [plan] = ask(model, replace(prompts.plan_request(state, {}), seed=1, temperature=1.0))
+        [act] = ask(model, replace(prompts.act_request(state, {}, None, ()), seed=2, temperature=1.0))
+        done = json.loads(act)["action"]
+        assert json.loads(plan)["actions"][0] == done
+        [right] = ask(open_simulated(EXACT), prompts.act_request(state, {}, None, ()))
+        if done != json.loads(right)["action"]:
+            erred += 1
+            [expected] = ask(model, prompts.next_request(state, done))
+            assert json.loads(expected)["valid"]  # it expects its error to come out
+    assert erred
