@@ -47,7 +47,9 @@ OWN_PARTS = {
 """By environment the option that names a part of our own tasks, and the one that reads public ones."""
 DESK = "desk.json"
 """The file with the requests of the service desk (experiments/studies/general)."""
-SETS = (*TEST_SETS, SCIENCEWORLD, OFFICIAL_GAMES, DESK, *(f"{environment}-test" for environment in OWN_PARTS))
+LOCOMO_HELD_OUT = "locomo-public-held-out"
+"""Questions of a public file by ``--categories``: what is played by default was used for development."""
+SETS = (*TEST_SETS, SCIENCEWORLD, OFFICIAL_GAMES, DESK, LOCOMO_HELD_OUT, *(f"{environment}-test" for environment in OWN_PARTS))
 """What is listed."""
 
 
@@ -59,6 +61,8 @@ def test_set(spec: RunSpec) -> str | None:
         return DESK
     if spec.environment == "alfworld":
         return OFFICIAL_GAMES if spec.options.get("data") else None
+    if spec.environment == "locomo" and {*str(spec.options.get("categories") or "4").split(",")} & {"1", "2", "3"}:
+        return LOCOMO_HELD_OUT
     if spec.environment in OWN_PARTS:
         part, public = OWN_PARTS[spec.environment]
         own_test = spec.options.get(part) == "test" and not spec.options.get(public)

@@ -22,6 +22,8 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from experiments.training.families import Family, family_of
 from experiments.training.packing import EOS, PAD
 from experiments.training.tokenizer import build
+from tape.lm.bundled import weights_folder
+from tape.reading import read_json
 
 SIZES = {
     "nano": {"hidden": 96, "layers": 4, "heads": 3, "inner": 256, "steps": 6_000},
@@ -34,7 +36,7 @@ SIZES = {
 }
 
 
-SAVE_EVERY = 500
+SAVE_EVERY = 100
 """Steps between two points from which training can resume."""
 
 
@@ -53,6 +55,8 @@ class Recipe:
     clip: float = 1.0
     restarts: tuple[int, ...] = ()
     """Steps at which a finished run was extended: its learning rate rose again to the longer run's."""
+    base: str = ""
+    """The bundled model whose weights it begins with, at the step that its card names."""
 
 
 def config(size: str) -> LlamaConfig:
@@ -102,9 +106,11 @@ def loss_of(model: LlamaForCausalLM, batch: dict[str, torch.Tensor], actions: Se
     return torch.where(optimal > 0, soft, hard).mean()
 
 
-def learning_rate(step: int, steps: int, *, lr: float, warmup: int, decay_from: float) -> float:
-    """Warm up, hold, then from a share of the steps on fall linearly to nothing."""
+def learning_rate(step: int, steps: int, *, lr: float, warmup: int, decay_from: float, begun: int = 0) -> float:
+    """Warm up from step ``begun`` on, hold, then from a share of the steps on fall linearly to nothing."""
     start = int(steps * decay_from)
+    if begun <= step < begun + warmup // 4 and begun:
+        lr *= (step - begun + 1) / (warmup // 4)
     if step < warmup:
         return lr * (step + 1) / warmup
     return lr if step < start else lr * max(0.0, (steps - step) / (steps - start))
@@ -134,7 +140,7 @@ def save(model: LlamaForCausalLM, folder: Path, recipe: Recipe) -> None:
     (folder / "recipe.json").write_text(json.dumps(described(recipe)))
 
 
-def train(recipe: Recipe, out: Path, device: str, log_every: int = 50) -> None:
+def train(recipe: Recipe, out: Path, device: str, log_every: int = 25) -> None:
     """Train, logging to ``out/log.jsonl``; checkpoints at 1/8, 1/4, 1/2 and the end."""
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(recipe.seed)
@@ -153,6 +159,11 @@ def train(recipe: Recipe, out: Path, device: str, log_every: int = 50) -> None:
             opt.load_state_dict(state)
         first, seconds = saved["step"], saved["seconds"]
         print(f"resuming at step {first}", flush=True)
+    elif recipe.base:
+        folder = weights_folder() / recipe.base
+        model.load_state_dict(LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32).state_dict())
+        first = int(read_json(folder / "card.json", dict[str, Any])["architecture"]["steps"])
+        recipe = replace(recipe, restarts=(first,))
     ladder = {recipe.steps // 8, recipe.steps // 4, recipe.steps // 2, recipe.steps}
     began, total = time.monotonic() - seconds, 0.0
     try:
@@ -161,7 +172,14 @@ def train(recipe: Recipe, out: Path, device: str, log_every: int = 50) -> None:
             loss = loss_of(model, batch, family.actions)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
-            rate = learning_rate(step, recipe.steps, lr=recipe.lr, warmup=recipe.warmup, decay_from=recipe.decay_from)
+            rate = learning_rate(
+                step,
+                recipe.steps,
+                lr=recipe.lr,
+                warmup=recipe.warmup,
+                decay_from=recipe.decay_from,
+                begun=recipe.restarts[0] if recipe.base else 0,
+            )
             for opt in opts:
                 opt.param_groups[0]["lr"] = rate
                 opt.step()
@@ -222,11 +240,12 @@ def main() -> None:
     parser.add_argument("--steps", type=int, help="optimizer steps; the size's own by default")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--lr", type=float, default=Recipe.lr)
+    parser.add_argument("--base", default="", metavar="NAME", help="go on from the weights of bundled:NAME")
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    recipe = Recipe(args.size, args.steps or SIZES[args.size]["steps"], args.seed, lr=args.lr)
+    recipe = Recipe(args.size, args.steps or SIZES[args.size]["steps"], args.seed, lr=args.lr, base=args.base)
     train(recipe, args.out, device)
 
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
-from tape.cgdp.belief import Update, updated
+from tape.cgdp.alignment import aligned
+from tape.cgdp.belief import Refused, Update, updated
 from tape.cgdp.curation import curated, needs_curation, values_of
+from tape.cgdp.entailment import entailment_request, unanswered
 from tape.cgdp.events import BeliefEvent, Declined, Held
-from tape.cgdp.prompts.format import Extracted
+from tape.cgdp.prompts.format import Extracted, Finding
 from tape.cgdp.remembered import Remembered
 from tape.cgdp.view import Belief, View
 from tape.errors import BudgetExceededError
@@ -43,6 +45,8 @@ class Reading:
         assert search.belief is not None
         extracted = await self._extract(passages) if passages else Extracted()
         update = updated(search.belief, passages, extracted)
+        if search.settings.persist:
+            update = await self._entailed(search.belief, passages, extracted, update)
         belief = await self._curated(update.belief)
         search.gave_up |= len(belief.questions) < len(update.belief.questions)
         self._log(update, belief)
@@ -83,6 +87,33 @@ class Reading:
         search = self._search
         worst = worst_case(search.episode.roles.lm, request)
         return all((worst[kind] or 0) <= left for kind, left in search.episode.remaining().items())
+
+    async def _entailed(
+        self, before: Belief, passages: tuple[Passage, ...], extracted: Extracted, update: Update
+    ) -> Update:
+        """The update without predicates that no fact answers: they stay open, and the trace says why."""
+        reasons = {text: await self._unanswered(text, update, passages) for text in update.resolved}
+        kept = tuple(i for i, text in enumerate(before.questions) if text in update.resolved and not reasons[text])
+        again = updated(before, passages, replace(extracted, resolved=kept))
+        declined = (Refused(Finding("", text), f"not resolved: {why}") for text, why in reasons.items() if why)
+        return replace(again, refused=(*again.refused, *declined))
+
+    async def _unanswered(self, predicate: str, update: Update, passages: tuple[Passage, ...]) -> str:
+        """Why the facts, those of this observation first, do not answer a predicate; empty where they do."""
+        search, belief = self._search, update.belief
+        agreeing = aligned(predicate, belief.facts, search.domain.subjects())
+        new = tuple(fact for fact in agreeing if fact in update.added)
+        facts = new or agreeing
+        beside = " ".join(passage.text for passage in passages if passage.id in {fact.source for fact in facts})
+        done = [text for text in belief.resolved if text not in update.resolved]
+        if (why := unanswered(predicate, facts, done, beside)) or not search.prompts.judges:
+            return why
+        with suppress(BudgetExceededError):
+            verdict = await search.ask(
+                lambda _: entailment_request(predicate, facts), search.bare(), lambda _, text: text.strip()
+            )
+            return "the model says that it is not answered" if verdict == "no" else ""
+        return ""
 
     async def _curated(self, belief: Belief) -> Belief:
         """The belief within its caps; the model ranks its items."""

@@ -71,7 +71,9 @@ class Search(Remembered):
         Raises:
             ConfigError: The window is too small; names a sufficient one.
             BudgetExceededError: The budget does not even cover an answer.
+            ModelError: The model cannot read the corpus.
         """
+        self.prompts.require_readable(self.domain)
         lm = self.episode.roles.lm
         self.window.require(self.context_budget.least(moves))
         self.context_budget.make()

@@ -29,6 +29,11 @@ class CgdpSettings(MethodSettings):
     select: Literal["lm", "solver"] = Field(
         default="lm", description="solver: the exact solver says what is searched for next, and how deep (agent cgdp)"
     )
+    persist: bool = Field(
+        default=False,
+        description="ours: a predicate stays open until a quote answers it, and queries widen instead of repeating "
+        "(agent cgdp)",
+    )
     verify: Literal["none", "aec"] = Field(
         default="none", description="aec: answer only from facts whose subject agrees with the question's, else abstain"
     )

@@ -1,4 +1,6 @@
-"""A scripted reader that knows the gold evidence: an upper bound, and no model's result.
+"""Scripted readers, which are no model's results: one that knows the gold evidence, and one that knows nothing.
+
+The first is an upper bound.
 
 It searches for the sub-question that it is told to find out, word for word; of what comes back it quotes gold evidence
 and nothing else; and it answers rightly where all of it was found, else not at all. It reads the ``chat`` prompts. Its
@@ -13,6 +15,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tape.cgdp.belief import MOST_WORDS
+from tape.cgdp.entailment import VERDICTS, content
 from tape.errors import ModelError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
@@ -31,6 +35,7 @@ _TARGET = re.compile(r"^Find out: (.*)$", re.MULTILINE)
 _OPEN = re.compile(r"^(\d+)\. (.*)$", re.MULTILINE)
 _PASSAGE = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
 _FACT = re.compile(r'"source": ("(?:[^"\\]|\\.)*")')
+_TEXT = re.compile(r'"fact": ("(?:[^"\\]|\\.)*")')
 
 
 @dataclass(frozen=True)
@@ -135,3 +140,43 @@ class GoldReaderLM(ScriptedLM):
     def most_completion_tokens(self, request: Request) -> int:
         """The most words that it writes in a role."""
         return request.n * MOST_WRITTEN[request.role]
+
+
+KEYWORDS = "scripted:keyword-reader"
+MOST_KEYWORDS = 4
+
+
+def keyword_reader(request: Request, sample: int) -> str:
+    """A reader of public texts without gold, as careless as small models were seen to be.
+
+    Its query is the first words of the predicate that say something, each time the same, since a belief shows none that
+    was tried. It quotes the two sentences with the most words of the predicate, and takes any quote for an answer.
+    """
+    del sample
+    assert not isinstance(request.prompt, str)
+    asked = request.prompt[-1].content
+    target = _TARGET.search(asked) or _QUESTION.search(asked)
+    words = content(target[1]) if target else []
+    found: dict[str, object] | str
+    if request.role == "query":
+        found = {"thought": "", "move": "search", "text": " ".join(words[:MOST_KEYWORDS]) or asked[:QUERY]}
+    elif request.role == "extract":
+        head, _, shown = asked.rpartition("<found>")
+        quotes = [
+            (sum(word in sentence.lower() for word in words), -int(one[1]), sentence)
+            for one in _PASSAGE.finditer(shown)
+            for sentence in re.split(r"(?<=[.!?])\s+", one[2].partition(": ")[2])
+            if 0 < len(sentence.split()) <= MOST_WORDS
+        ]
+        best = [(-number, text) for count, number, text in sorted(quotes, reverse=True)[:2] if count]
+        opened = [int(one[1]) for one in _OPEN.finditer(head.rpartition("Open questions:")[2])]
+        findings = [{"source": number, "quote": text} for number, text in best]
+        found = {"findings": findings, "answered": opened if best else [], "ask_next": []}
+    elif request.role == "curate":
+        found = {"items": []}
+    elif request.role == "answer":
+        held = [str(json.loads(one[1])) for one in _TEXT.finditer(asked)]
+        found = {"evidence": "", "answer": held[-1][:QUERY] if held else UNANSWERABLE}
+    else:
+        return VERDICTS[0]
+    return json.dumps(found, ensure_ascii=False)

@@ -188,11 +188,12 @@ def facts(measured: Measured, record: Record) -> Facts:
 
 @lru_cache(maxsize=8192)
 def _facts(environment: str, own: tuple[tuple[str, Any], ...], digest: str) -> Facts:
-    return facts_of(environment, _by_digest(environment, own)[digest])
+    return facts_of(environment, by_digest(environment, own)[digest])
 
 
 @lru_cache(maxsize=32)
-def _by_digest(environment: str, own: tuple[tuple[str, Any], ...]) -> dict[str, Task]:
+def by_digest(environment: str, own: tuple[tuple[str, Any], ...]) -> dict[str, Task]:
+    """The tasks of an environment by their digests."""
     return {task.digest: task for task in tasks_of(environment, dict(own))}
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from experiments.training.packing import EOS, PAD, ROW, Batch, Sequence, collate
 from experiments.training.search import code, dialogues, musique
@@ -27,8 +27,8 @@ MARK = {True: ID["found"], False: ID["none"]}
 WINDOW = 576
 """Most tokens of a prompt of 512 and its answer."""
 DEPTHS = (3, 3, 5, 5, 10)
-CONDITIONS = (("transcript", 0.22), ("newest", 0.16), ("structured", 0.31), ("freeform", 0.31))
-
+CONDITIONS = {"transcript": 0.22, "newest": 0.16, "structured": 0.31, "freeform": 0.31}
+MOSTLY_TRANSCRIPTS = {"transcript": 0.6, "newest": 0.1, "structured": 0.15, "freeform": 0.15}
 
 DOMAINS: Mapping[str, Callable[[random.Random], list[Task]]] = {
     "musique": musique.draw,
@@ -47,18 +47,28 @@ class Mix:
         shares: Of the domains.
         windows: Most tokens of the states of a batch, and how often.
         unanswerable: Share of the answers "unanswerable" that are kept: most states of a search hold no answer yet.
+        conditions: Shares of what is shown.
+        long: Whether transcripts go on before and after their evidence, so that it stands anywhere.
     """
 
     start: int
     shares: Mapping[str, float]
     windows: Mapping[int, float]
     unanswerable: float = 0.35
+    conditions: Mapping[str, float] = field(default_factory=lambda: CONDITIONS)
+    long: bool = False
 
 
 EVERY = {"musique": 0.35, "code": 0.28, "dialogues": 0.37}
 LONG = {128: 0.2, 192: 0.25, 256: 0.2, 384: 0.2, 512: 0.15}
+LONGER = {128: 0.05, 192: 0.15, 256: 0.35, 384: 0.2, 512: 0.25}
 SHORT = {96: 0.35, 144: 0.3, 208: 0.2, 320: 0.1, 512: 0.05}
-MIXES = (Mix(0, {"musique": 0.6, "code": 0.4}, LONG, 1.0), Mix(500, EVERY, SHORT), Mix(1350, EVERY, LONG))
+MIXES = (
+    Mix(0, {"musique": 0.6, "code": 0.4}, LONG, 1.0),
+    Mix(500, EVERY, SHORT),
+    Mix(1350, EVERY, LONG),
+    Mix(1800, EVERY, LONGER, 0.35, MOSTLY_TRANSCRIPTS, True),
+)
 """In the order of their starts."""
 
 
@@ -70,11 +80,13 @@ def draw_lexicon(rng: random.Random) -> Lexicon:
     )
 
 
-def draw_case(rng: random.Random, task: Task, window: int, condition: str, lexicon: Lexicon) -> Case | None:
-    """A state of a search for a task, of a memory condition."""
+def draw_case(
+    rng: random.Random, task: Task, window: int, condition: str, lexicon: Lexicon, *, long: bool = False
+) -> Case | None:
+    """A state of a search for a task, of a memory condition; ``long`` as in :class:`Mix`."""
     depth = rng.choice(DEPTHS)
     if condition == "transcript":
-        return transcript_case(rng, task, window, depth, lexicon)
+        return transcript_case(rng, task, window, depth, lexicon, long=long)
     if condition == "newest":
         return newest_case(rng, task, window, depth, lexicon)
     assert condition in ("structured", "freeform")
@@ -95,8 +107,8 @@ def cases(rng: random.Random, tokens: int, mix: Mix) -> list[Case]:
     while used < tokens:
         domain = rng.choices(list(mix.shares), list(mix.shares.values()))[0]
         for task in DOMAINS[domain](rng):
-            condition = rng.choices([name for name, _ in CONDITIONS], [share for _, share in CONDITIONS])[0]
-            case = draw_case(rng, task, window, condition, draw_lexicon(rng))
+            condition = rng.choices(list(mix.conditions), list(mix.conditions.values()))[0]
+            case = draw_case(rng, task, window, condition, draw_lexicon(rng), long=mix.long)
             if case is not None and mix.unanswerable < 1:
                 case.labels = [label for label in case.labels if _is_kept(rng, label, mix)]
             if case is not None and case.labels:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from experiments.training.search.task import Hop, Task
@@ -44,19 +44,35 @@ class Played:
     thought: str
 
 
-def play(rng: random.Random, task: Task, depth: int, style: Style) -> list[Played]:
-    """Search until all facts are found, or the expert gives up."""
+def play(
+    rng: random.Random, task: Task, depth: int, style: Style, strays: float = STRAY_SHARE, beyond: int = 0
+) -> list[Played]:
+    """Search until all facts are found, or the expert gives up.
+
+    Args:
+        rng: Source of randomness.
+        task: The task.
+        depth: Passages of a round.
+        style: How queries are written.
+        strays: Share of the queries that are none of the expert's.
+        beyond: Stray rounds after the end, so that evidence stands far from it.
+    """
     rounds: list[Played] = []
     found: set[int] = set()
     tries = [0] * len(task.hops)
     while len(rounds) < MOST_ROUNDS:
         wanted = task.next_hop(found)
         if wanted is None or tries[wanted] >= min(TRIES, len(task.hops[wanted].queries)):
-            break
+            if not rounds or not beyond:
+                break
+            beyond -= 1
+            query = _stray(rng, task)
+            rounds.append(replace(rounds[-1], query=query, wording="", passages=task.index.search(query, depth)))
+            continue
         wording = query = task.hops[wanted].queries[tries[wanted]]
         if not rounds and style != "queries":
             wording, query = "", task.question
-        elif rng.random() < STRAY_SHARE:
+        elif rng.random() < strays:
             wording, query = "", rng.choice([*(one.query for one in rounds), _stray(rng, task)])
         else:
             tries[wanted] += 1

@@ -32,10 +32,16 @@ from tape.cgdp.view import Belief, Fact, Form, Round, View
 from tape.protocols.search import UNANSWERABLE, Passage
 
 
-def transcript_case(rng: random.Random, task: Task, window: int, depth: int, lexicon: Lexicon) -> Case | None:
-    """A growing transcript, asked after every round."""
+def transcript_case(
+    rng: random.Random, task: Task, window: int, depth: int, lexicon: Lexicon, *, long: bool = False
+) -> Case | None:
+    """A growing transcript, asked after every round; ``long``: with rounds that bring nothing, before and after."""
     style: Style = rng.choices(("queries", "question first", "thoughts"), (0.5, 0.1, 0.4))[0]
-    rounds = play(rng, task, depth, style)
+    rounds = (
+        play(rng, task, depth, style, rng.choice((0.0, 0.15, 0.35)), rng.choice((0, 0, 1, 2, 4)))
+        if long
+        else play(rng, task, depth, style)
+    )
     shown = [
         Round(number, one.query, one.passages, one.thought if style == "thoughts" else "")
         for number, one in enumerate(rounds, 1)

@@ -8,6 +8,7 @@ from tape.cgdp.agents.search import SearchAgent
 from tape.cgdp.prompts.format import MoveKind
 from tape.cgdp.search import Search
 from tape.cgdp.settings import Memory
+from tape.cgdp.widening import Widening
 
 
 class CgdpAgent(SearchAgent):
@@ -23,9 +24,11 @@ class CgdpAgent(SearchAgent):
     memories: ClassVar[tuple[Memory, ...]] = ("structured", "freeform")
     moves: ClassVar[tuple[MoveKind, ...]] = ("search", "answer")
     selections: ClassVar[tuple[str, ...]] = ("lm", "solver")
+    persists: ClassVar[bool] = True
 
     async def searched(self, search: Search) -> str:
-        """The loop of algorithm 1."""
+        """The loop of algorithm 1; with ``persist`` our rules of queries (:mod:`tape.cgdp.widening`)."""
+        widening = Widening(search) if search.settings.persist else None
         for _ in range(self.most_rounds(search)):
             belief = search.belief
             assert belief is not None
@@ -39,12 +42,21 @@ class CgdpAgent(SearchAgent):
                 if selected is None:
                     return "no further search can be made, or is worth its price"
                 target, option = selected.target, selected.option
-            move = await search.move(self.moves, target)
-            if move is not None and move.kind == "answer":
-                return "the model chose to answer"
-            # If the query cannot be read, the target itself is the query.
-            query = (target or search.domain.question) if move is None else move.text
+            move, query = None, ""
+            if widening is None or widening.asks_model(target):
+                move = await search.move(self.moves, target)
+                if move is not None and move.kind == "answer":
+                    return "the model chose to answer"
+                # If the query cannot be read, the target itself is the query.
+                query = (target or search.domain.question) if move is None else move.text
+            if widening is not None:
+                wider = widening.next(target, option, query)
+                if wider is None:
+                    return "every query was tried"
+                query, option = wider
             await search.retrieve(query, option, thought="" if move is None else move.thought, target=target)
+            if widening is not None:
+                widening.after(target)
             if reason := await search.exhausted():
                 return reason
         return f"all {self.most_rounds(search)} rounds are used"

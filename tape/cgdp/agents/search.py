@@ -46,6 +46,8 @@ class SearchAgent(Agent):
     moves: ClassVar[tuple[MoveKind, ...]] = ()
     """Moves that the model may choose; empty: it is not asked."""
     selections: ClassVar[tuple[str, ...]] = ("lm",)
+    persists: ClassVar[bool] = False
+    """Whether it has open predicates to pursue."""
 
     def __init__(self, model: LanguageModel | str, config: TapeConfig | None = None, **settings: Any) -> None:
         own = {name: settings.pop(name) for name in [*settings] if name in CgdpSettings.model_fields}
@@ -69,6 +71,8 @@ class SearchAgent(Agent):
             raise ConfigError(f"{cls.name} has no memory={settings.memory!r}; it has: {', '.join(cls.memories)}")
         if settings.select not in cls.selections:
             raise ConfigError(f"select={settings.select!r} means nothing to {cls.name!r}; take the agent 'cgdp'")
+        if settings.persist and not cls.persists:
+            raise ConfigError(f"persist means nothing to {cls.name!r}, which pursues no predicates; take 'cgdp'")
         if settings.select == "solver" and settings.memory != "structured":
             raise ConfigError(
                 f"select='solver' chooses among open predicates, which memory={settings.memory!r} does not hold; take "
@@ -156,7 +160,8 @@ class SearchAgent(Agent):
         """A move, a reading, a curation and a gate in every round, and the answer; a note is a round without a step."""
         del steps, longest_plan
         settings = CgdpSettings.find(config) or CgdpSettings()
-        return 4 * (settings.rounds or cls.rounds) + 1
+        verdicts = settings.k_trigger if settings.persist else 0
+        return (4 + verdicts) * (settings.rounds or cls.rounds) + 1
 
     async def _play(self, episode: Episode) -> None:
         search = self._search(episode)

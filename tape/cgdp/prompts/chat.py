@@ -20,7 +20,7 @@ from tape.cgdp.view import Belief, View
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols.prompt_format import PromptFormat, turns
-from tape.protocols.search import UNANSWERABLE, Passage
+from tape.protocols.search import UNANSWERABLE, Passage, SearchTask
 
 VERSION = "1"
 
@@ -67,6 +67,7 @@ class ChatSearchFormat(PromptFormat):
     """
 
     version = VERSION
+    judges = True
 
     def __init__(self, noun: str = "passage") -> None:
         self._noun = noun
@@ -74,6 +75,9 @@ class ChatSearchFormat(PromptFormat):
             f"You answer a question by searching a corpus, which you cannot see as a whole: each search brings a few "
             f"{noun}s. {_DATA} Trust what was retrieved more than what you remember."
         )
+
+    def require_readable(self, task: SearchTask) -> None:
+        """A general model reads any text."""
 
     def query_request(self, view: View, moves: Sequence[MoveKind]) -> Request:
         """Ask for a thought, a move, and its text."""

@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 
 from tape.cgdp.view import View
 from tape.lm.base import Request
-from tape.protocols.search import Passage
+from tape.protocols.search import Passage, SearchTask
 
 MoveKind = Literal["search", "answer", "note"]
 
@@ -72,6 +72,17 @@ class SearchFormat(Protocol):
     @property
     def version(self) -> str:
         """Changes whenever a prompt does."""
+
+    @property
+    def judges(self) -> bool:
+        """Whether the models of these prompts can be asked if a text answers a question."""
+
+    def require_readable(self, task: SearchTask) -> None:
+        """Refuse a corpus that the models of these prompts cannot read.
+
+        Raises:
+            ModelError: They cannot: ``unsupported``.
+        """
 
     def query_request(self, view: View, moves: Sequence[MoveKind]) -> Request:
         """Ask for the next move among the allowed ones; with ``view.target``, only for that open question."""

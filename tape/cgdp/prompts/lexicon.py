@@ -97,6 +97,16 @@ def sentences(text: str) -> tuple[str, ...]:
     return tuple(part for part in (part.strip() for part in _BREAK.split(text)) if split(part))
 
 
+def ordinary_words(text: str) -> list[str]:
+    """The words of a text in lower-case letters, which are no names."""
+    return [word.key for word in split(text) if _PLAIN.fullmatch(text, word.start, word.end)]
+
+
+def strange_words(text: str) -> list[str]:
+    """Those of :func:`ordinary_words` that the bundled model does not know."""
+    return [word for word in ordinary_words(text) if word not in _known()]
+
+
 @dataclass(frozen=True)
 class Lexicon:
     """The plain words and the numbers of new slots; only training uses another than the default.

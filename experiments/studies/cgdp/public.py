@@ -1,0 +1,180 @@
+"""Searching public dialogues: ``python -m experiments.studies.cgdp.public --data FILE``.
+
+CGDP's loop as in the paper beside the same with ``persist`` (ours) and BM25 with the question as it stands.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from statistics import fmean
+from typing import Any
+
+from envs.search import bm25
+from experiments.harness.cli import known, main
+from experiments.harness.experiment import Experiment
+from experiments.harness.matrix import Identified, Options, configuration, own_options, plugin_of, tasks_of
+from experiments.harness.measured import Measured, Record
+from experiments.studies.cgdp.methods import method
+from experiments.studies.cgdp.reader import KEYWORDS, keyword_reader
+from experiments.studies.cgdp.tables import MEASURES, by_digest, no_pairs, of_measure, options_of, outcomes, shown
+from tape.cgdp.events import RetrievedEvent
+from tape.lm.scripted import ScriptedLM
+from tape.protocols import Task
+from tape.runner.configurations import Configuration
+from tape.show.document import Section, Table
+from tape.statistics import paired
+from tape.trace import read_trace
+
+DEPTHS = "5,10,20"
+PARTS = {"dev": ("4,5", slice(0, 2)), "held-out": ("1,2,3", slice(2, None))}
+"""The categories and the dialogues of each part. Categories 4 and 5 had been measured, by retrieval and by alignment."""
+METHODS = (method("cgdp", "structured"), method("cgdp", "structured", "persist (ours)", persist=True))
+AT_5, AT_SAME = "BM25 with the question, 5", "BM25 with the question, as many"
+RECALL = of_measure("evidence_recall")
+STUCK = 5
+
+
+def tasks(data: str, part: str) -> tuple[Task, ...]:
+    """The answerable questions of a part."""
+    categories, dialogues = PARTS[part]
+    found = tasks_of("locomo", own_options("locomo", (), {"data": data, "categories": categories, "depths": DEPTHS}))
+    names = list(dict.fromkeys(task.facts["dialogue"].name for task in found))[dialogues]
+    return tuple(task for task in found if task.facts["dialogue"].name in names and task.facts["question"].answerable)
+
+
+def configurations(data: str, part: str, options: Options) -> list[Configuration]:
+    """Both loops on the questions of a part."""
+    own = own_options("locomo", (), {"data": data, "categories": PARTS[part][0], "depths": DEPTHS})
+    given = replace(options, identify=_identify)
+    return [
+        configuration(
+            each,
+            model,
+            given,
+            environment="locomo",
+            own=own,
+            setting=f"LoCoMo, public, {part}",
+            tasks=tasks(data, part)[: options.limit],
+        )
+        for model in options.models
+        for each in METHODS
+    ]
+
+
+def _identify(model: str) -> Identified:
+    return Identified(model, "chat")
+
+
+def sections(measured: Measured) -> list[Section]:
+    """Evidence recall beside BM25's, by kind of question; rounds and repeated queries."""
+    return [
+        Section("Evidence recall", (_recall(measured),), level=3),
+        Section("Rounds and repeated queries", (_rounds(measured),), level=3),
+    ]
+
+
+def _note(measured: Measured, record: Record, name: str) -> Any:
+    """What a search brought, and what BM25 brings for the question as it stands; published with the episode."""
+    return measured.note(record, name, lambda: _found(measured, record)[name])
+
+
+def _found(measured: Measured, record: Record) -> dict[str, Any]:
+    events = [e for e in read_trace(measured.directory.trace_file(record["key"])) if isinstance(e, RetrievedEvent)]
+    own = tuple(sorted(options_of(measured.specs[record["cell"]]).items()))
+    task = by_digest("locomo", own)[record["digest"]]
+    gold = set(plugin_of("locomo").make(task).gold()[1])
+    index = bm25(task.facts["dialogue"].passages)
+
+    def recall(depth: int) -> float:
+        return len(gold & {passage.id for passage in index.search(task.facts["text"], depth)}) / len(gold)
+
+    passages = {passage.id for event in events for passage in event.passages}
+    return {
+        "kind": task.facts["kind"],
+        "passages": len(passages),
+        "repeated": len(events) - len({(event.option, event.query) for event in events}),
+        AT_5: recall(5),
+        AT_SAME: recall(len(passages)),
+    }
+
+
+def _recall(measured: Measured) -> Table:
+    """Recall of every method beside BM25, and the paired difference."""
+    rows = []
+    for setting, _, label, name in measured.played():
+        records = measured.records[name]
+        kinds = {record["digest"]: str(_note(measured, record, "kind")) for record in records}
+        for kind in ["all", *sorted(set(kinds.values()))]:
+            chosen = [record for record in records if kind in ("all", kinds[record["digest"]])]
+            ours = outcomes(chosen, RECALL)
+            cells = [f"{fmean(ours.values()):.2f}"]
+            for reference in (AT_5, AT_SAME):
+                theirs = outcomes(chosen, partial(_number, measured, reference))
+                cells += [f"{fmean(theirs.values()):.2f}", shown(paired(ours, theirs))]
+            rows.append((setting, label, kind, str(len(chosen)), *cells))
+    head = ("questions", "method", "kind", "n", "recall", AT_5, "difference", AT_SAME, "difference")
+    note = "Mean share of the gold turns that any search brought; differences in points, paired, with 95 % intervals."
+    return Table(head, tuple(rows), note)
+
+
+def _number(measured: Measured, name: str, record: Record) -> float:
+    return float(_note(measured, record, name))
+
+
+def _rounds(measured: Measured) -> Table:
+    """Searches, repeated queries, passages and tokens."""
+    rows = []
+    for setting, _, label, name in measured.played():
+        records = measured.records[name]
+        repeated = [_number(measured, "repeated", record) for record in records]
+        passages = fmean(_number(measured, "passages", record) for record in records)
+        cells = [f"{fmean(MEASURES[what](record) for record in records):.2f}" for what in ("rounds", "tokens", "F1")]
+        stuck = sum(count >= STUCK for count in repeated)
+        rows.append(
+            (setting, label, str(len(records)), *cells, f"{passages:.1f}", f"{fmean(repeated):.2f}", str(stuck))
+        )
+    head = ("questions", "method", "n", "rounds", "tokens", "F1", "passages", "repeated queries", "searches stuck")
+    return Table(head, tuple(rows), f"A search is stuck where {STUCK} or more of its queries were made before.")
+
+
+EXPERIMENT = Experiment(
+    name="cgdp_public",
+    module="experiments.studies.cgdp.public",
+    title="Searching public dialogues, a scripted reader",
+    source="none: `persist` is ours",
+    about=(
+        "CGDP's loop with a structured belief, as in the paper and with `persist`, on answerable questions about public "
+        "LoCoMo dialogues, BM25, depths 5, 10 and 20, at most ten rounds. The reader is scripted, without gold: its "
+        "query is the first four words of a predicate that say something, always the same, and it takes any quote for "
+        "an answer. No model's reading is measured here. Development: categories 4 and 5 of the first two dialogues of "
+        "the file. Held-out: categories 1 to 3 of the others, which nothing had been measured on."
+    ),
+    models=(KEYWORDS,),
+    configurations=partial(configurations, "", "dev"),
+    sections=sections,
+    pairs=no_pairs,
+    batch=16,
+    arguments="--data FILE",
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What is played."""
+    parser.add_argument("--data", required=True, metavar="FILE", help="a file in LoCoMo's public format")
+    parser.add_argument("--part", choices=tuple(PARTS), default="dev", help="of its questions (default: dev)")
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """The command line."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    first = known(arguments, given)
+    made = replace(EXPERIMENT, configurations=partial(configurations, first.data, first.part))
+    return main(made, given, arguments=arguments, opened={KEYWORDS: ScriptedLM(keyword_reader, identity=KEYWORDS)})
+
+
+if __name__ == "__main__":
+    sys.exit(run())
