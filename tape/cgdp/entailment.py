@@ -17,10 +17,14 @@ from tape.protocols.prompt_format import turns
 
 _WORD = re.compile(r"[^\W_]+")
 _PLAIN = frozenset(
-    "a about all also an and any are as at be been both but by can could did do does during for from give had has have "
-    "he her his how i if in into is it its kind long many may me might most much my name of old on or our out person "
-    "please say she so some tell than that the their them then there they this those time to type us was we were what "
-    "when where which who whom whose why will with would year you your".split()
+    _WORD.findall(
+        """
+        a about all also an and any are as at be been both but by can could did do does during for from give had has
+        have he her his how i if in into is it its kind long many may me might most much my name of old on or our out
+        person please say she so some tell than that the their them then there they this those time to type us was we
+        were what when where which who whom whose why will with would year you your
+        """
+    )
 )
 """Words of a question that say nothing about its answer."""
 _STEM = 5
@@ -70,14 +74,13 @@ def unanswered(predicate: str, facts: Sequence[Fact], done: Sequence[str] = (), 
     said = [word for fact in facts for word in content(fact.quote, names)]
     if sum(_in(word, said) for word in asked) < len(asked) * LEAST_SHARE:
         return "too few of its words stand in what is quoted"
-    if all(_in(word, asked) for word in said):
+    dated = _has(_KINDS["time"][0], predicate) and _has(_TIME, beside)
+    if all(_in(word, asked) for word in said) and not dated:
         return "what is quoted says no more than the predicate"
     if all(part.endswith("?") for fact in facts for part in re.findall(r"[^.!?]+[.!?]*", fact.quote.strip())):
         return "what is quoted asks"
     text = " ".join([*(fact.quote for fact in facts), beside])
-    wants = [
-        kind for kind, (asks, holds) in _KINDS.items() if re.search(asks, predicate, re.I) and not _has(holds, text)
-    ]
+    wants = [kind for kind, (asks, holds) in _KINDS.items() if _has(asks, predicate) and not _has(holds, text)]
     return f"what is quoted holds no {wants[0]}" if wants else ""
 
 

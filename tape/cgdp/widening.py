@@ -1,9 +1,9 @@
 """Queries that do not repeat (an addition to CGDP, after the escalating search of SDP's appendix A.6).
 
 A belief shows no queries, so a model that finds nothing asks the same again. Here the queries that were tried are
-remembered, by predicate. A predicate is first searched for as it stands, uncut; then the model writes queries. Where its
-query was tried, or the last search brought no passage that is new, the next one widens: to the whole question, to the
-predicate's key words, to its names, and then to deeper searches.
+remembered, by predicate. A predicate is first searched for as it stands, uncut; then the model writes queries. Where
+its query was tried, or the last search brought no passage that is new, the next one widens: to the whole question, to
+the predicate's key words, to its names, and then to deeper searches.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Widening:
         self._stagnates: dict[str, bool] = {}
 
     def asks_model(self, target: str) -> bool:
-        """Whether the model writes the next query for a predicate: it was searched for, and that brought new passages."""
+        """Whether the model writes the next query for a predicate: the last one brought new passages."""
         return not self._stagnates.get(target, True)
 
     def next(self, target: str, option: SearchOption, written: str = "") -> tuple[str, SearchOption] | None:

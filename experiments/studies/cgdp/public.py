@@ -31,11 +31,13 @@ from tape.trace import read_trace
 
 DEPTHS = "5,10,20"
 PARTS = {"dev": ("4,5", slice(0, 2)), "held-out": ("1,2,3", slice(2, None))}
-"""The categories and the dialogues of each part. Categories 4 and 5 had been measured, by retrieval and by alignment."""
+"""The categories and the dialogues of each part; retrieval and alignment had been measured on categories 4 and 5."""
 METHODS = (method("cgdp", "structured"), method("cgdp", "structured", "persist (ours)", persist=True))
 AT_5, AT_SAME = "BM25 with the question, 5", "BM25 with the question, as many"
 RECALL = of_measure("evidence_recall")
 STUCK = 5
+NO_EVIDENCE = "no evidence named"
+"""Two questions of the file; they are in no mean of recall."""
 
 
 def tasks(data: str, part: str) -> tuple[Task, ...]:
@@ -90,11 +92,11 @@ def _found(measured: Measured, record: Record) -> dict[str, Any]:
     index = bm25(task.facts["dialogue"].passages)
 
     def recall(depth: int) -> float:
-        return len(gold & {passage.id for passage in index.search(task.facts["text"], depth)}) / len(gold)
+        return len(gold & {passage.id for passage in index.search(task.facts["text"], depth)}) / max(1, len(gold))
 
     passages = {passage.id for event in events for passage in event.passages}
     return {
-        "kind": task.facts["kind"],
+        "kind": task.facts["kind"] if gold else NO_EVIDENCE,
         "passages": len(passages),
         "repeated": len(events) - len({(event.option, event.query) for event in events}),
         AT_5: recall(5),
@@ -108,8 +110,9 @@ def _recall(measured: Measured) -> Table:
     for setting, _, label, name in measured.played():
         records = measured.records[name]
         kinds = {record["digest"]: str(_note(measured, record, "kind")) for record in records}
-        for kind in ["all", *sorted(set(kinds.values()))]:
-            chosen = [record for record in records if kind in ("all", kinds[record["digest"]])]
+        known = sorted({*kinds.values()} - {NO_EVIDENCE})
+        for kind in ["all", *known]:
+            chosen = [one for one in records if kinds[one["digest"]] in (known if kind == "all" else [kind])]
             ours = outcomes(chosen, RECALL)
             cells = [f"{fmean(ours.values()):.2f}"]
             for reference in (AT_5, AT_SAME):
@@ -147,11 +150,12 @@ EXPERIMENT = Experiment(
     title="Searching public dialogues, a scripted reader",
     source="none: `persist` is ours",
     about=(
-        "CGDP's loop with a structured belief, as in the paper and with `persist`, on answerable questions about public "
-        "LoCoMo dialogues, BM25, depths 5, 10 and 20, at most ten rounds. The reader is scripted, without gold: its "
-        "query is the first four words of a predicate that say something, always the same, and it takes any quote for "
-        "an answer. No model's reading is measured here. Development: categories 4 and 5 of the first two dialogues of "
-        "the file. Held-out: categories 1 to 3 of the others, which nothing had been measured on."
+        "CGDP's loop with a structured belief, as in the paper and with `persist`, on answerable questions about "
+        "public LoCoMo dialogues, BM25, depths 5, 10 and 20, at most ten rounds. The reader is scripted, without gold: "
+        "its query is the first four words of a predicate that say something, always the same, and it takes any "
+        "quote for an answer. No model's reading is measured here. Development: categories 4 and 5 of the first two "
+        "dialogues of the file. Held-out: categories 1 to 3 of the others, which nothing had been measured on; played "
+        "twice, as a rule about times was mended in between, for a test and not for these questions."
     ),
     models=(KEYWORDS,),
     configurations=partial(configurations, "", "dev"),

@@ -68,6 +68,7 @@ MIXES = (
     Mix(500, EVERY, SHORT),
     Mix(1350, EVERY, LONG),
     Mix(1800, EVERY, LONGER, 0.35, MOSTLY_TRANSCRIPTS, True),
+    Mix(2120, {"musique": 0.5, "code": 0.15, "dialogues": 0.35}, LONGER, 0.35, MOSTLY_TRANSCRIPTS, True),
 )
 """In the order of their starts."""
 

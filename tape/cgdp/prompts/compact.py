@@ -52,8 +52,8 @@ _ALL = 10**9
 """More passages than any corpus has."""
 
 SURE_OF, MOST_STRANGE = 60, 0.2
-"""So many ordinary words tell whether a corpus is of a kind that the model knows, and the largest share of them that are
-unknown: of conversations like our own .1, of public ones .3."""
+"""So many ordinary words tell whether the model knows such texts, and the largest share of them that are unknown: of
+our own conversations .1 are, of public ones .3."""
 
 NOTHING = "Nothing was found."
 """The thought of a model that stops without a fact."""

@@ -30,8 +30,9 @@ def drawn(domain: str, count: int) -> Iterator[tuple[Task, Case]]:
     rng = random.Random(f"test:{domain}")
     for _ in range(count):
         for task in DOMAINS[domain](rng):
-            for condition, _ in CONDITIONS:
-                case = draw_case(rng, task, rng.choice((128, 256, 512)), condition, Lexicon())
+            for condition in CONDITIONS:
+                window, long = rng.choice((128, 256, 512)), rng.random() < 0.5
+                case = draw_case(rng, task, window, condition, Lexicon(), long=long)
                 if case is not None:
                     yield task, case
 
