@@ -1,6 +1,6 @@
 """Freeze a trained model: weights, machine-readable card and the accuracy of every checkpoint.
 
-``python -m experiments.training.ship TRAINING_DIR`` copies the last checkpoint to ``tape/lm/weights/SIZE`` and says how
+``python -m experiments.training.ship TRAINING_DIR`` copies the last checkpoint to ``tape/lm/weights/NAME`` and says how
 right every checkpoint is on fresh text (:mod:`experiments.training.evaluate`); with ``--ladder`` the earlier ones are
 shipped too, as ``SIZE-STEP``. No agent is run here: what ships is decided before agents are compared.
 """
@@ -56,6 +56,7 @@ def main() -> None:
     parser.add_argument(
         "--ladder", type=int, nargs="*", metavar="STEP", help="ship earlier checkpoints too: all, or those named"
     )
+    parser.add_argument("--name", help="of the last checkpoint (default: the size)")
     parser.add_argument("--evaluate", action="store_true", help="print what was evaluated, and ship nothing")
     args = parser.parse_args()
     torch.set_num_threads(1)
@@ -82,7 +83,7 @@ def main() -> None:
             "training": {**log[max(s for s in log if s <= step)], "sequences": step * recipe["batch"]},
             "ladder": ladder if step == last else {str(step): ladder[str(step)]},
         }
-        ship(checkpoint, size if step == last else f"{size}-{step}", facts)
+        ship(checkpoint, args.name or size if step == last else f"{size}-{step}", facts)
 
 
 if __name__ == "__main__":

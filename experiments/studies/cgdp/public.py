@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from statistics import fmean
@@ -20,7 +20,7 @@ from experiments.harness.matrix import Identified, Options, configuration, own_o
 from experiments.harness.measured import Measured, Record
 from experiments.studies.cgdp.methods import method
 from experiments.studies.cgdp.reader import KEYWORDS, keyword_reader
-from experiments.studies.cgdp.tables import MEASURES, by_digest, no_pairs, of_measure, options_of, outcomes, shown
+from experiments.studies.cgdp.tables import MEASURES, by_digest, measures_table, no_pairs, options_of, outcomes, shown
 from tape.cgdp.events import RetrievedEvent
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Task
@@ -34,8 +34,7 @@ PARTS = {"dev": ("4,5", slice(0, 2)), "held-out": ("1,2,3", slice(2, None))}
 """The categories and the dialogues of each part; retrieval and alignment had been measured on categories 4 and 5."""
 METHODS = (method("cgdp", "structured"), method("cgdp", "structured", "persist (ours)", persist=True))
 AT_5, AT_SAME = "BM25 with the question, 5", "BM25 with the question, as many"
-RECALL = of_measure("evidence_recall")
-STUCK = 5
+NOTES = (AT_5, AT_SAME, "kind", "passages", "repeated")
 NO_EVIDENCE = "no evidence named"
 """Two questions of the file; they are in no mean of recall."""
 
@@ -72,76 +71,53 @@ def _identify(model: str) -> Identified:
 
 
 def sections(measured: Measured) -> list[Section]:
-    """Evidence recall beside BM25's, by kind of question; rounds and repeated queries."""
+    """Evidence recall beside BM25's, by kind of question; repeated queries; all measures."""
     return [
-        Section("Evidence recall", (_recall(measured),), level=3),
-        Section("Rounds and repeated queries", (_rounds(measured),), level=3),
+        Section("Evidence recall and repeated queries", (_recall(measured),), level=3),
+        Section("Measures", (measures_table(measured),), level=3),
     ]
 
 
-def _note(measured: Measured, record: Record, name: str) -> Any:
+def _found(measured: Measured, record: Record) -> Mapping[str, Any]:
     """What a search brought, and what BM25 brings for the question as it stands; published with the episode."""
-    return measured.note(record, name, lambda: _found(measured, record)[name])
 
+    def find() -> dict[str, Any]:
+        trace = read_trace(measured.directory.trace_file(record["key"]))
+        events = [event for event in trace if isinstance(event, RetrievedEvent)]
+        own = tuple(sorted(options_of(measured.specs[record["cell"]]).items()))
+        task = by_digest("locomo", own)[record["digest"]]
+        gold, index = set(plugin_of("locomo").make(task).gold()[1]), bm25(task.facts["dialogue"].passages)
+        passages = {passage.id for event in events for passage in event.passages}
+        hits = {name: index.search(task.facts["text"], k) for name, k in ((AT_5, 5), (AT_SAME, len(passages)))}
+        return {
+            **{name: len(gold & {one.id for one in found}) / max(1, len(gold)) for name, found in hits.items()},
+            "kind": task.facts["kind"] if gold else NO_EVIDENCE,
+            "passages": len(passages),
+            "repeated": len(events) - len({(event.option, event.query) for event in events}),
+        }
 
-def _found(measured: Measured, record: Record) -> dict[str, Any]:
-    events = [e for e in read_trace(measured.directory.trace_file(record["key"])) if isinstance(e, RetrievedEvent)]
-    own = tuple(sorted(options_of(measured.specs[record["cell"]]).items()))
-    task = by_digest("locomo", own)[record["digest"]]
-    gold = set(plugin_of("locomo").make(task).gold()[1])
-    index = bm25(task.facts["dialogue"].passages)
-
-    def recall(depth: int) -> float:
-        return len(gold & {passage.id for passage in index.search(task.facts["text"], depth)}) / max(1, len(gold))
-
-    passages = {passage.id for event in events for passage in event.passages}
-    return {
-        "kind": task.facts["kind"] if gold else NO_EVIDENCE,
-        "passages": len(passages),
-        "repeated": len(events) - len({(event.option, event.query) for event in events}),
-        AT_5: recall(5),
-        AT_SAME: recall(len(passages)),
-    }
+    return {name: measured.note(record, name, lambda name=name: find()[name]) for name in NOTES}  # type: ignore[misc]
 
 
 def _recall(measured: Measured) -> Table:
-    """Recall of every method beside BM25, and the paired difference."""
+    """Recall of every method beside BM25, the paired differences, and how often queries were repeated."""
     rows = []
     for setting, _, label, name in measured.played():
-        records = measured.records[name]
-        kinds = {record["digest"]: str(_note(measured, record, "kind")) for record in records}
-        known = sorted({*kinds.values()} - {NO_EVIDENCE})
+        found = [(record, _found(measured, record)) for record in measured.records[name]]
+        known = sorted({str(notes["kind"]) for _, notes in found} - {NO_EVIDENCE})
         for kind in ["all", *known]:
-            chosen = [one for one in records if kinds[one["digest"]] in (known if kind == "all" else [kind])]
-            ours = outcomes(chosen, RECALL)
+            chosen = [(one, notes) for one, notes in found if notes["kind"] in (known if kind == "all" else [kind])]
+            ours = outcomes([one for one, _ in chosen], MEASURES["evidence recall"])
             cells = [f"{fmean(ours.values()):.2f}"]
             for reference in (AT_5, AT_SAME):
-                theirs = outcomes(chosen, partial(_number, measured, reference))
+                theirs = {(one["task"], one["repeat"]): float(notes[reference]) for one, notes in chosen}
                 cells += [f"{fmean(theirs.values()):.2f}", shown(paired(ours, theirs))]
+            cells += [f"{fmean(notes[what] for _, notes in chosen):.2f}" for what in ("passages", "repeated")]
             rows.append((setting, label, kind, str(len(chosen)), *cells))
-    head = ("questions", "method", "kind", "n", "recall", AT_5, "difference", AT_SAME, "difference")
+    references = (AT_5, "difference", AT_SAME, "difference")
+    head = ("questions", "method", "kind", "n", "recall", *references, "passages", "repeated queries")
     note = "Mean share of the gold turns that any search brought; differences in points, paired, with 95 % intervals."
     return Table(head, tuple(rows), note)
-
-
-def _number(measured: Measured, name: str, record: Record) -> float:
-    return float(_note(measured, record, name))
-
-
-def _rounds(measured: Measured) -> Table:
-    """Searches, repeated queries, passages and tokens."""
-    rows = []
-    for setting, _, label, name in measured.played():
-        records = measured.records[name]
-        repeated = [_number(measured, "repeated", record) for record in records]
-        passages = fmean(_number(measured, "passages", record) for record in records)
-        cells = [f"{fmean(MEASURES[what](record) for record in records):.2f}" for what in ("rounds", "tokens", "F1")]
-        stuck = sum(count >= STUCK for count in repeated)
-        rows.append(
-            (setting, label, str(len(records)), *cells, f"{passages:.1f}", f"{fmean(repeated):.2f}", str(stuck))
-        )
-    head = ("questions", "method", "n", "rounds", "tokens", "F1", "passages", "repeated queries", "searches stuck")
-    return Table(head, tuple(rows), f"A search is stuck where {STUCK} or more of its queries were made before.")
 
 
 EXPERIMENT = Experiment(

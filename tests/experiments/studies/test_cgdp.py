@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -9,20 +10,23 @@ from pathlib import Path
 
 import pytest
 
+from envs.search import SearchEnvironment, bm25
 from experiments.harness.cli import play
 from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Identified, Options, split, spread
 from experiments.harness.measured import Measured
 from experiments.harness.published import check, publish
 from experiments.harness.standard import sections_of
-from experiments.studies.cgdp import budget, budget_report, gaps, gate, memory
+from experiments.studies.cgdp import budget, budget_report, gaps, gate, memory, public
 from experiments.studies.cgdp.methods import DOMAINS, HARNESSES, memories_of
-from experiments.studies.cgdp.reader import GoldQuestion, GoldReader, GoldReaderLM
+from experiments.studies.cgdp.reader import GoldQuestion, GoldReader, GoldReaderLM, keyword_reader
+from tape.cgdp.agents.cgdp import CgdpAgent
 from tape.cgdp.gates import fixed_rounds
 from tape.cgdp.prompts.chat import ChatSearchFormat
 from tape.cgdp.settings import CgdpSettings
 from tape.cgdp.view import Belief, View
 from tape.lm.base import LanguageModel
+from tape.lm.scripted import ScriptedLM
 from tape.protocols.search import Passage
 from tape.runner.workers import InProcess
 from tape.show.document import Table
@@ -68,7 +72,7 @@ def test_every_condition_of_every_harness_is_played_in_every_window() -> None:
         "ReAct, structured, K = 12",
     }
     assert len(names) == 4 * 3 + 3 + 2 + 2
-    assert {CgdpSettings.of(one.spec.config).context_tokens for one in found} == {256, 384, None}
+    assert {CgdpSettings.of(one.spec.config).context_tokens for one in found} == {256, None}
     assert all("own corpus" in one.name for one in found)
 
 
@@ -161,3 +165,35 @@ def test_the_reader_reads_gold_evidence_and_nothing_else() -> None:
 )
 def test_holm_by_hand(ps: tuple[float, ...], corrected: tuple[float, ...]) -> None:
     assert holm(ps) == pytest.approx(corrected)
+
+
+def test_the_keyword_reader_takes_any_quote_and_persisting_asks_no_query_twice() -> None:
+    passages = [Passage(f"p{i}", "Ada", f"Ada paints lake number {i}. It rains.") for i in range(30)]
+    question, asked = "Which lake did Ada paint at Tarn first?", dict[bool, list[str]]()
+    for persist in (False, True):
+        env = SearchEnvironment(question, bm25(passages), answers=["x"], depths=(5, 10))
+        found = CgdpAgent(ScriptedLM(keyword_reader), persist=persist).run(env, seed=0)
+        asked[persist] = [action for action in found.actions if action.startswith("search")]
+    assert asked[False] == ["search bm25-5: lake ada paint tarn"]
+    assert asked[True][0] == f"search bm25-5: {question}"
+    assert len(set(asked[True])) == len(asked[True])
+
+
+@pytest.mark.slow
+def test_public_dialogues_are_split_and_compared_with_bm25(tmp_path: Path, undrawn: None) -> None:
+    file = Path(os.environ.get("TAPE_TEST_DATA", "")) / "locomo" / "locomo-dev.json"
+    if not file.is_file():
+        pytest.skip("TAPE_TEST_DATA has no locomo/locomo-dev.json")
+    with pytest.warns(UserWarning, match="left out"):
+        parts = {part: public.tasks(str(file), part) for part in public.PARTS}
+    talks = {part: {task.facts["dialogue"].name for task in tasks} for part, tasks in parts.items()}
+    assert {part: (len(tasks), len(talks[part])) for part, tasks in parts.items()} == {
+        "dev": (114, 2),
+        "held-out": (225, 3),
+    }
+    assert not talks["dev"] & talks["held-out"]
+    experiment = replace(public.EXPERIMENT, configurations=partial(public.configurations, str(file), "dev"))
+    measured = played(experiment, tmp_path, 3, lambda: ScriptedLM(keyword_reader, identity=POLICY))
+    rows = tables(measured, experiment, tmp_path)["Evidence recall and repeated queries"].rows
+    assert [row[2] for row in rows] == ["all", "single"] * 2
+    assert all(float(row[4]) >= float(row[5]) for row in rows if "persist" in row[1])

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from envs.search import SearchEnvironment, bm25
+from tape.cgdp.agents.cgdp import CgdpAgent
 from tape.cgdp.prompts.compact import (
     MARKERS,
     MOST_FINDINGS,
@@ -23,7 +25,7 @@ from tape.cgdp.prompts.compact import (
 from tape.cgdp.prompts.format import Finding, Move, MoveKind
 from tape.cgdp.prompts.lexicon import MOST_SLOTS, MOST_TAGS, Lexicon, Page, sentences, split, vocabulary
 from tape.cgdp.view import Belief, Fact, Round, View
-from tape.errors import ConfigError, InvalidOutputError
+from tape.errors import ConfigError, InvalidOutputError, ModelError
 from tape.lm.base import Regex, Request
 from tape.lm.bundled import open_bundled, sizes
 from tape.protocols.search import UNANSWERABLE, Passage
@@ -335,3 +337,22 @@ def test_the_bundled_model_plays_every_role_in_its_own_words(size: str) -> None:
     assert all(FORM.read_extract(KNOWING, (ADA, TARN), text) for text in extract)
     assert all(FORM.read_curate(KNOWING, text) for text in curate)
     assert all(FORM.read_answer(KNOWING, text) for text in answer)
+
+
+STRANGE = [Passage(f"p{i}", "Ada", "my kids enjoyed this awesome pottery workshop so much lately") for i in range(9)]
+
+
+def test_a_corpus_in_unknown_words_is_unsupported() -> None:
+    env = SearchEnvironment("What did Ada enjoy?", bm25(STRANGE), answers=["pottery"])
+    with pytest.raises(ModelError, match=r"^unsupported: .* ordinary words are unknown"):
+        FORM.require_readable(env.domain)
+    result = CgdpAgent("bundled:search").run(env, seed=0)
+    assert (result.end_state, result.steps) == ("model_error", 0)
+    assert "unsupported" in result.detail
+
+
+def test_names_code_and_too_few_words_are_no_sign_of_a_foreign_corpus() -> None:
+    named = [replace(one, text="Ada was born in Qarn and the mayor of Qarn is Zed Vool") for one in STRANGE]
+    code = [replace(one, title="pkg.mod.run") for one in STRANGE]
+    for passages in (named, code, STRANGE[:5]):
+        FORM.require_readable(SearchEnvironment("Who?", bm25(passages), answers=["Zed Vool"]).domain)
