@@ -20,8 +20,8 @@ from experiments.studies.cgdp.methods import (
     DOMAINS,
     HARNESSES,
     LARGER,
+    MODEL,
     OWN,
-    READER,
     WINDOWS,
     larger,
     memories_of,
@@ -114,7 +114,7 @@ EXPERIMENT = Experiment(
         "(structured) or as notes (freeform). The harnesses of the paper, and CGDP's own loop; gate none. Every prompt "
         "fits the window, counted by the model's own tokenizer. Questions, seeds and model are the same for all."
     ),
-    models=(READER,),
+    models=(MODEL,),
     configurations=partial(configurations, Chosen()),
     sections=sections,
     pairs=no_pairs,
@@ -158,7 +158,7 @@ def commanded(
 
 def run(argv: Sequence[str] | None = None) -> int:
     """The command line."""
-    return commanded(EXPERIMENT, configurations, Chosen(), WINDOWS, argv)
+    return commanded(EXPERIMENT, configurations, Chosen(), (WINDOWS[0], None), argv)
 
 
 if __name__ == "__main__":

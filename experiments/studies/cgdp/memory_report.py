@@ -53,6 +53,7 @@ def sections(measured: Measured) -> list[Section]:
         Section("By hops (table 15)", (_by_hops(measured),), level=3),
         *_optional("Room for more items (table 21)", _space(measured)),
         *_optional("Questions that say there is no evidence (table 4)", _artefacts(measured)),
+        *([Section("Weaker checkpoints", (_trend(measured),), level=3)] if len(measured.models()) > 1 else []),
     ]
 
 
@@ -218,6 +219,28 @@ def _artefact(measured: Measured, record: Record) -> bool:
         for question in event.questions
         for mark in NO_EVIDENCE
     )
+
+
+def _trend(measured: Measured) -> Table:
+    """By checkpoint, all domains together: how right each condition is, with the harnesses that have all of them."""
+    memories = ("baseline", "lobotomized", "structured", "freeform")
+    known = set(measured.methods())
+    harnesses = [one for one in HARNESSES.values() if {f"{one}, {memory}" for memory in memories} <= known]
+    rows = []
+    for window in _windows(measured):
+        settings = [setting for setting in measured.settings() if setting.endswith(window)]
+        for model in measured.models():
+            row = [window, f"`{model}`"]
+            for memory in memories:
+                labels = [f"{harness}, {memory}" for harness in harnesses]
+                found = [r for s in settings for label in labels for r in _apart(records_of(measured, s, model, label))]
+                value = exact(found)
+                row.append("-" if value is None else f"{value.at:.2f} ({value.low:.2f} to {value.high:.2f})")
+            rows.append(tuple(row))
+    note = (
+        f"EM of {', '.join(harnesses)}, which have all four, in all domains; the models in the order they were given."
+    )
+    return Table(("questions", "model", *memories), tuple(rows), note)
 
 
 def frontier(measured: Measured) -> Figure:

@@ -14,11 +14,9 @@ from tape.protocols import Task
 from tape.protocols.search import UNANSWERABLE
 
 MODEL = "bundled:search"
-READER = "bundled:search-long"
-"""Trained on transcripts of all lengths besides, so that a longer one is no harm in itself."""
 OWN = "own corpus"
 MEMORIES: tuple[Memory, ...] = get_args(Memory)
-WINDOWS: tuple[int | None, ...] = (256, None)
+WINDOWS: tuple[int | None, ...] = (256, 384, None)
 """Most tokens of a prompt; None: no cap but the model's. Questions about code need 235."""
 
 

@@ -72,7 +72,7 @@ def test_every_condition_of_every_harness_is_played_in_every_window() -> None:
         "ReAct, structured, K = 12",
     }
     assert len(names) == 4 * 3 + 3 + 2 + 2
-    assert {CgdpSettings.of(one.spec.config).context_tokens for one in found} == {256, None}
+    assert {CgdpSettings.of(one.spec.config).context_tokens for one in found} == {256, 384, None}
     assert all("own corpus" in one.name for one in found)
 
 
