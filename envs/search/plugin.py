@@ -20,7 +20,7 @@ STEPS = 30
 class SearchPlugin(EnvironmentPlugin):
     """Questions for search agents."""
 
-    prompt_version: Mapping[str, str] = MappingProxyType({"chat": "1", "search": "1"})
+    prompt_version: Mapping[str, str] = MappingProxyType({"chat": "2", "search": "1"})
     model = "bundled:search"
     agent = "cgdp"
     reads = False

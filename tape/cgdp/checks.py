@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tape.cgdp.belief import verified
-from tape.cgdp.events import BeliefEvent, GateEvent, RetrievedEvent, StoppedEvent
+from tape.cgdp.events import BeliefEvent, GateEvent, InterventionEvent, RetrievedEvent, StoppedEvent
 from tape.cgdp.gates import CONFIGURATIONS, Signalling, Signals, StagnationGate, fixed_rounds
 from tape.cgdp.settings import CgdpSettings
 from tape.cgdp.view import Fact
@@ -42,6 +42,13 @@ def wrong(events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[str]:
             case GateEvent():
                 fired = event.fired
                 yield from _gate(event, settings.gate, signals, stagnation, rounds)
+            case InterventionEvent(name="resample" | "parallel" | "merge" as kind) if event.texts:
+                if kind != "merge":
+                    fired, stagnation = False, None if configuration is None else StagnationGate(configuration)
+                if kind == "parallel":
+                    signalling = Signalling(settings.jaccard_window)
+                if kind != "resample":
+                    belief = None
             case StoppedEvent():
                 reason = f"the gate {settings.gate} fired"
                 if (event.reason == reason) != fired:

@@ -6,6 +6,7 @@ The passages themselves are dropped.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -14,9 +15,10 @@ from tape.cgdp.belief import Refused, Update, updated
 from tape.cgdp.curation import curated, needs_curation, values_of
 from tape.cgdp.entailment import entailment_request, unanswered
 from tape.cgdp.events import BeliefEvent, Declined, Held
+from tape.cgdp.interventions.filtering import filtered
 from tape.cgdp.prompts.format import Extracted, Finding
 from tape.cgdp.remembered import Remembered
-from tape.cgdp.view import Belief, View
+from tape.cgdp.view import Belief, Fact, View
 from tape.errors import BudgetExceededError
 from tape.lm.base import Request, window_of, worst_case
 from tape.protocols.search import Passage
@@ -43,7 +45,8 @@ class Reading:
         """
         search = self._search
         assert search.belief is not None
-        extracted = await self._extract(passages) if passages else Extracted()
+        read = filtered(search, passages) if search.settings.intervenes("filter") else passages
+        extracted = await self._extract(read) if read else Extracted()
         update = updated(search.belief, passages, extracted)
         if search.settings.persist:
             update = await self._entailed(search.belief, passages, extracted, update)
@@ -130,6 +133,18 @@ class Reading:
             with suppress(BudgetExceededError):
                 ranking = await search.ask(prompts.curate_request, view, prompts.read_curate)
         return curated(belief, values_of(belief, ranking or ()), search.caps, search.belief_tokens)
+
+    async def adopt(self, belief: Belief, new: Sequence[Fact] = ()) -> None:
+        """Take a belief that no observation made, within its caps.
+
+        Args:
+            belief: The belief.
+            new: Its facts that the one before lacks.
+        """
+        kept = await self._curated(belief)
+        self._search.gave_up |= len(kept.questions) < len(belief.questions)
+        self._log(Update(belief, tuple(new)), kept)
+        self._search.belief = kept
 
     def _log(self, update: Update, kept: Belief) -> None:
         search = self._search

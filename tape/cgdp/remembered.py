@@ -9,7 +9,7 @@ from typing import TypeVar
 from tape.budget import Reservation
 from tape.cgdp.context import Window
 from tape.cgdp.curation import Caps
-from tape.cgdp.events import ContextEvent
+from tape.cgdp.events import ContextEvent, InterventionEvent
 from tape.cgdp.prompts.format import SearchFormat
 from tape.cgdp.settings import CgdpSettings
 from tape.cgdp.view import Belief, Round, View
@@ -39,6 +39,8 @@ class Remembered:
         notes: The model's own notes.
         gave_up: Whether curation has dropped an open question.
         rules: Tokens of the longest prompt of any role with an empty memory.
+        redirect: The next query, if an intervention has decided it; else empty.
+        branches: How often resampling was tried.
     """
 
     def __init__(self, episode: Episode, settings: CgdpSettings, domain: SearchTask, prompts: SearchFormat) -> None:
@@ -51,6 +53,7 @@ class Remembered:
         self.gave_up = False
         self.caps = Caps(settings.k_trigger, settings.k_target, settings.belief_tokens)
         self.rules = 0
+        self.redirect, self.branches = "", 0
         self._shown_from = 0
 
     def _first_belief(self) -> Belief | None:
@@ -125,6 +128,11 @@ class Remembered:
         except InvalidOutputError as error:
             roles.count_malformed(request.role, completion.texts[0], error)
             return None
+
+    def log_intervention(self, name: str, reason: str, texts: Sequence[str]) -> None:
+        """Record that an intervention acted."""
+        event = InterventionEvent(round=len(self.rounds), name=name, reason=reason, texts=list(texts))
+        self.episode.trace.write(event)
 
     def log_dropped(self, role: str, dropped: Sequence[str], most: int | None = None) -> None:
         """Record what was left out of a prompt.

@@ -14,13 +14,15 @@ from tape.budget import Reservation
 from tape.cgdp.alignment import aligned
 from tape.cgdp.context_budget import ContextBudget
 from tape.cgdp.events import RetrievedEvent, Shown, StoppedEvent
+from tape.cgdp.interventions.resampling import resampled
+from tape.cgdp.interventions.share import Share
 from tape.cgdp.prices import Prices
 from tape.cgdp.prompts.format import Move, MoveKind, SearchFormat
 from tape.cgdp.reading import Reading
 from tape.cgdp.remembered import Remembered
 from tape.cgdp.settings import CgdpSettings
 from tape.cgdp.stopping import Stopping
-from tape.cgdp.view import Belief, Round, View
+from tape.cgdp.view import Belief, Fact, Round, View
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.errors import InvalidOutputError
 from tape.lm.base import cost_of, most_completion_tokens
@@ -47,6 +49,8 @@ class Search(Remembered):
         self._reading = Reading(self)
         self._answer_call: Reservation | None = None
         self._answer_step: Reservation | None = None
+        self.share: Share | None = None
+        self.gated = False
 
     def is_resolved(self) -> bool:
         """Whether the initial predicates are resolved and curation dropped no open one."""
@@ -117,6 +121,7 @@ class Search(Remembered):
             EpisodeEnded: The horizon is reached.
         """
         chosen = option or self.options[0]
+        query, self.redirect = self.redirect or query, ""
         query = " ".join(query.split())[:LONGEST_TEXT].strip()
         self._keep_the_last_move()
         await self.episode.step(self.domain.search(query, chosen), text=thought)
@@ -142,7 +147,20 @@ class Search(Remembered):
 
     async def exhausted(self) -> str:
         """Why the search stops after this round; empty: it continues."""
-        return await self._stopping.reason()
+        reason = await self._stopping.reason()
+        if reason and self.settings.intervenes("resample") and await resampled(self, reason):
+            self._stopping.resume()
+            reason = ""
+        self.gated = bool(reason)
+        return reason or (self.share.used_up(self) if self.share else "")
+
+    def restart(self, belief: Belief) -> None:
+        """Begin another trajectory: a first belief, and a gate that has seen nothing."""
+        self.belief, self._stopping = belief, Stopping(self, self.prices)
+
+    async def adopt(self, belief: Belief, new: Sequence[Fact] = ()) -> None:
+        """Take a belief that no observation made; see :meth:`tape.cgdp.reading.Reading.adopt`."""
+        await self._reading.adopt(belief, new)
 
     # What is asked
 
@@ -155,6 +173,8 @@ class Search(Remembered):
         """
         self._keep_the_last_move()
         self._require_a_move()
+        if self.redirect:
+            return Move("search", self.redirect)
         prompts, view = self.prompts, self.view(target)
         if not self.rounds:
             moves = tuple(move for move in moves if move != "answer")

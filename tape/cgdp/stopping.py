@@ -58,6 +58,11 @@ class Stopping:
         self._search.episode.trace.write(event)
         return f"the gate {self._name} fired" if fired else ""
 
+    def resume(self) -> None:
+        """Count stagnant rounds anew; queries and passages stay known."""
+        configuration = CONFIGURATIONS.get(self._name)
+        self._gate = None if configuration is None else StagnationGate(configuration)
+
     def _priced(self) -> tuple[str, bool]:
         """Fire if no further search that the agent can make is worth its price."""
         search = self._search

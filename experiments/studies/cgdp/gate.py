@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import fmean, median, pstdev
+from typing import Any
 
 from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Options
@@ -64,10 +65,10 @@ def gates_of(agent: str, condition: str, model: str) -> tuple[str, ...]:
     return (NONE, BEST, "voi", *swept, *asked, *fixed)
 
 
-def gated(agent: str, condition: str, gate: str, window: int | None) -> Method:
+def gated(agent: str, condition: str, gate: str, window: int | None, **more: Any) -> Method:
     """A harness under a memory condition with a gate."""
     found = next(one for one in memories_of(agent) if one == condition)
-    return method(agent, found, gate, gate=gate, context_tokens=window)
+    return method(agent, found, gate, gate=gate, context_tokens=window, **more)
 
 
 def methods(harnesses: Sequence[str], window: int | None, model: str) -> list[Method]:

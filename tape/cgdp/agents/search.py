@@ -12,6 +12,8 @@ from tape.agents.base import Agent
 from tape.budget import Budget, Ledger
 from tape.cgdp.context import Window
 from tape.cgdp.gates import fixed_rounds
+from tape.cgdp.interventions import MOST_ENTRIES, require_interventions
+from tape.cgdp.interventions.trajectories import trajectories
 from tape.cgdp.prompts.format import MoveKind, SearchFormat
 from tape.cgdp.search import Search
 from tape.cgdp.settings import CgdpSettings, Memory
@@ -88,6 +90,7 @@ class SearchAgent(Agent):
             raise ConfigError(
                 f"gate={settings.gate!r} never stops a search of {most} rounds; stop earlier, or give more"
             )
+        require_interventions(settings)
         return config.using("cgdp", settings)
 
     @classmethod
@@ -161,14 +164,15 @@ class SearchAgent(Agent):
         del steps, longest_plan
         settings = CgdpSettings.find(config) or CgdpSettings()
         verdicts = settings.k_trigger if settings.persist else 0
-        return (4 + verdicts) * (settings.rounds or cls.rounds) + 1
+        most = (4 + verdicts) * (settings.rounds or cls.rounds) + 1
+        return most if settings.interventions == "none" else MOST_ENTRIES * most
 
     async def _play(self, episode: Episode) -> None:
         search = self._search(episode)
         try:
             search.begin(self.moves)
             try:
-                reason = await self.searched(search)
+                reason = await trajectories(search, lambda: self.searched(search))
             except BudgetExceededError as error:
                 reason = f"the budget ended it: {error}"
             except EpisodeEnded as end:

@@ -22,7 +22,7 @@ from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols.prompt_format import PromptFormat, turns
 from tape.protocols.search import UNANSWERABLE, Passage, SearchTask
 
-VERSION = "1"
+VERSION = "2"
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -47,6 +47,16 @@ _QUERY_EXAMPLE = (
         "text": "Ilse Maar born",
     },
 )
+_NEREA = "Question: In which country was the composer of the opera Nerea born?\n\nSearch 1: {}\n<found>\n{}\n</found>"
+_THINK_EXAMPLE = (
+    _NEREA.format("composer of Nerea", "[1] Nerea: Nerea is an opera by Ilse Maar.") + "\n\nThe next sentence:",
+    {"sentence": "Nerea is by Ilse Maar, so I need to know where Ilse Maar was born.", "found": False},
+)
+_ANSWER_EXAMPLE = (
+    _NEREA.format("Ilse Maar born", "[1] Ilse Maar: Ilse Maar, who wrote Nerea, was born in Sorland.")
+    + "\n\nThe evidence and the answer:",
+    {"evidence": "Ilse Maar, who wrote Nerea, was born in Sorland.", "answer": "Sorland"},
+)
 
 
 class _Thought(BaseModel):
@@ -57,6 +67,10 @@ class _Thought(BaseModel):
 class _Said(BaseModel):
     evidence: str = Field(max_length=_SENTENCE)
     answer: str = Field(min_length=1, max_length=_ANSWER)
+
+
+class _Missing(BaseModel):
+    missing: list[Annotated[str, Field(min_length=1, max_length=_QUERY)]] = Field(max_length=_MOST_QUESTIONS)
 
 
 class ChatSearchFormat(PromptFormat):
@@ -114,7 +128,7 @@ class ChatSearchFormat(PromptFormat):
             f"{self._rules} Write the next single sentence of your reasoning: a fact that was retrieved, or what "
             "has to be known next, with names. Say found = true only if the sentence states the "
             "answer to the question.",
-            [],
+            [(_THINK_EXAMPLE[0], json.dumps(_THINK_EXAMPLE[1]))],
             f"{_shown(view)}\n\nThe next sentence:",
             JsonSchema(_Thought),
             120,
@@ -188,7 +202,7 @@ class ChatSearchFormat(PromptFormat):
             f"{self._rules} Answer from what was found alone, in as few words as the question allows: a name, a date, "
             f"a number. First copy the evidence. If what was found does not say it of the very person or thing that "
             f"the question is about, answer {UNANSWERABLE}.",
-            [],
+            [(_ANSWER_EXAMPLE[0], json.dumps(_ANSWER_EXAMPLE[1]))],
             f"{_shown(view)}\n\nThe evidence and the answer:",
             JsonSchema(_Said),
             160,
@@ -198,6 +212,23 @@ class ChatSearchFormat(PromptFormat):
         """Read the answer."""
         del view
         return _non_empty_line(_read(_Said, text).answer, "answer")
+
+    def unresolved_request(self, view: View) -> Request:
+        """Ask for open questions, before the answer is given."""
+        return self._request(
+            "unresolved",
+            f"{self._rules} Somebody is about to answer from what was found. Name what was not found yet and the "
+            "answer needs: short questions with names in them, the next one first. Nothing missing: an empty list.",
+            [],
+            f"{_shown(view)}\n\nWhat is still missing?",
+            JsonSchema(_Missing),
+            120,
+        )
+
+    def read_unresolved(self, view: View, text: str) -> tuple[str, ...]:
+        """Read the questions."""
+        del view
+        return tuple(filter(None, map(_line, _read(_Missing, text).missing)))
 
     def gate_request(self, view: View, recent: Sequence[str], style: Literal["conservative", "neutral"]) -> Request:
         """Ask for a verdict, in a conservative or a neutral style."""

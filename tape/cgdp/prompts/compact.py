@@ -317,6 +317,16 @@ class CompactSearchFormat(PromptFormat):
             raise InvalidOutputError(f"expected up to {MOST_ANSWER_WORDS} words, got {len(words)}")
         return UNANSWERABLE if words == [_NO_ANSWER] else page_of(view).verbatim(words)
 
+    # --- unresolved: answering is the trained role that knows what is missing --------------
+
+    def unresolved_request(self, view: View) -> Request:
+        """The request for an answer."""
+        return self.answer_request(view)
+
+    def read_unresolved(self, view: View, text: str) -> tuple[str, ...]:
+        """The question, if there is no answer to it yet."""
+        return (view.question,) if self.read_answer(view, text) == UNANSWERABLE else ()
+
     # --- gate -------------------------------------------------------------------------------
 
     def gate_request(self, view: View, recent: Sequence[str], style: Literal["conservative", "neutral"]) -> Request:

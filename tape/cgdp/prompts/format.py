@@ -114,6 +114,12 @@ class SearchFormat(Protocol):
     def read_answer(self, view: View, text: str) -> str:
         """Read the answer."""
 
+    def unresolved_request(self, view: View) -> Request:
+        """Ask which predicates are still open before an answer can be given (appendix B, gap-aware stopping)."""
+
+    def read_unresolved(self, view: View, text: str) -> tuple[str, ...]:
+        """Read them as questions; none: the answer can be given."""
+
     def gate_request(self, view: View, recent: Sequence[str], style: Literal["conservative", "neutral"]) -> Request:
         """Ask whether the search is exhausted, by a :class:`tape.lm.base.Choice` of the three verdicts.
 

@@ -27,10 +27,12 @@ from tape.cgdp.agents.memgpt import MemgptAgent
 from tape.cgdp.agents.react_search import ReactSearchAgent
 from tape.cgdp.agents.search import SearchAgent
 from tape.cgdp.belief import verified
+from tape.cgdp.checks import wrong
 from tape.cgdp.events import BeliefEvent, GateEvent, RetrievedEvent, StoppedEvent
 from tape.cgdp.gates import CONFIGURATIONS
+from tape.cgdp.interventions import require_interventions
 from tape.cgdp.prompts.chat import ChatSearchFormat
-from tape.cgdp.settings import CgdpSettings
+from tape.cgdp.settings import INTERVENTIONS, CgdpSettings
 from tape.cgdp.view import Fact, View
 from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError
@@ -67,17 +69,27 @@ def random_case(rng: random.Random) -> dict[str, Any]:
             "failing": rng.choice([0.0, 0.1, 0.5, 1.0]), "lying": rng.choice([0.0, 0.2, 0.8]),
             "window": rng.randint(300, 700), "tokens": rng.randint(300, 9000), "calls": rng.randint(1, 40),
             "steps": rng.randint(1, 14),
+            "interventions": ",".join(rng.sample(INTERVENTIONS, rng.choice([0, 0, 1, 2, 4]))) or "none",
         }  # fmt: skip
         agent, memory, select = case["agent"], case["memory"], case["select"]
         known = memory in agent.memories and select in agent.selections
         aec = case["verify"] == "none" or memory in ("structured", "freeform")
-        if known and aec and (select == "lm" or memory == "structured"):
+        if known and aec and (select == "lm" or memory == "structured") and _acts(case):
             return case
+
+
+def _acts(case: dict[str, Any]) -> bool:
+    """Whether the interventions of a case can act."""
+    try:
+        require_interventions(CgdpSettings(**{name: case[name] for name in ("memory", "gate", "interventions")}))
+    except ConfigError:
+        return False
+    return True
 
 
 def play_case(case: dict[str, Any], trace: Path) -> EpisodeResult:
     """Play a case, and check what holds of every search."""
-    settings = {name: case[name] for name in ("memory", "gate", "select", "verify")}
+    settings = {name: case[name] for name in ("memory", "gate", "select", "verify", "interventions")}
     model = scripted_policy(case["seed"], case["failing"], case["lying"])
     caps, window = Budget({name: case[name] for name in ("tokens", "calls", "steps")}), case["window"]
     more = {"context_tokens": window, "k_trigger": 4, "k_target": 3}
@@ -88,6 +100,7 @@ def play_case(case: dict[str, Any], trace: Path) -> EpisodeResult:
     assert result.end_state in ("success", "failure") or result.end_state.startswith("budget:"), result.detail
     assert result.measures.get("longest_prompt", 0.0) <= window
     check_trace(trace)
+    assert [*wrong(read_trace(trace), result.model_dump())] == []
     return result
 
 

@@ -1,0 +1,47 @@
+"""Observation filtering (CGDP appendix B): what is clearly irrelevant is cut before the belief is updated.
+
+Which text that is, is ours: sentences and lines that share no word with the question, the open predicates, the query
+and what is known. Words count by their first letters, and short ones do not count. What is left stands verbatim; a
+quote across a cut is in no source, and refused as ever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tape.cgdp.gates import words
+from tape.cgdp.prompts.lexicon import sentences
+from tape.cgdp.remembered import Remembered
+from tape.protocols.search import Passage
+
+LEAST, STEM = 4, 5
+"""Letters of a word that counts, and those by which words are compared."""
+
+
+def filtered(search: Remembered, passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
+    """What is to be read of an observation; what was cut is recorded.
+
+    Args:
+        search: The memory of the search.
+        passages: The newest observation.
+    """
+    belief = search.belief
+    assert belief is not None
+    known = [f"{fact.subject} {fact.quote}" for fact in belief.facts]
+    asked = _stems(" ".join([search.domain.question, *belief.questions, *known, search.rounds[-1].query]))
+    kept: list[Passage] = []
+    cut: list[str] = []
+    for passage in passages:
+        parts = sentences(passage.text)
+        left = [part for part in parts if _stems(part) & asked]
+        if left:
+            kept.append(passage if len(left) == len(parts) else replace(passage, text="\n".join(left)))
+        if len(left) < len(parts):
+            cut.append(f"{passage.id}: {len(left)} of {len(parts)} sentences are left")
+    if cut:
+        search.log_intervention("filter", "sentences share no word with what is asked", cut)
+    return tuple(kept)
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(word[:STEM] for word in words(text) if len(word) >= LEAST)
