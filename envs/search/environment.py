@@ -8,7 +8,7 @@ from typing import Any
 from envs.search.domain import LONGEST, STEP, Answer, PassageSearchDomain, SearchObservation, SearchState
 from envs.search.errors import SearchError
 from envs.search.index import Index
-from envs.search.metrics import exact_match, f1, rouge1
+from envs.search.metrics import exact_match, f1, meteor_exact_stem, rouge1
 from tape.budget import Budget, Resources
 from tape.protocols import Action, Environment
 from tape.protocols.search import UNANSWERABLE, Passage, SearchOption, is_abstention
@@ -123,7 +123,7 @@ class SearchEnvironment(Environment):
         return self.answers, self.evidence
 
     def measures(self) -> Mapping[str, float]:
-        """Exact match, F1 and ROUGE-1 of the answer, evidence recall, and whether it was abstained.
+        """Exact match, F1, ROUGE-1 and METEOR of the answer, evidence recall, and whether it was abstained.
 
         ``UNANSWERABLE`` counts as the answer of a question that has none. Evidence recall is the share of the gold
         passages that any search brought; it is left out where none are known.
@@ -134,6 +134,7 @@ class SearchEnvironment(Environment):
             "exact_match": float(self.success()),
             "f1": f1(given, answers),
             "rouge1": rouge1(given, answers),
+            "meteor_exact_stem": meteor_exact_stem(given, answers),
             **recall,
             "abstained": float(is_abstention(given)),
         }

@@ -1,8 +1,9 @@
 """Observation filtering (CGDP appendix B): what is clearly irrelevant is cut before the belief is updated.
 
-Which text that is, is ours: sentences and lines that share no word with the question, the open predicates, the query
-and what is known. Words count by their first letters, and short ones do not count. What is left stands verbatim; a
-quote across a cut is in no source, and refused as ever.
+Which text that is, is ours: of passages whose title shares no word with the question, the open predicates, the query
+and what is known, the sentences and lines that share none either, unless the one before does. Words count by their
+first letters, and short ones do not count. What is left stands verbatim; a quote across a cut is in no source, and is
+refused as ever.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ def filtered(search: Remembered, passages: tuple[Passage, ...]) -> tuple[Passage
     cut: list[str] = []
     for passage in passages:
         parts = sentences(passage.text)
-        left = [part for part in parts if _stems(part) & asked]
+        near = [bool(_stems(part) & asked) for part in parts]
+        whole = bool(_stems(passage.title) & asked)
+        left = [part for i, part in enumerate(parts) if whole or near[i] or (i and near[i - 1])]
         if left:
             kept.append(passage if len(left) == len(parts) else replace(passage, text="\n".join(left)))
         if len(left) < len(parts):

@@ -14,7 +14,7 @@ from tape.cgdp.view import View
 from tape.errors import BudgetExceededError, InvalidOutputError
 from tape.lm.base import Request
 
-SAMPLES, TEMPERATURE = 4, 0.8
+SAMPLES, TEMPERATURE = 4, 1.0
 UNLIKE = 0.6
 """A new query has a smaller Jaccard index than this with every query before; tau_J of the paper's gate."""
 MOST_BRANCHES = 2
@@ -48,7 +48,7 @@ async def hypothesis(search: Remembered) -> str:
 
     def build(view: View) -> Request:
         asked = prompts.query_request(view, ("search",))
-        return replace(asked, n=SAMPLES, temperature=TEMPERATURE, seed=seed)
+        return replace(asked, n=SAMPLES, temperature=TEMPERATURE, seed=seed, distinct=True)
 
     if not search.window.fits(build(search.bare())):
         return ""

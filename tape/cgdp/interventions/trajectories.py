@@ -40,15 +40,8 @@ async def _parallel(search: Search, loop: Loop, rounds: int) -> str:
     reason = ""
     try:
         for number in range(1, COUNT + 1):
-            if number > 1:
-                assert search.belief is not None
-                beliefs.append(search.belief)
-                search.restart(first)
-                search.redirect = await hypothesis(search)
-                search.log_intervention("parallel", f"trajectory {number} of {COUNT}", [search.redirect or "no query"])
-                if not search.redirect:
-                    reason = "no other hypothesis was found"
-                    break
+            if number > 1 and not await _another(search, first, beliefs):
+                break
             kept = {kind: left * (COUNT - number) / COUNT for kind, left in whole.items()} if number < COUNT else {}
             reason = await _gap_aware(search, loop, Share(rounds * number // COUNT, kept))
     finally:
@@ -59,6 +52,21 @@ async def _parallel(search: Search, loop: Loop, rounds: int) -> str:
             search.log_intervention("merge", "beliefs", [f"{len(one.facts)} facts" for one in beliefs])
             await search.adopt(merged, merged.facts)
     return reason
+
+
+async def _another(search: Search, first: Belief, beliefs: list[Belief]) -> bool:
+    """Begin another trajectory; False if there is no other hypothesis, and the search is as it was."""
+    held = search.belief
+    assert held is not None
+    search.belief = first
+    query = await hypothesis(search)
+    search.log_intervention("parallel", "another trajectory", [query] if query else [])
+    search.belief = held
+    if query:
+        beliefs.append(held)
+        search.restart(first)
+        search.redirect = query
+    return bool(query)
 
 
 def union(beliefs: Sequence[Belief]) -> Belief:

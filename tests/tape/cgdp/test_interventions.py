@@ -21,6 +21,7 @@ from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.search import Passage
 from tape.trace import read_trace
 from tests.tape.cgdp.policy import environment, fixed_answers, of, play
 
@@ -85,15 +86,17 @@ def test_without_another_query_or_a_budget_for_it_the_search_stops(
 
 
 def test_what_shares_no_word_with_what_is_asked_is_not_read(tmp_path: Path) -> None:
-    lm = model(query=search_for("mayor Tarn"))
-    _, events = played(CgdpAgent, lm, tmp_path / "t", interventions="filter", rounds=1)
-    assert events[0].texts == ["p1: 1 of 2 sentences are left"]
-    [read] = [request for request in lm.requests if request.role == "extract"]
-    assert "Otto Lind" in str(read.prompt[-1])
-    assert "flute" not in str(read.prompt[-1])
-    plain = model(query=search_for("mayor Tarn"))
-    assert played(CgdpAgent, plain, tmp_path / "u", rounds=1)[1] == []
-    assert any("flute" in str(request.prompt[-1]) for request in plain.requests if request.role == "extract")
+    passages = [
+        Passage("p1", "Tarn", "The mayor of Tarn is Otto Lind. He likes tea."),
+        Passage("p2", "Weil", "Weil has a mayor. She paints. Fish swim far."),
+    ]
+    given: dict[str, Any] = {"rounds": 1, "env": environment(passages)}
+    for on, texts in (("filter", [["p2: 2 of 3 sentences are left"]]), ("none", [])):
+        lm = model(query=search_for("mayor Tarn"))
+        _, events = played(CgdpAgent, lm, tmp_path / on, interventions=on, **given)
+        assert [event.texts for event in events] == texts
+        [read] = [str(request.prompt[-1]) for request in lm.requests if request.role == "extract"]
+        assert [text in read for text in ("He likes tea", "She paints", "Fish")] == [True, True, on == "none"]
 
 
 def test_parallel_trajectories_start_apart_and_their_beliefs_are_merged(tmp_path: Path) -> None:
