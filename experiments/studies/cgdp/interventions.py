@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from experiments.harness.experiment import Experiment
@@ -16,14 +16,15 @@ from experiments.studies.cgdp.memory import Chosen
 from experiments.studies.cgdp.methods import MODEL, OWN, method
 from experiments.studies.cgdp.tables import compare, differences_table, measures_table, no_pairs, records_of
 from tape.cgdp.events import InterventionEvent
-from tape.cgdp.settings import INTERVENTIONS
+from tape.cgdp.settings import INTERVENTIONS, Memory
 from tape.runner.configurations import Configuration
-from tape.show.document import Section, Table
+from tape.show.document import Section
 from tape.trace import read_trace
 
 PLAYED = Chosen(harnesses=("react_search", "cgdp"), windows=(None,))
-MEMORY = {"react_search": "freeform", "cgdp": "structured"}
+MEMORY: Mapping[str, Memory] = {"react_search": "freeform", "cgdp": "structured"}
 OFF = "none"
+COMPARED = ("EM", "F1", "evidence recall", "tokens")
 SETS = (OFF, *INTERVENTIONS, ",".join(INTERVENTIONS))
 
 
@@ -55,24 +56,15 @@ def acted(measured: Measured, record: Record) -> list[str]:
 def sections(measured: Measured) -> list[Section]:
     """On less off, by domain and over all, and every configuration."""
     rows = []
-    bases = dict.fromkeys(label.rsplit(", ", 1)[0] for label in measured.methods())
-    for base in bases:
+    settings = measured.settings()
+    for base in dict.fromkeys(label.rsplit(", ", 1)[0] for label in measured.methods()):
         for on in SETS[1:]:
-            found = []
-            for settings in (*([one] for one in measured.settings()), measured.settings()):
-                pair = [
-                    [
-                        {**record, "task": f"{one}: {record['task']}"}
-                        for one in settings
-                        for record in records_of(measured, one, measured.models()[0], f"{base}, {name}")
-                    ]
-                    for name in (on, OFF)
-                ]
-                kind = settings[0].split(",")[0] if len(settings) == 1 else "all"
-                share = f"{sum(bool(acted(measured, one)) for one in pair[0])} of {len(pair[0])}"
-                if row := compare((kind, base, on, share), *pair, COMPARED):
-                    found.append(row)
-            rows += found
+            for several in (*([one] for one in settings), settings):
+                played, without = (_records(measured, several, f"{base}, {name}") for name in (on, OFF))
+                questions = several[0].split(",")[0] if len(several) == 1 else "all"
+                share = f"{sum(bool(acted(measured, one)) for one in played)} of {len(played)}"
+                if row := compare((questions, base, on, share), played, without, COMPARED):
+                    rows.append(row)
     head = ("questions", "harness and memory", "on", "acts in")
     note = f"Less the same with none; all behind the gate {BEST}. Shares in points."
     return [
@@ -81,7 +73,15 @@ def sections(measured: Measured) -> list[Section]:
     ]
 
 
-COMPARED = ("EM", "F1", "evidence recall", "tokens")
+def _records(measured: Measured, settings: Sequence[str], method: str) -> list[Record]:
+    """Episodes of several domains, distinguished by task."""
+    [model] = measured.models()
+    return [
+        {**record, "task": f"{setting}: {record['task']}"}
+        for setting in settings
+        for record in records_of(measured, setting, model, method)
+    ]
+
 
 EXPERIMENT = Experiment(
     name="cgdp_interventions",
