@@ -57,11 +57,11 @@ def sections(measured: Measured) -> list[Section]:
     """On less off, by domain and over all, and every configuration."""
     rows = []
     settings = measured.settings()
+    domains = [*((one.split(",")[0], [one]) for one in settings), ("all", settings)]
     for base in dict.fromkeys(label.rsplit(", ", 1)[0] for label in measured.methods()):
         for on in SETS[1:]:
-            for several in (*([one] for one in settings), settings):
+            for questions, several in domains:
                 played, without = (_records(measured, several, f"{base}, {name}") for name in (on, OFF))
-                questions = several[0].split(",")[0] if len(several) == 1 else "all"
                 share = f"{sum(bool(acted(measured, one)) for one in played)} of {len(played)}"
                 if row := compare((questions, base, on, share), played, without, COMPARED):
                     rows.append(row)

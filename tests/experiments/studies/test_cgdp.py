@@ -17,9 +17,21 @@ from experiments.harness.matrix import Identified, Options, split, spread
 from experiments.harness.measured import Measured
 from experiments.harness.published import check, publish
 from experiments.harness.standard import sections_of
-from experiments.studies.cgdp import budget, budget_report, gaps, gate, memory, public
+from experiments.studies.cgdp import (
+    budget,
+    budget_report,
+    gaps,
+    gate,
+    interventions,
+    lm_gates,
+    memory,
+    public,
+    repository,
+    strings,
+)
 from experiments.studies.cgdp.methods import DOMAINS, HARNESSES, memories_of
 from experiments.studies.cgdp.reader import GoldQuestion, GoldReader, GoldReaderLM, keyword_reader
+from experiments.training.search.code import TRAINED
 from tape.cgdp.agents.cgdp import CgdpAgent
 from tape.cgdp.gates import fixed_rounds
 from tape.cgdp.prompts.chat import ChatSearchFormat
@@ -121,6 +133,45 @@ def test_gates_are_played_and_matched_by_tokens(tmp_path: Path, undrawn: None) -
             rounds = fixed_rounds(split(record["cell"])[2].rsplit(", ", 1)[1])
             if rounds:
                 assert gate.fired(measured, record) == rounds == record["result"]["measures"]["rounds"]
+
+
+@pytest.mark.slow
+def test_interventions_are_compared_with_none(tmp_path: Path, undrawn: None) -> None:
+    made = partial(interventions.configurations, memory.Chosen(("locomo",), ("react_search",), (None,), "dev"))
+    experiment = replace(interventions.EXPERIMENT, configurations=made)
+    measured = played(experiment, tmp_path, 2)
+    rows = tables(measured, experiment, tmp_path)["On less off"].rows
+    assert [row[2] for row in rows[::2]] == list(interventions.SETS[1:])
+    assert {(row[0], row[4]) for row in rows} == {("LoCoMo", "2"), ("all", "2")}
+    assert [row[3] for row in rows if row[2] == "parallel"] == ["2 of 2"] * 2
+
+
+@pytest.mark.slow
+def test_verdicts_are_counted_and_answers_measured_from_traces(
+    tmp_path: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(strings, "similarity", lambda *_: 0.25)
+    made = partial(
+        memory.configurations,
+        memory.Chosen(("locomo",), ("ircot",), (None,), "dev"),
+        made=lambda *_: lm_gates.methods(),
+    )
+    experiment = replace(lm_gates.EXPERIMENT, configurations=made)
+    measured = played(experiment, tmp_path, 2)
+    found = strings.strings_table(measured)
+    mean = {row[2]: row[-2:] for row in found.rows}
+    for _, _, method, name in measured.played():
+        own = [record["result"]["measures"]["meteor_exact_stem"] for record in measured.records[name]]
+        assert mean[method] == (f"{sum(own) / len(own):.2f}", "0.25")
+    rows = tables(measured, experiment, tmp_path)["Verdicts"].rows
+    asked = sum(len(lm_gates.verdicts_of(measured, one)) for records in measured.records.values() for one in records)
+    assert sum(int(cell) for row in rows for cell in row[4:]) > 0
+    assert {row[2].rsplit(", ", 1)[1] for row in rows} == {*gate.ASKED}
+    assert asked >= sum(int(cell) for row in rows for cell in row[4:])
+
+
+def test_agents_are_played_on_packages_that_the_model_was_not_trained_on() -> None:
+    assert {*repository.PACKAGES}.isdisjoint(TRAINED)
 
 
 @pytest.mark.slow
