@@ -15,7 +15,6 @@ from tape.cgdp.alignment import aligned
 from tape.cgdp.context_budget import ContextBudget
 from tape.cgdp.events import RetrievedEvent, Shown, StoppedEvent
 from tape.cgdp.interventions.resampling import resampled
-from tape.cgdp.interventions.share import Share
 from tape.cgdp.prices import Prices
 from tape.cgdp.prompts.format import Move, MoveKind, SearchFormat
 from tape.cgdp.reading import Reading
@@ -49,7 +48,7 @@ class Search(Remembered):
         self._reading = Reading(self)
         self._answer_call: Reservation | None = None
         self._answer_step: Reservation | None = None
-        self.share: Share | None = None
+        self.ends_at: int | None = None
         self.gated = False
 
     def is_resolved(self) -> bool:
@@ -152,11 +151,12 @@ class Search(Remembered):
             self._stopping.resume()
             reason = ""
         self.gated = bool(reason)
-        return reason or (self.share.used_up(self) if self.share else "")
+        used = not reason and self.ends_at is not None and len(self.rounds) >= self.ends_at
+        return f"all {self.ends_at} rounds are used" if used else reason
 
-    def restart(self, belief: Belief) -> None:
-        """Begin another trajectory: a first belief, and a gate that has seen nothing."""
-        self.belief, self._stopping = belief, Stopping(self, self.prices)
+    def restart(self, belief: Belief, query: str) -> None:
+        """Begin another trajectory with a first belief, a first query, and a gate that has seen nothing."""
+        self.belief, self.redirect, self._stopping = belief, query, Stopping(self, self.prices)
 
     async def adopt(self, belief: Belief, new: Sequence[Fact] = ()) -> None:
         """Take a belief that no observation made; see :meth:`tape.cgdp.reading.Reading.adopt`."""

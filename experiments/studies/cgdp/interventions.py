@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
-from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured, Record
-from experiments.harness.methods import Method
 from experiments.studies.cgdp import memory
 from experiments.studies.cgdp.gate import BEST
 from experiments.studies.cgdp.memory import Chosen
-from experiments.studies.cgdp.methods import MODEL, OWN, method
-from experiments.studies.cgdp.tables import compare, differences_table, measures_table, no_pairs, records_of
+from experiments.studies.cgdp.methods import OWN, method
+from experiments.studies.cgdp.tables import compare, differences_table, measures_table, records_of
 from tape.cgdp.events import InterventionEvent
 from tape.cgdp.settings import INTERVENTIONS, Memory
 from tape.runner.configurations import Configuration
@@ -28,19 +27,13 @@ COMPARED = ("EM", "F1", "evidence recall", "tokens")
 SETS = (OFF, *INTERVENTIONS, ",".join(INTERVENTIONS))
 
 
-def methods(harnesses: Sequence[str], window: int | None, model: str) -> list[Method]:
+def configurations(asked: Chosen, options: Options) -> list[Configuration]:
     """Each intervention alone, and all of them, behind the paper's gate."""
-    del model
-    return [
+    return memory.configurations(asked, options, lambda harnesses, window, _: [
         method(agent, MEMORY[agent], on, gate=BEST, context_tokens=window, interventions=on)
         for agent in harnesses
         for on in SETS
-    ]
-
-
-def configurations(asked: Chosen, options: Options) -> list[Configuration]:
-    """Everything on every domain."""
-    return memory.configurations(asked, options, methods)
+    ])  # fmt: skip
 
 
 def acted(measured: Measured, record: Record) -> list[str]:
@@ -83,7 +76,8 @@ def _records(measured: Measured, settings: Sequence[str], method: str) -> list[R
     ]
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = replace(
+    memory.EXPERIMENT,
     name="cgdp_interventions",
     module="experiments.studies.cgdp.interventions",
     title=f"Interventions of appendix B, {OWN}",
@@ -92,12 +86,9 @@ EXPERIMENT = Experiment(
         "Triggered resampling, the observation filter, parallel hypotheses and gap-aware stopping, each alone and all "
         "together, beside none of them, on the same questions. Rounds and budgets are the same for all."
     ),
-    models=(MODEL,),
     configurations=partial(configurations, PLAYED),
     sections=sections,
-    pairs=no_pairs,
     differs=("The paper names these in a sentence or two each and measures none; the rules are ours.",),
-    batch=16,
 )
 
 

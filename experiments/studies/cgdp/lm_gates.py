@@ -12,70 +12,59 @@ from dataclasses import replace
 from typing import get_args
 
 from experiments.harness.cli import main
-from experiments.harness.experiment import Experiment, PaperValue
-from experiments.harness.matrix import Options, configuration, spread
+from experiments.harness.experiment import PaperValue
+from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured, Record
-from experiments.harness.methods import Method
-from experiments.studies.cgdp import gate
-from experiments.studies.cgdp.methods import DOMAINS, windowed
-from experiments.studies.cgdp.tables import no_pairs
+from experiments.studies.cgdp import gate, memory
+from experiments.studies.cgdp.methods import DOMAINS
 from tape.cgdp.events import GateEvent
 from tape.cgdp.prompts.format import Verdict
 from tape.runner.configurations import Configuration
 from tape.show.document import Section, Table
 from tape.trace import read_trace
 
-VERDICTS: tuple[str, ...] = get_args(Verdict)
 QUESTIONS, ROUNDS, WINDOW, DEPTH = 30, 5, 640, 2
 """What a small model plays on one core within the hour."""
-GATES = (gate.NONE, gate.BEST, *gate.ASKED, *(f"fixed:{rounds}" for rounds in (1, 2, 3)))
-DOMAIN = replace(DOMAINS["repo_qa"], own={**DOMAINS["repo_qa"].own, "depths": str(DEPTH)})
+GATES = (gate.NONE, gate.BEST, *gate.ASKED, "fixed:1", "fixed:2", "fixed:3")
+VERDICTS: tuple[str, ...] = get_args(Verdict)
+PLAYED = memory.Chosen(("repo_qa",), windows=(WINDOW,), quick=True)
 
 
-def methods() -> list[Method]:
-    """IRCoT on its transcript with every gate, as in table 6."""
-    return [gate.gated(*gate.SWEPT, name, WINDOW, rounds=ROUNDS) for name in GATES]
-
-
-def configurations(options: Options) -> list[Configuration]:
-    """The matrix: questions about code, evenly from all kinds."""
-    own, setting = DOMAIN.options("test"), windowed(DOMAIN, WINDOW)
-    tasks = spread(DOMAIN.tasks("test"), options.limit or QUESTIONS)
-    return [
-        configuration(one, model, options, environment="repo_qa", own=own, setting=setting, tasks=tasks)
-        for model in options.models
-        for one in methods()
-    ]
+def configurations(options: Options, asked: memory.Chosen = PLAYED) -> list[Configuration]:
+    """IRCoT on its transcript with every gate, as in table 6; questions evenly from all kinds."""
+    methods = [gate.gated(*gate.SWEPT, name, WINDOW, rounds=ROUNDS) for name in GATES]
+    more = {"quick": options.limit or QUESTIONS}
+    domains = {name: replace(one, own={**one.own, "depths": str(DEPTH)}, **more) for name, one in DOMAINS.items()}
+    return memory.configurations(asked, replace(options, limit=None), lambda *_: methods, domains=domains)
 
 
 def verdicts_of(measured: Measured, record: Record) -> list[list[str]]:
-    """The verdicts of an episode, each with whether its round brought a new passage: ``new`` or ``old``."""
+    """The verdicts of an episode, each with what its round brought: ``a new passage`` or ``nothing new``."""
 
     def find() -> list[list[str]]:
         events = read_trace(measured.directory.trace_file(record["key"]))
-        return [["new" if e.upr else "old", e.verdict] for e in events if isinstance(e, GateEvent) and e.verdict]
+        asked = [event for event in events if isinstance(event, GateEvent) and event.verdict]
+        return [["a new passage" if event.upr else "nothing new", event.verdict] for event in asked]
 
     return measured.note(record, "verdicts", find)
 
 
-def _verdicts(measured: Measured) -> Table:
+def sections(measured: Measured) -> list[Section]:
+    """What the model said, and the tables of the study of gates."""
     rows = []
     for setting, model, method, name in measured.played():
         if method.rsplit(", ", 1)[1] in gate.ASKED:
-            found = [one for record in measured.records[name] for one in verdicts_of(measured, record)]
-            for kind, label in (("new", "a new passage"), ("old", "nothing new")):
-                counts = Counter(verdict for what, verdict in found if what == kind)
-                rows.append((setting, f"`{model}`", method, label, *(str(counts[one]) for one in VERDICTS)))
-    note = "Rounds by verdict. A judge that is any use calls more of those that bring nothing new EXHAUSTED."
-    return Table(("questions", "model", "method", "the round brought", *VERDICTS), tuple(rows), note)
+            found = Counter(tuple(one) for record in measured.records[name] for one in verdicts_of(measured, record))
+            for brought in ("a new passage", "nothing new"):
+                counts = (str(found[brought, verdict]) for verdict in VERDICTS)
+                rows.append((setting, f"`{model}`", method, brought, *counts))
+    note = "Rounds by verdict. A judge that is of use calls more of those that bring nothing new EXHAUSTED."
+    table = Table(("questions", "model", "method", "the round brought", *VERDICTS), tuple(rows), note)
+    return [Section("Verdicts", (table,), level=3), *gate.sections(measured)]
 
 
-def sections(measured: Measured) -> list[Section]:
-    """The tables of the study of gates, and what the model said."""
-    return [Section("Verdicts", (_verdicts(measured),), level=3), *gate.sections(measured)]
-
-
-EXPERIMENT = Experiment(
+EXPERIMENT = replace(
+    gate.EXPERIMENT,
     name="cgdp_lm_gates",
     module="experiments.studies.cgdp.lm_gates",
     title="Gates that ask a general model of 135 million parameters, questions about code",
@@ -88,7 +77,6 @@ EXPERIMENT = Experiment(
     models=("smollm2",),
     configurations=configurations,
     sections=sections,
-    pairs=no_pairs,
     paper=(
         PaperValue("tokens, conservative LM gate less no gate, IRCoT, code", "+159 %"),
         PaperValue("accuracy, neutral LM gate less no gate, IRCoT, code", "-5.0 points"),
@@ -96,7 +84,7 @@ EXPERIMENT = Experiment(
     ),
     differs=(
         "The model has 135 million parameters; the paper's is gpt-4o-mini.",
-        f"{QUESTIONS} generated questions, at most {ROUNDS} rounds of {DEPTH} passages each, and a window of {WINDOW}.",
+        f"Generated questions, at most {ROUNDS} rounds of {DEPTH} passages each, and a window of {WINDOW} tokens.",
         "The prompts are worded anew; a verdict is a constrained choice, without a reason.",
     ),
     batch=15,

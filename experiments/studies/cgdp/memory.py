@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -23,6 +23,7 @@ from experiments.studies.cgdp.methods import (
     MODEL,
     OWN,
     WINDOWS,
+    Domain,
     larger,
     memories_of,
     method,
@@ -66,7 +67,11 @@ def methods(harnesses: Sequence[str], window: int | None, model: str) -> list[Me
 
 
 def configurations(
-    asked: Chosen, options: Options, made: Methods = methods, quick_share: int = 1
+    asked: Chosen,
+    options: Options,
+    made: Methods = methods,
+    quick_share: int = 1,
+    domains: Mapping[str, Domain] = DOMAINS,
 ) -> list[Configuration]:
     """Every method on every domain under every window; what cannot be played here is named.
 
@@ -75,10 +80,11 @@ def configurations(
         options: What all studies share.
         made: The methods.
         quick_share: With ``--quick``, a domain's few questions are divided by this.
+        domains: The domains by name.
     """
     found: list[Configuration] = []
     for name in asked.domains:
-        domain = DOMAINS[name]
+        domain = domains[name]
         try:
             tasks = spread(
                 domain.tasks(asked.part)[: options.limit], domain.quick // quick_share if asked.quick else None
@@ -91,7 +97,7 @@ def configurations(
                 each,
                 model,
                 options,
-                environment=name,
+                environment=domain.environment,
                 own=domain.options(asked.part),
                 setting=windowed(domain, window),
                 tasks=tasks,

@@ -24,20 +24,13 @@ def require_interventions(settings: CgdpSettings) -> None:
     Raises:
         ConfigError: Names what each needs.
     """
-    for name in ("filter", "parallel"):
-        if settings.intervenes(name) and not settings.believes:
-            raise ConfigError(
-                f"interventions={name!r} acts on beliefs, which memory={settings.memory!r} has none of; take freeform "
-                "or structured"
-            )
-    stagnates = settings.gate in CONFIGURATIONS
-    if settings.intervenes("resample") and not (stagnates or settings.gate.startswith("lm_")):
-        raise ConfigError(
-            f"interventions='resample' waits for stagnation, which gate={settings.gate!r} does not look for; take a "
-            "gate such as f_j0.6_u0.3_p2"
-        )
-    if settings.intervenes("parallel") and not (stagnates or settings.gate in ("none", "voi")):
-        raise ConfigError(
-            f"gate={settings.gate!r} looks at all rounds and interventions='parallel' at those of a trajectory; take "
-            "none, voi, or a gate such as f_j0.6_u0.3_p2"
-        )
+    gate, stagnates = settings.gate, settings.gate in CONFIGURATIONS
+    apart = stagnates or gate in ("none", "voi")
+    needs = {
+        "filter": (settings.believes, "memory structured or freeform"),
+        "parallel": (settings.believes and apart, "a belief, and a gate none, voi or such as f_j0.6_u0.3_p2"),
+        "resample": (stagnates or gate.startswith("lm_"), "a gate that finds stagnation, such as f_j0.6_u0.3_p2"),
+    }
+    for name, (given, what) in needs.items():
+        if settings.intervenes(name) and not given:
+            raise ConfigError(f"interventions={name!r} needs {what}; got memory={settings.memory!r}, gate={gate!r}")

@@ -27,7 +27,6 @@ from experiments.studies.cgdp import (
     memory,
     public,
     repository,
-    strings,
 )
 from experiments.studies.cgdp.methods import DOMAINS, HARNESSES, memories_of
 from experiments.studies.cgdp.reader import GoldQuestion, GoldReader, GoldReaderLM, keyword_reader
@@ -150,24 +149,21 @@ def test_interventions_are_compared_with_none(tmp_path: Path, undrawn: None) -> 
 def test_verdicts_are_counted_and_answers_measured_from_traces(
     tmp_path: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(strings, "similarity", lambda *_: 0.25)
-    made = partial(
-        memory.configurations,
-        memory.Chosen(("locomo",), ("ircot",), (None,), "dev"),
-        made=lambda *_: lm_gates.methods(),
-    )
+    monkeypatch.setattr(repository, "similarity", lambda *_: 0.25)
+    asked = memory.Chosen(("locomo",), windows=(None,), part="dev", quick=True)
+    made = partial(lm_gates.configurations, asked=asked)
     experiment = replace(lm_gates.EXPERIMENT, configurations=made)
     measured = played(experiment, tmp_path, 2)
-    found = strings.strings_table(measured)
+    found = repository.answers_table(measured)
     mean = {row[2]: row[-2:] for row in found.rows}
     for _, _, method, name in measured.played():
         own = [record["result"]["measures"]["meteor_exact_stem"] for record in measured.records[name]]
         assert mean[method] == (f"{sum(own) / len(own):.2f}", "0.25")
     rows = tables(measured, experiment, tmp_path)["Verdicts"].rows
-    asked = sum(len(lm_gates.verdicts_of(measured, one)) for records in measured.records.values() for one in records)
+    verdicts = sum(len(lm_gates.verdicts_of(measured, one)) for some in measured.records.values() for one in some)
     assert sum(int(cell) for row in rows for cell in row[4:]) > 0
     assert {row[2].rsplit(", ", 1)[1] for row in rows} == {*gate.ASKED}
-    assert asked >= sum(int(cell) for row in rows for cell in row[4:])
+    assert verdicts >= sum(int(cell) for row in rows for cell in row[4:])
 
 
 def test_agents_are_played_on_packages_that_the_model_was_not_trained_on() -> None:

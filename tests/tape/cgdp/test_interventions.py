@@ -114,7 +114,7 @@ def test_parallel_trajectories_start_apart_and_their_beliefs_are_merged(tmp_path
     result, events = played(CgdpAgent, lm, tmp_path / "t", interventions="parallel", rounds=2, env=env)
     assert [event.name for event in events] == ["parallel", "merge"]
     assert events[0].round == 1
-    assert events[1].texts == ["1 facts", "1 facts"]
+    assert events[1].texts == ["2 facts"]
     *_, merged = of(BeliefEvent, tmp_path / "t")
     assert {fact.quote for fact in merged.facts} == {*first.values()}
     assert result.measures["rounds"] == 2
@@ -124,7 +124,7 @@ def test_parallel_trajectories_start_apart_and_their_beliefs_are_merged(tmp_path
 def test_a_predicate_that_one_trajectory_resolved_is_resolved() -> None:
     fact = Fact("a", "p1", "A", "a", "deterministic")
     one, other = Belief("structured", (fact,), ("x", "y")), Belief("structured", (fact,), ("x",), ("y",))
-    assert union([one, other]) == Belief("structured", (fact,), ("x",), ("y",))
+    assert union(one, other) == Belief("structured", (fact,), ("x",), ("y",))
 
 
 @pytest.mark.parametrize(
@@ -155,9 +155,9 @@ def test_a_gate_that_fires_is_not_asked_for_gaps(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"interventions": "resample"}, "waits for stagnation"),
-        ({"interventions": "filter", "memory": "baseline"}, "acts on beliefs"),
-        ({"interventions": "parallel", "memory": "freeform", "gate": "fixed:2"}, "those of a trajectory"),
+        ({"interventions": "resample"}, "needs a gate that finds stagnation"),
+        ({"interventions": "filter", "memory": "baseline"}, "needs memory structured or freeform"),
+        ({"interventions": "parallel", "memory": "freeform", "gate": "fixed:2"}, "needs a belief, and a gate none"),
         ({"interventions": "filter,magic", "memory": "freeform"}, "give none, or some of"),
     ],
 )
