@@ -33,8 +33,8 @@ PLAYED = memory.Chosen(("repo_qa",), windows=(WINDOW,), quick=True)
 def configurations(options: Options, asked: memory.Chosen = PLAYED) -> list[Configuration]:
     """IRCoT on its transcript with every gate, as in table 6; questions evenly from all kinds."""
     methods = [gate.gated(*gate.SWEPT, name, WINDOW, rounds=ROUNDS) for name in GATES]
-    more = {"quick": options.limit or QUESTIONS}
-    domains = {name: replace(one, own={**one.own, "depths": str(DEPTH)}, **more) for name, one in DOMAINS.items()}
+    count = options.limit or QUESTIONS
+    domains = {name: replace(one, own={**one.own, "depths": str(DEPTH)}, quick=count) for name, one in DOMAINS.items()}
     return memory.configurations(asked, replace(options, limit=None), lambda *_: methods, domains=domains)
 
 

@@ -16,7 +16,7 @@ from experiments.harness.cli import main
 from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured, Record
 from experiments.studies.cgdp import memory, memory_report
-from experiments.studies.cgdp.methods import Domain
+from experiments.studies.cgdp.methods import Domain, memories_of, method
 from experiments.studies.cgdp.tables import plain
 from tape.cgdp.events import StoppedEvent
 from tape.runner.configurations import Configuration
@@ -35,7 +35,7 @@ def configurations(options: Options) -> list[Configuration]:
     count = options.limit or QUESTIONS
     domains = {one: Domain(one, "repo_qa", "part", {"package": one}, count) for one in PACKAGES}
     asked = memory.Chosen(PACKAGES, ("react_search", "cgdp"), (None,), quick=True)
-    methods = [memory.method(agent, each) for agent in asked.harnesses for each in memory.memories_of(agent)]
+    methods = [method(agent, each) for agent in asked.harnesses for each in memories_of(agent)]
     return memory.configurations(asked, replace(options, limit=None), lambda *_: methods, domains=domains)
 
 
