@@ -54,11 +54,11 @@ def of_answer(measured: Measured, record: Record) -> list[float]:
 def answers_table(measured: Measured) -> Table:
     """Every configuration, with all measures of its answers."""
     rows = []
-    for setting, model, method, name in measured.played():
+    for setting, model, label, name in measured.played():
         records = measured.records[name]
         both = map(fmean, zip(*(of_answer(measured, one) for one in records), strict=True))
         cells = [*(plain(records, what) for what in BESIDE), *(f"{value:.2f}" for value in both)]
-        rows.append((setting, f"`{model}`", method, str(len(records)), *cells))
+        rows.append((setting, f"`{model}`", label, str(len(records)), *cells))
     note = (
         "Means per question. METEOR by its stages exact and stem, without synonyms: an exact answer of one word scores "
         ".5. Similarity is the cosine of embeddings by all-MiniLM-L6-v2, which is above 0 for unlike answers too."
