@@ -49,7 +49,14 @@ DESK = "desk.json"
 """The file with the requests of the service desk (experiments/studies/general)."""
 LOCOMO_HELD_OUT = "locomo-public-held-out"
 """Questions of a public file by ``--categories``: what is played by default was used for development."""
-SETS = (*TEST_SETS, SCIENCEWORLD, OFFICIAL_GAMES, DESK, LOCOMO_HELD_OUT, *(f"{environment}-test" for environment in OWN_PARTS))
+SETS = (
+    *TEST_SETS,
+    SCIENCEWORLD,
+    OFFICIAL_GAMES,
+    DESK,
+    LOCOMO_HELD_OUT,
+    *(f"{environment}-test" for environment in OWN_PARTS),
+)
 """What is listed."""
 
 
