@@ -26,19 +26,9 @@ from dataclasses import dataclass
 from typing import Literal, NoReturn, TypeAlias
 
 from tape.cgdp.prompts.format import Extracted, Finding, Move, MoveKind, Verdict
-from tape.cgdp.prompts.lexicon import (
-    MOST_SLOTS,
-    MOST_TAGS,
-    UNKNOWN,
-    Lexicon,
-    Page,
-    ordinary_words,
-    sentences,
-    strange_words,
-    vocabulary,
-)
+from tape.cgdp.prompts.lexicon import MOST_SLOTS, MOST_TAGS, UNKNOWN, Lexicon, Page, check_words, sentences, vocabulary
 from tape.cgdp.view import Belief, View
-from tape.errors import ConfigError, InvalidOutputError, ModelError
+from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Regex, Request
 from tape.protocols.prompt_format import PromptFormat
 from tape.protocols.search import UNANSWERABLE, Passage, SearchTask
@@ -48,13 +38,6 @@ MOST_RESOLVED = 4
 MOST_WORDS = 12
 """Most words of a query, a sub-question, or a next step."""
 MOST_ANSWER_WORDS = 20
-_ALL = 10**9
-"""More passages than any corpus has."""
-
-SURE_OF, MOST_STRANGE = 60, 0.2
-"""So many ordinary words tell whether the model knows such texts, and the largest share of them that are unknown: of
-our own conversations .1 are, of public ones .3."""
-
 NOTHING = "Nothing was found."
 """The thought of a model that stops without a fact."""
 
@@ -183,14 +166,7 @@ class CompactSearchFormat(PromptFormat):
 
     def require_readable(self, task: SearchTask) -> None:
         """Refuse a corpus whose words the model does not know."""
-        ordinary = task.most(_ALL, _ordinary)
-        strange = task.most(_ALL, _strange)
-        if ordinary >= SURE_OF and strange > MOST_STRANGE * ordinary:
-            raise ModelError(
-                "unsupported: the bundled search LM reads texts like those of the project's own corpora alone, and not "
-                f"these: {strange} of their {ordinary} ordinary words are unknown to it; a general model may, see tape "
-                "models"
-            )
+        check_words(task)
 
     # --- query ------------------------------------------------------------------------------
 
@@ -349,15 +325,6 @@ def _no_gate() -> NoReturn:
 
 def _request(page: SearchPage, ending: Sequence[str], pattern: str, most: int, role: str) -> Request:
     return Request(text_of([*page.words, *ending]), most, constraint=Regex(pattern), role=role)
-
-
-def _ordinary(passage: Passage) -> int:
-    """Words that are no names; none of source code, whose passages have dotted names for titles."""
-    return 0 if "." in passage.title else len(ordinary_words(passage.text))
-
-
-def _strange(passage: Passage) -> int:
-    return 0 if "." in passage.title else len(strange_words(passage.text))
 
 
 def _names(text: str, subject: str) -> bool:

@@ -15,7 +15,8 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Generic, TypeVar
 
-from tape.errors import InvalidOutputError
+from tape.errors import InvalidOutputError, ModelError
+from tape.protocols.search import Passage, SearchTask
 
 T = TypeVar("T")
 
@@ -24,6 +25,12 @@ MOST_SLOTS = 120
 """Slots are ``e1`` to ``e120``; further words are ``<unk>``."""
 MOST_TAGS = 120
 """Tags are ``s1`` to ``s120``; later items end in ``s0`` and cannot be referred to."""
+
+_ALL = 10**9
+"""More passages than any corpus has."""
+SURE_OF, MOST_STRANGE = 60, 0.2
+"""So many ordinary words tell whether the model knows such texts, and the largest share of them that are unknown: of
+our own conversations .1 are, of public ones .3."""
 
 _WORD = re.compile(r"\d+(?:[.,:/]\d+)+|[^\W\d]\w*(?:\.[^\W\d]\w*)*(?=\.[^\W\d])|\w+(?:[-'’](?!s\b)\w+)*")
 _POSSESSIVE = re.compile(r"(?<=\w)['’]s\b")
@@ -102,9 +109,27 @@ def ordinary_words(text: str) -> list[str]:
     return [word.key for word in split(text) if _PLAIN.fullmatch(text, word.start, word.end)]
 
 
-def strange_words(text: str) -> list[str]:
-    """Those of :func:`ordinary_words` that the bundled model does not know."""
-    return [word for word in ordinary_words(text) if word not in _known()]
+def check_words(task: SearchTask) -> None:
+    """Refuse a corpus whose words the bundled model does not know.
+
+    Raises:
+        ModelError: More than :data:`MOST_STRANGE` of its ordinary words are unknown: ``unsupported``.
+    """
+    ordinary, strange = task.most(_ALL, _ordinary_count), task.most(_ALL, _strange_count)
+    if ordinary >= SURE_OF and strange > MOST_STRANGE * ordinary:
+        raise ModelError(
+            "unsupported: the bundled search LM reads texts like those of the project's own corpora alone, and not "
+            f"these: {strange} of their {ordinary} ordinary words are unknown to it; see tape models for general ones"
+        )
+
+
+def _ordinary_count(passage: Passage) -> int:
+    """Words that are no names; none of source code, whose passages have dotted names for titles."""
+    return 0 if "." in passage.title else len(ordinary_words(passage.text))
+
+
+def _strange_count(passage: Passage) -> int:
+    return 0 if "." in passage.title else sum(word not in _known() for word in ordinary_words(passage.text))
 
 
 @dataclass(frozen=True)
