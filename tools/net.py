@@ -86,7 +86,6 @@ RUNS = {
     "alfworld-aec": f"{AEC} --gate thresholds --limit 4",
     "alfworld-aec-query-all": f"{AEC} --gate query_all --query-errors 0.3",
     "alfworld-aec-simulate-all": f"{AEC} --gate simulate_all --query-budget 6",
-    "alfworld-aec-joint": f"{AEC} --gate joint --bridges",
     "alfworld-aec-belief": f"{AEC} --commit belief --margin 0.2 --ensemble 4",
     "alfworld-two-frontier": "alfworld --proposer two_frontier --limit 1",
     "alfworld-sdp-aec": "alfworld --agent sdp --verify aec --max-replans 50 --limit 2",

@@ -15,7 +15,7 @@ from envs.alfworld.state import NEW, Layout, as_state
 from tape.budget import Resources
 from tape.protocols import Action, Observation, State
 from tape.protocols.domain import Domain
-from tape.protocols.parts import Choices, Contexts, ExclusiveGroups, GoalTest, Hypotheses, Predicates, Unseen
+from tape.protocols.parts import Choices, Contexts, GoalTest, Hypotheses, Predicates, Unseen
 
 STEP = Resources({"steps": 1})
 PROMPT_FORMATS = ("household", "chat")
@@ -38,11 +38,6 @@ class AlfworldDomain(AlfworldPredicates, AlfworldHypotheses, Domain, GoalTest, C
     @property
     def predicates(self) -> Predicates:
         """Of objects and places."""
-        return self
-
-    @property
-    def exclusive_groups(self) -> ExclusiveGroups:
-        """The places of one object."""
         return self
 
     @property

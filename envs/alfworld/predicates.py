@@ -16,7 +16,7 @@ from envs.alfworld.inference import RULES
 from envs.alfworld.rules import fits
 from envs.alfworld.state import BARE, CLOSED, NEW, SEARCHED, SHUT, VISIBLE, Knowledge, Layout, as_state
 from tape.protocols import Action, State
-from tape.protocols.parts import Contexts, ExclusiveGroups, Predicates
+from tape.protocols.parts import Contexts, Predicates
 from tape.protocols.predicates import Assignment, Effects, Feature, Predicate, QueryMacro, Rule
 
 EMPTY = Predicate("empty_handed")
@@ -81,7 +81,7 @@ def openable(place: str) -> Predicate:
     return Predicate("openable", (place,))
 
 
-class AlfworldPredicates(Predicates, ExclusiveGroups, Contexts):
+class AlfworldPredicates(Predicates, Contexts):
     """What the domain declares of predicates.
 
     Args:
@@ -256,16 +256,6 @@ class AlfworldPredicates(Predicates, ExclusiveGroups, Contexts):
         """In which place an object is that the goal needs and that has not been seen: those not looked into."""
         kind = predicate.args[0] if predicate.name == "in" else ""
         return [inside(*pair) for pairs in needed(as_state(state)) for pair in pairs if pair[0] == kind]
-
-    def exclusive(self, predicates: Sequence[Predicate]) -> Sequence[Sequence[Predicate]]:
-        """The places of each kind: that more than one holds an object of it is left out of account.
-
-        Where the goal needs two of a kind, its places exclude nothing.
-        """
-        if self.layout.goal.count > 1:
-            return []
-        kinds = dict.fromkeys(p.args[0] for p in predicates if p.name == "in")
-        return [[p for p in predicates if p.name == "in" and p.args[0] == kind] for kind in kinds]
 
     @staticmethod
     def features(predicate: Predicate) -> Sequence[Feature]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -85,18 +84,6 @@ class Knowledge:
     def start(cls, layout: Layout) -> Knowledge:
         """At the start of a game of which nothing is known but its furniture."""
         return cls(layout, status=(NEW,) * len(layout.receptacles))
-
-    def reordered(self, number: int) -> Knowledge:
-        """The same knowledge with the receptacles in another order, always the same by number; 0 changes nothing.
-
-        For asking the same question in other words: the agent's own states keep the layout's order.
-        """
-        if not number:
-            return self
-        names = list(self.layout.receptacles)
-        random.Random(f"order:{number}").shuffle(names)
-        status = tuple(self.of(name) for name in names)
-        return replace(self, layout=replace(self.layout, receptacles=tuple(names)), status=status)
 
     def of(self, receptacle: str) -> str:
         """The status of a receptacle."""

@@ -60,6 +60,7 @@ KEPT: Mapping[str, str] = {
     anchors.FILE: "the chain of anchors; it says what was published, and when",
     "recorded.json": "figures of programmes that are gone or measured by hand, with date and commit",
     "aec_refinement.json": "learned rules and a calibration, which studies read; no results",
+    **{f"{name}/{REPORT}": why for name, why in anchors.MADE_ONCE.items()},
 }
 """Published files that are no tables of episodes, and what they are instead."""
 
@@ -175,7 +176,8 @@ def _own(module: str) -> Callable[..., Texts]:
 
 def _standard(results: Path) -> Iterator[Path]:
     """The files of episodes of all studies that are published the common way."""
-    return (file for file in sorted(results.glob(f"*/{episodes.FILE}")) if file.parent.name not in OWN)
+    files = sorted(results.glob(f"*/{episodes.FILE}"))
+    return (file for file in files if file.parent.name not in {*OWN, *anchors.MADE_ONCE})
 
 
 def _texts(results: Path) -> list[str]:

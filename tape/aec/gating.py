@@ -138,7 +138,7 @@ class QueryAllGate:
 
 
 def gate_of(settings: AecSettings) -> Gate:
-    """The gate that settings name; :mod:`tape.aec.method` makes the joint one.
+    """The gate that settings name.
 
     ``simulate_all`` believes every prediction, however uncertain, so that only grounded commitments cause queries.
     """

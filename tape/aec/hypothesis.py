@@ -33,11 +33,6 @@ class Hypothesis:
         """Its actions."""
         return actions_of(self.path)
 
-    @property
-    def cost(self) -> Resources:
-        """The worst-case cost of all its steps together."""
-        return sum(costs_of(self.path), Resources())
-
 
 def actions_of(path: Path) -> tuple[Action, ...]:
     """A path's actions."""

@@ -10,10 +10,8 @@ from tape.aec import checks
 from tape.aec.calibration import IsotonicCalibration
 from tape.aec.controller import Controller
 from tape.aec.gating import Gate, gate_of
-from tape.aec.joint import JointSettings
-from tape.aec.joint_gate import JointGate
 from tape.aec.overrides import Overrides
-from tape.aec.predictor import PREDICTORS, Predictor
+from tape.aec.predictor import EnsemblePredictor, Predictor
 from tape.aec.settings import AecSettings
 from tape.engine.episode import Episode
 from tape.engine.loop import Planner
@@ -61,20 +59,14 @@ class AecMethod(VerifyingMethod):
 
     def gate(self, episode: Episode) -> Gate:
         """What to query and what to simulate."""
-        settings = AecSettings.of(episode.config)
-        if settings.gate == "joint":
-            joint = JointSettings(grounded=settings.commit == "grounded", solver=episode.config.solver)
-            domain = episode.env.domain
-            return JointGate(require_predicates(domain), domain.exclusive_groups, joint)
-        return gate_of(settings)
+        return gate_of(AecSettings.of(episode.config))
 
     def predictor(self, episode: Episode) -> Predictor:
         """f(p given w); asked for only where the gate needs it."""
         settings = AecSettings.of(episode.config)
         calibration = IsotonicCalibration.from_json(settings.calibration) if settings.calibration else None
         rules = Overrides.from_json(settings.learned_rules) if settings.learned_rules else None
-        made = PREDICTORS[settings.sigma]
-        return made(episode.roles, settings.ensemble, episode.seed_for("predict"), calibration, rules)
+        return EnsemblePredictor(episode.roles, settings.ensemble, episode.seed_for("predict"), calibration, rules)
 
 
 AEC = AecMethod(

@@ -62,7 +62,7 @@ class NoisyDomain(Domain, Predicates):
 
     key, render, project, admissible, cost = _of("_domain", "key", "render", "project", "admissible", "cost")
     destructive, spelled_out, task_text = _of("_domain", "destructive", "spelled_out", "task_text")
-    goal_test, exclusive_groups, contexts = _of("_domain", "goal_test", "exclusive_groups", "contexts")
+    goal_test, contexts = _of("_domain", "goal_test", "contexts")
     unseen, hypotheses, choices = _of("_domain", "unseen", "hypotheses", "choices")
     preconditions, effects, goals = _of("_true", "preconditions", "effects", "goals")
     rules, query, establishing = _of("_true", "rules", "query", "establishing")

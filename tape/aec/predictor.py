@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from statistics import fmean, pstdev
 from typing import NamedTuple, Protocol
 
 from tape.aec.facts import Grounded
 from tape.aec.overrides import Overrides, features_of
 from tape.engine.context import RoleContext
 from tape.errors import ConfigError, InvalidOutputError
-from tape.lm.base import Choice, Request
+from tape.lm.base import Request
 from tape.protocols import State
 from tape.protocols.predicates import Predicate
 from tape.protocols.prompt_format import PromptFormat
@@ -63,12 +61,16 @@ def _requests(
     return asked
 
 
-class AskingPredictor(ABC):
-    """Asks the model about each predicate once for the same facts; calibration and learned rules correct the answers.
+class EnsemblePredictor:
+    """An ensemble of the model's samples: mu is their mean, sigma its standard error (AEC appendix B.2; form ours).
+
+    Half an answer of each kind is added to the samples, because a few equal samples are not certainty. Sigma is then a
+    function of the votes alone, at most ``1 / (2 * sqrt(n + 1))`` for n samples, and carries no information beyond mu.
+    Each predicate is asked about once for the same facts; calibration and learned rules correct the answers.
 
     Args:
         context: The episode's model and prompts; they need ``predict_request`` if anything is unknown.
-        members: Answers to every question.
+        members: Samples of every answer.
         seed: Root of the sampling seeds.
         calibration: Maps raw to calibrated probabilities.
         rules: Learned rules; the probability of a rule that applies replaces the model's.
@@ -94,44 +96,16 @@ class AskingPredictor(ABC):
             ConfigError: The prompt format has no requests for predictions.
         """
         fresh = [p for p in dict.fromkeys(predicates) if (grounded.digest, p) not in self._known]
-        answers = await self._ask(fresh, grounded) if fresh else {}
+        votes = await self._ask(fresh, grounded) if fresh else {}
         for predicate in fresh:
-            raw, spread = self._estimate(answers.get(predicate, ()))
+            count = len(votes[predicate]) + 1
+            raw = (math.fsum(votes[predicate]) + 0.5) / count
+            spread = math.sqrt(raw * (1 - raw) / count)
             self._known[grounded.digest, predicate] = self._corrected(predicate, raw, spread)
         return [self._known[grounded.digest, p] for p in predicates]
 
-    @abstractmethod
     async def _ask(self, predicates: Sequence[Predicate], grounded: Grounded) -> Mapping[Predicate, Sequence[float]]:
-        """Each member's probability that each predicate is true."""
-
-    @abstractmethod
-    def _estimate(self, answers: Sequence[float]) -> tuple[float, float]:
-        """The prediction and its uncertainty."""
-
-    def _read(
-        self, prompt_format: PromptFormat, state: State, predicates: Sequence[Predicate], text: str
-    ) -> Mapping[Predicate, bool]:
-        try:
-            return prompt_format.read_predict(state, predicates, text)
-        except InvalidOutputError as error:
-            self._context.count_malformed(ROLE, text, error)
-            return {}
-
-    def _corrected(self, predicate: Predicate, raw: float, spread: float) -> Estimate:
-        rule = self._rules.applying(predicate, features_of(self._context.domain, predicate))
-        if rule is not None:  # its uncertainty follows from the number of its cases
-            return Estimate(rule.mu, math.sqrt(rule.mu * (1 - rule.mu) / (rule.n + 2)), raw)
-        return Estimate(self._calibration(raw) if self._calibration else raw, spread, raw)
-
-
-class EnsemblePredictor(AskingPredictor):
-    """An ensemble of the model's samples: mu is their mean, sigma its standard error (AEC appendix B.2; form ours).
-
-    Half an answer of each kind is added to the samples, because a few equal samples are not certainty. Sigma is then a
-    function of the votes alone, at most ``1 / (2 * sqrt(n + 1))`` for n samples, and carries no information beyond mu.
-    """
-
-    async def _ask(self, predicates: Sequence[Predicate], grounded: Grounded) -> Mapping[Predicate, Sequence[float]]:
+        """Each sample's answer to each predicate, 1 for true."""
         prompt_format = self._context.prompt_format
         asked = _requests(prompt_format, grounded.observed, predicates)
         requests = [
@@ -152,48 +126,17 @@ class EnsemblePredictor(AskingPredictor):
                         votes[predicate].append(float(value))
         return votes
 
-    def _estimate(self, answers: Sequence[float]) -> tuple[float, float]:
-        count = len(answers) + 1
-        raw = (math.fsum(answers) + 0.5) / count
-        return raw, math.sqrt(raw * (1 - raw) / count)
+    def _read(
+        self, prompt_format: PromptFormat, state: State, predicates: Sequence[Predicate], text: str
+    ) -> Mapping[Predicate, bool]:
+        try:
+            return prompt_format.read_predict(state, predicates, text)
+        except InvalidOutputError as error:
+            self._context.count_malformed(ROLE, text, error)
+            return {}
 
-
-class WordingsPredictor(AskingPredictor):
-    """The same question in several wordings, each answered by the model's own probabilities [ours].
-
-    mu is their mean and sigma their standard deviation: how much the answer depends on the wording, which the share of
-    votes does not show. Nothing is sampled.
-    """
-
-    async def _ask(self, predicates: Sequence[Predicate], grounded: Grounded) -> Mapping[Predicate, Sequence[float]]:
-        prompt_format = self._context.prompt_format
-        states = [prompt_format.reworded(grounded.observed, number) for number in range(self._members)]
-        if None in states:
-            raise ConfigError(
-                f"{type(prompt_format).__name__} has no other wordings of a question (reworded); use sigma='votes'"
-            )
-        asked = [(state, *one) for state in states for one in _requests(prompt_format, state, predicates)]
-        requests = [replace(request, role=ROLE) for _, request, _ in asked]
-        found: dict[Predicate, list[float]] = {p: [] for p in predicates}
-        for (state, request, covered), (weights, _) in zip(
-            asked, await self._context.lm.score_options(requests), strict=True
-        ):
-            if not isinstance(request.constraint, Choice):
-                raise ConfigError(f"a question for predictions is no choice: {request.constraint!r:.80}")
-            shares: dict[Predicate, float] = {}
-            for option, weight in zip(request.constraint.options, weights, strict=True):
-                for predicate, value in self._read(prompt_format, state, covered, option).items():
-                    shares[predicate] = shares.get(predicate, 0.0) + weight * value
-            for predicate, share in shares.items():
-                if predicate in found and sum(weights) > 0:
-                    found[predicate].append(min(1.0, share))
-        return found
-
-    def _estimate(self, answers: Sequence[float]) -> tuple[float, float]:
-        if not answers:
-            return 0.5, 0.5
-        return fmean(answers), pstdev(answers)
-
-
-PREDICTORS: Mapping[str, type[AskingPredictor]] = {"votes": EnsemblePredictor, "wordings": WordingsPredictor}
-"""Predictors by the setting ``sigma``."""
+    def _corrected(self, predicate: Predicate, raw: float, spread: float) -> Estimate:
+        rule = self._rules.applying(predicate, features_of(self._context.domain, predicate))
+        if rule is not None:  # its uncertainty follows from the number of its cases
+            return Estimate(rule.mu, math.sqrt(rule.mu * (1 - rule.mu) / (rule.n + 2)), raw)
+        return Estimate(self._calibration(raw) if self._calibration else raw, spread, raw)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from tape.aec.calibration import IsotonicCalibration
 from tape.aec.overrides import Overrides
@@ -21,11 +22,10 @@ class AecSettings(MethodSettings):
     hypotheses: int = Field(
         default=4, ge=1, le=4096, description="|H|, how many of the best paths are considered at a time"
     )
-    gate: Literal["thresholds", "query_all", "simulate_all", "joint"] = Field(
+    gate: Literal["thresholds", "query_all", "simulate_all"] = Field(
         default="thresholds",
         description="which unknowns are queried, the others being simulated. thresholds: ambiguous or uncertain "
-        "predictions; query_all; simulate_all: none before a commitment (ablation); joint: as it pays "
-        "best together with the choice of the path (beyond the paper)",
+        "predictions; query_all; simulate_all: none before a commitment (ablation)",
     )
     commit: Literal["grounded", "belief"] = Field(
         default="grounded",
@@ -38,18 +38,10 @@ class AecSettings(MethodSettings):
     uncertainty: float = Field(
         default=0.2, ge=0, le=1000, description="tau, the most uncertainty with which a prediction is believed"
     )
-    sigma: Literal["votes", "wordings"] = Field(
-        default="votes",
-        description="the uncertainty of a prediction. votes: the standard error of the model's samples; wordings: "
-        "how much its probabilities differ between wordings of the question, whose mean is the "
-        "prediction (beyond the paper)",
-    )
     query_budget: int | None = Field(
         default=None, ge=0, le=MOST, description="most queries of an episode (default: the budget decides)"
     )
-    ensemble: int = Field(
-        default=8, ge=1, le=4096, description="samples for one prediction, or wordings of its question"
-    )
+    ensemble: int = Field(default=8, ge=1, le=4096, description="samples for one prediction")
     calibration: str = Field(
         default="", description="JSON with the calibration of predictions, or a file of it (default: none)"
     )
@@ -60,6 +52,14 @@ class AecSettings(MethodSettings):
         default=False,
         description="insert an action that establishes a precondition where that is cheaper than asking (SQ-BCP)",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_recorded(cls, given: Any) -> Any:
+        """Read runs of earlier versions, which name the one estimator of sigma that is left."""
+        if isinstance(given, Mapping) and given.get("sigma") == "votes":
+            return {name: value for name, value in given.items() if name != "sigma"}
+        return given
 
     @field_validator("calibration", "learned_rules")
     @classmethod

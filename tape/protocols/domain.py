@@ -14,7 +14,6 @@ from tape.protocols.parts import (
     Contexts,
     ExactPlanner,
     ExactRules,
-    ExclusiveGroups,
     GoalTest,
     Hypotheses,
     MismatchTest,
@@ -126,11 +125,6 @@ class Domain(ABC):
     @property
     def predicates(self) -> Predicates | None:
         """Typed predicates, and the preconditions and effects of actions."""
-        return None
-
-    @property
-    def exclusive_groups(self) -> ExclusiveGroups | None:
-        """Which predicates exclude each other."""
         return None
 
     @property

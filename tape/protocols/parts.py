@@ -178,14 +178,6 @@ class Predicates(Part):
         """Establishing actions: from a state they give a predicate a value, whatever it is now; None if none known."""
 
 
-class ExclusiveGroups(Part):
-    """Declares which predicates exclude each other."""
-
-    @abstractmethod
-    def exclusive(self, predicates: Sequence[Predicate]) -> Sequence[Sequence[Predicate]]:
-        """Groups of the predicates of which at most one is true, or is assumed to be; others are independent."""
-
-
 class Contexts(Part):
     """Declares the kinds of the things in a predicate.
 

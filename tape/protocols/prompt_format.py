@@ -237,15 +237,6 @@ class PromptFormat:
         del state, predicates, text
         return {}
 
-    def reworded(self, state: State, number: int) -> State | None:
-        """The same state for a prompt in other words, for instance in another order; 0: the usual wording.
-
-        Returns:
-            None if there is only one wording.
-        """
-        del state, number
-        return None
-
     def _lacks(self, method: str) -> ConfigError:
         instead = self.instead and f"; {self.instead}"
         return ConfigError(f"{type(self).__name__} has no method {method}: its prompts do not have this role{instead}")

@@ -32,10 +32,6 @@ class PlaceBeliefs(PromptFormat):
         here = as_state(state)
         return [*asked, *((self.shut_request(here, p.args[0]), [p]) for p in predicates if p.name == "shut")]
 
-    def reworded(self, state: State, number: int) -> State:
-        """The places in another order."""
-        return as_state(state).reordered(number)
-
 
 def placed(state: Knowledge, commands: Sequence[Command]) -> list[Command]:
     """With the place of every lamp that is used, and without going to where one is."""

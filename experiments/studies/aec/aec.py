@@ -25,12 +25,10 @@ from experiments.studies.aec.methods import (
     AEC,
     CALIBRATED_LABEL,
     CAP,
-    NAMED_WORDINGS,
-    NAMES,
     OFFICIAL,
     RULES_LABEL,
-    WORDINGS,
     methods,
+    named,
 )
 from experiments.studies.aec.tables import by_model
 from tape.protocols import Task
@@ -91,7 +89,7 @@ def configurations(
             own = sets[setting]
             found += [
                 configuration(method, model, options, environment=environment, own=own, setting=setting, tasks=tasks)
-                for method in methods(refined, wordings=environment == ALFWORLD)
+                for method in methods(refined)
             ]
             if further:
                 where = {"environment": environment, "own": own, "setting": setting}
@@ -112,8 +110,7 @@ def official(folders: Sequence[Path], chosen: Mapping[str, Any], options: Option
 
 
 def sections(measured: Measured) -> list[Section]:
-    named = (NAMES, NAMED_WORDINGS) if WORDINGS.label in measured.methods() else (NAMES,)
-    found = [Section("What the rows are", named, level=3), *by_model(measured, "aec")]
+    found = [Section("What the rows are", (named(measured.methods()),), level=3), *by_model(measured, "aec")]
     found += baselines.sections(measured)
     if {spec.environment for spec in measured.specs.values()} == {ALFWORLD}:
         found.append(tightness.by_category(measured, "By type of task", lambda task: str(task.facts["task"])))
@@ -153,7 +150,7 @@ EXPERIMENT = Experiment(
         "`--data DIR`.",
         f"Replanning rounds of a failed episode are set to the cap, as in the paper; the cap is {CAP} here.",
         "Thresholds, the order of predicates and the size of the set of hypotheses are not published: ours are in "
-        "`docs/aec.md`, and `python -m experiments.studies.aec.sweep` varies the thresholds.",
+        "`docs/aec.md`; `experiments/results/aec_sweep` has other ones.",
     ),
 )
 

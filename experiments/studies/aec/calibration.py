@@ -1,147 +1,38 @@
-"""How far the predictor of unknown facts can be trusted: ``python -m experiments.studies.aec.calibration``.
+"""How far the predictor of unknown facts can be trusted (AEC appendix B.2), from answers that are published.
 
-The model is asked directly, at a few moments of every game; a calibration is fitted on the development games and judged
-on the packaged ones. Games that were asked about are kept, and the same command goes on.
+The model was asked directly, once, at a few moments of every game, by a programme that is gone. A calibration is fitted
+on the development games and judged on the packaged ones.
 """
 
 from __future__ import annotations
 
-import argparse
-import asyncio
-import json
 import math
-import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from envs.alfworld.game.games import load_games
-from experiments.harness import anchors
-from experiments.harness.cli import guarded, positive, require_known
-from experiments.harness.episodes import read_rows, write_rows
-from experiments.harness.matrix import spread
+from experiments.harness.episodes import read_rows
 from experiments.harness.published import REPORT
-from experiments.studies.aec.aec import QUICK
-from experiments.studies.aec.asked import SEEN, ask
 from experiments.studies.aec.fitting import Pair, Reliability, isotonic, reliability
-from tape.aec.predictor import PREDICTORS
 from tape.aec.settings import AecSettings
-from tape.errors import RunDirectoryError
-from tape.lm.base import LanguageModel
-from tape.reading import parse_json
-from tape.runner.models import open_at_price
-from tape.show.document import Figure, Section, Table, markdown, table, write_report
+from tape.show.document import Figure, Section, Table, markdown, write_report
 from tape.show.plots import Panel, Plot, Series, Value
 from tape.statistics import clustered
 
-NAME = "aec_calibration"
-MODULE = "experiments.studies.aec.calibration"
 TITLE = "Calibration of the predictor"
 FIT, HELD_OUT = "dev", "packaged"
-SIGMAS = tuple(PREDICTORS)
-FILE = "predictions.parquet"
-COLUMNS = ("predicate", "args", "truth", *(f"{what} {sigma}" for sigma in SIGMAS for what in ("mu", "sigma")))
-"""Of a prediction, after the set and the game."""
+SIGMAS = ("votes", "wordings")
+"""The predictors, by where their uncertainty comes from; the second one was removed."""
 
+FILE = "predictions.parquet"
+ONCE = (
+    "Asked once. The programme that asked and the predictor `wordings` are gone, last in commit `ee2ff51`; "
+    "`python -m experiments.report --check` recomputes every figure from the answers."
+)
 TICKS = tuple(f"{tenth / 10:g}" for tenth in range(11))
 
 Row = Mapping[str, Any]
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Ask, fit and report; returns the exit code."""
-    given = list(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__)
-    parser.add_argument("--model", default="bundled:household", help="(default: %(default)s)")
-    parser.add_argument("--count", type=positive, metavar="N", help="games of each set (default: all)")
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK} games of each set, of all types")
-    parser.add_argument("--samples", type=positive, default=AecSettings().ensemble, help="(default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=Path("runs") / NAME, help="the same command resumes it")
-    parser.add_argument("--quiet", action="store_true", help="no progress")
-    parser.add_argument("--publish", type=Path, metavar="FOLDER", help="also write what the repository keeps")
-    args = parser.parse_args(given)
-
-    def run() -> int:
-        require_known(args.model)
-        model = open_at_price(args.model)
-        rows = asked(model, args.out, args.samples, args.seed, QUICK if args.quick else args.count, quiet=args.quiet)
-        asked_of = asked_in(rows)
-        files = write_report(args.out, TITLE, sections(asked_of, args.model))
-        if args.publish:
-            write_rows(args.publish / NAME / FILE, asked_of, {"model": args.model})
-            anchors.add(args.publish, [NAME], "published")
-            print(f"published: {', '.join(texts(args.publish / NAME, draw=True))}")
-        summary = summary_table(asked_of)
-        print(table(summary.head, summary.rows))
-        print(f"report: {files[0]} and {files[1]}")
-        return 0
-
-    return guarded(run, MODULE, given)
-
-
-def asked(
-    model: LanguageModel, out: Path, samples: int, seed: int, count: int | None, *, quiet: bool = False
-) -> list[Row]:
-    """Ask about the games that are missing in ``out/asked.jsonl``; all rows that belong to this command, in order.
-
-    Raises:
-        RunDirectoryError: A kept record cannot be read.
-    """
-    out.mkdir(parents=True, exist_ok=True)
-    file = out / "asked.jsonl"
-    held = {key_of(row): row for row in _rows(file)}
-    games = [game for split in (FIT, HELD_OUT) for game in spread(load_games(split), count)]
-    found = []
-    for number, game in enumerate(games, 1):
-        row: dict[str, Any] = {"model": model.identity, "samples": samples, "seed": seed, "set": game.split}
-        row |= {"game": game.name, "digest": game.house.digest()[:16]}
-        if key_of(row) not in held:
-            answers = asyncio.run(ask(model, game, samples, seed))
-            row["asked"] = [
-                [a.predicate.name, list(a.predicate.args), a.truth, *(x for s in SIGMAS for x in a.estimates[s])]
-                for a in answers
-            ]
-            with file.open("a", encoding="utf-8") as lines:
-                lines.write(json.dumps(row) + "\n")
-            if not quiet:
-                print(f"[{number}/{len(games)}] {game.split} {game.name}: {len(answers)} predictions", flush=True)
-            held[key_of(row)] = row
-        found.append(held[key_of(row)])
-    return found
-
-
-def key_of(row: Row) -> tuple[Any, ...]:
-    """What a row is about."""
-    return tuple(row[name] for name in ("model", "samples", "seed", "set", "game", "digest"))
-
-
-def _rows(file: Path) -> list[Row]:
-    """The kept rows; a last line without an end was cut off by a kill, and is dropped from the file too."""
-    if not file.exists():
-        return []
-    whole = file.read_bytes()
-    whole = whole[: whole.rfind(b"\n") + 1]
-    file.write_bytes(whole)
-    found = []
-    for number, line in enumerate(whole.decode("utf-8").splitlines(), 1):
-        try:
-            row = parse_json(line, f"{file}:{number}", error=RunDirectoryError)
-            key_of(row)
-        except (ValueError, KeyError, TypeError) as error:
-            raise RunDirectoryError(f"{file}:{number} cannot be read: {error}; name another --out") from error
-        found.append(row)
-    return found
-
-
-def asked_in(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """The predictions, a row each, as they are published."""
-    return [
-        {"set": row["set"], "game": row["game"], **dict(zip(COLUMNS, asked, strict=True))}
-        for row in rows
-        for asked in row["asked"]
-    ]
 
 
 def texts(folder: Path, *, draw: bool = False) -> dict[str, str]:
@@ -246,7 +137,7 @@ def sections(rows: Sequence[Row], model: str) -> list[Section]:
     plot = Plot("lines", tuple(map(_panel, found, found.values())), "share that was true", "mean prediction", TICKS)
     about = (
         f"`{model}` is asked where the goal's kinds of objects are and whether receptacles are closed, when "
-        f"{', '.join(f'{part:.0%}' for part in SEEN)} of the receptacles have been looked into; what is known or was "
+        "0%, 25%, 50% of the receptacles have been looked into; what is known or was "
         "looked into is not asked. `votes`: mu is the mean of the model's samples, with half an answer of each kind "
         "added, and sigma its standard error. `wordings`: mu is the mean of the model's own probabilities over as many "
         "orders in which the places are told, and sigma their standard deviation. The calibration is isotonic, fitted "
@@ -254,7 +145,7 @@ def sections(rows: Sequence[Row], model: str) -> list[Section]:
     )
     caption = "Reliability diagrams; the dashed line is perfect calibration."
     return [
-        Section(TITLE, (about, f"Made by `python -m {MODULE}`. In the paper: AEC appendix B.2.")),
+        Section(TITLE, (about, f"{ONCE} In the paper: AEC appendix B.2.")),
         Section("Figures", (summary_table(rows), Figure("reliability", caption, plot)), 3),
         Section("Does sigma say anything?", (sigma_table(rows),), 3),
     ]
@@ -267,7 +158,3 @@ def _panel(name: str, found: Reliability) -> Panel:
     perfect = Series("perfect", (Value(0.0, 0.0, 0.0), Value(1.0, 1.0, 1.0)), "plain", (0.0, 10.0))
     series = (Series("predictor", shares, "strong", tuple(10 * one.mean for one in filled)), perfect)
     return Panel(f"{name}\nn = {found.n}, ECE {found.ece:.3f}, Brier {found.brier:.3f}", series)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

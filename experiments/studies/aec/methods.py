@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from experiments.harness import methods as harness
 from experiments.harness.methods import GUARD, OPEN_LOOP, REACT, REPLANNING, Method
 from experiments.studies.aec.refinement import Refined
@@ -23,12 +25,9 @@ BELIEF = _tape("belief only (no verifier)", aec=BLIND)
 QUERY_ALL = _tape("query all", aec={"gate": "query_all"})
 NO_GATING = _tape("AEC, no gating", aec={"gate": "simulate_all"})
 AEC = _tape("AEC", aec=True)
-# On the development games predictions hardly ever differ by more than 0.2 between wordings: tau is one that decides.
-WORDINGS = _tape("AEC, wordings", aec={"sigma": "wordings", "uncertainty": 0.03})
-JOINT = _tape("AEC-joint", aec={"gate": "joint"})
 
 BASELINES = (DIRECT, REACT.on(GUARD), REPLANNING.on(GUARD), PAPER, TAPE, BELIEF)
-VERIFIED = (QUERY_ALL, NO_GATING, AEC, WORDINGS, JOINT)
+VERIFIED = (QUERY_ALL, NO_GATING, AEC)
 OFFICIAL = (REACT.on(GUARD), PAPER, TAPE, AEC)
 """What plays all official games that are given."""
 BACKBONES = (PAPER, TAPE, BELIEF, QUERY_ALL, AEC)
@@ -39,11 +38,11 @@ NAMES = (
     f"**{AEC.label}** has the paper's uncertainty, the standard error of the model's votes."
 )
 """Stands beside every table of these."""
-NAMED_WORDINGS = (
-    f"**{WORDINGS.label}** has ours: how far the model's probabilities differ between wordings of a question "
-    "(docs/aec.md)."
-)
-"""Stands beside every table with that row."""
+REMOVED = {
+    "AEC, wordings": "took how far the model's probabilities differ between wordings of a question for its uncertainty",
+    "AEC-joint": "chose queries and path together",
+}
+"""Methods that are no longer played, because no measurement showed that they matter; published rows name them."""
 
 RULES_LABEL = "belief only, learned rules"
 CALIBRATED_LABEL = "AEC, calibrated"
@@ -59,14 +58,15 @@ def calibrated(calibration: str) -> Method:
     return _tape(CALIBRATED_LABEL, aec={"calibration": calibration})
 
 
-def methods(refined: Refined | None, *, wordings: bool = True) -> tuple[Method, ...]:
-    """All methods.
+def named(played: Collection[str]) -> str:
+    """What the rows of these methods are, for the text beside a table."""
+    removed = "; ".join(f"**{label}** {what}" for label, what in REMOVED.items() if label in played)
+    return f"{NAMES} Measured, and removed since (docs/aec.md): {removed}." if removed else NAMES
 
-    Args:
-        refined: What was learned; without it the methods that need it are left out.
-        wordings: Whether the environment's prompts can ask the same in other words.
-    """
-    found = [*BASELINES, *(method for method in VERIFIED if wordings or method is not WORDINGS)]
+
+def methods(refined: Refined | None) -> tuple[Method, ...]:
+    """All methods; those that need what was learned are left out without it."""
+    found = [*BASELINES, *VERIFIED]
     if refined is not None:
         found.insert(found.index(QUERY_ALL), with_rules(refined.rules.to_json()))
         found.insert(found.index(AEC) + 1, calibrated(refined.calibration.to_json()))

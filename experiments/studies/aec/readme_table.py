@@ -7,7 +7,7 @@ from experiments.harness.measured import Measured
 from experiments.harness.methods import TAPE_PLUS
 from experiments.harness.places import RESULTS
 from experiments.harness.standard import share
-from experiments.studies.aec.methods import NAMED_WORDINGS, NAMES
+from experiments.studies.aec.methods import named
 from tape.show.document import Table, table
 
 MODEL = "household"
@@ -58,8 +58,7 @@ def checks_table(measured: Measured) -> Table:
     head = ("games", "agent", "n", "success", "steps", "replans", "queries", "infeasible commitments", "LM tokens")
     note = (
         "Only what the agent has seen is known; at most 50 commands; 95 % intervals; steps, replans, queries and "
-        f"tokens are means per episode. Which commands the engine admits is told to no agent. {NAMES} {NAMED_WORDINGS} "
-        "Made by `python -m "
-        "experiments.studies.aec.aec --data DIR`."
+        "tokens are means per episode. Which commands the engine admits is told to no agent. "
+        f"{named(measured.methods())} Made by `python -m experiments.studies.aec.aec --data DIR`."
     )
     return Table(head, tuple(body), note)

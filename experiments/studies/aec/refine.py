@@ -259,8 +259,7 @@ def summary_table(measured: Measured) -> Table:
     for label in LABELS:
         head += [f"{label}: n", "success", "rounds", "queries"]
     note = (
-        f"{ROUNDS} The fitted ECE is on the cases it was fitted on; "
-        "`python -m experiments.studies.aec.calibration` has others."
+        f"{ROUNDS} The fitted ECE is on the cases it was fitted on; `experiments/results/aec_calibration` has others."
     )
     return Table(tuple(head), tuple(rows), note)
 

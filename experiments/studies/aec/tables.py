@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments.harness.measured import Measured, Record, count
 from experiments.harness.standard import INTERVALS, mean, share
-from experiments.studies.aec.methods import AEC, CAP, JOINT
+from experiments.studies.aec.methods import AEC, CAP
 from tape.runner.summary import tokens
 from tape.show.document import Figure, Section, Table
 from tape.show.plots import Panel, Plot, Series, Value
@@ -65,7 +65,7 @@ def panels(measured: Measured, model: str, what: str, of: Callable[[Record], flo
             name = measured.name(setting, model, method)
             if name is not None:
                 value = mean(measured.records[name], of) if of else measured.success(setting, model, method)
-                series.append(Series(method, (value,), "strong" if method in (AEC.label, JOINT.label) else "plain"))
+                series.append(Series(method, (value,), "strong" if method == AEC.label else "plain"))
         found.append(Panel(f"{what}, {setting}", tuple(series)))
     return tuple(found)
 

@@ -254,25 +254,6 @@ def test_one_question_is_about_all_places_of_a_kind_that_were_not_searched(
             prompt_format.read_predict(state, about, text)
 
 
-@given(moments(), st.integers(0, 5))
-def test_other_wordings_differ_in_order_alone(moment, number: int) -> None:  # type: ignore[no-untyped-def]
-    world, _, _, _ = moment
-    state = world.known
-    about = [inside(world.layout.goal.thing, r) for r in state.layout.receptacles]
-    for name in ("household", "chat"):
-        prompt_format = prompts.prompt_format(domain_of(world), name)
-        other = prompt_format.reworded(state, number)
-        assert other == prompt_format.reworded(state, number)
-        assert (other == state) == (other.layout.receptacles == state.layout.receptacles)
-        assert number or other is state
-        assert {r: other.of(r) for r in other.layout.receptacles} == {r: state.of(r) for r in state.layout.receptacles}
-        asked, again = (prompt_format.predict_request(known, about) for known in (state, other))
-        for (one, mine), (reworded, theirs) in zip(asked, again, strict=True):
-            assert set(mine) == set(theirs)
-            assert sorted(str(one.prompt)) == sorted(str(reworded.prompt))
-            assert set(one.constraint.options) == set(reworded.constraint.options)
-
-
 def test_paths_are_offered_as_plans() -> None:
     world = world_of(KITCHEN, full=True)
     plan = [command.text for command in best_plan(world.scene()) or ()]

@@ -111,6 +111,20 @@ def test_a_changed_setting_is_found(results: Path) -> None:
     assert [one.table for one in anchors.check(results)] == ["settings"]
 
 
+def test_a_report_that_no_programme_makes_is_kept_as_it_was_anchored(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(anchors, "MADE_ONCE", {"sokoban": "its programme is gone"})
+    monkeypatch.setattr(published, "KEPT", {**published.KEPT, "sokoban/report.md": "its programme is gone"})
+    assert [one.file for one in anchors.check(results)] == ["sokoban/report.md"], "not anchored yet"
+    anchors.add(results, ["sokoban"], "kept")
+    edit(results / "sokoban" / "report.md", lambda text: text.replace("0.17 (", "0.71 (", 1))
+    assert published.check(results) == [], "nothing recomputes it"
+    [found] = anchors.check(results)
+    assert (found.file, found.column) == ("sokoban/report.md", "content")
+    assert all("sokoban" not in path.parts for path in published.write_again(results))
+
+
 def test_a_changed_count_in_the_register_is_found(results: Path) -> None:
     edit(results / register.COPY, lambda text: text.replace('ReAct": [1, 6]', 'ReAct": [2, 6]', 1))
     found = anchors.check(results)

@@ -16,12 +16,11 @@ from experiments.studies.aec import aec, baselines, theorem
 from experiments.studies.aec import errors as aec_errors
 from experiments.studies.aec import refine as aec_refine
 from experiments.studies.aec import refinement as aec_refinement
-from experiments.studies.aec import sweep as aec_sweep
 from experiments.studies.aec.bound import check_bound
 from experiments.studies.aec.cases import calibration_of, cases_in
 from experiments.studies.aec.errors import Commitment, commitments_of, feasible
 from experiments.studies.aec.injected import Case, injected
-from experiments.studies.aec.methods import CALIBRATED_LABEL, RULES_LABEL, methods
+from experiments.studies.aec.methods import CALIBRATED_LABEL, NAMES, REMOVED, RULES_LABEL, methods, named
 from experiments.studies.aec.refinement import Refined
 from tape.aec.calibration import IsotonicCalibration
 from tape.aec.events import CommittedEvent
@@ -62,7 +61,7 @@ def test_a_noisy_environment_has_the_optional_parts_of_its_domain_and_no_others(
     env: Any = AlfworldEnvironment(load_games("packaged")[0])
     noisy = NoisyEnvironment(env, 0.5, 1).domain
     bare = NoisyDomain(BoxDomain(2), 0.5, 1)
-    for part in ("unseen", "goal_test", "exclusive_groups", "contexts"):
+    for part in ("unseen", "goal_test", "contexts"):
         assert getattr(noisy, part) is not None
         assert getattr(bare, part) is None
     assert noisy.features(Predicate("in", ("apple", "bed 1"))) == [("object", "apple"), ("receptacle", "bed")]
@@ -90,6 +89,16 @@ def test_further_baselines_have_the_budget_that_their_names_say() -> None:
     wkm, wall_e = (AecSettings.of(by_name[name].spec.config) for name in (baselines.WKM, baselines.WALL_E))
     assert (wkm.commit, wkm.gate, wkm.learned_rules) == ("belief", "simulate_all", "")
     assert wall_e == wkm.model_copy(update={"learned_rules": learned.rules.to_json()})
+
+
+def test_what_was_removed_is_explained_where_it_has_rows() -> None:
+    played = [method.label for method in methods(None)]
+    assert named(played) == NAMES
+    [removed, other] = REMOVED
+    assert not {removed, other} & {*played}
+    shown = named([*played, removed]).removeprefix(NAMES)
+    assert removed in shown
+    assert other not in shown
 
 
 needs_engine = pytest.mark.skipif(not installed(), reason="needs the extra alfworld")
@@ -178,13 +187,10 @@ def test_refinement_learns_from_what_it_plays_and_the_comparison_uses_it(tmp_pat
 @pytest.mark.slow
 @needs_model
 @pytest.mark.usefixtures("undrawn")
-def test_errors_and_sweep_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aec_errors, "RATES", (0.0, 0.2))
     monkeypatch.setattr(theorem, "SOUND", (Case(0.0), Case(0.0, theorem.PLACES), Case(0.05, theorem.PLACES)))
-    monkeypatch.setattr(aec_sweep, "METHODS", aec_sweep.METHODS[-2:])
     assert aec_errors.run(["--limit", "1", "--count", "1", "--quiet", "--out", str(tmp_path / "errors")]) == 0
     report = (tmp_path / "errors" / "report.md").read_text(encoding="utf-8")
     assert "Simulated query errors" in report
     assert "Agents whose grounder errs" in report
-    assert aec_sweep.run(["--limit", "1", "--quiet", "--out", str(tmp_path / "sweep")]) == 0
-    assert len(RunDirectory(tmp_path / "sweep").episodes()) == len(aec_sweep.METHODS)

@@ -208,17 +208,3 @@ def test_the_prompt_of_a_prediction_shows_observed_facts_only() -> None:
     asked: list[Request] = [request for request in model.requests if request.role == "predict"]
     assert asked
     assert all(BoxDomain(3).key(parsed(str(request.prompt).split("|")[1])) in keys for request in asked)
-
-
-def test_the_joint_choice_asks_for_what_is_likeliest_and_not_for_what_the_first_hypothesis_misses() -> None:
-    plans = [f"unlock {i}; open {i}; take {i}" for i in range(4)]
-    lids = (False,) * 4
-
-    def queried(gate: str) -> list[str]:
-        model = BoxModel(3, lids, plans=plans)
-        result, events = play(BoxWorld(3, lids), model, aec={"gate": gate})
-        assert result.success
-        return [event.predicate for event in of_type(events, QueriedEvent)]
-
-    assert queried("joint") == ["gem_in(3)"]
-    assert queried("query_all")[0] == "gem_in(0)"

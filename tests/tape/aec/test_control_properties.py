@@ -22,7 +22,7 @@ worlds = st.integers(2, 5).flatmap(lambda n: st.tuples(st.integers(0, n - 1), st
 
 VERIFICATION = st.fixed_dictionaries(
     {
-        "gate": st.sampled_from(["thresholds", "query_all", "simulate_all", "joint"]), "hypotheses": st.integers(1, 6),
+        "gate": st.sampled_from(["thresholds", "query_all", "simulate_all"]), "hypotheses": st.integers(1, 6),
         "margin": st.sampled_from([0.0, 0.2, 0.4, 0.5]), "uncertainty": st.sampled_from([0.0, 0.1, 0.2, 1.0]),
         "query_budget": st.sampled_from([None, None, 0, 1, 3]), "ensemble": st.integers(1, 8),
     }

@@ -1,8 +1,6 @@
 """Gates, the predictor, the query runner, traces and totals of AEC, each alone."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,31 +12,28 @@ from tape.aec.calibration import IsotonicCalibration
 from tape.aec.controller import Controller
 from tape.aec.gating import Commit, GiveUp, Query, QueryAllGate, Simulate, ThresholdGate, discretised, gate_of
 from tape.aec.hypothesis import remainder
-from tape.aec.joint import JointSettings
-from tape.aec.joint_gate import JointGate, exclusive_groups
 from tape.aec.method import AecMethod
 from tape.aec.overrides import Overrides
-from tape.aec.predictor import EnsemblePredictor, WordingsPredictor
+from tape.aec.predictor import EnsemblePredictor
 from tape.aec.settings import AecSettings
 from tape.aec.state import EpistemicState
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Resources
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
-from tape.lm.base import Choice, Request, Usage
+from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
-from tape.protocols import State, Task
-from tape.protocols.predicates import Predicate
+from tape.protocols import Task
 from tape.runner.results import rows
 from tape.runner.spec import RunSpec
 from tape.runner.summary import summarise, table
 from tests.tape.aec.test_facts import CLOSED, grounded
-from tests.tape.aec.toy import BoxDomain, BoxFormat, BoxModel, BoxWorld, Seen, begun, gem_in, locked, play
+from tests.tape.aec.toy import BoxDomain, BoxModel, BoxWorld, begun, gem_in, locked, play
 
 OPEN = (False, False)
 JSON = {"calibration": IsotonicCalibration(((0.0, 1.0, 0.5),), 10).to_json(), "learned_rules": Overrides(()).to_json()}
 NUMBERS = {"hypotheses": 5, "margin": 0.3, "uncertainty": 0.1, "query_budget": 7, "ensemble": 9}
-CHOICES = {"gate": "joint", "commit": "belief", "sigma": "wordings", "bridges": True}
+CHOICES = {"gate": "query_all", "commit": "belief", "bridges": True}
 CHANGED: list[dict[str, Any]] = [{name: value} for name, value in (JSON | NUMBERS | CHOICES).items()]
 """Every setting of verification, each changed alone."""
 
@@ -112,43 +107,6 @@ def test_an_ensemble_counts_votes_and_asks_once_for_the_same_facts() -> None:
     assert len(model.requests) == 2
     assert {request.role for request in model.requests} == {"predict"}
     assert {request.n for request in model.requests} == {4}
-
-
-class Reworded(BoxFormat):
-    """Asks about a predicate by a choice, in distinct wordings."""
-
-    def predict_request(self, state: State, predicates: Sequence[Predicate]) -> Any:
-        return [(Request(f"{state}: {p}?", 1, constraint=Choice(("yes", "no"))), [p]) for p in predicates]
-
-    def reworded(self, state: State, number: int) -> State:
-        return f"wording {number}"
-
-
-class Undecided(ScriptedLM):
-    """Scores "yes" higher from wording to wording, and gives unknown predicates no weight."""
-
-    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
-        self.requests += requests
-        likely = [int(str(request.prompt)[len("wording ")]) / 10 for request in requests]
-        known = ["locked(1)" not in request.prompt for request in requests]
-        return [((p * k, (1 - p) * k), Usage(1, 1)) for p, k in zip(likely, known, strict=True)]
-
-
-def test_wordings_give_the_mean_and_the_spread_of_the_models_own_probabilities() -> None:
-    model = Undecided(["yes"])
-    episode = begun(BoxWorld(0, OPEN), model)
-    facts = EpistemicState(episode, BoxDomain(2)).grounded
-    context = replace(episode.roles, prompt_format=Reworded(BoxDomain(2)))
-    predictor = WordingsPredictor(context, 5, 0, lambda mu: mu / 2)
-    [found, silent] = asyncio.run(predictor.predict([locked(0), locked(1)], facts))
-    assert (found.mu, found.raw) == (pytest.approx(0.1), pytest.approx(0.2))
-    assert found.sigma == pytest.approx(0.02**0.5)  # of 0, .1, .2, .3 and .4
-    assert (silent.raw, silent.sigma) == (0.5, 0.5)
-    assert len(model.requests) == 10
-    assert asyncio.run(predictor.predict([locked(0)], facts)) == [found]
-    assert len(model.requests) == 10
-    with pytest.raises(ConfigError, match=r"BoxFormat has no other wordings .* use sigma='votes'"):
-        asyncio.run(WordingsPredictor(episode.roles, 5, 0).predict([locked(0)], facts))
 
 
 def test_gate_and_predictor_are_roles_that_a_subclass_replaces() -> None:
@@ -230,6 +188,12 @@ def test_every_setting_changes_the_keys_of_episodes_and_is_read_back() -> None:
     assert spec_of(TapeConfig(aec=True)).episode_key(task, 0) == spec_of(TapeConfig(aec={})).episode_key(task, 0)
 
 
+def test_a_run_of_an_earlier_version_names_the_estimator_that_is_left() -> None:
+    assert TapeConfig(aec={"sigma": "votes", "margin": 0.3}) == TapeConfig(aec={"margin": 0.3})
+    with pytest.raises(ConfigError, match=r"there is no setting 'aec\.sigma'"):
+        TapeConfig.make(aec={"sigma": "wordings"})
+
+
 class Strict(BoxDomain):
     def admissible(self, state: Any) -> list[str]:
         return [f"{verb} {i}" for verb in ("open", "take") for i in range(2)]
@@ -249,20 +213,3 @@ def test_requests_of_predictions_differ_by_seed_only_where_facts_do() -> None:
     asked: list[Request] = [request for request in model.requests if request.role == "predict"]
     half = len(asked) // 2
     assert [(r.prompt, r.seed) for r in asked[:half]] == [(r.prompt, r.seed) for r in asked[half:]]
-
-
-def test_rules_imply_which_predicates_exclude_each_other() -> None:
-    rules, known = BoxDomain(3).rules(), grounded(Seen((False,) * 3, (None,) * 3, (None,) * 3)).assignment
-    unknown = [gem_in(0), locked(0), gem_in(1), locked(1), gem_in(2)]
-    assert exclusive_groups(rules, known, unknown) == [(gem_in(0), gem_in(1), gem_in(2))]
-    assert exclusive_groups([], known, unknown) == []
-
-
-def test_where_nothing_is_worth_its_cost_the_joint_choice_gives_up() -> None:
-    gate = JointGate(BoxDomain(2), settings=JointSettings(prices={"steps": 1.0}))
-    hypothesis: Any = Hyp(0)
-    hypothesis.cost = Resources({"steps": 3})
-    store = BeliefStore()
-    store.predicted(gem_in(0), 0.9, 0.0)
-    found = gate.next([hypothesis], grounded(CLOSED), store, {"steps": 9}, {gem_in(0): Resources({"steps": 1})})
-    assert isinstance(found, GiveUp)

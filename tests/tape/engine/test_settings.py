@@ -49,7 +49,7 @@ def test_no_settings_are_none(given: Any) -> None:
 
 @pytest.mark.parametrize(
     "config",
-    [TapeConfig(), TapeConfig(aec={"gate": "joint", "margin": 0.3}), TapeConfig(aec=True, sdp={"attempts": 2})],
+    [TapeConfig(), TapeConfig(aec={"gate": "query_all", "margin": 0.3}), TapeConfig(aec=True, sdp={"attempts": 2})],
     ids=["none", "aec", "both"],
 )
 def test_a_configuration_is_read_back_from_its_record(config: TapeConfig) -> None:
@@ -62,10 +62,10 @@ def test_a_configuration_is_read_back_from_its_record(config: TapeConfig) -> Non
     [
         ({"aec": {"gate": "guess"}}, "setting aec.gate = 'guess'"),
         ({"aec": {"attempts": 2}}, "there is no setting 'aec.attempts'"),
-        ({"aec": {"gates": "joint"}}, "there is no setting 'aec.gates'; did you mean 'gate'?"),
+        ({"aec": {"gates": "query_all"}}, "there is no setting 'aec.gates'; did you mean 'gate'?"),
         ({"aec": {"hypotheses": 0}}, "setting aec.hypotheses = 0"),
         ({"aec": True, "execution": "free"}, "execution='constrained' or 'forced'"),
-        ({"sdp": {"gate": "joint"}}, "there is no setting 'sdp.gate'"),
+        ({"sdp": {"gate": "query_all"}}, "there is no setting 'sdp.gate'"),
         ({"sdp": "sample"}, "setting sdp = 'sample'"),
         ({"checked": "aec"}, "there is no setting 'checked'"),
         ({"aec": SdpSettings()}, "setting aec"),
@@ -100,7 +100,7 @@ def test_an_agent_takes_the_settings_of_its_own_methods_alone(name: str, used: s
 
 
 def test_a_configuration_is_resolved_to_what_the_agent_plays() -> None:
-    plain, verified = TapeConfig(num_plans=2), TapeConfig(num_plans=2, aec={"gate": "joint"})
+    plain, verified = TapeConfig(num_plans=2), TapeConfig(num_plans=2, aec={"gate": "query_all"})
     assert TapeAgent.resolve(plain) is plain
     assert TapeAgent.resolve(verified) is verified
     every_step = TapeAllStepAgent.resolve(verified)
