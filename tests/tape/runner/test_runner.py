@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -216,14 +215,17 @@ def test_keys_depend_on_everything_that_matters_and_seeds_only_on_the_level(leve
 
 def test_switches_that_are_younger_than_a_run_do_not_change_it(tmp_path: Path, levels: Path) -> None:
     [task, _] = PLUGIN.tasks({"levels": str(levels), "slack": 2})
-    before = TapeConfig(max_replans=10)  # what was the default then
-    spec = spec_for(levels, config=before)
-    # A change of this key makes all earlier episodes other ones: no run can be resumed any more.
+    spec = spec_for(levels, config=TapeConfig(max_replans=10))
+    # 10 was the default. A change of this key makes all earlier episodes other ones: no run can be resumed any more.
     assert spec.episode_key(task, 0) == "f6c344f0d61ce9d7"
-    answering = spec_for(levels, config=replace(before, on_limit="final_answer"))
+    answering = spec_for(levels, config=TapeConfig(max_replans=10, on_limit="final_answer"))
     assert answering.episode_key(task, 0) != spec.episode_key(task, 0)
-    assert spec_for(levels, config=replace(before, no_repeat=False)).episode_key(task, 0) == spec.episode_key(task, 0)
-    assert spec_for(levels, config=replace(before, no_repeat=True)).episode_key(task, 0) != spec.episode_key(task, 0)
+    assert spec_for(levels, config=TapeConfig(max_replans=10, no_repeat=False)).episode_key(
+        task, 0
+    ) == spec.episode_key(task, 0)
+    assert spec_for(levels, config=TapeConfig(max_replans=10, no_repeat=True)).episode_key(task, 0) != spec.episode_key(
+        task, 0
+    )
     spec = spec_for(levels, repeats=1)
     run(spec, tmp_path / "a")
     config = json.loads((tmp_path / "a" / "config.json").read_text())
