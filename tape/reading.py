@@ -19,12 +19,13 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar, cast, overload
 
-from tape.errors import DataError, TapeError
+from tape.errors import DataError, InvalidOutputError, TapeError
 
 if TYPE_CHECKING:  # else every user of short() would load it
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import BaseModel, TypeAdapter, ValidationError
 
 T = TypeVar("T")
+M = TypeVar("M", bound="BaseModel")
 Problem: TypeAlias = Callable[[str], TapeError]
 """Makes the error to be raised of what is wrong and where: a class, or a function that adds what to do about it."""
 
@@ -208,6 +209,20 @@ def wrong(problem: ValidationError) -> str:
     if first["type"] not in ("missing", "value_error", "assertion_error"):
         got = f", got {json.dumps(value) if value is None or isinstance(value, bool) else short(value)}"
     return f"{_field('.'.join(map(str, first['loc'])))}{message[:1].lower()}{message[1:]}{got}"
+
+
+def parsed(schema: type[M], text: str) -> M:
+    """Read a model's answer in JSON.
+
+    Raises:
+        InvalidOutputError: It does not fit its schema.
+    """
+    from pydantic import ValidationError
+
+    try:
+        return schema.model_validate_json(text)
+    except ValidationError as error:
+        raise InvalidOutputError(f"no {schema.__name__}: {error.errors()[0]['msg']}: {short(text)}") from None
 
 
 def short(value: Any) -> str:

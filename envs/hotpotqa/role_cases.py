@@ -29,6 +29,7 @@ from tape.protocols.role_cases import (
     select_case,
 )
 from tape.protocols.search import Passage
+from tape.reading import parsed
 from tape.seeds import derive
 
 _GIVEN = 4
@@ -196,7 +197,7 @@ def _query(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
         return mentions(query, relation, subject) or query
 
     ideal = _written(query=f"{subject} {relation}")
-    judge = judged_by(lambda text: chat_prompts.parsed(chat_prompts.Query, text).query, right)
+    judge = judged_by(lambda text: parsed(chat_prompts.Query, text).query, right)
     return RoleCase("query", name, chat_prompts.query_request(task), judge, ideal)
 
 

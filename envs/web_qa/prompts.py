@@ -8,16 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from envs.web_qa.evidence import SCRAPE, SEARCH, Evidence, gathered, shown
 from tape.budget import in_units
-from tape.errors import InvalidOutputError
 from tape.lm.base import JsonSchema, Message, Request
 from tape.protocols.prompt_format import turns
-from tape.reading import short
 from tape.tools.calls import call
 from tape.tools.domain import ToolDomain
 from tape.tools.prompts.chat import ChatToolFormat
@@ -134,20 +132,6 @@ ASKS: Mapping[str, tuple[type[BaseModel], int, str]] = {
 
 SHIFT = "What was tried has failed: search in other words, or read other pages."
 CLOSEST = "Do not refuse: give what comes closest."
-
-M = TypeVar("M", bound=BaseModel)
-
-
-def parsed(schema: type[M], text: str) -> M:
-    """Read an answer.
-
-    Raises:
-        InvalidOutputError: It does not fit its schema.
-    """
-    try:
-        return schema.model_validate_json(text)
-    except ValidationError as error:
-        raise InvalidOutputError(f"no {schema.__name__}: {error.errors()[0]['msg']}: {short(text)}") from None
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,11 @@ from envs.search.retrieval import words
 from envs.web_qa.evidence import SCRAPE, SEARCH, gathered
 from envs.web_qa.made import FACTS, PRICES, read
 from envs.web_qa.measure import score
-from envs.web_qa.prompts import ASKS, Asked, Doings, Final, Finding, Judgement, Steps, WebFormat, parsed
+from envs.web_qa.prompts import ASKS, Asked, Doings, Final, Finding, Judgement, Steps, WebFormat
 from envs.web_qa.web import Web, load_pages
 from tape.lm.base import Request
 from tape.protocols.role_cases import RoleCase, chat_only, judged_act, judged_by
+from tape.reading import parsed
 from tape.seeds import derive
 from tape.tools.calls import answer, call, parse
 from tape.tools.domain import ToolDomain

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from envs.web_qa.evidence import NOTE, SCRAPE, SEARCH, Evidence, gathered, last_note, plain
-from envs.web_qa.prompts import CLOSEST, SHIFT, Asked, Doings, Final, Finding, Judgement, Steps, parsed
+from envs.web_qa.prompts import CLOSEST, SHIFT, Asked, Doings, Final, Finding, Judgement, Steps
 from envs.web_qa.web import site
 from tape.errors import InvalidOutputError
 from tape.protocols import Action, State
+from tape.reading import parsed
 from tape.sdp.adapter import Caps, Tools
 from tape.sdp.operators import Check, How, Operators, Outcome, Realized, Verdict
 from tape.sdp.state import Attempt, CertifiedState, MarkovState

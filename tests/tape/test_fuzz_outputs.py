@@ -35,6 +35,7 @@ from tape.lm.hosted.forms import form_of, problem_of, read_back
 from tape.lm.hosted.wire import json_object, retry_after
 from tape.protocols import Action, State
 from tape.protocols.prompt_format import PromptFormat
+from tape.reading import parsed
 from tape.sdp.predicate_prompts import PredicatePrompts
 from tape.sdp.target import Target
 from tape.tools.domain import ToolDomain
@@ -134,7 +135,7 @@ for _name in ("chat", "declared"):
 _add("science", ScienceFormat(), SCIENCE, ["look around"])
 _add("question", hotpotqa_format(hotpotqa.setting(), "chat"), QUESTION.domain.project(QUESTION.reset(0)), [])
 PARSERS["question answer"] = QUESTION.answer
-PARSERS |= {f"web {role}": partial(web_prompts.parsed, schema) for role, (schema, *_) in web_prompts.ASKS.items()}
+PARSERS |= {f"web {role}": partial(parsed, schema) for role, (schema, *_) in web_prompts.ASKS.items()}
 SDP = PredicatePrompts("t", Target("g", "goal", goal=True), rules="", forms=("shut(PLACE)", "inside(THING, PLACE)"))
 PARSERS |= {
     "sdp chain": SDP.read_chain,

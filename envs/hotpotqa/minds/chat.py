@@ -11,6 +11,7 @@ from envs.hotpotqa.minds.base import HopTask
 from envs.hotpotqa.state import Certified
 from tape.lm.base import Request
 from tape.protocols.search import Passage
+from tape.reading import parsed
 from tape.sdp.adapter import Tools
 from tape.sdp.operators import How
 
@@ -50,7 +51,7 @@ class ChatMind:
 
     async def _new_query(self, task: HopTask, *, guess: bool) -> str | None:
         text = await self._tools.ask(prompts.query_request(task, guess))
-        query = " ".join(prompts.parsed(prompts.Query, text).query.split())
+        query = " ".join(parsed(prompts.Query, text).query.split())
         return query if query and query not in task.queries else None
 
     async def find(self, task: HopTask) -> Find:

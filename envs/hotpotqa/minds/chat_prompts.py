@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from envs.hotpotqa.actions import Find
 from envs.hotpotqa.minds.base import NOT_FOUND, HopTask
@@ -20,6 +20,7 @@ from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Constraint, JsonSchema, Request
 from tape.protocols.prompt_format import turns
 from tape.protocols.search import Passage
+from tape.reading import parsed
 from tape.tools.results import cut
 
 RULES = """You answer a question that takes several look-ups, one after the other. Use only what the paragraphs state.
@@ -37,8 +38,6 @@ YES, NO = "yes", "no"
 _STRICT = ConfigDict(extra="forbid")
 _ANSWER: Any = (str, Field(max_length=LONGEST_ANSWER))
 _QUOTE: Any = (str, Field(max_length=LONGEST_QUOTE))
-
-M = TypeVar("M", bound=BaseModel)
 
 
 class Query(BaseModel):
@@ -68,18 +67,6 @@ def finding_model(titles: tuple[str, ...]) -> type[BaseModel]:
     """The sentence that says it, what it says, and the title of its paragraph; all empty where none says it."""
     title: Any = (Literal[(*dict.fromkeys(titles), "")], ...)
     return create_model("Finding", __config__=_STRICT, quote=_QUOTE, answer=_ANSWER, title=title)
-
-
-def parsed(schema: type[M], text: str) -> M:
-    """Read an answer.
-
-    Raises:
-        InvalidOutputError: It does not fit its schema.
-    """
-    try:
-        return schema.model_validate_json(text)
-    except ValidationError as error:
-        raise InvalidOutputError(f"no {schema.__name__}: {error.errors()[0]['msg']}: {text[:120]}") from None
 
 
 def _request(

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -21,6 +20,7 @@ from tape.protocols import Action, Plan, State
 from tape.protocols.answers import fields_of, items_of
 from tape.protocols.predicates import Predicate
 from tape.protocols.prompt_format import Examples, OfferedPath, PromptFormat, asked, offered_text
+from tape.reading import parsed
 
 SCORES = {"failed": -1.0, "nothing": 0.0, "little": 0.1, "half": 0.25, "most": 0.4, "complete": 1.0}
 """How much of the task is done, and what that is worth; what the engine takes for a goal is worth at least .5."""
@@ -32,8 +32,6 @@ _ACT_TOKENS = chat_schema.LONGEST_THOUGHT + _TOKENS_A_COMMAND + _REST
 _GUESSED = {"reach": "is within reach", "open": "is open"}
 _YES, _NO = "yes", "no"
 _COMMAND: TypeAdapter[str] = TypeAdapter(chat_schema.CommandText)
-
-_Answer = TypeVar("_Answer", bound=BaseModel)
 
 
 class ChatFormat(PromptFormat):
@@ -103,7 +101,7 @@ class ChatFormat(PromptFormat):
         Raises:
             InvalidOutputError: The text is no prediction.
         """
-        answer, before = _read(chat_schema.NextAnswer, text), as_state(state)
+        answer, before = parsed(chat_schema.NextAnswer, text), as_state(state)
         return predicted(before, answer) if answer.valid and not before.done else None
 
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
@@ -172,7 +170,7 @@ class ChatFormat(PromptFormat):
             InvalidOutputError: There is none.
         """
         del state
-        answer = _read(chat_schema.ActAnswer, text)
+        answer = parsed(chat_schema.ActAnswer, text)
         return answer.thought, answer.action
 
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
@@ -210,13 +208,6 @@ def predicted(state: ScienceState, answer: chat_schema.NextAnswer) -> ScienceSta
         excluded=(),
     )
     return after.following(state, answer.command)
-
-
-def _read(model: type[_Answer], text: str) -> _Answer:
-    try:
-        return model.model_validate_json(text)
-    except ValidationError as error:
-        raise InvalidOutputError(f"no {model.__name__}: {error.errors()[0]['msg']}") from None
 
 
 @cache
