@@ -211,8 +211,13 @@ def wrong(problem: ValidationError) -> str:
     return f"{_field('.'.join(map(str, first['loc'])))}{message[:1].lower()}{message[1:]}{got}"
 
 
-def parsed(schema: type[M], text: str) -> M:
+def parsed(schema: type[M], text: str, problem: str = "") -> M:
     """Read a model's answer in JSON.
+
+    Args:
+        schema: What it must be.
+        text: The answer.
+        problem: How the error begins; by default it names the schema, and ends with the answer.
 
     Raises:
         InvalidOutputError: It does not fit its schema.
@@ -222,7 +227,10 @@ def parsed(schema: type[M], text: str) -> M:
     try:
         return schema.model_validate_json(text)
     except ValidationError as error:
-        raise InvalidOutputError(f"no {schema.__name__}: {error.errors()[0]['msg']}: {short(text)}") from None
+        why = error.errors()[0]["msg"]
+        raise InvalidOutputError(
+            f"{problem}: {why}" if problem else f"no {schema.__name__}: {why}: {short(text)}"
+        ) from None
 
 
 def short(value: Any) -> str:

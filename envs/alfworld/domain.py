@@ -15,7 +15,7 @@ from envs.alfworld.state import NEW, Layout, as_state
 from tape.budget import Resources
 from tape.protocols import Action, Observation, State
 from tape.protocols.domain import Domain
-from tape.protocols.parts import Choices, Contexts, GoalTest, Hypotheses, Predicates, Unseen
+from tape.protocols.parts import Choices, GoalTest
 
 STEP = Resources({"steps": 1})
 PROMPT_FORMATS = ("household", "chat")
@@ -34,36 +34,6 @@ class AlfworldDomain(AlfworldPredicates, AlfworldHypotheses, Domain, GoalTest, C
     def __init__(self, layout: Layout, *, shown: bool = False) -> None:
         super().__init__(layout)
         self.shown = shown
-
-    @property
-    def predicates(self) -> Predicates:
-        """Of objects and places."""
-        return self
-
-    @property
-    def contexts(self) -> Contexts:
-        """Kinds of objects and places."""
-        return self
-
-    @property
-    def goal_test(self) -> GoalTest:
-        """What the task asks for."""
-        return self
-
-    @property
-    def unseen(self) -> Unseen:
-        """Where objects may be."""
-        return self
-
-    @property
-    def hypotheses(self) -> Hypotheses:
-        """Where objects have to be."""
-        return self
-
-    @property
-    def choices(self) -> Choices:
-        """Commands by kind."""
-        return self
 
     def task_text(self) -> str:
         """The task as the game poses it."""

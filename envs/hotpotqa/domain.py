@@ -34,11 +34,6 @@ class QaDomain(Domain, Outcomes):
     def __init__(self, setting: Setting, retriever: str = EXACT) -> None:
         self.setting, self._search_cost = setting, cost_of(retriever)
 
-    @property
-    def outcomes(self) -> Outcomes:
-        """Of searches, findings and answers."""
-        return self
-
     def task_text(self) -> str:
         """The question."""
         return self.setting.question

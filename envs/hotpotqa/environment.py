@@ -136,11 +136,6 @@ class HotpotEnvironment(Environment, AnswersAtLimit):
         """Predicate chains for :mod:`tape.sdp`; stateless."""
         return HopAdapter(self.domain.setting)
 
-    @property
-    def answers_at_limit(self) -> AnswersAtLimit:
-        """The environment takes them."""
-        return self
-
     def longest_answer_request(self, prompt_format: str) -> Request:
         """As long as a request for a final answer may be."""
         return self.prompt_format(prompt_format).longest_answer_request()

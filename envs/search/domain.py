@@ -92,11 +92,6 @@ class PassageSearchDomain(Domain, SearchTask):
         self._corpus = next(iter(indexes.values()))
         self._options = {option.name: option for option in options}
 
-    @property
-    def search_task(self) -> SearchTask:
-        """The question itself."""
-        return self
-
     def options(self) -> Sequence[SearchOption]:
         """The ways to search, the default first."""
         return tuple(self._options.values())

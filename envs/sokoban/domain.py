@@ -13,7 +13,6 @@ from tape.budget import Resources
 from tape.protocols import Action, Observation
 from tape.protocols import State as AbstractState
 from tape.protocols.domain import Domain
-from tape.protocols.parts import Predicates
 
 _COORDINATE = re.compile(r"\((\d+),(\d+)\)")
 
@@ -28,11 +27,6 @@ class SokobanDomain(SokobanPredicates, Domain):
     """What one level declares."""
 
     deterministic = True
-
-    @property
-    def predicates(self) -> Predicates:
-        """Player, boxes and what is in the way."""
-        return self
 
     def task_text(self) -> str:
         """The same for every level."""

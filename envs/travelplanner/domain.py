@@ -62,16 +62,6 @@ class TripDomain(Domain, Outcomes, Progress):
         self._menus: dict[str, tuple[Option, ...]] = {}
         self._fewest: dict[tuple[tuple[str, ...], int], int] = {}
 
-    @property
-    def outcomes(self) -> Outcomes:
-        """Of bookings."""
-        return self
-
-    @property
-    def progress(self) -> Progress:
-        """The value of bookings."""
-        return self
-
     def task_text(self) -> str:
         """The query in words."""
         return self.trip.query.text

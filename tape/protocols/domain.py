@@ -31,7 +31,7 @@ class Domain(ABC):
     """The declarations of an environment about one task.
 
     Mandatory declarations are abstract; optional ones have a default here. Optional parts
-    (:mod:`tape.protocols.parts`) are attributes, None if the environment does not have them.
+    (:mod:`tape.protocols.parts`) are attributes: the domain itself where it implements the part's class, else None.
     """
 
     deterministic: bool
@@ -100,72 +100,72 @@ class Domain(ABC):
     @property
     def outcomes(self) -> Outcomes | None:
         """Declared outcomes and variants, which replace a model's predictions."""
-        return None
+        return self if isinstance(self, Outcomes) else None
 
     @property
     def exact_rules(self) -> ExactRules | None:
         """Exact rules, by which it is known at the start whether the budget reaches the goal."""
-        return None
+        return self if isinstance(self, ExactRules) else None
 
     @property
     def planner(self) -> ExactPlanner | None:
         """An exact search for whole plans."""
-        return None
+        return self if isinstance(self, ExactPlanner) else None
 
     @property
     def progress(self) -> Progress | None:
         """Partial credit of states short of an end."""
-        return None
+        return self if isinstance(self, Progress) else None
 
     @property
     def goal_test(self) -> GoalTest | None:
         """Whether a state reaches the goal."""
-        return None
+        return self if isinstance(self, GoalTest) else None
 
     @property
     def predicates(self) -> Predicates | None:
         """Typed predicates, and the preconditions and effects of actions."""
-        return None
+        return self if isinstance(self, Predicates) else None
 
     @property
     def contexts(self) -> Contexts | None:
         """The kinds of the things in predicates."""
-        return None
+        return self if isinstance(self, Contexts) else None
 
     @property
     def unseen(self) -> Unseen | None:
         """What plans may assume about unseen things."""
-        return None
+        return self if isinstance(self, Unseen) else None
 
     @property
     def hypotheses(self) -> Hypotheses | None:
         """What a plan from a state has to assume."""
-        return None
+        return self if isinstance(self, Hypotheses) else None
 
     @property
     def mismatch_test(self) -> MismatchTest | None:
         """Which differences from a prediction matter; without it all do."""
-        return None
+        return self if isinstance(self, MismatchTest) else None
 
     @property
     def chances(self) -> Chances | None:
         """What counts as the same outcome; None: outcomes are certain, or nothing is declared of them."""
-        return None
+        return self if isinstance(self, Chances) else None
 
     @property
     def no_ops(self) -> NoOps | None:
         """Which actions change nothing."""
-        return None
+        return self if isinstance(self, NoOps) else None
 
     @property
     def choices(self) -> Choices | None:
         """How actions are excluded from prompts."""
-        return None
+        return self if isinstance(self, Choices) else None
 
     @property
     def search_task(self) -> SearchTask | None:
         """A question that is answered by searching a corpus."""
-        return None
+        return self if isinstance(self, SearchTask) else None
 
 
 def map_plain(domain: Domain, states: Sequence[State]) -> list[State]:

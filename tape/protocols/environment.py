@@ -161,7 +161,7 @@ class Environment(ABC, Generic[AnswerT]):
     @property
     def answers_at_limit(self) -> AnswersAtLimit | None:
         """How an answer is accepted when an episode is at a limit."""
-        return None
+        return self if isinstance(self, AnswersAtLimit) else None
 
 
 def require_environment(env: Environment) -> None:

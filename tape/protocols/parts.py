@@ -1,7 +1,7 @@
 """The optional parts of a domain.
 
 A domain has each part as an attribute (:class:`tape.protocols.domain.Domain`), None if the environment declares nothing
-of the kind. Often the domain is its own part: it implements the class, and the attribute returns it.
+of the kind. A domain that implements the class is its own part: then the attribute is the domain, without more ado.
 """
 
 from __future__ import annotations

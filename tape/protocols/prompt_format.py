@@ -61,6 +61,12 @@ def _offered(path: OfferedPath, remaining: Mapping[str, int]) -> str:
     return f"{'; '.join(arrows)} | {'; '.join(notes)}"
 
 
+def number_request(prompt: str | tuple[Message, ...], paths: Sequence[OfferedPath]) -> Request:
+    """A request for the number of one of the offered paths, counted from 1."""
+    numbers = tuple(str(number) for number in range(1, len(paths) + 1))
+    return Request(prompt, 3, constraint=Choice(numbers), role="select")
+
+
 def turns(system: str, examples: Sequence[tuple[str, str]], ask: str) -> tuple[Message, ...]:
     """A chat: the rules, worked examples (questions and answers) as turns, and the question, last.
 

@@ -5,21 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from tape.budget import amount_of
 from tape.errors import InvalidOutputError
 from tape.lm.base import JsonSchema, Request
 from tape.protocols import Action, Observation
 from tape.protocols.prompt_format import Examples, asked, turns
+from tape.reading import parsed
 from tape.sdp.operators import Outcome
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Chain, Target, Value
 
 _STRICT = ConfigDict(extra="forbid")
-_Answer = TypeVar("_Answer", bound=BaseModel)
+_UNFIT = "not the JSON that was asked for"
 _SHOWN = 5
 """Most failed attempts that a prompt repeats."""
 
@@ -126,7 +127,7 @@ class ChatPrompts:
         Raises:
             InvalidOutputError: The text is not the requested JSON.
         """
-        answer = _read(ChainAnswer, text)
+        answer = parsed(ChainAnswer, text, _UNFIT)
         stated = [predicate.strip() for predicate in answer.predicates]
         return (*(self.target(predicate) for predicate in stated if predicate), self.goal)
 
@@ -144,7 +145,7 @@ class ChatPrompts:
         Raises:
             InvalidOutputError: The text is not the requested JSON.
         """
-        answer = _read(ActionAnswer, text)
+        answer = parsed(ActionAnswer, text, _UNFIT)
         return answer.thought, answer.action.strip()
 
     # --- VALIDATE ---------------------------------------------------------------------------
@@ -167,7 +168,7 @@ class ChatPrompts:
         Raises:
             InvalidOutputError: The text is not the requested JSON, or k is out of range.
         """
-        answer = _read(VerdictAnswer, text)
+        answer = parsed(VerdictAnswer, text, _UNFIT)
         if not 0 <= answer.k <= most:
             raise InvalidOutputError(f"k is {answer.k}, and there are {most} conditions")
         return answer.k, answer.reason
@@ -197,13 +198,6 @@ def _failures(attempts: Sequence[Attempt]) -> list[str]:
 
 
 _CHAIN_FORM = 'Answer as JSON with the field "predicates", a list of statements.'
-
-
-def _read(model: type[_Answer], text: str) -> _Answer:
-    try:
-        return model.model_validate_json(text)
-    except ValidationError as error:
-        raise InvalidOutputError(f"not the JSON that was asked for: {error.errors()[0]['msg']}") from error
 
 
 @cache

@@ -61,11 +61,6 @@ class ToolDomain(Domain, Outcomes):
         self.longest_plan: int = longest_plan
         self.answer = answer
 
-    @property
-    def outcomes(self) -> Outcomes:
-        """Of calls."""
-        return self
-
     def task_text(self) -> str:
         """The task as it was given."""
         return self.task

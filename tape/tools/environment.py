@@ -305,11 +305,6 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Generic[AnswerT]):
         """Whether an answer has been given, there is no second one; or :data:`ANSWER_TRIES` of a wrong type."""
         return self._state.answer is not None or self._unfit >= ANSWER_TRIES
 
-    @property
-    def answers_at_limit(self) -> AnswersAtLimit:
-        """The environment takes them."""
-        return self
-
     def longest_answer_request(self, prompt_format: str) -> Request:
         """As long as a request for a final answer may be."""
         return self._tool_format(prompt_format).longest_answer_request()

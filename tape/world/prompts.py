@@ -15,7 +15,16 @@ from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import items_of
-from tape.protocols.prompt_format import Examples, OfferedPath, PromptFormat, asked, offered_text, states_along, turns
+from tape.protocols.prompt_format import (
+    Examples,
+    OfferedPath,
+    PromptFormat,
+    asked,
+    number_request,
+    offered_text,
+    states_along,
+    turns,
+)
 from tape.tools.prompts.chat_schema import LONGEST_THOUGHT, fixed_model, json_object
 from tape.tools.results import LONGEST_TEXT, cut, filler
 from tape.world import example
@@ -291,9 +300,7 @@ class WorldFormat(PromptFormat):
         listed = offered_text(paths, remaining)
         ask = f"Which of these plans reaches the goal within what is left of the budget?\n{listed}"
         ask += "\nAnswer with its number."
-        options = tuple(str(i) for i in range(1, len(paths) + 1))
-        prompt = self._messages("select", state, ask, remaining, note=True)
-        return Request(prompt, 3, constraint=Choice(options), role="select")
+        return number_request(self._messages("select", state, ask, remaining, note=True), paths)
 
     def project_request(self, state: State) -> Request | None:
         """Ask what a text that was observed says about the state; None where the state itself was seen."""

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
-from pydantic import ValidationError
-
 from envs.alfworld import rules
 from envs.alfworld.commands import Command, read_command
 from envs.alfworld.domain import AlfworldDomain
@@ -25,7 +23,8 @@ from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import fields_of, items_of
 from tape.protocols.predicates import Predicate
-from tape.protocols.prompt_format import Examples, OfferedPath, asked, offered_text, states_along
+from tape.protocols.prompt_format import Examples, OfferedPath, asked, number_request, offered_text, states_along
+from tape.reading import parsed
 
 MOST_COUNTED = 12
 """Most commands left that a score tells apart."""
@@ -252,7 +251,7 @@ class ChatFormat(PlaceBeliefs):
         Raises:
             InvalidOutputError: There is none, or it was tried in this very state while others are left.
         """
-        here, answer = as_state(state), _read_act(text)
+        here, answer = as_state(state), parsed(chat_schema.ActAnswer, text, "no ActAnswer")
         command = with_place(here, self._command(here, answer.action), here.at)
         choices = [c for c in map(read_command, self._domain.offered(state) if here.tried else ()) if c is not None]
         if was_tried(here, command) and not all(was_tried(here, choice) for choice in choices):
@@ -263,9 +262,7 @@ class ChatFormat(PlaceBeliefs):
         """Ask for the number of the best plan."""
         listed = offered_text(paths, remaining)
         ask = f"Which of these plans ends the task within the steps left?\n{listed}\nAnswer with its number."
-        options = tuple(str(number) for number in range(1, len(paths) + 1))
-        prompt = self._messages("select", as_state(state), ask, remaining)
-        return Request(prompt, 3, constraint=Choice(options), role="select")
+        return number_request(self._messages("select", as_state(state), ask, remaining), paths)
 
     # --- beliefs ----------------------------------------------------------------------------
 
@@ -300,13 +297,6 @@ class ChatFormat(PlaceBeliefs):
             return {p: answer == _YES for p in predicates if p.name == "shut"}
         self._require(as_state(state), answer or "''", "")
         return {p: p.args[1] == answer for p in predicates if p.name == "in"}
-
-
-def _read_act(text: str) -> chat_schema.ActAnswer:
-    try:
-        return chat_schema.ActAnswer.model_validate_json(text)
-    except ValidationError as error:
-        raise InvalidOutputError(f"no ActAnswer: {error.errors()[0]['msg']}") from None
 
 
 @cache

@@ -18,8 +18,9 @@ from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import fields_of
-from tape.protocols.prompt_format import OfferedPath, PromptFormat, offered_text, turns
+from tape.protocols.prompt_format import OfferedPath, PromptFormat, number_request, offered_text, turns
 from tape.protocols.search import Passage
+from tape.reading import parsed
 from tape.tools.results import filler
 
 PLAN_TOKENS, ACT_TOKENS, ANSWER_TOKENS = 900, 320, 140
@@ -118,10 +119,7 @@ class ChatQaFormat(PromptFormat):
             except HotpotError as error:
                 raise InvalidOutputError(f"no action: {str(error)[:120]}") from None
             return str(fields.get("thought", "")), fields["action"].strip()
-        try:
-            answer: Any = schema.act_model(self._titles(here), self._setting.searches).model_validate_json(text)
-        except ValidationError as error:
-            raise InvalidOutputError(f"no action: {error.errors()[0]['msg']}") from None
+        answer: Any = parsed(schema.act_model(self._titles(here), self._setting.searches), text, "no action")
         [action] = schema.as_actions([answer.step], len(here.claims))
         return answer.thought, write(action)
 
@@ -143,10 +141,7 @@ class ChatQaFormat(PromptFormat):
         Raises:
             InvalidOutputError: It cannot be read.
         """
-        try:
-            return schema.FinalAnswer.model_validate_json(text).answer.strip()
-        except ValidationError as error:
-            raise InvalidOutputError(f"no answer: {error.errors()[0]['msg']}") from None
+        return parsed(schema.FinalAnswer, text, "no answer").answer.strip()
 
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best plan."""
@@ -155,6 +150,4 @@ class ChatQaFormat(PromptFormat):
             "Which of these plans is best: which rests on what the paragraphs state, answers the question and fits "
             f"what is left?\n{listed}\nAnswer with its number."
         )
-        options = tuple(str(i) for i in range(1, len(paths) + 1))
-        prompt = self._messages(as_state(state), ask, "select", remaining)
-        return Request(prompt, 3, constraint=Choice(options), role="select")
+        return number_request(self._messages(as_state(state), ask, "select", remaining), paths)

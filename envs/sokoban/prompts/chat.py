@@ -19,7 +19,8 @@ from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan
 from tape.protocols import State as AbstractState
-from tape.protocols.prompt_format import OfferedPath, PromptFormat, offered_text, states_along
+from tape.protocols.prompt_format import OfferedPath, PromptFormat, number_request, offered_text, states_along
+from tape.reading import parsed
 
 RULES = texts.RULES
 
@@ -149,10 +150,7 @@ class ChatFormat(PromptFormat):
     def read_act(self, state: AbstractState, text: str) -> tuple[str, Action]:
         """Read the thought and the move."""
         del state
-        try:
-            answer: Any = act_model().model_validate_json(text)
-        except ValidationError as error:
-            raise InvalidOutputError(f"no action: {error.errors()[0]['msg']}") from None
+        answer: Any = parsed(act_model(), text, "no action")
         return answer.thought, texts.MOVES[answer.action]
 
     def read_intention(self, thought: str) -> Action | None:
@@ -165,6 +163,4 @@ class ChatFormat(PromptFormat):
         """Ask for the number of the best plan."""
         worded = [replace(path, actions=tuple(texts.WORDS.get(a, a) for a in path.actions)) for path in paths]
         task = texts.SELECT_TASK.format(listed=offered_text(worded, remaining))
-        options = tuple(str(i) for i in range(1, len(paths) + 1))
-        prompt = self._messages(state, task, "select", remaining)
-        return Request(prompt, 3, constraint=Choice(options), role="select")
+        return number_request(self._messages(state, task, "select", remaining), paths)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from envs.travelplanner.cost import dollars
 from envs.travelplanner.domain import TripDomain, as_state
@@ -18,11 +18,11 @@ from envs.travelplanner.prompts.example import ACT, BOOKED, EXAMPLE, PLAN
 from envs.travelplanner.slots import CHECK, RENDER, WAYS, Slot
 from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Option, conflicting
-from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import fields_of
-from tape.protocols.prompt_format import Examples, OfferedPath, asked, offered_text, turns
+from tape.protocols.prompt_format import Examples, OfferedPath, asked, number_request, offered_text, turns
+from tape.reading import parsed
 
 RULES = """You plan a trip by booking one option for each slot, in the order of the slots, always one of the options
 that are listed, by the name it has there. All prices are for the whole party, of a stay for all its nights. Bookings
@@ -235,18 +235,14 @@ class ChatTripFormat(TripFormat):
     def read_act(self, state: State, text: str) -> tuple[str, Action]:
         """The thought and the action."""
         del state
-        try:
-            read = _Act.model_validate_json(text)
-        except ValidationError as error:
-            raise InvalidOutputError(f"no action: {error.errors()[0]['msg']}") from None
+        read = parsed(_Act, text, "no action")
         return read.thought, read.action.strip()
 
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best plan."""
         listed = offered_text(paths, remaining)
         ask = f"Which of these plans is best within the budget?\n{listed}\nAnswer with its number."
-        options = tuple(str(i) for i in range(1, len(paths) + 1))
-        return Request(self._messages(as_state(state), ask), 3, constraint=Choice(options), role="select")
+        return number_request(self._messages(as_state(state), ask), paths)
 
 
 @cache

@@ -14,7 +14,7 @@ from envs.travelplanner.proposal import first_complete
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Forced, Request
 from tape.protocols import Action, Plan, State
-from tape.protocols.prompt_format import OfferedPath
+from tape.protocols.prompt_format import OfferedPath, number_request
 
 _TOKENS = 4000
 _GIVE_UP = "nothing can be booked"
@@ -59,4 +59,4 @@ class DeclaredTripFormat(TripFormat):
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """A choice of the number of a plan."""
         del state, remaining
-        return Request("select", 3, constraint=Choice(tuple(str(i) for i in range(1, len(paths) + 1))), role="select")
+        return number_request("select", paths)

@@ -9,10 +9,10 @@ from functools import cached_property
 from pydantic import BaseModel, ValidationError
 
 from tape.budget import in_units
-from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
-from tape.protocols.prompt_format import Examples, OfferedPath, offered_text, turns
+from tape.protocols.prompt_format import Examples, OfferedPath, number_request, offered_text, turns
+from tape.reading import parsed
 from tape.tools.calls import ANSWER, Call, answer, call, from_mapping, parse
 from tape.tools.domain import LONGEST_PLAN, ToolDomain, as_state, describe
 from tape.tools.errors import InvalidCallError
@@ -153,19 +153,14 @@ class ChatToolFormat(ToolFormat):
         data = chat_schema.json_object(text)
         if isinstance(data.get("action"), str):
             return str(data.get("thought", "")), parse(data["action"]).text
-        try:
-            read = self._act.model_validate_json(text).model_dump(mode="json", exclude_unset=True)
-        except ValidationError as error:
-            raise InvalidOutputError(f"no call: {error.errors()[0]['msg']}") from None
+        read = parsed(self._act, text, "no call").model_dump(mode="json", exclude_unset=True)
         return read["thought"], from_mapping(read["call"]["tool"], read["call"]["arguments"]).text
 
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best plan."""
         offers = offered_text(paths, remaining)
         ask = f"Which of these plans solves the task best within the budget?\n{offers}\nAnswer with its number."
-        options = tuple(str(i) for i in range(1, len(paths) + 1))
-        prompt = self._messages(as_state(state), ask, "select", remaining)
-        return Request(prompt, 3, constraint=Choice(options), role="select")
+        return number_request(self._messages(as_state(state), ask, "select", remaining), paths)
 
     def project_request(self, state: State) -> Request | None:
         """Ask for what the last result says, where it is a text that has to be read."""
@@ -185,11 +180,7 @@ class ChatToolFormat(ToolFormat):
 
     def read_project(self, state: State, text: str) -> ToolState:
         """The state with what was read, or with a failed call."""
-        try:
-            reading = chat_schema.Reading.model_validate_json(text)
-        except ValidationError as error:
-            raise InvalidOutputError(f"no reading: {error.errors()[0]['msg']}") from None
-        found = reading.answer.strip()
+        found = parsed(chat_schema.Reading, text, "no reading").answer.strip()
         return as_state(state).read(json.dumps(found, ensure_ascii=False) if found else None)
 
     def longest_project_request(self, state: State, action: Action) -> Request | None:
@@ -215,10 +206,7 @@ class ChatToolFormat(ToolFormat):
     def read_answer(self, state: ToolState, text: str) -> Call:
         """The answer as a call."""
         del state
-        try:
-            return answer(getattr(self._final.model_validate_json(text), ANSWER))
-        except ValidationError as error:
-            raise InvalidOutputError(f"no answer: {error.errors()[0]['msg']}") from None
+        return answer(getattr(parsed(self._final, text, "no answer"), ANSWER))
 
 
 def _readable(text: str, most: int) -> list[Call]:

@@ -60,16 +60,6 @@ class TypedDomain(Domain, Outcomes, ExactPlanner):
         self.saves: str = saves
         self._editions = [Toolbox(tools)]
 
-    @property
-    def outcomes(self) -> Outcomes:
-        """Of calls."""
-        return self
-
-    @property
-    def planner(self) -> ExactPlanner:
-        """Finds the cheapest chains."""
-        return self
-
     def announce(self, tools: Sequence[Tool]) -> int:
         """Take over a new list of tools and prices, as the environment announces it; returns its number.
 

@@ -13,7 +13,7 @@ from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.lm.reading import Reading
 from tape.protocols import Action, Plan, State
-from tape.protocols.prompt_format import OfferedPath, offered_text, turns
+from tape.protocols.prompt_format import OfferedPath, number_request, offered_text, turns
 from tape.tools.calls import answer, parse
 from tape.tools.prompts.chat_schema import fixed_model, json_object
 from tape.tools.prompts.common import JUDGED_WRONG
@@ -157,9 +157,7 @@ class ChatTypedFormat(TypedFormat):
             f"Which of these plans makes what is wanted at least cost, within the budget?\n{offers}\n"
             "Answer with its number."
         )
-        options = tuple(str(i) for i in range(1, len(paths) + 1))
-        prompt = self._messages(as_typed(state), ask, remaining)
-        return Request(prompt, 3, constraint=Choice(options), role="select")
+        return number_request(self._messages(as_typed(state), ask, remaining), paths)
 
     def reading(self, state: State, action: Action | None = None) -> Reading | None:
         """Which of the goals is asked for, without a list of them."""

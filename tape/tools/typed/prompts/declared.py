@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Forced, Request
 from tape.protocols import Action, Plan, State
-from tape.protocols.prompt_format import OfferedPath
+from tape.protocols.prompt_format import OfferedPath, number_request
 from tape.tools.calls import answer
 from tape.tools.tool import Tool
 from tape.tools.typed.domain import TypedDomain, as_action, as_typed
@@ -69,8 +69,7 @@ class DeclaredTypedFormat(TypedFormat):
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """A choice of the number of a plan."""
         del remaining
-        options = tuple(str(i) for i in range(1, len(paths) + 1))
-        return Request(f"select: {self._domain.key(state)}", 3, constraint=Choice(options), role="select")
+        return number_request(f"select: {self._domain.key(state)}", paths)
 
     def _reading(self, request: str) -> Request:
         return Request(f"read: {request}", 60, constraint=self._choice(), role="project")
