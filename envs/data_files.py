@@ -55,8 +55,8 @@ class Entry:
         """What to raise about a field; about the whole entry where the field is empty."""
         return DataFileError(self.file, self.name and f"entry {self.name!r}", field, problem)
 
-    def only(self, *known: str) -> None:
-        """Refuse fields other than these, which would be ignored.
+    def only(self, *known: str) -> Self:
+        """The entry; refuse fields other than these, which would be ignored.
 
         Raises:
             DataFileError: There is one.
@@ -64,6 +64,7 @@ class Entry:
         for field in self.fields:
             if field not in known:
                 raise self.error(field, f"is unknown; there is: {', '.join(known)}")
+        return self
 
     def text(self, field: str) -> str:
         """A text that is not empty.

@@ -54,11 +54,7 @@ class AlfworldEnvironment(Environment):
         self._admissible: tuple[str, ...] = ()
 
     def prompt_format(self, name: str) -> PromptFormat:
-        """The prompts of this task in a prompt format.
-
-        Raises:
-            UnknownNameError: There is no such format.
-        """
+        """See :meth:`tape.protocols.Environment.prompt_format`."""
         return prompt_format(self.domain, name)
 
     def sdp(self) -> Adapter:

@@ -60,7 +60,7 @@ class GsmHardPlugin(EnvironmentPlugin):
                 id=problem.id,
                 level_set=name if tightness == "none" else f"{name}-{tightness}",
                 budget=self._budget(problem, profile.name, tightness),
-                digest=_digest(problem, profile.name),
+                digest=hashlib.sha256(f"{problem.digest} {profile!r}".encode()).hexdigest()[:16],
                 facts={"problem": problem, "profile": profile.name, "split": problem.split, "text": problem.text},
             )
             for problem in problems
@@ -75,11 +75,6 @@ class GsmHardPlugin(EnvironmentPlugin):
     def make(self, task: Task) -> Environment:
         """A fresh environment; the runner passes the task's budget."""
         return GsmHardEnvironment(task.facts["problem"], task.facts["profile"])
-
-
-def _digest(problem: Problem, profile: str) -> str:
-    """Identifies a problem with its tools."""
-    return hashlib.sha256(f"{problem.digest} {PROFILES[profile]!r}".encode()).hexdigest()[:16]
 
 
 PLUGIN = GsmHardPlugin()

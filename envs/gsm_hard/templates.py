@@ -186,8 +186,7 @@ def read_words(folder: Folder) -> WordLists:
     Raises:
         DataFileError: The file is malformed; names the place.
     """
-    file = read_toml(folder, WORDS_FILE)
-    file.only("asides", "names", "lists")
+    file = read_toml(folder, WORDS_FILE).only("asides", "names", "lists")
     pronouns: dict[str, Mapping[str, str]] = {}
     for group in file.table("names").tables():
         group.only("words", *_PRONOUNS)

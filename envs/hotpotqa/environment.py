@@ -125,11 +125,7 @@ class HotpotEnvironment(Environment, AnswersAtLimit):
         return True
 
     def prompt_format(self, name: str) -> ChatQaFormat:
-        """The prompts of this question in a prompt format.
-
-        Raises:
-            UnknownNameError: There is no such format.
-        """
+        """See :meth:`tape.protocols.Environment.prompt_format`."""
         return prompt_format(self.domain.setting, name)
 
     def sdp(self) -> HopAdapter:

@@ -17,7 +17,6 @@ from envs.hotpotqa.state import Certified, QaState
 from envs.musique.made_questions import MadeQuestion, make_question, mentions, question_of
 from envs.search.metrics import exact_match
 from tape.protocols import Plan
-from tape.protocols.prompt_format import OfferedPath
 from tape.protocols.role_cases import (
     RoleCase,
     chat_only,
@@ -142,12 +141,11 @@ def _select(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
         [finds[0], Answer(finds[0].finding), Finish()],
         [*finds, Answer(rng.choice(made.others).title), Finish()],
     ]
-    paths = [_offered([write(action) for action in end]) for end in ends]
+    paths = [
+        offered_path([write(action) for action in end], [f"{len(end)} steps, {i} done" for i, _ in enumerate(end, 1)])
+        for end in ends
+    ]
     return select_case(name, form, state, paths, {"steps": 9}, rng)
-
-
-def _offered(actions: list[str]) -> OfferedPath:
-    return offered_path(actions, [f"{len(actions)} steps, {i} done" for i, _ in enumerate(actions, 1)])
 
 
 def _answer(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:

@@ -100,8 +100,7 @@ def read_talk(folder: Folder) -> Talk:
     Raises:
         DataFileError: The file cannot be used.
     """
-    entry = read_toml(folder, FILE)
-    entry.only(*_PARTS)
+    entry = read_toml(folder, FILE).only(*_PARTS)
     return {part: entry.texts(part, 6) for part in _PARTS}
 
 

@@ -121,12 +121,11 @@ def read_words(folder: Folder) -> Words:
     Raises:
         DataFileError: The file cannot be used.
     """
-    entry = read_toml(folder, FILE)
-    entry.only("first_names", "names", "kinds", "things", "titles")
-    people = _table(entry, "first_names", "women", "men")
-    names = _table(entry, "names", "starts", "ends", "pets", "pet_ends")
-    things = _table(entry, "things", "adjectives", "nouns")
-    titles = _table(entry, "titles", "firsts", "seconds")
+    entry = read_toml(folder, FILE).only("first_names", "names", "kinds", "things", "titles")
+    people = entry.table("first_names").only("women", "men")
+    names = entry.table("names").only("starts", "ends", "pets", "pet_ends")
+    things = entry.table("things").only("adjectives", "nouns")
+    titles = entry.table("titles").only("firsts", "seconds")
     kinds = entry.table("kinds")
     return Words(
         women=people.words("women", 40),
@@ -153,12 +152,6 @@ def phrases(entry: Entry, field: str) -> tuple[str, ...]:
     if len(found) < 6 or len(set(found)) < len(found) or not all(found):
         raise entry.error(field, "holds fewer than six phrases, an empty one or one twice; separate them by |")
     return found
-
-
-def _table(entry: Entry, field: str, *known: str) -> Entry:
-    table = entry.table(field)
-    table.only(*known)
-    return table
 
 
 @cache

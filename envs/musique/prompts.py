@@ -134,7 +134,8 @@ class LookUpLexicon:
         [tokens] = words.tokens
         unknown = set(unknown_words(tokens))
         read = tuple("<unk>" if token in unknown else token for token in tokens[:MOST_WORDS])
-        options = {slot: json.dumps(name, ensure_ascii=False) for slot, name in _slots(words).items() if slot != "e1"}
+        others = enumerate(words.entities[1:], 2)
+        options = {f"e{number}": json.dumps(name, ensure_ascii=False) for number, name in others}
         return Reading(read, (relation, "e1"), options)
 
     def longest_call(self, kind: str) -> list[str]:
@@ -169,10 +170,6 @@ def _beginning(text: str, subject: str) -> Words:
             break
     assert found is not None, "no text has no names"
     return found
-
-
-def _slots(words: Words) -> dict[str, str]:
-    return {f"e{number}": name for number, name in enumerate(words.entities, 1)}
 
 
 def look_up_question(text: str) -> PromptFormats:

@@ -152,10 +152,8 @@ def read_frames_and_syllables(folder: Folder) -> tuple[Frames, Syllables]:
     Raises:
         DataFileError: The file is malformed; names the place.
     """
-    file = read_toml(folder, WORDS_FILE)
-    file.only("frames", "names")
-    frames, names = file.table("frames"), file.table("names")
-    frames.only("who", "what", "all")
+    file = read_toml(folder, WORDS_FILE).only("frames", "names")
+    frames, names = file.table("frames").only("who", "what", "all"), file.table("names")
     names.only("starts", "middles", "ends")
     for field in frames.fields:
         for frame in frames.texts(field):

@@ -75,20 +75,17 @@ def read_wordings(folder: Folder) -> Wording:
     Raises:
         DataFileError: The file is malformed; names the place.
     """
-    file = read_toml(folder, FILE)
-    file.only(*RELATIONS, "names")
+    file = read_toml(folder, FILE).only(*RELATIONS, "names")
     found: dict[str, Worded] = {}
     for name in RELATIONS:
-        entry = file.table(name)
-        entry.only("subjects", "phrases", "questions")
+        entry = file.table(name).only("subjects", "phrases", "questions")
         subjects = entry.texts("subjects")
         if unknown := [subject for subject in subjects if subject not in KINDS]:
             raise entry.error("subjects", f"has {unknown[0]!r:.40}; there is: {', '.join(KINDS)}")
         needed = {"x", *ARGUMENTS.get(name, "")}
         groups = {field: _group(entry, field, needed) for field in ("phrases", "questions")}
         found[name] = Worded(name, subjects, groups["phrases"], groups["questions"])
-    names = file.table("names")
-    names.only(*KINDS)
+    names = file.table("names").only(*KINDS)
     for kind in KINDS:
         _check(names, kind, names.text(kind), {"name"})
     return Wording(found, {kind: names.text(kind) for kind in KINDS})

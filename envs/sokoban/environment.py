@@ -82,11 +82,7 @@ class SokobanEnvironment(Environment):
         return all(known.get(p) is value for p, value in target.requires) if target.requires else None
 
     def prompt_format(self, name: str) -> PromptFormat:
-        """The prompts of this task in a prompt format.
-
-        Raises:
-            UnknownNameError: There is no such format.
-        """
+        """See :meth:`tape.protocols.Environment.prompt_format`."""
         return prompt_format(self.domain, name)
 
     def sdp(self) -> Adapter:

@@ -141,15 +141,12 @@ def _rollout(level: Level, form: PromptFormat, rng: random.Random, name: str) ->
 
     def judge(text: str) -> Judged:
         verdict = judged_by(lambda text: form.read_rollout(here, actions, text), lambda found: found == truth)(text)
-        whole = verdict.valid and _is_whole(form.read_rollout(here, actions, text), len(actions))
+        states = form.read_rollout(here, actions, text) if verdict.valid else []
+        # A rollout goes to its end, or to a blocked move.
+        whole = len(states) == len(actions) or states[-1:] == [None]
         return verdict if whole else Judged(False, False, verdict.why)
 
     return RoleCase("rollout", name, request, judge, json.dumps(outcomes))
-
-
-def _is_whole(states: Sequence[object], count: int) -> bool:
-    """Whether a rollout goes to its end, or to a blocked move."""
-    return len(states) == count or (bool(states) and states[-1] is None)
 
 
 def _score(level: Level, form: PromptFormat, rng: random.Random, name: str) -> RoleCase:

@@ -63,11 +63,7 @@ class TripEnvironment(Environment):
         self._state = TripState(spent=0)
 
     def prompt_format(self, name: str) -> PromptFormat:
-        """The prompts of this trip in a prompt format.
-
-        Raises:
-            UnknownNameError: There is no such format.
-        """
+        """See :meth:`tape.protocols.Environment.prompt_format`."""
         return prompt_format(self.domain, name)
 
     def sdp(self) -> Adapter:

@@ -31,12 +31,10 @@ def read_names(folder: Folder) -> Names:
     Raises:
         DataFileError: The file is malformed; names the place.
     """
-    file = read_toml(folder, "names.toml")
-    file.only("states", *KINDS)
+    file = read_toml(folder, "names.toml").only("states", *KINDS)
     halves = {}
     for kind in KINDS:
-        entry = file.table(kind)
-        entry.only("first", "second")
+        entry = file.table(kind).only("first", "second")
         halves[kind] = entry.texts("first"), entry.texts("second")
     return Names(file.texts("states"), halves)
 

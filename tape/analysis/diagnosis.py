@@ -114,7 +114,9 @@ def _general(title: str, found: Sequence[Outcome]) -> list[Section]:
     ]
     if any(one.lost for one in found):
         stages = [*LOST.items(), *(item for method in methods() for item in method.stages.items())]
-        meaning = Bullets(tuple(f"`{stage}`: {text}" for stage, text in stages if _any(found, stage)))
+        meaning = Bullets(
+            tuple(f"`{stage}`: {text}" for stage, text in stages if any(one.lost[stage] for one in found))
+        )
         lost = _by_kind("where", found, lambda one: one.lost)
         sections.append(Section("Where failed episodes stopped", (lost, meaning), 3))
     if any(one.gaps for one in found):
@@ -128,10 +130,6 @@ def _general(title: str, found: Sequence[Outcome]) -> list[Section]:
         answers = (_by_kind("role", found, lambda one: one.malformed), "For instance:", Bullets(quoted))
         sections.append(Section("Answers that could not be read", answers, 3))
     return sections
-
-
-def _any(found: Sequence[Outcome], stage: str) -> bool:
-    return any(one.lost[stage] for one in found)
 
 
 def _overview(found: Sequence[Outcome]) -> Table:

@@ -100,14 +100,15 @@ def _space(code: str, count: int, texts: Sequence[str]) -> Any:
 
 def _buffer(make: Any, number: int, found: Sequence[Transition], keys: Sequence[str], actions: Sequence[str]) -> Any:
     key, code = {name: i for i, name in enumerate(keys)}, {name: i for i, name in enumerate(actions)}
-    first = found[0]
+    first, last = found[0], found[-1]
+    after = _json(last.next_certified, last.next_fields, last.next_node, last.next_tail, ())
     options = {"episode": first.episode, "environment": first.environment, "task": first.task, "repeat": first.repeat}
     return make(
         id=number,
         options={**options, "success": first.success, "score": first.score},
         observations={
-            "text": [*map(markov_state, found), _after(found[-1])],
-            "key": [*(key[one.node] for one in found), key[found[-1].next_node]],
+            "text": [*map(markov_state, found), after],
+            "key": [*(key[one.node] for one in found), key[last.next_node]],
         },
         actions={"text": [one.action or "" for one in found], "code": [code[one.action or ""] for one in found]},
         rewards=[float(one.k) for one in found],
@@ -119,10 +120,6 @@ def _buffer(make: Any, number: int, found: Sequence[Transition], keys: Sequence[
 def markov_state(one: Transition) -> str:
     """(s, plan tail, attempts) before an attempt, as JSON."""
     return _json(one.certified, one.fields, one.node, one.tail, one.attempts)
-
-
-def _after(one: Transition) -> str:
-    return _json(one.next_certified, one.next_fields, one.next_node, one.next_tail, ())
 
 
 def _json(certified: Sequence[str], fields: str, node: str, tail: Sequence[str], attempts: Sequence[str]) -> str:

@@ -134,7 +134,8 @@ class Spans:
         held["tape.time"] = DURATION if operation.kind == "agent" and self._times == ORDER else self._times
         span.set_attributes(clean(held))
         for moment, event in operation.events:
-            if not isinstance(event, _UNTOLD) or _refused(event):
+            refused = isinstance(event, LedgerEvent) and event.what == "refused"
+            if refused or not isinstance(event, _UNTOLD):
                 span.add_event(
                     f"tape.{_NAMES.get(event.type, event.type)}",
                     clean(_about(event)),
@@ -266,10 +267,6 @@ def _about(event: Event) -> Attributes:
     held = event.model_dump().items()
     known = {f"tape.{name}": value for name, value in held if isinstance(value, str | int | float | list)}
     return {name: value for name, value in known.items() if not isinstance(value, list) or _texts(value)}
-
-
-def _refused(event: Event) -> bool:
-    return isinstance(event, LedgerEvent) and event.what == "refused"
 
 
 def _texts(value: list[Any]) -> bool:

@@ -103,7 +103,8 @@ class LocalLM:
         samples: dict[int, list[Sample]] = {}
         searches: dict[int, Search] = {}
         for i, (request, prompt) in enumerate(zip(requests, prompts, strict=True)):
-            if _is_searched(request):
+            # Drawn without replacement, unless a step would take more rows than fit.
+            if request.distinct and 1 < request.n <= MAX_ROWS and request.temperature > 0:
                 searches[i] = self._new_search(request, prompt)
             else:
                 samples[i] = self._new_samples(request, prompt)
@@ -303,11 +304,6 @@ class LocalLM:
         keep = max(len(option) for _, option in flat) + 1
         logp = torch.log_softmax(self._forward(ids, mask, positions, None, keep), -1)
         return [logp[i, keep - len(option) - 1 :] for i, (_, option) in enumerate(flat)]
-
-
-def _is_searched(request: Request) -> bool:
-    """Whether its samples are drawn without replacement; not where a step would take more rows than fit."""
-    return request.distinct and 1 < request.n <= MAX_ROWS and request.temperature > 0
 
 
 def _batches(searches: Sequence[Search]) -> list[list[Search]]:

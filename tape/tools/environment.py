@@ -128,11 +128,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Generic[AnswerT]):
         """The answer as a value; None before."""
 
     def prompt_format(self, name: str) -> PromptFormat:
-        """The prompts of this task in a prompt format.
-
-        Raises:
-            UnknownNameError: There is no such format.
-        """
+        """See :meth:`tape.protocols.Environment.prompt_format`."""
         found = pick(self._prompt_formats, name, "these tools", "Use a model that reads one of them.")
         return found(self.domain)
 

@@ -68,11 +68,7 @@ class WorldEnvironment(Environment):
         return self._state.model_copy(deep=True)
 
     def prompt_format(self, name: str) -> PromptFormat:
-        """The prompts of this task, for general models.
-
-        Raises:
-            UnknownNameError: Another format than ``chat`` is asked for.
-        """
+        """The prompts of this task, for general models alone, in the format ``chat``."""
         found = pick({"chat": WorldFormat}, name, f"the world {self.world.name}", "Use a general model.")
         return found(self.domain, self.world.rules, self.world.longest_plan)
 

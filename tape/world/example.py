@@ -27,10 +27,6 @@ class Pour(BaseModel):
     bed: Literal["beans", "peas"]
 
 
-def _fill() -> dict[str, Any]:
-    return {"name": "Fill", "arguments": {}}
-
-
 def _pour(bed: str) -> dict[str, Any]:
     return {"name": "Pour", "arguments": {"bed": bed}}
 
@@ -45,7 +41,7 @@ SEEN = "The peas are wet now, and the can is light."
 
 PLAN: Mapping[str, Any] = {
     "thought": "The can is empty and only the peas are dry: fill it, then pour it over the peas.",
-    "actions": [_fill(), _pour("peas")],
+    "actions": [{"name": "Fill", "arguments": {}}, _pour("peas")],
 }
 ACT: Mapping[str, Any] = {
     "thought": "Only the peas are dry, and the can is full.",

@@ -157,7 +157,7 @@ class StateType:
         if not self.context:
             return text
         data = json.loads(text)
-        kept = [self._outside(name) for name in self.identity]
+        kept = [self.model.model_fields[name].alias or name for name in self.identity]
         return json.dumps({name: data[name] for name in kept}, ensure_ascii=False)
 
     def after(self, before: str, written: BaseModel) -> str:
@@ -177,10 +177,6 @@ class StateType:
         except (ValidationError, WorldError) as error:
             reason = first(error) if isinstance(error, ValidationError) else str(error)
             raise InvalidOutputError(f"no {self.name}: {reason}") from None
-
-    def _outside(self, name: str) -> str:
-        """A field's name in JSON."""
-        return self.model.model_fields[name].alias or name
 
 
 def first(error: ValidationError) -> str:

@@ -45,17 +45,14 @@ def read_kinds(folder: Folder) -> Kinds:
     Raises:
         DataFileError: The file is not as it should be; the message names the place.
     """
-    file = read_toml(folder, "kinds.toml")
-    file.only("lamps", "openable", "always_openable", "treatments", "can_contain")
+    file = read_toml(folder, "kinds.toml").only("lamps", "openable", "always_openable", "treatments", "can_contain")
     table = file.table("can_contain")
     can_contain = {kind: frozenset(table.words(kind, least=0)) for kind in table.fields}
     objects = frozenset().union(*can_contain.values())
     treatments, after = {}, {}
-    verbs = file.table("treatments")
-    verbs.only(*VERBS)
+    verbs = file.table("treatments").only(*VERBS)
     for verb in VERBS:
-        entry = verbs.table(verb)
-        entry.only("receptacle", "after", "objects")
+        entry = verbs.table(verb).only("receptacle", "after", "objects")
         check_known(entry, "receptacle", (entry.text("receptacle"),), can_contain)
         check_known(entry, "objects", entry.words("objects"), objects)
         treatments[verb] = (entry.text("receptacle"), frozenset(entry.words("objects")))

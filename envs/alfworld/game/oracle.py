@@ -158,7 +158,7 @@ class _Attempt:
         for delivery in deliveries:
             for command in self._deliver(delivery, target):
                 self.commands.append(command)
-                if not self._in_time():
+                if self._limit is not None and len(self.commands) >= self._limit:
                     return False
                 if self.won():
                     return True
@@ -200,9 +200,6 @@ class _Attempt:
         if self._receptacles[receptacle].openable and receptacle not in self._open:
             self._open.add(receptacle)
             yield (f"open {receptacle}",)
-
-    def _in_time(self) -> bool:
-        return self._limit is None or len(self.commands) < self._limit
 
     def won(self) -> bool:
         """The goal, as the PDDL has it."""

@@ -56,8 +56,7 @@ def read_rooms(folder: Folder) -> Rooms:
     Raises:
         DataFileError: The file is not as it should be; the message names the place.
     """
-    file = read_toml(folder, "rooms.toml")
-    file.only("rooms", "places", "likings", "lamps", "sometimes_open")
+    file = read_toml(folder, "rooms.toml").only("rooms", "places", "likings", "lamps", "sometimes_open")
     furniture, things = {}, {}
     for room in file.table("rooms").tables():
         room.only("things", "furniture")
@@ -73,8 +72,7 @@ def read_rooms(folder: Folder) -> Rooms:
         if twice:
             raise entry.error("things", f"{twice[0]!r} has another liking too; leave one out")
         likings.append(Liking(its, _numbers(entry.table("factors"), _MOST_LIKELY)))
-    lamps = file.table("lamps")
-    lamps.only("places")
+    lamps = file.table("lamps").only("places")
     check_known(lamps, "places", lamps.words("places"), RECEPTACLES)
     return Rooms(
         MappingProxyType(furniture),

@@ -123,7 +123,7 @@ class AlfworldFormat(PlaceBeliefs):
                 return replace(here, at=self._layout.reached_with(place)).found(place, status)
             case ["put", kind, word] if here.holding and kind_of(here.holding) == kind:
                 return rules.put(here, self._place(word))
-            case [status, word] if status in _SEEN and self._is_place(word):
+            case [status, word] if status in _SEEN and receptacle_name(word) in self._layout.number:
                 return here.found(self._place(word), status)
             case ["hold", kind] if kind in OBJECTS and not here.holding:
                 return taken(here, kind)
@@ -132,9 +132,6 @@ class AlfworldFormat(PlaceBeliefs):
             case [mark, kind] if mark in MARKS and here.holding and kind_of(here.holding) == kind:
                 return rules.treat(here, mark)
         raise InvalidOutputError(f"expected what changes in this household, got {text[:80]!r}")
-
-    def _is_place(self, word: str) -> bool:
-        return receptacle_name(word) in self._layout.number
 
     def _place(self, word: str) -> str:
         name = receptacle_name(word)

@@ -183,7 +183,7 @@ def _asked(
 def _marks(task: Task, page: SearchPage, found: set[int] | None = None) -> dict[int, bool]:
     """Where the tags of sentences stand, and whether each matters; of new ones, whether it is to be extracted."""
     marks = {}
-    places = [i for i, word in enumerate(page.words) if _is_tag(word)]
+    places = [i for i, word in enumerate(page.words) if word[0] == "s" and word[1:].isdigit()]
     for place, item in zip(places, page.tagged, strict=False):
         if item.kind == "sentence":
             hops = [i for i, hop in enumerate(task.hops) if states(hop, item)]
@@ -240,7 +240,3 @@ def _sub_question(hop: Hop, wording: int | None) -> str:
 @lru_cache(maxsize=4096)
 def _fact(passage: Passage, sentence: str) -> Fact:
     return Fact(sentence, passage.id, passage.title, sentence, "deterministic")
-
-
-def _is_tag(word: str) -> bool:
-    return word[0] == "s" and word[1:].isdigit()

@@ -58,10 +58,6 @@ def optimal_actions(level: Level, table: CostToGo, state: State) -> list[str]:
     return found
 
 
-def _bits(actions: list[str]) -> int:
-    return sum(1 << ACTIONS.index(a) for a in actions)
-
-
 def optimal_plan(rng: random.Random, level: Level, table: CostToGo, state: State) -> tuple[list[str], list[int]]:
     """A shortest solution with random ties, and the mask of optimal actions at each of its steps."""
     plan, masks = [], []
@@ -69,7 +65,7 @@ def optimal_plan(rng: random.Random, level: Level, table: CostToGo, state: State
     while options := optimal_actions(level, table, current):
         action = rng.choice(options)
         plan.append(action)
-        masks.append(_bits(options))
+        masks.append(sum(1 << ACTIONS.index(option) for option in options))
         after = step(level, current, action)
         assert after is not None
         current = after

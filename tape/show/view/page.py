@@ -117,7 +117,7 @@ def _row(place: int, entry: Entry, events: Sequence[Event], result: Mapping[str,
         "repeat": line.get("repeat"),
         "end": words["end_state"],
         "ok": words["success"],
-        "steps": result["steps"] or _steps_so_far(events),
+        "steps": result["steps"] or sum(event.type == "acted" for event in events),
         "replans": result["replans"],
         "calls": sum(result["lm_calls"].values()),
         "tokens": tokens(result),
@@ -126,10 +126,6 @@ def _row(place: int, entry: Entry, events: Sequence[Event], result: Mapping[str,
         "question": _short(started.task if started else ""),
         "answer": _short(_text(words.get("answer"))),
     }
-
-
-def _steps_so_far(events: Sequence[Event]) -> int:
-    return sum(event.type == "acted" for event in events)
 
 
 def _used_so_far(events: Sequence[Event]) -> list[list[str]]:

@@ -129,11 +129,7 @@ class TypedEnvironment(Environment):
         return replace(state, wanted=None, request=request, unread=request)
 
     def prompt_format(self, name: str) -> PromptFormat:
-        """The prompts in a prompt format.
-
-        Raises:
-            UnknownNameError: There is no such format.
-        """
+        """See :meth:`tape.protocols.Environment.prompt_format`."""
         return pick(self._formats, name, "typed tools", "Use a model that reads one of them.")(self.domain, self.goals)
 
     def reset(self, seed: int) -> Observation:
