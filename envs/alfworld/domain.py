@@ -18,7 +18,6 @@ from tape.protocols.domain import Domain
 from tape.protocols.parts import Choices, GoalTest
 
 STEP = Resources({"steps": 1})
-PROMPT_FORMATS = ("household", "chat")
 
 
 class AlfworldDomain(AlfworldPredicates, AlfworldHypotheses, Domain, GoalTest, Choices):

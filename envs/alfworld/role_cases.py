@@ -42,11 +42,7 @@ _DONE |= {"clean": "cleaned", "heat": "heated", "cool": "cooled"}
 
 
 def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
-    """Cases of one role; the same for the same seed.
-
-    Raises:
-        UnknownNameError: There is no such role or prompt format.
-    """
+    """See :meth:`tape.protocols.EnvironmentPlugin.role_cases`."""
     return [_case(prompts, role, random.Random(f"role cases:alfworld:{role}:{seed}:{n}"), n) for n in range(count)]
 
 

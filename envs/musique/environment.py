@@ -85,9 +85,10 @@ class MusiqueEnvironment(ToolEnvironment):
 
     def sdp(self) -> ToolAdapter:
         """Predicate chains for :mod:`tape.sdp`, which is loaded only where it is asked for."""
-        from envs.musique.sdp import adapter
+        from tape.sdp.adapter import Caps
+        from tape.sdp.tool_adapter import ToolAdapter
 
-        return adapter(self.domain)
+        return ToolAdapter(self.domain, Caps(attempts=3, replans=2, steps=25))  # the paper's caps (SDP table 11)
 
     def measures(self) -> Mapping[str, float]:
         """Exact match and F1 of the answer; 0 where none was given."""

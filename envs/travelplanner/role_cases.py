@@ -29,11 +29,7 @@ _LEVELS: tuple[Level, ...] = ("easy", "medium", "hard")
 
 
 def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
-    """Cases of one role; the same for the same seed.
-
-    Raises:
-        UnknownNameError: There is no such role or prompt format.
-    """
+    """See :meth:`tape.protocols.EnvironmentPlugin.role_cases`."""
     make = {"plan": _plan, "act": _act, "select": _select}[role]
     cases = []
     for number in range(count):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from statistics import fmean
 
 from experiments.harness import register
@@ -83,23 +84,19 @@ def results_table(measured: Measured) -> Table:
     return Table(tuple(head), tuple(rows), note)
 
 
-def against(ours: str, *, but: Iterable[str] = (SIMULATOR.label,)) -> _Against:
+def against(ours: str, *, but: Iterable[str] = (SIMULATOR.label,)) -> Callable[[Measured], list[Pair]]:
     """Pairs of one method with every other one, the upper bound excepted."""
-    return _Against(ours, frozenset(but))
+    return partial(_against, ours, frozenset(but))
 
 
-class _Against:
-    def __init__(self, ours: str, but: frozenset[str]) -> None:
-        self._ours, self._but = ours, but
-
-    def __call__(self, measured: Measured) -> list[Pair]:
-        others = [method for method in measured.methods() if method != self._ours and method not in self._but]
-        return [
-            (setting, model, self._ours, other)
-            for setting in measured.settings()
-            for model in measured.models()
-            for other in others
-        ]
+def _against(ours: str, but: frozenset[str], measured: Measured) -> list[Pair]:
+    others = [method for method in measured.methods() if method != ours and method not in but]
+    return [
+        (setting, model, ours, other)
+        for setting in measured.settings()
+        for model in measured.models()
+        for other in others
+    ]
 
 
 def both_against_all(measured: Measured) -> list[Pair]:

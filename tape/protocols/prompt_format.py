@@ -279,6 +279,15 @@ def option_values(request: Request, values: Mapping[str, float]) -> tuple[float,
     return tuple(values[option] for option in request.constraint.options)
 
 
+def picking(formats: Mapping[str, Callable[[S], F]], task: str, hint: str = "") -> Callable[[S, str], F]:
+    """What writes a task in the format of a name; see :func:`pick`."""
+
+    def prompt_format(asked: S, name: str) -> F:
+        return pick(formats, name, task, hint)(asked)
+
+    return prompt_format
+
+
 def pick(formats: Mapping[str, F], name: str, task: str, hint: str = "") -> F:
     """One of a task's prompt formats by name.
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from envs.hotpotqa.prompts.chat import ChatQaFormat
 from envs.hotpotqa.setting import Setting
-from tape.protocols.prompt_format import pick
+from tape.protocols.prompt_format import picking
 
 
 class UnplannedFormat(ChatQaFormat):
@@ -16,13 +18,7 @@ class UnplannedFormat(ChatQaFormat):
     )
 
 
-PROMPT_FORMATS = {"chat": ChatQaFormat, "tools": UnplannedFormat}
-
-
-def prompt_format(setting: Setting, name: str) -> ChatQaFormat:
-    """The prompts of a question in a prompt format.
-
-    Raises:
-        UnknownNameError: There is no such format.
-    """
-    return pick(PROMPT_FORMATS, name, "multi-hop questions", "Use a model that reads one of them.")(setting)
+prompt_format: Callable[[Setting, str], ChatQaFormat] = picking(
+    {"chat": ChatQaFormat, "tools": UnplannedFormat}, "multi-hop questions", "Use a model that reads one of them."
+)
+"""The prompts of a question in a prompt format."""

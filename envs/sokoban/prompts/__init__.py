@@ -7,15 +7,9 @@ from collections.abc import Callable
 from envs.sokoban.domain import SokobanDomain
 from envs.sokoban.prompts.chat import ChatFormat
 from envs.sokoban.prompts.compact import CompactFormat
-from tape.protocols.prompt_format import PromptFormat, pick
+from tape.protocols.prompt_format import PromptFormat, picking
 
-PROMPT_FORMATS: dict[str, Callable[[SokobanDomain], PromptFormat]] = {"compact": CompactFormat, "chat": ChatFormat}
-
-
-def prompt_format(domain: SokobanDomain, name: str) -> PromptFormat:
-    """The prompts of a level in a prompt format.
-
-    Raises:
-        UnknownNameError: There is no such format.
-    """
-    return pick(PROMPT_FORMATS, name, "Sokoban")(domain)
+prompt_format: Callable[[SokobanDomain, str], PromptFormat] = picking(
+    {"compact": CompactFormat, "chat": ChatFormat}, "Sokoban"
+)
+"""The prompts of a level in a prompt format."""

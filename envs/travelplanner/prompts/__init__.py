@@ -7,18 +7,9 @@ from collections.abc import Callable
 from envs.travelplanner.domain import TripDomain
 from envs.travelplanner.prompts.chat import ChatTripFormat
 from envs.travelplanner.prompts.declared import DeclaredTripFormat
-from tape.protocols.prompt_format import PromptFormat, pick
+from tape.protocols.prompt_format import PromptFormat, picking
 
-PROMPT_FORMATS: dict[str, Callable[[TripDomain], PromptFormat]] = {
-    "chat": ChatTripFormat,
-    "declared": DeclaredTripFormat,
-}
-
-
-def prompt_format(domain: TripDomain, name: str) -> PromptFormat:
-    """The prompts of a trip in a prompt format.
-
-    Raises:
-        UnknownNameError: There is no such format.
-    """
-    return pick(PROMPT_FORMATS, name, "trips", "Use a model that reads one of them.")(domain)
+prompt_format: Callable[[TripDomain, str], PromptFormat] = picking(
+    {"chat": ChatTripFormat, "declared": DeclaredTripFormat}, "trips", "Use a model that reads one of them."
+)
+"""The prompts of a trip in a prompt format."""

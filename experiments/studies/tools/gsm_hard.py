@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from functools import partial
 
 from experiments.harness import tightness
@@ -62,11 +61,8 @@ EXPERIMENT = Experiment(
     batch=BATCH,
 )
 
-
-def run(argv: Sequence[str] | None = None) -> int:
-    """The command line: the shared options and the environment's own."""
-    return tightness.run(EXPERIMENT, ENVIRONMENT, OWN, argv)
-
+run = partial(tightness.run, EXPERIMENT, ENVIRONMENT, OWN)
+"""The command line: the shared options and the environment's own."""
 
 if __name__ == "__main__":
     sys.exit(run())
