@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from envs.alfworld.prompts import prompt_format
-from tape.protocols.prompt_format import PromptFormat
-
-if TYPE_CHECKING:
-    from tape.sdp.adapter import Adapter
-    from tape.sdp.target import Target
-
 from dataclasses import replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from envs.alfworld.domain import STEP, AlfworldDomain
 from envs.alfworld.errors import GameError
@@ -20,10 +11,16 @@ from envs.alfworld.game.games import Game
 from envs.alfworld.game.textworld_game import GameView, TextWorldGame
 from envs.alfworld.grounder import Grounder
 from envs.alfworld.projector import all_seen, layout_of, updated
+from envs.alfworld.prompts import prompt_format
 from envs.alfworld.resolve import resolved
 from envs.alfworld.state import Knowledge
 from tape.budget import Resources
 from tape.protocols import Environment, Observation
+from tape.protocols.prompt_format import PromptFormat
+
+if TYPE_CHECKING:
+    from tape.sdp.adapter import Adapter
+    from tape.sdp.target import Target
 
 Mode = Literal["partial", "full"]
 MODES: tuple[Mode, ...] = ("partial", "full")

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from envs.sokoban.domain import SokobanDomain
+from envs.sokoban.errors import SokobanError
 from envs.sokoban.prompts import prompt_format
+from envs.sokoban.simulator import is_solved, step
+from envs.sokoban.state import ACTIONS, Level
+from tape.budget import Budget, Resources
+from tape.protocols import Action, Environment, Observation
 from tape.protocols.prompt_format import PromptFormat
 
 if TYPE_CHECKING:
     from tape.sdp.adapter import Adapter
     from tape.sdp.target import Target
-
-from envs.sokoban.domain import SokobanDomain
-from envs.sokoban.errors import SokobanError
-from envs.sokoban.simulator import is_solved, step
-from envs.sokoban.state import ACTIONS, Level
-from tape.budget import Budget, Resources
-from tape.protocols import Action, Environment, Observation
 
 
 class SokobanEnvironment(Environment):

@@ -85,7 +85,7 @@ def generate(seed: str, days: int, level: Level, tightness: Tightness) -> tuple[
     for attempt in range(_TRIES):
         rng = random.Random(f"trip {seed} {days} {level} {attempt}")
         state, *other = rng.sample(words.states(), 2)
-        origin, *visited = words.cities(rng, SHAPES[days] + 1)
+        origin, *visited = words.names(rng, "cities", SHAPES[days] + 1)
         world = _world(rng, origin, visited, state, other[0], days)
         query = Query(
             id=f"{seed}-{tightness}".replace(" ", "-"),
@@ -142,7 +142,7 @@ def _world(rng: random.Random, origin: str, visited: Sequence[str], state: str, 
                 flights += [_flight(rng, a, b, date, kilometres) for _ in range(rng.randint(2, 6))]
     stays = [stay for city in visited for stay in _stays(rng, city)]
     restaurants = [place for city in cities for place in _restaurants(rng, city)]
-    names = {city: words.attractions(rng, rng.randint(6, 14)) for city in cities}
+    names = {city: words.names(rng, "attractions", rng.randint(6, 14)) for city in cities}
     attractions = [Attraction(name, city) for city in cities for name in names[city]]
     where = {origin: home, **dict.fromkeys(visited, state)}
     return World(tuple(flights), tuple(grounds), tuple(stays), tuple(restaurants), tuple(attractions), where)
@@ -163,7 +163,7 @@ def _clock(minutes: int) -> str:
 def _stays(rng: random.Random, city: str) -> list[Stay]:
     kinds = {"Entire home/apt": 130, "Private room": 75, "Shared room": 40}
     found = []
-    for name in words.stays(rng, rng.randint(16, 40)):
+    for name in words.names(rng, "stays", rng.randint(16, 40)):
         kind = rng.choice(list(kinds))
         rating = rng.randint(1, 5)
         price = int(kinds[kind] * rng.uniform(0.5, 2.0) * (0.8 + 0.08 * rating))
@@ -175,7 +175,7 @@ def _stays(rng: random.Random, city: str) -> list[Stay]:
 
 def _restaurants(rng: random.Random, city: str) -> list[Restaurant]:
     found = []
-    for name in words.restaurants(rng, rng.randint(20, 45)):
+    for name in words.names(rng, "restaurants", rng.randint(20, 45)):
         rating = round(rng.uniform(2.0, 5.0), 1)
         price = int(rng.uniform(8, 60) * (0.6 + 0.16 * rating))
         kinds = frozenset(rng.sample((*CUISINES, *_OTHER_CUISINES), rng.randint(1, 3)))

@@ -47,26 +47,8 @@ def states() -> tuple[str, ...]:
     return _NAMES.states
 
 
-def cities(rng: random.Random, count: int) -> list[str]:
-    """Distinct names of cities."""
-    return _distinct(rng, "cities", count, "")
-
-
-def stays(rng: random.Random, count: int) -> list[str]:
-    """Distinct names of stays in a city."""
-    return _distinct(rng, "stays", count)
-
-
-def restaurants(rng: random.Random, count: int) -> list[str]:
-    """Distinct names of restaurants in a city."""
-    return _distinct(rng, "restaurants", count)
-
-
-def attractions(rng: random.Random, count: int) -> list[str]:
-    """Distinct names of sights in a city."""
-    return _distinct(rng, "attractions", count)
-
-
-def _distinct(rng: random.Random, kind: str, count: int, gap: str = " ") -> list[str]:
+def names(rng: random.Random, kind: str, count: int) -> list[str]:
+    """Distinct names of a kind (:data:`KINDS`): of cities, or of what one city offers."""
     first, second = _NAMES.halves[kind]
+    gap = "" if kind == "cities" else " "
     return rng.sample([f"{a}{gap}{b}" for a in first for b in second], count)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from tape.errors import BudgetExceededError, TapeError
 from tape.lm.base import Choice, LanguageModel, weighs
 from tape.protocols.role_cases import Judged, RoleCase
-from tape.statistics import wilson
 
 BATCH = 5
 """Cases that a model is asked at once."""
@@ -64,11 +63,6 @@ class RoleMeasure:
     def right(self) -> int:
         """Answers that are right."""
         return sum(answered.judged.right for answered in self.answers)
-
-    @property
-    def right_interval(self) -> tuple[float, float]:
-        """Wilson interval of the share that is right, 95 %."""
-        return wilson(self.right, self.n)
 
     @property
     def chance(self) -> float | None:

@@ -84,7 +84,6 @@ class ChatSearchFormat(PromptFormat):
     judges = True
 
     def __init__(self, noun: str = "passage") -> None:
-        self._noun = noun
         self._rules = (
             f"You answer a question by searching a corpus, which you cannot see as a whole: each search brings a few "
             f"{noun}s. {_DATA} Trust what was retrieved more than what you remember."
