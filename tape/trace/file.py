@@ -102,7 +102,7 @@ class TraceWriter:
         Raises:
             TraceError: The disk does not take it; the file ends with the event before.
         """
-        if self._file is not None:
+        if self._writes():
             line = self._written(event)
             # A call that is not on the disk when the machine stops would be made again.
             self._append(line + "\n", sync=isinstance(event, CallBegunEvent | CallEndedEvent))
@@ -127,6 +127,9 @@ class TraceWriter:
             except Exception:
                 logger.exception("a listener failed at the event %r and is not called any more", event.type)
                 self._drop(listener)
+
+    def _writes(self) -> bool:
+        return self._file is not None
 
     def _append(self, text: str, *, sync: bool = False) -> None:
         assert self._file is not None
