@@ -19,7 +19,7 @@ from envs.scienceworld.predicates import Shown
 from envs.scienceworld.prompts import SIMULATED
 from envs.scienceworld.simulated import verdicts
 from envs.scienceworld.simulated.errors import Rates, distorted, wrong_action, wrong_predicate
-from envs.scienceworld.simulated.moves import next_actions, toward
+from envs.scienceworld.simulated.moves import next_actions, place, toward
 from envs.scienceworld.simulated.predictions import predicted
 from envs.scienceworld.simulated.reading import Prompt, read_prompt
 from tape.errors import UnknownNameError
@@ -49,7 +49,7 @@ class SimulatedLM:
 
     def __init__(self, rates: Rates, name: str = "simulated:scienceworld") -> None:
         self.rates, self.name = rates, name
-        self.identity = f"simulated:scienceworld@2 {rates}{' alike' * rates.alike}"
+        self.identity = f"simulated:scienceworld@3 {rates}{' alike' * rates.alike}"
 
     def prompt_tokens(self, request: Request) -> int:
         """Words of the prompt."""
@@ -95,7 +95,7 @@ class SimulatedLM:
         if request.role == "validate":
             k, reason = verdicts.verdict(prompt, steps, self.rates, rng)
             return json.dumps({"reason": reason, "k": k})
-        at = position(steps, prompt.history, prompt.dropped)
+        at = place(prompt, steps)
         match request.role:
             case "plan":
                 actions = self._written(next_actions(prompt, steps, at), prompt, steps, rng)
@@ -152,7 +152,7 @@ class SimulatedLM:
         command = asked[1] if asked else "look around"
         sure, meant = "which the world understands" in prompt.text, command
         if self.rates.alike:
-            at = position(steps, prompt.history, prompt.dropped)
+            at = place(prompt, steps)
             rng = self.rates.chance("next", prompt.task, prompt.variation, at, command)
             if at < len(steps) and command == self._one(prompt, steps, at, rng):
                 meant = next_actions(prompt, steps, at)[0][1]  # an action that it errs in is expected to come out

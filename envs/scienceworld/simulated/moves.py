@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
-from envs.scienceworld.gold import GoldStep
+from envs.scienceworld.gold import GoldStep, position
 from envs.scienceworld.predicates import meaning
 from envs.scienceworld.prompts.chat_schema import MOST_PLANNED
+from envs.scienceworld.reading import normal
 from envs.scienceworld.simulated.reading import Prompt
 
 MOST_WAITS = 3
@@ -15,6 +17,32 @@ MOST_WAITS = 3
 
 _AGAIN = 4
 """How many of the last gold actions it repeats where the path has ended and the task has not."""
+
+
+def place(prompt: Prompt, steps: tuple[GoldStep, ...]) -> int:
+    """How many steps of the gold path the prompt shows to be done.
+
+    The history says it (:func:`position`), but what was done in another order, or was not needed, is behind all the
+    same: where room, score and what is carried are as before later steps of the path, it is the first of these that
+    was not done.
+    """
+    at = position(steps, prompt.history, prompt.dropped)
+    here = (prompt.room, prompt.score, _carried(prompt.carried))
+    found = next((i for i, step in enumerate(steps[at:], at) if here == _before(step)), at)
+    if found == at:
+        return at
+    for action in prompt.history:
+        if action == steps[found].action and here == _before(steps[min(found + 1, len(steps) - 1)]):
+            found += found + 1 < len(steps)
+    return found + (prompt.history[-1:] == (steps[found].action,))
+
+
+def _before(step: GoldStep) -> tuple[str, int, list[str]]:
+    return step.before.room.name, step.before.score, _carried(step.before.inventory)
+
+
+def _carried(things: Iterable[str]) -> list[str]:
+    return sorted(map(normal, things))
 
 
 def next_actions(prompt: Prompt, steps: tuple[GoldStep, ...], at: int) -> list[tuple[int, str]]:

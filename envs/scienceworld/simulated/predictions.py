@@ -6,8 +6,9 @@ import random
 import re
 from typing import Any
 
-from envs.scienceworld.gold import GoldStep, position
+from envs.scienceworld.gold import GoldStep
 from envs.scienceworld.reading import normal
+from envs.scienceworld.simulated.moves import place
 from envs.scienceworld.simulated.reading import Prompt
 from envs.scienceworld.things import read_things
 
@@ -34,7 +35,7 @@ def predicted(
     # Looking around and waiting are always understood, although nothing may come of them.
     if command in prompt.useless and not sure and not _ROUTINE.match(command):
         return {"command": command, "valid": False}
-    at = position(steps, prompt.history, prompt.dropped)
+    at = place(prompt, steps)
     here = [step for step in steps[at:] if step.before.room.name == prompt.room or not prompt.room]
     step = next((step for step in here if step.action == command), None)
     if step is not None and _fits(prompt, step):

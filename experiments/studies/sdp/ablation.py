@@ -82,7 +82,7 @@ def configurations_with_cascades(options: Options, *, quick: bool = False) -> li
     found = []
     for environment, argv, setting, tasks, shared in (
         ("alfworld", (), "ALFWorld pairs, a predicate each", pairs, {**GUARD, **SINGLE}),
-        ("scienceworld", SECOND, "ScienceWorld", seconds, {"max_replans": 50, "sdp": {"chain": "adapter"}}),
+        ("scienceworld", SECOND, "ScienceWorld", seconds, {"sdp": {"chain": "adapter"}}),
     ):
         where: dict[str, Any] = {"environment": environment, "setting": setting, "own": own_options(environment, argv)}
         played, model = spread(tasks[: options.limit], QUICK if quick else None), plugin_of(environment).model

@@ -85,7 +85,7 @@ SETTINGS: Mapping[str, tuple[Setting, ...]] = {
             ("--split", "test", "--variations", "1"),
             ("simulated:scienceworld",),
             (REACT, PLAN_AND_ACT, REPLANNING, PAPER, TAPE, SDP_OWN, PATH),
-            {"max_replans": 50, "execution": "forced"},
+            {"execution": "forced"},
             quick=4,
         ),
         Setting(
@@ -125,10 +125,10 @@ SETTINGS: Mapping[str, tuple[Setting, ...]] = {
         Setting(
             "ScienceWorld, fresh variations",
             "scienceworld",
-            ("--split", "test", "--variations", "1", "--skip", "1"),
+            ("--split", "test", "--variations", "1", "--skip", "2"),
             SIMULATED,
             (REACT, PAPER, TAPE),
-            {"max_replans": 50, "execution": "forced"},
+            {"execution": "forced"},
             quick=4,
         ),
     ),
