@@ -43,6 +43,8 @@ OWN_PARTS = {
     "gsm_hard": ("problems", "data"),
     "musique": ("questions", "data"),
     "tool_chains": ("problems", "data"),
+    "hotpotqa": ("questions", "data"),
+    "travelplanner": ("problems", "data"),
 }
 """By environment the option that names a part of our own tasks, and the one that reads public ones."""
 DESK = "desk.json"

@@ -6,8 +6,10 @@ package's docstring lists the file of each line.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 
+from tape.engine.act import write_action
 from tape.engine.cost import SPARE, CallCosts, CostModel, annotate_edges, spendable, within_spare
 from tape.engine.episode import Episode
 from tape.engine.execute import Outcome
@@ -18,7 +20,7 @@ from tape.engine.predict import Memory, RememberingWorldModel, roll_out
 from tape.engine.replan import start_replanning
 from tape.engine.sample import FrontierNode, frontier, recovered, require_read, sample_plans, sample_plans_from
 from tape.engine.score import annotate_nodes
-from tape.engine.select import Path, Selector, best_paths, select_path, try_unknown
+from tape.engine.select import Path, Selector, best_paths, select_path, try_unknown, unknown_step
 from tape.engine.unseen import Likelihood
 from tape.errors import BudgetExceededError
 from tape.protocols import Plan, PlannedActor, Proposer, Scorer, State, WorldModel
@@ -76,10 +78,10 @@ class Planner:
         self._proposer, self._world_model, self._scorer = proposer, world_model, scorer
         self._solver, self._chooser, self._cost_model = solver, chooser, cost_model
         self.selector = chooser or solver
-        self.calls = CallCosts(episode, actor)
+        self.calls, self._actor = CallCosts(episode, actor), actor
         self.memory = Memory()
         self._likelihood = Likelihood(episode.roles)
-        self._rounds = 0
+        self._rounds, self._begun = 0, Counter[str]()
         self._plans: list[Plan] = []
         self._sampled: list[Plan] = []
         self._failed: list[FailedAttempt] = []
@@ -92,10 +94,30 @@ class Planner:
         Raises:
             EpisodeEnded: ``infeasible``, ``no_plan``, ``solver_timeout`` or ``solver_error``.
         """
+        if self._leads_back() and (step := await self._own_step()) is not None:
+            return step
         graph, path = await self._plan_round()
         if path is None and self._walks_on():
             path = await self._partial_path(graph)
         return self._require_path(path)
+
+    def _leads_back(self) -> bool:
+        """Whether a round has begun in this very situation before [ours]: what was planned there has led nowhere."""
+        chances = self._episode.chances
+        if chances is None or not self._episode.config.probe:
+            return False
+        here = chances.situation(self._episode.state)
+        self._begun[here] += 1
+        return self._begun[here] > 1
+
+    async def _own_step(self) -> Path | None:
+        """The step that the model takes of its own accord, which sees what was done here; None if it does not fit."""
+        episode = self._episode
+        action, _ = await write_action(episode, self._actor, None, ())
+        graph = PlanGraph(episode.key, episode.env.domain.render)
+        graph.add_state(episode.state)
+        self.graph = graph
+        return unknown_step(episode, graph, action, 1, self.calls)
 
     async def candidates(self, k: int) -> list[Path]:
         """Plan like :meth:`plan`, but return the k best complete paths, best first."""

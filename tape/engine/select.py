@@ -212,24 +212,24 @@ def best_paths(episode: Episode, graph: PlanGraph, k: int) -> list[Path]:
 def try_unknown(
     episode: Episode, graph: PlanGraph, plans: Sequence[Plan], memory: Memory, calls: CallCosts
 ) -> Path | None:
-    """A path of one step of unknown outcome: the most sampled first action that was not yet tried here.
-
-    The step is added to the graph.
-    """
+    """A path of one step of unknown outcome: the most sampled first action that was not yet tried here."""
     start = episode.key(episode.state)
     tried = {action for before, action, _ in memory.transitions if episode.key(before) == start} | {*episode.refused}
     votes = Counter(plan.actions[0] for plan in plans if plan.actions and plan.actions[0] not in tried)
-    if not votes:
-        return None
-    [(action, count)] = votes.most_common(1)
+    return unknown_step(episode, graph, *votes.most_common(1)[0], calls) if votes else None
+
+
+def unknown_step(episode: Episode, graph: PlanGraph, action: Action, votes: int, calls: CallCosts) -> Path | None:
+    """A path of one step whose outcome is not predicted, which is added to the graph; None if it does not fit."""
     remaining = spendable(episode)
     cost = episode.env.domain.cost(episode.state, action) + calls.of(episode.state, remaining, [action])
     if any((cost[kind] or 0) > left for kind, left in remaining.items()):
         return None
-    edge = graph.add_unknown(start, action, count)
+    start = episode.key(episode.state)
+    edge = graph.add_unknown(start, action, votes)
     graph.set_cost(edge.id, cost)
     episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=start)))
-    solution = PathSolution(Status.FEASIBLE, solver="probe", message="predicted to be invalid; tried all the same")
+    solution = PathSolution(Status.FEASIBLE, solver="probe", message="no plan leads on; its outcome is not predicted")
     path = Path(graph, (edge,), solution, partial=True)
     log_selected(episode, "probe", path, {})
     return path

@@ -136,7 +136,9 @@ class TapeConfig(BaseModel):
         "budget in deterministic worlds, else partial)",
     )
     probe: bool = Field(
-        default=True, description="where not even a partial path is left, try an action that is predicted invalid"
+        default=True,
+        description="where not even a partial path is left, try an action that is predicted invalid; where outcomes "
+        "have chances and a round begins where one has begun before, the model's own next action",
     )
     score: Literal["ends", "argmax", "expected"] = Field(
         default="ends",

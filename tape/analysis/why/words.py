@@ -83,8 +83,8 @@ def _explain(one: Round) -> Iterator[str]:
         return
     if one.kind == "probe":
         yield (
-            "No path was left, so the action that most plans begin with was tried, although it is predicted to be "
-            "impossible here: that is only a prediction."
+            "No plan led on from here, so an action was tried whose outcome is not predicted, or predicted to be "
+            "impossible: that is only a prediction."
         )
     elif one.unreproduced is not None:
         yield f"The selection cannot be reproduced from this trace: {one.unreproduced}"
