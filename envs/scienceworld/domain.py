@@ -97,6 +97,10 @@ class ScienceWorldDomain(ScienceCommands, Domain, Experiment, GoalTest, Choices,
         """Where the agent is, what it carries, has focused on and connected, and its score."""
         return as_state(state).outcome
 
+    def committed(self, state: State) -> str:
+        """What was focused on, in order: the wrong thing ends the task."""
+        return "; ".join(as_state(state).focused)
+
     def render(self, state: State) -> str:
         """Where the agent is, what it carries, and the score."""
         here = as_state(state)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from tape.engine.episode import Episode
 from tape.engine.graph import PlanGraph
+from tape.engine.graph_problem import Edge
 from tape.engine.predict import Memory, Rollout
 from tape.engine.unseen import FoldedPlan
 from tape.protocols import Action, Domain, State
@@ -52,11 +53,35 @@ def weigh(graph: PlanGraph, chances: Chances, memory: Memory) -> None:
     edges, votes = [*graph.edges()], Counter[tuple[str, Action]]()
     for edge in edges:
         votes[edge.source, edge.action] += edge.votes
+    agreed = _agreement(graph, chances)
     for edge in edges:
-        prior = edge.confidence * edge.votes / (votes[edge.source, edge.action] or 1)
+        prior = edge.confidence * edge.votes / (votes[edge.source, edge.action] or 1) * agreed(edge)
         states = graph.state(edge.source), graph.state(edge.target)
         graph.set_chance(edge.id, counts.chance(states[0], edge.action, states[1], prior))
     graph.objective = "expect"
+
+
+def _agreement(graph: PlanGraph, chances: Chances) -> Callable[[Edge], float]:
+    """The share of the plans that agree on what a step does for good; 1 where it does nothing of the kind.
+
+    Of the plans that go on from what was done for good before the step, it is the share of those that do the same next,
+    wherever they do it. So one plan with a wrong decision, or with decisions in another order, does not prevail.
+    """
+    done = {node: chances.committed(graph.state(node)) for node in graph.nodes}
+
+    def decision(edge: Edge) -> tuple[str, str]:
+        return done[edge.source], done[edge.target]
+
+    taken = Counter(pair for plan in graph.plans for pair in {decision(graph.edge(number)) for number in plan})
+    among = Counter[str]()
+    for (before, after), count in taken.items():
+        among[before] += count * (before != after)
+
+    def agreed(edge: Edge) -> float:
+        before, after = decision(edge)
+        return 1.0 if before == after else taken[before, after] / (among[before] or 1)
+
+    return agreed
 
 
 def rule_out(graph: PlanGraph, episode: Episode) -> None:

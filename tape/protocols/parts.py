@@ -291,6 +291,10 @@ class Chances(Part):
     def outcome(self, state: State) -> str:
         """What an action has led to as far as plans rest on it; equal outcomes are counted as one."""
 
+    @abstractmethod
+    def committed(self, state: State) -> str:
+        """What was done that cannot be undone: a step that adds to it is trusted as far as plans agree on it."""
+
 
 class NoOps(Part):
     """Declares actions that change nothing, so that they are neither planned nor done [ours].

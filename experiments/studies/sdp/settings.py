@@ -125,7 +125,7 @@ SETTINGS: Mapping[str, tuple[Setting, ...]] = {
         Setting(
             "ScienceWorld, fresh variations",
             "scienceworld",
-            ("--split", "test", "--variations", "1", "--skip", "2"),
+            ("--split", "test", "--variations", "1", "--skip", "3"),
             SIMULATED,
             (REACT, PAPER, TAPE),
             {"execution": "forced"},

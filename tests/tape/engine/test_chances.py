@@ -29,6 +29,9 @@ class Counted(Chances):
     def outcome(self, state: Any) -> str:
         return str(state[0])
 
+    def committed(self, state: Any) -> str:
+        return str(state[0]) if str(state[0]).startswith("sold") else ""
+
 
 def test_what_was_observed_outweighs_what_is_predicted() -> None:
     def chance(observed: list[Any], wrong: list[Any], target: str = "b", prior: float = 1.0) -> float:
@@ -69,6 +72,17 @@ def test_a_refused_action_is_not_planned_for_ever_in_states_that_only_a_counter_
     memory.add(("a", 0), "jump", ("a", 1))
     memory.contradict(("a", 0), "jump", ("goal", 0))
     assert planned(memory, 1) == ("walk", "walk on")
+
+
+def test_what_cannot_be_undone_is_done_as_most_plans_do_it() -> None:
+    graph = PlanGraph()
+    for plan in (["a", "b", "sold x", "goal"], ["b", "sold x"], ["a", "sold y", "goal"], ["a", "b"]):
+        graph.fold([(place, 0) for place in plan], [f"to {place}" for place in plan[1:]])
+    weigh(graph, Counted(), Memory())
+    chances = {(edge.source, edge.target): edge.chance for edge in graph.edges()}
+    assert chances[str(("b", 0)), str(("sold x", 0))] == 2 / 3
+    assert chances[str(("a", 0)), str(("sold y", 0))] == 1 / 3  # whoever else does it, and wherever
+    assert chances[str(("a", 0)), str(("b", 0))] == 1.0
 
 
 graphs = st.tuples(
