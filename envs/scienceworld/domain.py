@@ -13,7 +13,7 @@ from envs.scienceworld.state import FULL_SCORE, ScienceState, ScienceTask
 from tape.budget import Resources
 from tape.protocols import Action, Observation, State
 from tape.protocols.domain import Domain
-from tape.protocols.parts import Chances, Choices, GoalTest, MismatchTest, NoOps, Predicates, Progress
+from tape.protocols.parts import Chances, Choices, GoalTest, MismatchTest
 from tape.protocols.predicates import Assignment, Predicate, QueryMacro, Rule
 
 STEP = Resources({"steps": 1})
@@ -50,36 +50,6 @@ class ScienceWorldDomain(ScienceCommands, Domain, Experiment, GoalTest, Choices,
     def mismatch_test(self) -> MismatchTest:
         """What the rest of a path rests on."""
         return PathNeeds(self)
-
-    @property
-    def predicates(self) -> Predicates:
-        """What descriptions show."""
-        return self
-
-    @property
-    def progress(self) -> Progress:
-        """The score."""
-        return self
-
-    @property
-    def goal_test(self) -> GoalTest:
-        """The full score."""
-        return self
-
-    @property
-    def chances(self) -> Chances:
-        """What is in sight, and what commands bring about."""
-        return self
-
-    @property
-    def no_ops(self) -> NoOps:
-        """Refused commands, and what is so already."""
-        return self
-
-    @property
-    def choices(self) -> Choices:
-        """Commands."""
-        return self
 
     def task_text(self) -> str:
         """The task, in the simulator's words."""
