@@ -15,13 +15,11 @@ from functools import partial
 from experiments.harness import excerpts
 from experiments.harness.places import ROOT
 from experiments.settings_table import settings_text
-from experiments.studies.aec.readme_table import alfworld_text
 from experiments.studies.sdp.web import web_text
 
 DOCS = ROOT / "docs"
 
 MADE: Mapping[str, Callable[[], str]] = {
-    "households": alfworld_text,
     "settings": settings_text,
     **{f"settings-{method}": partial(settings_text, method) for method in ("aec", "sdp", "cgdp")},
     "web": web_text,
