@@ -110,11 +110,6 @@ class NoisyDomain(Domain, Predicates):
             grows = len(known) > before
         return known
 
-    @property
-    def predicates(self) -> Predicates:
-        """The domain itself, with the errors."""
-        return self
-
     def __getattr__(self, name: str) -> Any:
         """Anything else that the domain has."""
         if name == "_domain":  # not set yet, for instance while being copied

@@ -6,7 +6,6 @@ package's docstring lists the file of each line.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 
 from tape.engine.act import write_action
@@ -81,7 +80,7 @@ class Planner:
         self.calls, self._actor = CallCosts(episode, actor), actor
         self.memory = Memory()
         self._likelihood = Likelihood(episode.roles)
-        self._rounds, self._begun = 0, Counter[str]()
+        self._rounds, self._begun = 0, set[str]()
         self._plans: list[Plan] = []
         self._sampled: list[Plan] = []
         self._failed: list[FailedAttempt] = []
@@ -107,12 +106,14 @@ class Planner:
         if chances is None or not self._episode.config.probe:
             return False
         here = chances.situation(self._episode.state)
-        self._begun[here] += 1
-        return self._begun[here] > 1
+        again = here in self._begun
+        self._begun.add(here)
+        return again
 
     async def _own_step(self) -> Path | None:
         """The step that the model takes of its own accord, which sees what was done here; None if it does not fit."""
         episode = self._episode
+        episode.require_affordable_action()
         action, _ = await write_action(episode, self._actor, None, ())
         graph = PlanGraph(episode.key, episode.env.domain.render)
         graph.add_state(episode.state)

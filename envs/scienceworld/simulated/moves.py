@@ -32,8 +32,8 @@ def place(prompt: Prompt, steps: tuple[GoldStep, ...]) -> int:
     if found == at:
         return at
     for action in prompt.history:
-        if action == steps[found].action and here == _before(steps[min(found + 1, len(steps) - 1)]):
-            found += found + 1 < len(steps)
+        if action == steps[found].action and here in map(_before, steps[found + 1 : found + 2]):
+            found += 1
     return found + (prompt.history[-1:] == (steps[found].action,))
 
 

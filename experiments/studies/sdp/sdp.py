@@ -12,6 +12,7 @@ from experiments.harness.cli import guarded, known, main
 from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Options, configuration, plugin_of, spread
 from experiments.harness.measured import Measured
+from experiments.harness.methods import TAPE
 from experiments.harness.standard import Pair, against
 from experiments.studies.sdp import anatomy
 from experiments.studies.sdp.settings import ALL, PATH, SETTINGS, SETTINGS_BY_NAME, SIMULATED, Setting
@@ -73,7 +74,9 @@ def sections(measured: Measured) -> list[Section]:
 
 
 def pairs(measured: Measured) -> list[Pair]:
-    """The whole and its half against all others."""
+    """The whole and its half against all others; where neither is played, TAPE+."""
+    if not {ALL.label, PATH.label} & {*measured.methods()}:
+        return against(TAPE.label)(measured)
     return [*against(ALL.label)(measured), *against(PATH.label, but=[ALL.label])(measured)]
 
 

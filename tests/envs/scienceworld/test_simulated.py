@@ -64,6 +64,23 @@ def test_tape_and_its_chain_solve_a_task_without_hidden_processes():
         assert result.mismatches == 0
 
 
+class GoesNowhere(SimulatedLM):
+    """Plans nothing but to look around; acts along the gold path."""
+
+    def _reply(self, request, prompt, rng):
+        if request.role == "plan":
+            return json.dumps({"thought": "", "actions": ["look around"]})
+        return super()._reply(request, prompt, rng)
+
+
+@pytest.mark.parametrize(("probe", "end"), [(True, "success"), (False, "infeasible")])
+def test_where_planning_leads_back_tape_takes_the_step_that_the_model_takes_of_its_own_accord(probe, end):
+    model = GoesNowhere(Rates(errors=0, predictions=0, verdicts=0))
+    result = play(TapeAgent(model, execution="forced", probe=probe), "find-living-thing")
+    assert result.end_state == end
+    assert bool(result.lm_calls.get("act")) is probe
+
+
 def test_it_is_called_simulated_wherever_it_is_shown():
     model = open_model("simulated:scienceworld?errors=0.2&seed=3")
     assert model.name == "simulated:scienceworld?errors=0.2&seed=3"
