@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from envs.scienceworld.commands import names_of
+from envs.scienceworld.commands import ASKED, names_of
 from envs.scienceworld.predicates import Shown
 from envs.scienceworld.reading import read_room
 from envs.scienceworld.state import ScienceState
@@ -20,9 +20,10 @@ _CHANGES = re.compile(r"substance|stage|\begg\b|seed|flower|fruit")
 class Grounded(Shown):
     """What a state shows, and what was seen of other rooms when the agent was last in them.
 
-    Beside :class:`Shown` it lists ``reach`` of all that is in sight, ``held`` of all that is carried, at any depth,
-    ``open`` of the doors here, and of every room that the agent has been in ``visited``, ``way(ROOM, ROOM)``, and
-    ``stands(THING, ROOM)`` of what stays as it is: no substances, which melt, and no living things, which grow.
+    Beside :class:`Shown` it lists whether a question is open, ``reach`` of all that is in sight, ``held`` of all that is
+    carried, at any depth, ``open`` of the doors here, and of every room that the agent has been in ``visited``,
+    ``way(ROOM, ROOM)``, and ``stands(THING, ROOM)`` of what stays as it is: no substances, which melt, and no living
+    things, which grow.
     """
 
     def __init__(self, state: ScienceState) -> None:
@@ -45,6 +46,7 @@ class Grounded(Shown):
 
     def _list(self) -> Iterator[tuple[Predicate, bool]]:
         state = self._state
+        yield ASKED, bool(state.choices)
         yield from ((Predicate("reach", (name,)), True) for name in sorted(self._names))
         yield from ((Predicate("held", (name,)), True) for name in sorted({*names_of(self._held, "inventory")}))
         yield from ((Predicate("open", (f"door to {plain(to)}",)), is_open) for to, is_open in self._here.doors)

@@ -65,6 +65,9 @@ def test_some_commands_need_nothing_and_an_unknown_form_needs_what_never_holds()
     assert read_command("sing") is None
     assert DOMAIN.preconditions("sing") == {NEVER: True}
     assert DOMAIN.ground(HERE)[NEVER] is False
+    # AEC takes for facts what the grounding lists, and every command needs that no question is open
+    assert dict(DOMAIN.ground(HERE))[Predicate("asked")] is False
+    assert dict(DOMAIN.ground(ASKED))[Predicate("asked")] is True
 
 
 def test_the_domain_is_open_and_arriving_brings_what_was_seen_there() -> None:
