@@ -20,8 +20,8 @@ _CHANGES = re.compile(r"substance|stage|\begg\b|seed|flower|fruit")
 class Grounded(Shown):
     """What a state shows, and what was seen of other rooms when the agent was last in them.
 
-    Beside :class:`Shown` it lists whether a question is open, ``reach`` of all that is in sight, ``held`` of all that is
-    carried, at any depth, ``open`` of the doors here, and of every room that the agent has been in ``visited``,
+    Beside :class:`Shown` it lists whether a question is open, ``reach`` of all that is in sight, ``held`` of all
+    that is carried, at any depth, ``open`` of the doors here, and of every room that the agent has been in ``visited``,
     ``way(ROOM, ROOM)``, and ``stands(THING, ROOM)`` of what stays as it is: no substances, which melt, and no living
     things, which grow.
     """
