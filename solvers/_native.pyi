@@ -1,4 +1,4 @@
-"""The compiled labelling algorithm; see `solvers/native/`."""
+"""The compiled search; see `solvers/native/`."""
 
 FORM: int
 
@@ -17,9 +17,10 @@ def solve(
     wanted: int,
     time_limit: float,
     cap: float,
-    memory: object = None,
+    known: tuple[int, ...],
+    prices: tuple[float, ...],
     /,
-) -> tuple[int, list[tuple[int, ...]], int | None, bool, float, int, int, int, float]: ...
+) -> tuple[tuple[int, list[tuple[int, ...]], int | None, bool, int, float, int, float], tuple[float, ...]]: ...
 def shortest_path(
     nodes: int,
     arcs: int,
@@ -38,5 +39,4 @@ def shortest_path(
     time_limit: float,
     cap: float,
     /,
-) -> tuple[int, list[tuple[int, ...]], int | None, int, float, int, float]: ...
-def memory() -> object: ...
+) -> tuple[int, list[tuple[int, ...]], int | None, bool, int, float, int, float]: ...

@@ -7,16 +7,16 @@ from typing import ClassVar
 from solvers.answer import with_path, without_path
 from solvers.base import Solver
 from solvers.chances import linear_parts
-from solvers.compiled import Ending, Found, can_solve, search
+from solvers.compiled import Found, can_solve, search
 from solvers.deadline import Deadline
+from solvers.ending import Ending
 from solvers.memory import too_large
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
 
 _WHY_INFEASIBLE = {
-    Ending.NO_TERMINAL: "no terminal can be reached within the horizon",
-    Ending.BUDGET_ALONE: "every path exceeds a budget",
-    Ending.BUDGETS_TOGETHER: "no path keeps all budgets at once",
+    Ending.UNREACHABLE: "no terminal can be reached within the horizon and each budget by itself",
+    Ending.INFEASIBLE: "no path keeps all budgets at once",
 }
 
 
@@ -26,13 +26,11 @@ class LabellingSolver(Solver):
     The compiled path (`solvers/native/`, one header per idea) goes, until there is a proof:
 
     1. `passes`: the unbudgeted dynamic programme. If its best path keeps the budgets, it is the answer.
-    2. `windows`: arcs of which even the thriftiest path breaks a budget go.
-    3. `dual`: prices that make the bound tight; dives along the bound give early paths.
-    4. `fixing`: arcs through which the bound stays below the incumbent go.
-    5. `table`: one resource kept exact over its window, the others priced. For one resource this is the proof.
-    6. `sweep`: label setting in layers, with dominance and a beam that widens until nothing was dropped that could
-       win. Between sweeps, bounds are made that are tight where the most promising labels are.
-    7. `smallest`: of all optimal paths, the one with the smallest edges.
+    2. `bounds`: prices that make the bound tight, with dives along it for early paths; arcs through which the bound is
+       no better than the incumbent go, and those of which even the thriftiest path breaks a budget.
+    3. `labels`: label setting in the order of the bound, with dominance; a beam for better paths, and bounds that are
+       tight where the most promising labels are.
+    4. `smallest`: of all optimal paths, the one with the smallest edges.
 
     Equal objectives: fewer moves, then the lexicographically smallest `edges`. Which objectives are equal is exact;
     `solvers.grid` says how. The answer does not depend on the time limit, unless the limit ends it: then it is

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from solvers.api import answered, checked_time_limit, solve
 from solvers.chances import linear_parts
-from solvers.compiled import AVAILABLE, can_solve, new_memory, search
+from solvers.compiled import can_solve, search
 from solvers.deadline import Deadline
 from solvers.labelling import answer_of
 from solvers.problem import PathProblem
@@ -18,20 +18,15 @@ class Session:
     """Solves with `labelling`, as `solve` does, and keeps bounds from one problem to the next.
 
     After a replan most of a plan graph is as it was: some edges were added, removed or re-priced, the start has moved
-    along the path, horizon and budgets are what is left. A session finds what changed. Bounds by steps to
-    go are repaired where the change reaches; they give a first path, good prices, and the few arcs that still matter.
-    The answers are those of `solve`.
+    along the path, horizon and budgets are what is left. What follows upon the start of the last path is then a path to
+    beat, and the last prices of resources bound well. The answers are those of `solve`.
 
-    Nodes must keep their numbers from problem to problem, and new ones come last; edges may be renumbered at will. A
-    problem that does not follow from the one before (a longer horizon, another number of nodes or resources, rewards on
-    another scale) starts anew. With a discount, a risk or the objective "visit"
-    nothing can be kept, and every solve is a fresh one.
+    Nodes should keep their numbers from problem to problem; edges may be renumbered at will. With a discount, a risk or
+    the objective "visit" nothing is kept, and every solve is a fresh one.
 
         session = Session()
         first = session.solve(problem)
         second = session.solve(problem_after_two_moves)
-
-    A session serves one thread at a time.
 
     Attributes:
         solver: The name of the solver that sessions use.
@@ -40,7 +35,8 @@ class Session:
     solver: ClassVar[str] = "labelling"
 
     def __init__(self) -> None:
-        self._memory = new_memory() if AVAILABLE else None
+        self._nodes: tuple[int, ...] = ()
+        self._prices: tuple[float, ...] = ()
 
     def solve(self, problem: PathProblem, time_limit: float | None = None) -> PathSolution:
         """Finds the best path that keeps every budget.
@@ -61,7 +57,9 @@ class Session:
         began = time.perf_counter()
 
         def find() -> PathSolution:
-            found = search(problem, parts, 1, Deadline(time_limit), self._memory)
-            return answer_of(problem, found).but(solve_seconds=found.seconds)
+            found = search(problem, parts, 1, Deadline(time_limit), self._nodes, self._prices)
+            answer = answer_of(problem, found).but(solve_seconds=found.seconds)
+            self._nodes, self._prices = answer.nodes or (), found.prices
+            return answer
 
         return answered(problem, find).but(solver=self.solver, seconds=time.perf_counter() - began)

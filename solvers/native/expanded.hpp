@@ -2,29 +2,11 @@
 #pragma once
 
 #include <functional>
-#include <new>
 #include <queue>
 
 #include "network.hpp"
 
 namespace tape {
-
-struct Expanded {
-    Indices layer;   // [horizon + 2] the first state of each step; state 0 is the start
-    Indices first;   // [states + 1] the first arc of a state
-    Indices node;    // [states]
-    Scores gain;     // [states] score of the move that arrives here
-    Scores finish;   // [states] score of staying here to the end; NEVER where the node is no terminal
-    Indices head;    // [arcs] a state of the next step
-    Indices slot;    // [arcs] ascending within a state, so that arcs are in the order of their edges
-
-    int states() const { return int(node.size()); }
-    std::size_t arcs() const { return head.size(); }
-    double bytes() const {
-        return bytes_of(layer) + bytes_of(first) + bytes_of(node) + bytes_of(gain) + bytes_of(finish) + bytes_of(head) +
-               bytes_of(slot);
-    }
-};
 
 // The slots that lead into each node.
 struct Reversed {
@@ -92,39 +74,57 @@ inline Amounts least_to_go(const Network &network, const Reversed &reversed, int
     return least;
 }
 
+// The moves of a network, as they cost where no step counts more than another.
+inline Moves moves_of(const Network &network) {
+    Moves moves;
+    moves.resources = network.resources;
+    moves.use = network.costs;
+    moves.edge = network.edge_ids;
+    moves.cost.assign(network.heads.size(), 0);
+    if (network.weights.empty())
+        for (std::size_t slot = 0; slot < moves.cost.size(); ++slot) moves.cost[slot] = -network.move(0, network.heads[slot]);
+    return moves;
+}
+
+// Which arcs are expanded: all, or those that another class of this form admits. It is told of each state that is made,
+// and of each arc from a state to another.
+struct Everything {
+    static void made() {}
+    static bool admits(int, int, int) { return true; }
+    static void reached(const Graph &, int, int, int) {}
+};
+
 // The states that lie on some way from the start to a terminal within the horizon, without those to which even the
 // thriftiest way leaves too little of some resource. No states at all if no terminal can be reached in time.
 // need: [resources][nodes] the `least_to_go`.
-inline Expanded expand(const Network &network, const std::vector<Amounts> &need, const Indices &to_go, Clock &clock) {
-    Expanded graph;
+template <class Which>
+Graph expand(const Network &network, const std::vector<Amounts> &need, const Indices &to_go, Clock &clock, Which which) {
+    Graph graph;
+    graph.shared = true;
+    graph.arrivals = !network.weights.empty();
     const int horizon = network.horizon, K = network.resources;
-    clock.require(double(horizon + 2) * sizeof(std::int32_t));
-    graph.layer.assign(horizon + 2, 0);
     if (to_go[network.start] > horizon) {
-        graph.first.assign(1, 0);
+        graph.out.assign(1, 0);
         return graph;
     }
     const std::size_t n = network.nodes;
     Amounts left;  // [states x resources] the most that can be left there
-    Indices at(n, -1);  // the state of a node in the layer that is being made
+    Indices at(n, -1), node;  // the state of a node in the layer that is being made
     const auto add = [&](int step, int v) {
-        graph.node.push_back(v);
-        graph.gain.push_back(step ? network.move(step - 1, v) : 0);
-        graph.finish.push_back(network.terminal[v] ? network.stay(step, v) : NEVER);
+        node.push_back(v);
+        graph.arrive.push_back(step && graph.arrivals ? -network.move(step - 1, v) : 0);
+        graph.finish.push_back(network.terminal[v] ? -network.stay(step, v) : FAR);
         for (int k = 0; k < K; ++k) left.push_back(step ? -1 : network.budgets[k]);
+        which.made();
     };
     add(0, network.start);
-    for (int step = 0; step <= horizon; ++step) {
-        const int begin = graph.layer[step], end = graph.states();
-        if (begin == end) {  // nothing goes on
-            std::fill(graph.layer.begin() + step + 1, graph.layer.end(), end);
-            break;
-        }
-        graph.layer[step + 1] = end;
+    int begin = 0;
+    for (int step = 0; step <= horizon && begin < int(node.size()); ++step) {
+        const int end = int(node.size());
         for (int s = begin; s < end; ++s) {
-            graph.first.push_back(std::int32_t(graph.head.size()));
+            graph.out.push_back(std::int32_t(graph.head.size()));
             if (step == horizon) continue;
-            const int v = graph.node[s];
+            const int v = node[s];
             clock.tick(8 + network.offset[v + 1] - network.offset[v]);
             for (int slot = network.offset[v]; slot < network.offset[v + 1]; ++slot) {
                 const int w = network.heads[slot];
@@ -132,77 +132,28 @@ inline Expanded expand(const Network &network, const std::vector<Amounts> &need,
                 const Amount *cost = network.cost(slot);
                 bool fits = true;
                 for (int k = 0; k < K; ++k) fits &= left[std::size_t(s) * K + k] - cost[k] >= need[k][w];
-                if (!fits) continue;
+                if (!fits || !which.admits(step, s, slot)) continue;
                 if (at[w] < end) {
-                    at[w] = graph.states();
+                    at[w] = int(node.size());
                     add(step + 1, w);
                 }
                 for (int k = 0; k < K; ++k) {
                     Amount &most = left[std::size_t(at[w]) * K + k];
                     most = std::max(most, left[std::size_t(s) * K + k] - cost[k]);
                 }
+                which.reached(graph, s, at[w], slot);
                 graph.head.push_back(at[w]);
-                graph.slot.push_back(slot);
+                graph.move.push_back(slot);
             }
             if (graph.head.size() > std::size_t(INT32_MAX)) throw TooLarge{graph.bytes()};  // indices would not fit
         }
-        clock.require(2 * (graph.bytes() + bytes_of(left)));  // as they grow, they are copied
+        begin = end;
+        clock.require(2 * (graph.bytes() + bytes_of(left) + bytes_of(node)));  // as they grow, they are copied
     }
-    graph.first.push_back(std::int32_t(graph.head.size()));
+    graph.out.push_back(std::int32_t(graph.head.size()));
+    graph.nodes = int(node.size());
+    graph.name = std::move(node);
     return graph;
-}
-
-// Drops arcs, and the states that no path passes any more. keep: [arcs]. Returns the old index of each new state.
-inline Indices compact(Expanded &graph, const std::vector<std::uint8_t> &keep, Clock &clock) {
-    const int states = graph.states();
-    std::vector<std::uint8_t> useful(states, 0), live(states, 0);
-    for (int s = states; s-- > 0;) {
-        clock.tick(1 + graph.first[s + 1] - graph.first[s]);
-        useful[s] = graph.finish[s] > REACHABLE;
-        for (int a = graph.first[s]; a < graph.first[s + 1]; ++a) useful[s] |= keep[a] & useful[graph.head[a]];
-    }
-    Indices fresh(states, -1), old;
-    live[0] = 1;
-    std::int32_t arcs = 0;
-    Indices first;
-    for (int s = 0; s < states; ++s) {
-        clock.tick(1 + graph.first[s + 1] - graph.first[s]);
-        if (!live[s] || (s && !useful[s])) continue;
-        fresh[s] = std::int32_t(old.size());
-        old.push_back(s);
-        first.push_back(arcs);
-        for (int a = graph.first[s]; a < graph.first[s + 1]; ++a)
-            if (keep[a] && useful[graph.head[a]]) {
-                live[graph.head[a]] = 1;
-                graph.head[arcs] = graph.head[a];
-                graph.slot[arcs++] = graph.slot[a];
-            }
-    }
-    first.push_back(arcs);
-    graph.head.resize(arcs);
-    graph.slot.resize(arcs);
-    for (auto &head : graph.head) head = fresh[head];
-    graph.first = std::move(first);
-    std::size_t next = 0;
-    for (auto &begin : graph.layer) {
-        while (next < old.size() && old[next] < begin) ++next;
-        begin = std::int32_t(next);
-    }
-    for (std::size_t s = 0; s < old.size(); ++s) {
-        graph.node[s] = graph.node[old[s]];
-        graph.gain[s] = graph.gain[old[s]];
-        graph.finish[s] = graph.finish[old[s]];
-    }
-    graph.node.resize(old.size());
-    graph.gain.resize(old.size());
-    graph.finish.resize(old.size());
-    return old;
-}
-
-// Carries what is known of each state over a `compact`.
-template <class T> void carry(std::vector<T> &values, const Indices &old) {
-    for (std::size_t s = 0; s < old.size(); ++s) values[s] = values[old[s]];
-    values.resize(old.size());
 }
 
 }  // namespace tape

@@ -1,8 +1,11 @@
 // The master problem of the Lagrangian dual: the prices at which the paths seen so far look least attractive.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
+
+#include "types.hpp"
 
 namespace tape {
 
@@ -104,6 +107,54 @@ class Master {
     std::vector<double> caps_, values_, slacks_;
     std::vector<int> basis_;
     std::vector<double> level_, inverse_;
+};
+
+// Cutting planes for the prices that bound best (Kelley): paths seen become columns of the master, whose prices are tried
+// next, part of the way (in-out) as long as that helps. Weights are costs in their finest unit, and payments.
+class Cuts {
+  public:
+    // room: of each resource what there is to spend; base, most: the least and the greatest prices; scale: the weight at
+    // which prices count as 1; cap: the greatest price of all of the room, in that unit.
+    Cuts(double scale, double cap, const Indices &limited, const Amounts &room, const Amounts &base, const Amounts &most)
+        : scale_(scale), limited_(limited), base_(base), most_(most), slack_(limited.size()), master_(0, {}) {
+        std::vector<double> caps;
+        for (const int k : limited) {
+            each_.push_back(scale / double(std::max<Amount>(1, room[k])));
+            caps.push_back(std::min(cap, double(most[k] - base[k]) / each_.back()));
+        }
+        master_ = Master(int(limited.size()), caps);
+    }
+
+    // A path: what it weighs without any payment, and what it uses.
+    void add(double weight, const Amounts &used, const Amounts &upper) {
+        for (std::size_t i = 0; i < limited_.size(); ++i) {
+            const double left = double(upper[limited_[i]] - used[limited_[i]]);
+            slack_[i] = left * each_[i] / scale_;
+            weight -= double(base_[limited_[i]]) * left;
+        }
+        master_.add(-weight / scale_, slack_);
+    }
+
+    // No prices bound better than this, as far as the paths seen tell.
+    double aim() { return -master_.solve(wish_) * scale_; }
+
+    // The prices to try next, after `aim`; all of the way if the last ones did not help.
+    void next(const Amounts &best, bool helped, Amounts &price) const {
+        const double part = limited_.size() == 1 || !helped ? 1.0 : 0.6;
+        price.resize(base_.size());
+        for (std::size_t i = 0; i < limited_.size(); ++i) {
+            const int k = limited_[i];
+            const double here = double(best[k] - base_[k]), there = wish_[i] * each_[i];
+            price[k] = base_[k] + std::clamp<Amount>(Amount(std::llround(here + part * (there - here))), 0, most_[k] - base_[k]);
+        }
+    }
+
+  private:
+    double scale_;
+    const Indices &limited_;
+    const Amounts &base_, &most_;
+    std::vector<double> each_, slack_, wish_;
+    Master master_;
 };
 
 }  // namespace tape

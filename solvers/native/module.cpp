@@ -5,8 +5,7 @@
 
 #include <new>
 
-#include "engine.hpp"
-#include "rcsp.hpp"
+#include "select.hpp"
 
 namespace {
 
@@ -60,33 +59,17 @@ Py_ssize_t size(PyObject *tuple) {
     return count;
 }
 
+constexpr int MOST_STATIC_RESOURCES = 60;
+
 struct Arguments {
-    PyObject *edges, *rewards, *costs, *budgets, *terminals, *weights, *rest, *chances;
+    PyObject *edges, *rewards, *costs, *budgets, *terminals, *weights, *rest, *chances, *known, *prices;
     int start, moves;
     double scale, time_limit, cap;
     Py_ssize_t wanted;
-    PyObject *memory;
 };
 
-constexpr const char *MEMORY = "tape.memory";
-
-Memory *memory_of(PyObject *capsule) {
-    if (!capsule || capsule == Py_None) return nullptr;
-    auto *memory = static_cast<Memory *>(PyCapsule_GetPointer(capsule, MEMORY));
-    if (!memory) throw PythonError{};
-    return memory;
-}
-
-PyObject *new_memory(PyObject *, PyObject *) {
-    auto *memory = new (std::nothrow) Memory;
-    if (!memory) return PyErr_NoMemory();
-    return PyCapsule_New(memory, MEMORY, [](PyObject *capsule) {
-        delete static_cast<Memory *>(PyCapsule_GetPointer(capsule, MEMORY));
-    });
-}
-
-Problem read(const Arguments &given, Clock &clock) {
-    Problem problem;
+PathProblem read(const Arguments &given, Clock &clock) {
+    PathProblem problem;
     problem.nodes = int(size(given.rewards));
     problem.resources = int(size(given.budgets));
     problem.start = given.start;
@@ -135,27 +118,50 @@ Problem read(const Arguments &given, Clock &clock) {
     return problem;
 }
 
-// The most units that a path of at most this score can earn.
-long long units(const Network &network, Score score) {
-    const Score sum = score + network.horizon;
-    return sum >= 0 ? sum / network.factor : -((-sum + network.factor - 1) / network.factor);
-}
-
-PyObject *answered(const Network &network, const Answer &answer, double seconds) {
+// The paths of an answer, as tuples of edges.
+PyObject *paths_of(const Answer &answer) {
     PyObject *paths = PyList_New(0);
     if (!paths) throw PythonError{};
     for (const Path &path : answer.paths) {
-        PyObject *edges = PyTuple_New(Py_ssize_t(path.slots.size()));
+        PyObject *edges = PyTuple_New(Py_ssize_t(path.edges.size()));
         if (!edges) throw PythonError{};
-        for (std::size_t i = 0; i < path.slots.size(); ++i)
-            PyTuple_SetItem(edges, Py_ssize_t(i), PyLong_FromLong(network.edge_ids[path.slots[i]]));
+        for (std::size_t i = 0; i < path.edges.size(); ++i)
+            PyTuple_SetItem(edges, Py_ssize_t(i), PyLong_FromLong(path.edges[i]));
         if (PyList_Append(paths, edges) < 0) throw PythonError{};
         Py_DECREF(edges);
     }
-    PyObject *bound = answer.bound < LARGEST_SCORE * 2 ? PyLong_FromLongLong(units(network, answer.bound)) : Py_None;
-    if (bound == Py_None) Py_INCREF(Py_None);
-    return Py_BuildValue("(iNNOdnnid)", int(answer.ending), paths, bound, answer.ordered ? Py_True : Py_False, seconds,
-                         Py_ssize_t(answer.arcs), Py_ssize_t(answer.labels), answer.rounds, answer.bytes);
+    return paths;
+}
+
+// The most units that a path can earn that costs at least so much.
+long long units(const Network &network, Cost cost) {
+    const Score sum = network.horizon - cost;
+    return sum >= 0 ? sum / network.factor : -((-sum + network.factor - 1) / network.factor);
+}
+
+// Prices of a unit of each resource: in the objective, and in costs per unit of the network's resources.
+Amounts in_costs(const Network &network, const std::vector<double> &prices) {
+    Amounts costs;
+    for (int k = 0; k < network.resources && !prices.empty(); ++k) {
+        const double most = double(LARGEST_PAYMENT / network.resources) / double(network.budgets[k] + 1);
+        const double price = prices[network.origin[k]] * network.scale * double(network.factor) * double(network.divisors[k]);
+        costs.push_back(Amount(std::min(std::max(0.0, price), most)));
+    }
+    return costs;
+}
+
+std::vector<double> in_objective(const Network &network, const Amounts &costs, std::size_t resources) {
+    std::vector<double> prices(resources, 0);
+    for (std::size_t k = 0; k < costs.size(); ++k)
+        prices[network.origin[k]] = double(costs[k]) / network.scale / double(network.factor) / double(network.divisors[k]);
+    return prices;
+}
+
+PyObject *answered(const Answer &answer, bool bounded, long long bound, double seconds) {
+    PyObject *known = bounded ? PyLong_FromLongLong(bound) : Py_None;
+    if (!bounded) Py_INCREF(Py_None);
+    return Py_BuildValue("(iNNOndnd)", int(answer.ending), paths_of(answer), known, answer.ordered ? Py_True : Py_False,
+                         Py_ssize_t(answer.labels), seconds, Py_ssize_t(answer.arcs), answer.bytes);
 }
 
 // Whether Ctrl-C was pressed; then the Python error is set. Called without the GIL.
@@ -168,43 +174,37 @@ bool interrupted() {
 
 PyObject *solve_problem(PyObject *, PyObject *args) {
     Arguments given{};
-    if (!PyArg_ParseTuple(args, "O!O!O!O!iO!iO!O!dO!ndd|O", &PyTuple_Type, &given.edges, &PyTuple_Type, &given.rewards,
+    if (!PyArg_ParseTuple(args, "O!O!O!O!iO!iO!O!dO!nddO!O!", &PyTuple_Type, &given.edges, &PyTuple_Type, &given.rewards,
                           &PyTuple_Type, &given.costs, &PyTuple_Type, &given.budgets, &given.start, &PyTuple_Type,
                           &given.terminals, &given.moves, &PyTuple_Type, &given.weights, &PyTuple_Type, &given.rest,
                           &given.scale, &PyTuple_Type, &given.chances, &given.wanted, &given.time_limit, &given.cap,
-                          &given.memory))
+                          &PyTuple_Type, &given.known, &PyTuple_Type, &given.prices))
         return nullptr;
     try {
         Clock clock(given.time_limit, interrupted, given.cap);
-        Problem problem;
+        PathProblem problem;
         Network network;
+        Indices known;
+        std::vector<double> prices;  // of a unit of each resource, in the objective
         Answer answer;
+        enum { Fine, Stopped, NoMemory } how = Fine;
         try {
             problem = read(given, clock);
+            for (Py_ssize_t i = 0; i < size(given.known); ++i) known.push_back(index(item(given.known, i), INT32_MAX));
+            for (Py_ssize_t k = 0; k < size(given.prices); ++k) prices.push_back(real(item(given.prices, k)));
+            require(prices.empty() || prices.size() == problem.budgets.size(), "expected a price for each resource, or none");
         } catch (const Late &) {
-            answer.ending = Ending::OutOfTime;
-            return answered(network, answer, clock.seconds());
+            return Py_BuildValue("(N())", answered(answer, false, 0, clock.seconds()));
         }
-        Memory *const memory = memory_of(given.memory);
-        if (memory && memory->busy) {
-            PyErr_SetString(PyExc_RuntimeError, "this memory is used by another solve: one thread at a time");
-            return nullptr;
-        }
-        if (memory) memory->busy = true;
-        enum { Fine, Stopped, NoMemory } how = Fine;
         Py_BEGIN_ALLOW_THREADS;
         try {
-            if (memory) {
-                answer = solve_next(problem, network, *memory, std::size_t(given.wanted), clock);
-            } else {
-                network = build_network(problem, clock);
-                answer = solve(network, std::size_t(given.wanted), clock, nullptr);
-            }
+            network = build_network(problem, clock);
+            answer = Select(network, std::size_t(given.wanted), known, in_costs(network, prices), clock).run();
+            prices = in_objective(network, answer.prices, problem.budgets.size());
         } catch (const Interrupted &) {
             how = Stopped;
         } catch (const Late &) {  // before the search began
             answer = Answer{};
-            answer.ending = Ending::OutOfTime;
         } catch (const TooLarge &large) {
             answer = Answer{};
             answer.ending = Ending::TooLarge;
@@ -213,10 +213,14 @@ PyObject *solve_problem(PyObject *, PyObject *args) {
             how = NoMemory;
         }
         Py_END_ALLOW_THREADS;
-        if (memory) memory->busy = false;
         if (how == Stopped) return nullptr;
         if (how == NoMemory) return PyErr_NoMemory();
-        return answered(network, answer, clock.seconds());
+        const bool bounded = network.factor && answer.bound > -FAR / 2;
+        PyObject *found = answered(answer, bounded, bounded ? units(network, answer.bound) : 0, clock.seconds());
+        PyObject *each = PyTuple_New(Py_ssize_t(prices.size()));
+        if (!each) throw PythonError{};
+        for (std::size_t k = 0; k < prices.size(); ++k) PyTuple_SetItem(each, Py_ssize_t(k), PyFloat_FromDouble(prices[k]));
+        return Py_BuildValue("(NN)", found, each);
     } catch (const PythonError &) {
         return nullptr;
     } catch (const Interrupted &) {  // while the problem was read
@@ -252,73 +256,74 @@ struct Asked {
     double time_limit, cap;
 };
 
-rcsp::Problem read(const Asked &asked, Clock &clock) {
+Problem read(const Asked &asked, Clock &clock) {
     const int n = asked.nodes, m = asked.arcs, K = asked.resources;
-    require(n > 0 && m >= 0 && K >= 0 && K <= rcsp::MOST_STATIC_RESOURCES, "a size is out of range");
+    require(n > 0 && m >= 0 && K >= 0 && K <= MOST_STATIC_RESOURCES, "a size is out of range");
     require(asked.source >= 0 && asked.source < n && asked.target >= 0 && asked.target < n, "an end is out of range");
     require(asked.wanted > 0 && asked.threads > 0, "expected at least one path and one thread");
     clock.require(double(m) * (96 + 32.0 * K) + 128.0 * n);
     const Array<std::int32_t> tails(asked.tails, std::size_t(m)), heads(asked.heads, std::size_t(m));
     const Array<std::int64_t> cost(asked.cost, std::size_t(m)), use(asked.use, std::size_t(m) * K);
     const Array<std::int64_t> lower(asked.lower, std::size_t(K)), upper(asked.upper, std::size_t(K));
-    rcsp::Problem problem;
-    rcsp::Graph &graph = problem.graph;
-    graph.nodes = n;
-    graph.resources = K;
-    graph.source = asked.source;
-    graph.target = asked.target;
+    Problem problem;
     problem.wanted = std::size_t(asked.wanted);
     problem.simple = asked.simple != 0;
     problem.threads = asked.threads;
     for (int k = 0; k < K; ++k) {
-        require(lower[k] >= 0 && lower[k] <= upper[k] && upper[k] <= rcsp::NO_LIMIT, "a limit is out of range");
+        require(lower[k] >= 0 && lower[k] <= upper[k] && upper[k] <= NO_LIMIT, "a limit is out of range");
         problem.lower.push_back(lower[k]);
         problem.upper.push_back(upper[k]);
     }
-    const Score most = rcsp::LARGEST_WEIGHT / 2 / n;
+    const Cost most = LARGEST_WEIGHT / 2 / n;
     Indices begin(std::size_t(n) + 1, 0);
     for (int a = 0; a < m; ++a) {
         require(tails[a] >= 0 && tails[a] < n && heads[a] >= 0 && heads[a] < n, "an end of an arc is out of range");
         require(cost[a] <= most && cost[a] >= -most, "a cost is out of scale");
         ++begin[tails[a] + 1];
     }
-    for (int v = 0; v < n; ++v) {
-        graph.name.push_back(v);
-        begin[v + 1] += begin[v];
-    }
-    graph.id.resize(m);
-    for (int a = 0; a < m; ++a) graph.id[begin[tails[a]]++] = a;
-    graph.use.resize(std::size_t(m) * K);
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    Indices by_tail(m), to(m), next(begin.begin(), begin.end() - 1);
     for (int a = 0; a < m; ++a) {
-        const int id = graph.id[a];
-        graph.tail.push_back(tails[id]);
-        graph.head.push_back(heads[id]);
-        graph.cost.push_back(cost[id]);
-        for (int k = 0; k < K; ++k) {
-            const Amount amount = use[std::size_t(id) * K + k];
-            require(amount >= 0 && amount <= rcsp::NO_LIMIT, "an amount is out of range");
-            graph.use[std::size_t(k) * m + a] = amount;
+        to[next[tails[a]]] = heads[a];
+        by_tail[next[tails[a]]++] = a;
+    }
+    Graph &graph = problem.graph;
+    Moves &moves = problem.moves;
+    graph.nodes = n;
+    graph.name = along(n, begin, to);
+    graph.sorted = int(graph.name.size()) == n;
+    if (!graph.sorted) {
+        graph.name.resize(n);
+        std::iota(graph.name.begin(), graph.name.end(), 0);
+    }
+    Indices place(n);
+    for (int v = 0; v < n; ++v) place[graph.name[v]] = v;
+    graph.source = place[asked.source];
+    graph.arrive.assign(n, 0);
+    graph.finish.assign(n, FAR);
+    graph.finish[place[asked.target]] = 0;
+    moves.resources = K;
+    moves.use.resize(std::size_t(m) * K);
+    for (auto *one : {&graph.head, &graph.move, &moves.edge}) one->resize(m);
+    moves.cost.resize(m);
+    graph.out.push_back(0);
+    int at = 0;
+    for (const int v : graph.name) {
+        for (int i = begin[v]; i < begin[v + 1]; ++i, ++at) {
+            const int id = by_tail[i];
+            graph.head[at] = place[to[i]];
+            graph.move[at] = at;
+            moves.edge[at] = id;
+            moves.cost[at] = cost[id];
+            for (int k = 0; k < K; ++k) {
+                const Amount amount = moves.use[std::size_t(at) * K + k] = use[std::size_t(id) * K + k];
+                require(amount >= 0 && amount <= NO_LIMIT, "an amount is out of range");
+            }
         }
+        graph.out.push_back(at);
     }
     graph.index();
     return problem;
-}
-
-PyObject *stated(const rcsp::Answer &answer, double seconds) {
-    PyObject *paths = PyList_New(0);
-    if (!paths) throw PythonError{};
-    for (const rcsp::Path &path : answer.paths) {
-        PyObject *edges = PyTuple_New(Py_ssize_t(path.ids.size()));
-        if (!edges) throw PythonError{};
-        for (std::size_t i = 0; i < path.ids.size(); ++i)
-            PyTuple_SetItem(edges, Py_ssize_t(i), PyLong_FromLong(path.ids[i]));
-        if (PyList_Append(paths, edges) < 0) throw PythonError{};
-        Py_DECREF(edges);
-    }
-    PyObject *bound = std::abs(answer.bound) < LARGEST_SCORE * 2 ? PyLong_FromLongLong(answer.bound) : Py_None;
-    if (bound == Py_None) Py_INCREF(Py_None);
-    return Py_BuildValue("(iNNndnd)", int(answer.ending), paths, bound, Py_ssize_t(answer.labels), seconds,
-                         Py_ssize_t(answer.arcs), answer.bytes);
 }
 
 PyObject *shortest_path(PyObject *, PyObject *args) {
@@ -329,19 +334,19 @@ PyObject *shortest_path(PyObject *, PyObject *args) {
         return nullptr;
     try {
         Clock clock(asked.time_limit, interrupted, asked.cap);
-        rcsp::Answer answer;
-        rcsp::Problem problem;
+        Answer answer;
+        Problem problem;
+        enum { Fine, Stopped, NoMemory } how = Fine;
         try {
             problem = read(asked, clock);
         } catch (const TooLarge &large) {
-            answer.ending = rcsp::Ending::TooLarge;
+            answer.ending = Ending::TooLarge;
             answer.bytes = large.bytes;
-            return stated(answer, clock.seconds());
+            return answered(answer, false, 0, clock.seconds());
         }
-        enum { Fine, Stopped, NoMemory } how = Fine;
         Py_BEGIN_ALLOW_THREADS;
         try {
-            answer = rcsp::Solve(std::move(problem), clock).run();
+            answer = Solve(std::move(problem), clock).run();
         } catch (const Interrupted &) {
             how = Stopped;
         } catch (const std::bad_alloc &) {
@@ -350,7 +355,7 @@ PyObject *shortest_path(PyObject *, PyObject *args) {
         Py_END_ALLOW_THREADS;
         if (how == Stopped) return nullptr;
         if (how == NoMemory) return PyErr_NoMemory();
-        return stated(answer, clock.seconds());
+        return answered(answer, std::abs(answer.bound) < LARGEST_SCORE * 2, answer.bound, clock.seconds());
     } catch (const PythonError &) {
         return nullptr;
     } catch (const std::bad_alloc &) {
@@ -361,11 +366,10 @@ PyObject *shortest_path(PyObject *, PyObject *args) {
 PyMethodDef methods[] = {
     {"solve", solve_problem, METH_VARARGS,
      "solve(edges, rewards, costs, budgets, start, terminals, moves, weights, rest, scale, chances, wanted, time_limit, "
-     "cap, memory=None)"},
+     "cap, known, prices)"},
     {"shortest_path", shortest_path, METH_VARARGS,
      "shortest_path(nodes, arcs, resources, tails, heads, cost, use, lower, upper, source, target, wanted, simple, threads, "
      "time_limit, cap)"},
-    {"memory", new_memory, METH_NOARGS, "memory() -> what a sequence of related problems shares; not thread-safe"},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", "Compiled labelling.", -1, methods,
@@ -374,7 +378,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", "Compiled labelling.
 }  // namespace
 
 // Changes with what `solve` takes and gives: Python does not use a build that does not match it.
-constexpr long FORM = 3;
+constexpr long FORM = 4;
 
 PyMODINIT_FUNC PyInit__native() {
     PyObject *module = PyModule_Create(&definition);

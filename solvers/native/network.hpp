@@ -1,24 +1,12 @@
 // The problem as the algorithm sees it: usable edges ("slots") sorted by tail, binding resources, exact scores.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <numeric>
-
-#include "clock.hpp"
-#include "types.hpp"
+#include "problem.hpp"
 
 namespace tape {
 
-// mean + factor * sqrt(variance) <= budget, in integers: square * variance <= 2^20 * (budget - mean)^2.
-// Mean and variance are two of the network's resources.
-struct Chance {
-    int mean, variance;
-    Amount budget, square;
-};
-
 // A problem as it was given. `costs` has edges x resources amounts; those above BEYOND count as BEYOND.
-struct Problem {
+struct PathProblem {
     int nodes = 0, resources = 0, start = 0, horizon = 0;
     Indices tails, heads;
     std::vector<double> rewards, weights;  // weights[l]: the discount of step l + 1; empty for no discount
@@ -67,7 +55,7 @@ struct Network {
 };
 
 // The scores of `network`, from the rewards rounded once to the grid of `problem.scale`.
-inline void set_scores(const Problem &problem, Network &network, Clock &clock) {
+inline void set_scores(const PathProblem &problem, Network &network, Clock &clock) {
     const std::size_t n = problem.nodes, horizon = problem.horizon;
     network.scale = problem.scale;
     network.rewards = problem.rewards;
@@ -100,7 +88,7 @@ inline void set_scores(const Problem &problem, Network &network, Clock &clock) {
 
 // Leaves out edges that cost more than a whole budget, and resources of which even `horizon` times the dearest edge
 // keeps the budget; divides by the greatest common divisor. Resources of chance constraints stay as they are.
-inline Network build_network(const Problem &problem, Clock &clock) {
+inline Network build_network(const PathProblem &problem, Clock &clock) {
     const int all = problem.resources;
     const std::size_t edges = problem.tails.size();
     std::vector<std::uint8_t> chained(all, 0);

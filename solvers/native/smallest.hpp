@@ -1,67 +1,70 @@
-// The tie-break: of all paths with the optimal score, the one with the lexicographically smallest edges.
+// The tie-break: of all paths of the least cost, the one with the lexicographically smallest edges.
 #pragma once
 
 #include <optional>
 
-#include "sweep.hpp"
+#include "labels.hpp"
 
 namespace tape {
 
 // Depth first, smallest edges first, along what the bounds still allow; states that failed are remembered with what
-// had been earned and used there, and fail again for whoever comes with no more. Gives up after `patience` moves.
-template <int Fixed>
-std::optional<Indices> smallest_edges(const Knowledge &known, Score score, std::size_t patience, Clock &clock) {
-    const Network &network = known.network;
-    const Expanded &graph = known.graph;
-    const int K = Fixed ? Fixed : network.resources;
+// they cost and used, and fail again for whoever comes with no less. Gives up after `patience` moves.
+inline std::optional<Indices> smallest_edges(const Problem &problem, const Pruner &pruner, Cost least, std::size_t patience,
+                                             Clock &clock) {
+    const Graph &graph = problem.graph;
+    const int K = problem.moves.resources;
+    const std::vector<View> &views = pruner.views;
     struct Frame {
-        int state, arc;
-        Score score;
+        int node, arc;
+        Cost cost;
     };
     std::vector<Frame> stack;
-    Amounts used(K, 0), rest(K), slack(K);  // `used`: K amounts a frame
-    std::vector<Scores> failed_score(graph.states());
-    std::vector<Amounts> failed_used(graph.states());
-    stack.push_back({0, graph.first[0], 0});
+    Amounts used(K, 0), ahead(K);  // `used`: K amounts a frame
+    std::vector<Costs> failed_cost(graph.nodes);
+    std::vector<Amounts> failed_used(graph.nodes);
+    stack.push_back({graph.source, graph.out[graph.source], 0});
     for (std::size_t moves = 0; !stack.empty();) {
         Frame &top = stack.back();
         const std::size_t here = (stack.size() - 1) * K;
-        if (top.arc == graph.first[top.state] && graph.finish[top.state] > REACHABLE &&
-            top.score + graph.finish[top.state] == score && keeps_chances(network, used.data() + here, nullptr)) {
-            Indices slots;
-            for (std::size_t i = 0; i + 1 < stack.size(); ++i) slots.push_back(graph.slot[stack[i].arc - 1]);
-            return slots;
+        if (top.arc == graph.out[top.node] && graph.ends(top.node) && top.cost + graph.finish[top.node] == least &&
+            problem.keeps(used.data() + here)) {
+            Indices edges;
+            for (std::size_t i = 0; i + 1 < stack.size(); ++i) edges.push_back(problem.moves.edge[graph.move[stack[i].arc - 1]]);
+            return edges;
         }
-        if (top.arc == graph.first[top.state + 1]) {
-            failed_score[top.state].push_back(top.score);
-            failed_used[top.state].insert(failed_used[top.state].end(), used.begin() + std::ptrdiff_t(here),
-                                          used.begin() + std::ptrdiff_t(here) + K);
+        if (top.arc == graph.out[top.node + 1]) {
+            failed_cost[top.node].push_back(top.cost);
+            failed_used[top.node].insert(failed_used[top.node].end(), used.begin() + std::ptrdiff_t(here),
+                                         used.begin() + std::ptrdiff_t(here) + K);
             used.resize(here);
             stack.pop_back();
             continue;
         }
         if (++moves > patience || ((moves & 4095) == 0 && clock.passed())) return std::nullopt;
-        if ((moves & 4095) == 0) clock.require(known.bytes() + double(moves) * 2 * (sizeof(Score) + K * sizeof(Amount)));
+        if ((moves & 4095) == 0) clock.require(graph.bytes() + double(moves) * 2 * (sizeof(Cost) + K * sizeof(Amount)));
         const int a = top.arc++, h = graph.head[a];
-        const Amount *cost = network.cost(graph.slot[a]);
+        const Amount *const more = problem.moves.used(graph.move[a]);
         used.resize(here + 2 * std::size_t(K));
-        Amount *now = used.data() + here + K;
+        Amount *const now = used.data() + here + K;
         bool fits = true;
         for (int k = 0; k < K; ++k) {
-            now[k] = used[here + k] + cost[k];
-            slack[k] = network.budgets[k] - now[k];
-            rest[k] = known.windows.ahead[k][h];
-            fits &= rest[k] <= slack[k];
+            now[k] = used[here + k] + more[k];
+            ahead[k] = (*pruner.need(k))[h];
+            fits &= now[k] + ahead[k] <= problem.upper[k];
         }
-        const Score earned = top.score + graph.gain[h];
-        fits = fits && keeps_chances(network, now, rest.data()) &&
-               bound_at<Fixed>(known, h, top.score, slack.data(), score, 0) >= score;
-        for (std::size_t i = 0; fits && i < failed_score[h].size(); ++i) {
-            bool worse = earned <= failed_score[h][i];
+        const Cost cost = top.cost + problem.moves.cost[graph.move[a]] + graph.arrive[h];
+        for (std::size_t i = 0; fits && i < views.size(); ++i) {  // no completion that keeps the limits is cheaper
+            Cost over = views[i].key(h, cost) - views[i].unit * least - views[i].payment;
+            for (int k = 0; k < K; ++k) over += views[i].price[k] * now[k];
+            fits = over <= 0;
+        }
+        fits = fits && problem.keeps_chances(now, ahead.data());
+        for (std::size_t i = 0; fits && i < failed_cost[h].size(); ++i) {
+            bool worse = cost >= failed_cost[h][i];
             for (int k = 0; k < K; ++k) worse &= failed_used[h][i * K + k] <= now[k];
             fits = !worse;
         }
-        if (fits) stack.push_back({h, graph.first[h], earned});
+        if (fits) stack.push_back({h, graph.out[h], cost});
         else used.resize(here + K);
     }
     return std::nullopt;

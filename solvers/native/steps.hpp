@@ -1,7 +1,8 @@
 // Passes over the network itself, step by step: bounds and first paths before anything is expanded.
 #pragma once
 
-#include "dual.hpp"
+#include "bounds.hpp"
+#include "expanded.hpp"
 
 namespace tape {
 
@@ -19,12 +20,12 @@ constexpr double FEW_STEPS = 1000;
 // below so many times the thriftiest use leaves so few paths that the expanded graph is small.
 constexpr double ROOMY = 0.9, TIGHT = 1.1;
 
-// here[i] = max(here[i], next[head[i]] - paid[i])
-TAPE_VECTORISED inline void follow(Score *__restrict here, const Score *__restrict next,
-                                   const std::int32_t *__restrict head, const Score *__restrict paid, std::size_t count) {
+// here[i] = min(here[i], next[head[i]] + paid[i])
+TAPE_VECTORISED inline void follow(Cost *__restrict here, const Cost *__restrict next, const std::int32_t *__restrict head,
+                                   const Cost *__restrict paid, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
-        const Score through = next[head[i]] - paid[i];
-        here[i] = here[i] > through ? here[i] : through;
+        const Cost through = next[head[i]] + paid[i];
+        here[i] = here[i] < through ? here[i] : through;
     }
 }
 
@@ -69,15 +70,23 @@ inline Amounts least_so_far(const Network &network, int k, Clock &clock) {
     return least;
 }
 
+// A pass: what each step and node weighs on the best way to the end, what arriving there takes included.
+struct Pass {
+    Amounts price;
+    Cost payment = 0;  // of all budgets
+    Costs paid;        // [slots]
+    Costs far;         // see `Steps::place`
+
+    Cost bound() const { return far[0] - payment; }
+};
+
 // The network's useful nodes and slots, laid out so that a pass is a few long loops without surprises: nodes by falling
 // number of slots; then the first slots of all nodes, the second slots of those that have two, and so on.
 class Steps {
   public:
-    const Network &network;
-
     // `use`: [slots] which to keep; `to_go`, `from`: fewest moves from and to each node.
-    Steps(const Network &network, const std::vector<std::uint8_t> &use, const Indices &from, const Indices &to_go)
-        : network(network), rank_(network.nodes, -1) {
+    Steps(const Network &network, const Problem &problem, const std::vector<std::uint8_t> &use, const Indices &from, const Indices &to_go)
+        : network_(network), problem_(problem), rank_(network.nodes, -1) {
         const int horizon = network.horizon, K = network.resources;
         const auto lies = [&](int v) { return from[v] + to_go[v] <= horizon; };
         Indices slots(network.nodes, 0), sizes;
@@ -115,97 +124,90 @@ class Steps {
         for (int k = 0; k < K; ++k)
             for (const auto slot : slot_) costs_[k].push_back(network.costs[std::size_t(slot) * K + k]);
         const std::size_t rows = network.weights.empty() ? 1 : network.weights.size();
-        gain_.reserve(rows * nodes_.size());
+        arrive_.reserve(rows * nodes_.size());
         for (std::size_t step = 0; step < rows; ++step)
-            for (const auto v : nodes_) gain_.push_back(network.move(int(step), v));
+            for (const auto v : nodes_) arrive_.push_back(-network.move(int(step), v));
     }
 
     // need: [resources][nodes] the least of each that is used from each node on; dives look ahead with it.
     void set_need(const std::vector<Amounts> *need) { need_ = need; }
 
-    std::size_t arcs() const { return head_.size() * std::size_t(network.horizon); }
+    std::size_t arcs() const { return head_.size() * std::size_t(network_.horizon); }
 
-    int rank(int v) const { return rank_[v]; }
+    // Whether there is a way to an end at all.
+    static bool reaches(const Pass &pass) { return pass.far[0] < FAR / 2; }
 
-    // The place of a rank at a step >= 1 in the tables of a pass; the start at step 0 comes first of all.
-    std::size_t place(int step, int rank) const { return 1 + std::size_t(step - 1) * nodes_.size() + std::size_t(rank); }
+    // The weight of the rest of the way by a move to a node of this rank, made at a step.
+    Cost ahead(const Pass &pass, int step, int rank) const { return pass.far[place(step + 1, rank)]; }
 
-    Score gain(int) const { return 0; }  // of arriving at the start
-
-    // As `make_bound` for the expanded graph: `value` has a place for each step and node.
-    Bound bound(Scores prices, Clock &clock) const {
-        Bound bound;
-        bound.prices = std::move(prices);
-        for (int k = 0; k < network.resources; ++k) bound.budget += bound.prices[k] * network.budgets[k];
-        bound.paid = payments(network, bound.prices);
+    Pass pass(const Amounts &price, Clock &clock) const {
+        Pass pass;
+        pass.price = price;
+        pass.paid.assign(network_.heads.size(), 0);
         const std::size_t m = nodes_.size();
-        const int horizon = network.horizon;
-        Scores paid(head_.size(), 0);
-        for (int k = 0; k < network.resources; ++k)
-            if (bound.prices[k])
-                for (std::size_t a = 0; a < paid.size(); ++a) paid[a] += bound.prices[k] * costs_[k][a];
-        bound.value.assign(1 + m * std::size_t(horizon), NEVER);
+        const int horizon = network_.horizon, K = network_.resources;
+        Costs paid(head_.size(), 0);
+        for (int k = 0; k < K; ++k) {
+            if (price[k] == 0) continue;
+            pass.payment += price[k] * network_.budgets[k];
+            for (std::size_t slot = 0; slot < pass.paid.size(); ++slot) pass.paid[slot] += price[k] * network_.costs[slot * K + k];
+            for (std::size_t a = 0; a < paid.size(); ++a) paid[a] += price[k] * costs_[k][a];
+        }
+        pass.far.assign(1 + m * std::size_t(horizon), FAR);
         for (int step = horizon; step > 0; --step) {
             clock.tick(head_.size() + m);
-            Score *here = bound.value.data() + 1 + std::size_t(step - 1) * m;
-            for (const auto i : ends_) here[i] = network.stay(step, nodes_[i]);
+            Cost *here = pass.far.data() + 1 + std::size_t(step - 1) * m;
+            for (const auto i : ends_) here[i] = -network_.stay(step, nodes_[i]);
             if (step < horizon)
                 for (std::size_t row = 0; row + 1 < begin_.size(); ++row)
                     follow(here, here + m, head_.data() + begin_[row], paid.data() + begin_[row],
                            std::size_t(begin_[row + 1] - begin_[row]));
-            const Score *gain = gain_.data() + (gain_.size() > m ? std::size_t(step - 1) * m : 0);
-            for (std::size_t i = 0; i < m; ++i) here[i] += gain[i];
+            const Cost *arrive = arrive_.data() + (arrive_.size() > m ? std::size_t(step - 1) * m : 0);
+            for (std::size_t i = 0; i < m; ++i) here[i] += arrive[i];
         }
-        Score best = network.terminal[network.start] ? network.stay(0, network.start) : NEVER;
-        each(network.start, [&](int slot, int head) {
-            best = std::max(best, bound.value[place(1, head)] - bound.paid[slot]);
-        });
-        bound.value[0] = best;
-        return bound;
+        Cost best = network_.terminal[network_.start] ? -network_.stay(0, network_.start) : FAR;
+        each(network_.start, [&](int slot, int head) { best = std::min(best, pass.far[place(1, head)] + pass.paid[slot]); });
+        pass.far[0] = best;
+        return pass;
     }
 
-    // As the one for the expanded graph, from the start; it looks ahead with what each node needs of each resource.
-    Dive dive(const Bound &bound, const Viewpoint &, bool careful, Clock &clock) const {
-        const int K = network.resources;
-        Dive found;
-        found.used.assign(K, 0);
-        found.path.score = 0;
+    // As `Pruner::dive`, from the start; careful, it looks ahead with what each node needs of each resource.
+    Dive dive(const Pass &pass, bool careful, Clock &clock) const {
+        const int K = network_.resources;
+        Dive found{{}, Amounts(std::size_t(K), 0), false};
         Amounts used(K), rest(K);
-        for (int step = 0, v = network.start;; ++step) {
-            Score best = network.terminal[v] ? network.stay(step, v) : NEVER - 1;
+        for (int step = 0, v = network_.start;; ++step) {
+            Cost best = network_.terminal[v] ? -network_.stay(step, v) : FAR / 2;
             int choice = -1;
-            clock.tick(1 + network.offset[v + 1] - network.offset[v]);
-            if (step < network.horizon)
+            clock.tick(1 + network_.offset[v + 1] - network_.offset[v]);
+            if (step < network_.horizon)
                 each(v, [&](int slot, int head) {
-                    const Score value = bound.value[place(step + 1, head)];
-                    if (value <= REACHABLE || value - bound.paid[slot] <= best) return;
+                    const Cost through = ahead(pass, step, head) + pass.paid[slot];
+                    if (through >= best) return;
                     if (careful) {
-                        const Amount *cost = network.cost(slot);
+                        const Amount *cost = network_.cost(slot);
                         bool fits = true;
                         for (int k = 0; k < K; ++k) {
                             used[k] = found.used[k] + cost[k];
-                            rest[k] = (*need_)[k][network.heads[slot]];
-                            fits &= used[k] + rest[k] <= network.budgets[k];
+                            rest[k] = (*need_)[k][network_.heads[slot]];
+                            fits &= used[k] + rest[k] <= network_.budgets[k];
                         }
-                        if (!fits || !keeps_chances(network, used.data(), rest.data())) return;
+                        if (!fits || !problem_.keeps_chances(used.data(), rest.data())) return;
                     }
-                    best = value - bound.paid[slot];
+                    best = through;
                     choice = slot;
                 });
             if (choice < 0) {
-                found.ended = network.terminal[v];
-                if (found.ended) found.path.score += network.stay(step, v);
-                break;
+                found.path.cost -= network_.terminal[v] ? network_.stay(step, v) : 0;
+                found.keeps = network_.terminal[v] && problem_.keeps(found.used.data());
+                return found;
             }
-            const Amount *cost = network.cost(choice);
+            const Amount *cost = network_.cost(choice);
             for (int k = 0; k < K; ++k) found.used[k] = std::min(found.used[k] + cost[k], BEYOND);
-            found.path.slots.push_back(choice);
-            v = network.heads[choice];
-            found.path.score += network.move(step, v);
+            found.path.edges.push_back(network_.edge_ids[choice]);
+            v = network_.heads[choice];
+            found.path.cost -= network_.move(step, v);
         }
-        found.keeps = found.ended && keeps_chances(network, found.used.data(), nullptr);
-        for (int k = 0; k < K; ++k) found.keeps &= found.used[k] <= network.budgets[k];
-        return found;
     }
 
     // Calls `what(slot, rank of its head)` for a node's slots, in their order.
@@ -218,14 +220,21 @@ class Steps {
         }
     }
 
+    int rank(int v) const { return rank_[v]; }
+
   private:
+    // The place of a rank at a step >= 1 in the table of a pass; the start at step 0 comes first of all.
+    std::size_t place(int step, int rank) const { return 1 + std::size_t(step - 1) * nodes_.size() + std::size_t(rank); }
+
+    const Network &network_;
+    const Problem &problem_;
     Indices nodes_;  // by falling number of slots
     Indices rank_;   // [nodes] the place of each in `nodes_`; -1 where no path passes
     Indices begin_;  // row r, the r-th slots of the nodes that have so many, is begin_[r] .. begin_[r + 1]
     Indices head_, slot_;
     Indices ends_;   // ranks of terminals
     std::vector<Amounts> costs_;  // [resources][arcs]
-    Scores gain_;    // of arriving at each; with a discount for each step
+    Costs arrive_;   // at each node; with a discount for each step
     const std::vector<Amounts> *need_ = nullptr;
 };
 
@@ -266,69 +275,23 @@ inline std::vector<std::uint8_t> slots_within(const Network &network, const std:
     return use;
 }
 
-// The time-expanded graph without what cannot reach `floor` by the tightest bound, or breaks a budget by itself; the
-// bounds of the pool are told for its states.
-inline Expanded expand_within(const Steps &steps, const std::vector<Amounts> &need, Pool &pool, Score floor, Clock &clock) {
-    const Network &network = steps.network;
-    const Bound &main = pool.best();
-    const int horizon = network.horizon, K = network.resources;
-    Expanded graph;
-    clock.require(double(horizon + 2) * sizeof(std::int32_t));
-    graph.layer.assign(horizon + 2, 0);
-    Indices at(network.nodes, -1), states;
-    Scores reached;
-    Amounts left;
-    const auto add = [&](int step, int v) {
-        graph.node.push_back(v);
-        graph.gain.push_back(step ? network.move(step - 1, v) : 0);
-        graph.finish.push_back(network.terminal[v] ? network.stay(step, v) : NEVER);
-        reached.push_back(step ? NEVER : main.budget);
-        for (int k = 0; k < K; ++k) left.push_back(step ? -1 : network.budgets[k]);
-    };
-    add(0, network.start);
-    for (int step = 0; step <= horizon; ++step) {
-        const int begin = graph.layer[step], end = graph.states();
-        graph.layer[step + 1] = end;
-        for (int s = begin; s < end; ++s) {
-            graph.first.push_back(std::int32_t(graph.head.size()));
-            if (step == horizon) continue;
-            const int v = graph.node[s];
-            clock.tick(8 + network.offset[v + 1] - network.offset[v]);
-            steps.each(v, [&](int slot, int rank) {
-                const int w = network.heads[slot];
-                const Score value = main.value[steps.place(step + 1, rank)];
-                const Score there = std::max(reached[s], NEVER) - main.paid[slot];
-                if (value <= REACHABLE || there + value < floor) return;
-                const Amount *cost = network.cost(slot);
-                for (int k = 0; k < K; ++k)
-                    if (left[std::size_t(s) * K + k] - cost[k] < need[k][w]) return;
-                if (at[w] < end) {
-                    at[w] = graph.states();
-                    add(step + 1, w);
-                }
-                const int h = at[w];
-                reached[h] = std::max(reached[h], there + graph.gain[h]);
-                for (int k = 0; k < K; ++k) {
-                    Amount &most = left[std::size_t(h) * K + k];
-                    most = std::max(most, left[std::size_t(s) * K + k] - cost[k]);
-                }
-                graph.head.push_back(h);
-                graph.slot.push_back(slot);
-            });
-            if (graph.head.size() > std::size_t(INT32_MAX)) throw TooLarge{graph.bytes()};  // indices would not fit
-        }
-        clock.require(pool.bytes() + 2 * (graph.bytes() + bytes_of(reached) + bytes_of(left)));
+// The arcs on which some path weighs no more than `limit` at the prices of a pass.
+struct Within {
+    const Network &network;
+    const Steps &steps;
+    const Pass &pass;
+    Cost limit;
+    Costs there;  // [states] the least weight of the way there
+
+    void made() { there.push_back(there.empty() ? 0 : FAR); }
+    bool admits(int step, int state, int slot) const {
+        const int rank = steps.rank(network.heads[slot]);
+        return rank >= 0 && std::min(there[state], FAR / 2) + pass.paid[slot] + steps.ahead(pass, step, rank) <= limit;
     }
-    graph.first.push_back(std::int32_t(graph.head.size()));
-    for (Scores *values : pool.values()) {
-        Scores told{values->front()};
-        told.reserve(std::size_t(graph.states()));
-        for (int step = 1; step <= horizon; ++step)
-            for (int s = graph.layer[step]; s < graph.layer[step + 1]; ++s)
-                told.push_back((*values)[steps.place(step, steps.rank(graph.node[s]))]);
-        *values = std::move(told);
+    void reached(const Graph &graph, int state, int to, int slot) {
+        const Cost move = graph.arrivals ? graph.arrive[to] : -network.move(0, network.heads[slot]);
+        there[to] = std::min(there[to], there[state] + pass.paid[slot] + move);
     }
-    return graph;
-}
+};
 
 }  // namespace tape

@@ -1,4 +1,4 @@
-"""The wrapper around the compiled search, `solvers/native/rcsp.hpp`: what it takes, and what it found."""
+"""The wrapper around the compiled search, `solvers/native/solve.hpp`: what it takes, and what it found."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import numpy as np
 from solvers import memory as limits
 from solvers.compiled import AVAILABLE
 from solvers.deadline import Deadline
+from solvers.ending import Ending
 from solvers.rcsp.folded import NO_LIMIT, Folded
-from solvers.rcsp.found import Ending, Found
+from solvers.rcsp.found import Found
 
 if AVAILABLE:
     from solvers._native import shortest_path as _shortest_path
@@ -57,7 +58,7 @@ def search(folded: Folded, wanted: int, elementary: bool, threads: int, deadline
 def _searched(folded: Folded, wanted: int, elementary: bool, threads: int, deadline: Deadline) -> Found | None:
     """What the compiled search finds; None where its integers prove too narrow."""
     left = deadline.left()
-    ending, paths, bound, labels, seconds, _, needed = _shortest_path(
+    ending, paths, bound, _, labels, seconds, _, needed = _shortest_path(
         folded.n,
         len(folded.tails),
         len(folded.upper),

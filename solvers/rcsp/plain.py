@@ -18,9 +18,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from solvers.deadline import Deadline
+from solvers.ending import Ending
 from solvers.errors import LateError
 from solvers.rcsp.folded import NO_LIMIT, Folded
-from solvers.rcsp.found import Ending, Found
+from solvers.rcsp.found import Found
 from solvers.rcsp.plain_bounds import SCALE, Net, Priced, distances, free_circle, priced, pruned, relaxations, wide
 from solvers.rcsp.plain_labels import Labels
 

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from solvers import memory
 from solvers.deadline import Deadline
+from solvers.ending import Ending
 from solvers.rcsp.folded import NO_LIMIT
-from solvers.rcsp.found import Ending
 from solvers.rcsp.plain_bounds import SCALE, Net, Priced, wide
 
 Path = tuple[int, tuple[int, ...]]

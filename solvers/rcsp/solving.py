@@ -8,9 +8,10 @@ from fractions import Fraction
 
 from solvers.compiled import AVAILABLE
 from solvers.deadline import Deadline
+from solvers.ending import Ending
 from solvers.errors import EndlessError
 from solvers.rcsp.folded import Folded, exact, fold
-from solvers.rcsp.found import Ending, Found
+from solvers.rcsp.found import Found
 from solvers.rcsp.graphs import Asked
 from solvers.rcsp.verified import Counted, counted, is_endless
 from solvers.solution import Status

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import PathProblem, PathSolution, Risk, Session, Status, check, solve
-from solvers.compiled import AVAILABLE
+from solvers.chances import linear_parts
+from solvers.compiled import AVAILABLE, search
+from solvers.labelling import answer_of
 from solvers.testing import layered, risky, small, tight
 from tests.profiles import examples
 
@@ -130,7 +132,6 @@ def test_discount_risk_and_negative_budgets_are_solved_afresh() -> None:
 
 
 def test_works_without_the_compiled_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("solvers.session.AVAILABLE", False)
     monkeypatch.setattr("solvers.compiled.AVAILABLE", False)
     session = Session()
     problem = tight(11)
@@ -138,14 +139,14 @@ def test_works_without_the_compiled_path(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.skipif(not AVAILABLE, reason="the compiled path was not built")
-def test_a_later_solve_looks_at_fewer_arcs() -> None:
-    from solvers.chances import linear_parts
-    from solvers.compiled import new_memory, search
-    from solvers.deadline import Deadline
-
-    problem = layered(1, resources=1)  # one that is expanded before anything is known of it
-    memory = new_memory()
-    first = search(problem, linear_parts(problem), 1, Deadline(None), memory)
-    again = search(problem, linear_parts(problem), 1, Deadline(None), memory)
-    assert again.paths == first.paths
-    assert again.arcs < first.arcs / 4
+def test_what_a_session_keeps_spares_labels() -> None:
+    before = after = 0
+    for seed in range(40):
+        problem = medium(seed)
+        first = search(problem, linear_parts(problem), 1)
+        if first.paths:
+            nodes = answer_of(problem, first).nodes
+            again = search(problem, linear_parts(problem), 1, known=nodes, prices=first.prices)
+            assert again.paths == first.paths
+            before, after = before + first.labels, after + again.labels
+    assert 0 < after < before

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from solvers.deadline import NEVER, Deadline
+from solvers.ending import Ending
 from solvers.rcsp import plain
 from solvers.rcsp.folded import Folded, fold
-from solvers.rcsp.found import Ending, Found
+from solvers.rcsp.found import Found
 from solvers.rcsp.problem import RcspProblem
 from tests.solvers.rcsp.brute_force import Task, Truth, exact
 

@@ -11,8 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from solvers.deadline import Deadline
+from solvers.ending import Ending
 from solvers.rcsp import plain
-from solvers.rcsp.found import Ending
 from solvers.rcsp.problem import RcspProblem
 from tests.profiles import examples
 from tests.solvers.rcsp.agreement import SEARCHES, agrees, asked, compiled, cost_of, is_honest

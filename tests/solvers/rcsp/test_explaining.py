@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from solvers import RcspProblem, ShortestPath, Status, shortest_path
+from solvers.ending import Ending
 from solvers.rcsp import solving
 from solvers.rcsp.explaining import RcspExplanation
 from solvers.rcsp.folded import Folded
-from solvers.rcsp.found import Ending, Found
+from solvers.rcsp.found import Found
 from tests.solvers.rcsp.test_shortest import commute
 
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from solvers.deadline import Deadline
+from solvers.ending import Ending
 from solvers.rcsp import plain
 from solvers.rcsp.folded import fold
-from solvers.rcsp.found import Ending
 from solvers.rcsp.problem import RcspProblem
 from tests.places import ROOT
 from tests.solvers.rcsp.agreement import SEARCHES, agrees, asked, cost_of, endless, is_endless, is_honest

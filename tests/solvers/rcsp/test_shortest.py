@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from solvers import EndlessError, ProblemError, RcspProblem, ShortestPath, Status, shortest_path, shortest_paths
+from solvers.ending import Ending
 from solvers.rcsp import plain, solving
 from solvers.rcsp.folded import fold
-from solvers.rcsp.found import Ending, Found
+from solvers.rcsp.found import Found
 
 
 @pytest.fixture(params=["as built", "plain"], autouse=True)

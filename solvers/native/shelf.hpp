@@ -1,9 +1,9 @@
 // Where labels lie at their node, so that a processor compares many of them at once.
 #pragma once
 
-#include "types.hpp"
+#include "graph.hpp"
 
-namespace tape::rcsp {
+namespace tape {
 
 // Labels lie side by side in blocks of so many, resource by resource, for the processor to compare many at once.
 constexpr int LANES = 16;
@@ -11,7 +11,7 @@ constexpr int LANES = 16;
 // What the labels at a node have used and cost.
 template <class Use> struct Shelf {
     std::vector<Use> used;    // block by block: K x LANES; lanes without a label hold more than anything
-    std::vector<Score> cost;  // of each label
+    Costs cost;  // of each label
     Indices label;
     int count = 0;
     int lucky = 0;            // the block in which a better label was found last
@@ -47,4 +47,4 @@ TAPE_SCAN(std::int32_t)
 TAPE_SCAN(std::int64_t)
 #undef TAPE_SCAN
 
-}  // namespace tape::rcsp
+}  // namespace tape

@@ -1,0 +1,547 @@
+// Label setting on what pruning left: paths from the source in the order of a lower bound on all their completions,
+// dropped where a bound shows them useless or where as many others as are wanted are as good in everything.
+#pragma once
+
+#include <limits>
+
+#include "bounds.hpp"
+#include "shelf.hpp"
+
+namespace tape {
+
+// How labels are set.
+struct Manner {
+    bool quick = false;    // with no bound but the cheapest way on, which is soon made and enough where few are of interest
+    bool ordered = false;  // of equal costs the smallest edges count, and come first
+    std::size_t most = std::size_t(-1);  // labels
+    std::size_t width = 0;               // of the beam that goes before, for paths to beat
+};
+
+template <class Use> class Labels {
+  public:
+    // critical: names, sorted, of nodes that no path may visit twice.
+    Labels(const Problem &problem, Pruner &pruner, const Indices &critical, const Manner &manner, Clock &clock)
+        : problem_(problem), graph_(problem.graph), pruner_(pruner), clock_(clock), K_(problem.moves.resources),
+          words_((int(critical.size()) + 63) / 64), manner_(manner), mark_(std::size_t(problem.graph.nodes), -1), views_(pruner.views) {
+        for (int v = 0; v < graph_.nodes && words_; ++v) {
+            const auto place = std::lower_bound(critical.begin(), critical.end(), graph_.name[v]);
+            if (place != critical.end() && *place == graph_.name[v]) mark_[v] = int(place - critical.begin());
+        }
+        for (int k = 0; k < K_; ++k) {
+            if (problem.limits(k)) limited_.push_back(k);
+            if (problem.lower[k] > 0) lowered_.push_back(k);
+        }
+        for (int v = 0; v < graph_.nodes && manner_.ordered; ++v)
+            while (graph_.out[v + 1] - graph_.out[v] > (1 << bits_)) ++bits_;
+        prepare();
+    }
+
+    std::size_t made() const { return node_.size(); }
+    bool too_wide() const { return wide_; }
+    Cost bound() const { return bound_; }  // no other path is cheaper, where the time ran out
+
+    // Paths go to the pruner; false if the time ran out.
+    bool run() {
+        if (graph_.empty()) return true;
+        if (manner_.width) beam();
+        push(graph_.source, -1, -1, 0, nullptr);
+        const std::size_t pause = std::max(FIRST_LOOK, std::size_t(graph_.arcs()) / 4);
+        std::size_t settled = 0, look = manner_.quick ? 0 : pause;
+        while (!heap_.empty()) {
+            const auto [key, label] = heap_.pop();
+            if (most_cost_ < FAR / 4 && key > pruner_.unit() * most_cost_) break;  // so are all others
+            if (pruner_.found.full() && pruner_.found.ceiling() <= problem_.enough) break;
+            if ((++settled % 64 == 0 && clock_.passed()) || made() > manner_.most) {
+                bound_ = least_cost(key);
+                return false;
+            }
+            const int v = node_[label];
+            if (dominated(v, label)) continue;
+            shelve(v, label);
+            if (settled == look) {
+                look += std::max(pause, settled / 8);
+                if (look_from(label)) sift();
+            }
+            extend(label);
+        }
+        return true;
+    }
+
+    // Writes out the paths that were found, best first; to be called however `run` ended. Paths in circles may be too
+    // long to write down: false if some were left out.
+    bool write_out() {
+        std::vector<Path> &found = pruner_.found.paths();
+        std::size_t written = 0;
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            Path &path = found[i];
+            if (path.claim >= 0) write_out(path);
+            written += path.edges.size();
+            clock_.passed();  // Ctrl-C ends this, too
+            if (written <= MOST_WRITTEN) continue;
+            bound_ = std::max(bound_, path.cost);
+            found.resize(i);
+            return false;
+        }
+        return true;
+    }
+
+  private:
+    static constexpr std::size_t FIRST_LOOK = 256;
+    static constexpr std::size_t MOST_WRITTEN = std::size_t{1} << 22;  // arcs of all paths together
+    static constexpr Cost MOST_KEY = FAR / 2;  // the share of a cost in a key
+    static constexpr int LOOK_PASSES = 24, BEAM_PASSES = 6;
+    static constexpr std::size_t LOOKS = 24;  // from labels of a beam
+    static constexpr std::size_t FIRST_VIEWS = 3, MOST_VIEWS = 60;
+
+    // The bound at these prices, with or without the cost; `tree` gets the ways that it rests on.
+    View view_of(const Amounts &price, bool costs, Weights &weights, Tree &tree) {
+        weights = pruner_.priced(price, costs);
+        to_end(graph_, weights, tree, grown_, Pulse(clock_));
+        View view{costs ? pruner_.unit() : 0, price, weights.payment, Costs(std::size_t(graph_.nodes))};
+        for (int v = 0; v < graph_.nodes; ++v)
+            view.ahead[v] = tree.far[v] >= FAR / 2 ? FAR : tree.far[v] - weights.arriving(v);
+        return view;
+    }
+
+    // The most that a label may come to in a view, its completions bounded.
+    Cost limit_of(const View &view) const {
+        if (view.unit == 0) return view.payment;
+        return most_cost_ >= FAR / 4 ? FAR - 1 : view.unit * most_cost_ + view.payment;
+    }
+
+    Cost key_in(const View &view, int v, Cost cost, const Use *sum) const {
+        Cost key = view.key(v, cost);
+        if (sum)
+            for (const int k : limited_) key += view.price[k] * Amount(sum[k]);
+        return key;
+    }
+
+    void prepare() {
+        Tree tree;
+        Weights weights;
+        std::vector<View> first;
+        first.push_back(view_of(pruner_.base(), true, base_weights_, base_tree_));
+        if (!manner_.quick) first.push_back(view_of(pruner_.best(), true, weights_, tree_));
+        if (!manner_.quick && limited_.size() > 1) first.push_back(view_of(pruner_.fair(), false, weights, tree));
+        views_.erase(views_.begin(), views_.begin() + std::ptrdiff_t(std::min(views_.size(), FIRST_VIEWS)));
+        views_.insert(views_.begin(), std::make_move_iterator(first.begin()), std::make_move_iterator(first.end()));
+        base_priced_ = pruner_.circles_pay();
+        // The least that each resource needs to the end.
+        rest_.assign(std::size_t(graph_.nodes) * K_, 0);
+        for (int k = 0; k < K_ && !manner_.quick; ++k) {
+            const Costs *far = pruner_.need(k);
+            if (!far) {
+                to_end(graph_, pruner_.using_only(k), tree, grown_, Pulse(clock_));
+                far = &tree.far;
+            }
+            for (int v = 0; v < graph_.nodes; ++v) rest_[std::size_t(v) * K_ + k] = std::min((*far)[v], BEYOND);
+        }
+        // The most, where there is no circle; for lower limits.
+        if (!lowered_.empty() && graph_.sorted) {
+            most_.assign(std::size_t(graph_.nodes) * K_, 0);
+            for (const int k : lowered_) {
+                weights = pruner_.using_only(k);
+                for (Cost &one : weights.move) one = -one;
+                to_end(graph_, weights, tree, grown_, Pulse(clock_));
+                for (int v = 0; v < graph_.nodes; ++v)
+                    most_[std::size_t(v) * K_ + k] = tree.far[v] >= FAR / 2 ? 0 : -tree.far[v];
+            }
+        }
+        row_.resize(std::size_t(problem_.moves.count()) * K_);
+        for (std::size_t i = 0; i < row_.size(); ++i) row_[i] = Use(problem_.moves.use[i]);
+        shelves_.resize(graph_.nodes);
+        // From a node on the cheapest path, where it keeps the limits, cannot be beaten.
+        completes_ = problem_.wanted == 1 && words_ == 0 && !problem_.simple && !manner_.ordered;
+        if (completes_) {
+            path_sums(base_weights_, base_tree_, path_cost_, path_use_);
+            if (!manner_.quick) path_sums(weights_, tree_, priced_cost_, priced_use_);
+        }
+        narrow();
+    }
+
+    // What the ways of a tree cost and use from each node on; fills in the tree's arcs.
+    void path_sums(const Weights &weights, Tree &tree, Costs &cost, Amounts &use) const {
+        cost.assign(graph_.nodes, 0);
+        use.assign(std::size_t(graph_.nodes) * K_, 0);
+        const auto add = [&](int v, int a) {
+            if (a < 0) {
+                cost[v] = graph_.finish[v];
+                return;
+            }
+            const int next = graph_.head[a];
+            cost[v] = cost[next] + cost_of(a);
+            const Amount *const more = problem_.moves.used(graph_.move[a]);
+            for (int k = 0; k < K_; ++k) use[std::size_t(v) * K_ + k] = use[std::size_t(next) * K_ + k] + more[k];
+        };
+        if (!graph_.sorted) {
+            for (const int v : tree.settled) add(v, tree.arc[v]);
+            return;
+        }
+        tree.arc.resize(graph_.nodes);
+        for (int v = graph_.nodes; v-- > 0;) add(v, tree.arc[v] = next_arc(graph_, weights, tree, v));
+    }
+
+    Cost cost_of(int a) const { return problem_.moves.cost[graph_.move[a]] + graph_.arrive[graph_.head[a]]; }
+
+    // A path was found: less is of interest now.
+    void narrow() { most_cost_ = pruner_.found.interest(manner_.ordered); }
+
+    // Looks for prices that bound better from a label on: cutting planes as in `Pruner::dual`, seen from there. Without
+    // any path in hand what matters is whether the limits can be kept at all. Returns whether there is a new view.
+    bool look_from(int label, int passes = LOOK_PASSES) {
+        const int v = node_[label];
+        if (limited_.empty()) return false;
+        const bool costs = pruner_.found.full() || problem_.ceiling < FAR;
+        const Use *const used = use_.data() + std::size_t(label) * K_;
+        const Dive begun{way_to(label), Amounts(used, used + K_), false};
+        const double scale = costs ? std::max(1.0, std::abs(double(most_cost_))) * double(pruner_.unit()) : 1e6;
+        const Amounts none(std::size_t(K_), 0);
+        Amounts room(problem_.upper), price = costs ? pruner_.best() : pruner_.fair();
+        for (const int k : limited_) room[k] -= used[k];
+        Cuts cuts(scale, costs ? 1e6 : 1.0, limited_, room, costs ? pruner_.base() : none, pruner_.most());
+        View best;
+        double highest = -1e300, before = -1e300;
+        Tree tree;
+        Weights weights;
+        for (int pass = 0; pass < passes; ++pass) {
+            View view = view_of(price, costs, weights, tree);
+            const double over = double(key_in(view, v, cost_[label], used) - limit_of(view));
+            for (const View &other : views_)
+                if (pass == 0 && (other.unit > 0) == costs)
+                    before = std::max(before, double(key_in(other, v, cost_[label], used) - limit_of(other)));
+            const Dive seen = pruner_.dive(weights, tree, false, v, begun);
+            offer(seen);
+            if (!seen.keeps && graph_.sorted && problem_.wanted == 1) offer(pruner_.dive(weights, tree, true, v, begun));
+            const bool improved = over > highest;
+            if (improved) {
+                highest = over;
+                best = std::move(view);
+            }
+            if (highest > 0) break;
+            cuts.add(costs ? double(pruner_.unit()) * double(seen.path.cost - most_cost_) : 0, seen.used, problem_.upper);
+            if (cuts.aim() - highest <= 1e-3 * std::abs(highest) + 1) break;
+            cuts.next(best.price, improved, price);
+        }
+        if (highest <= before + 1e-3 * std::abs(before)) return false;
+        if (views_.size() >= MOST_VIEWS) views_.erase(views_.begin() + FIRST_VIEWS);
+        views_.push_back(std::move(best));
+        return true;
+    }
+
+    Path way_to(int label) const {
+        Path path;
+        path.cost = cost_[label];
+        for (; arc_[label] >= 0; label = parent_[label]) path.edges.push_back(edge_of(arc_[label]));
+        std::reverse(path.edges.begin(), path.edges.end());
+        return path;
+    }
+
+    void offer(const Dive &seen) {
+        if (!seen.keeps || problem_.wanted > 1 || problem_.simple) return;
+        pruner_.found.offer(seen.path, manner_.ordered);
+        narrow();
+    }
+
+    // Holds the open labels against all views again.
+    void sift() {
+        const auto open = heap_.take();
+        for (const auto &[key, label] : open) {
+            Cost now;
+            if (passes(node_[label], cost_[label], use_.data() + std::size_t(label) * K_, now)) heap_.push(now, label);
+        }
+    }
+
+    // Whether no view shows a label to be useless; `key` gets the place in the order.
+    bool passes(int v, Cost cost, const Use *sum, Cost &key) const {
+        key = -FAR;
+        for (const View &view : views_) {
+            const Cost one = key_in(view, v, cost, sum);
+            if (one > limit_of(view)) return false;
+            if (view.unit > 0) key = std::max(key, one - view.payment);
+        }
+        return true;
+    }
+
+    // Labels move by move, of which only so many stay, half of them the best of their nodes: those of one node are much
+    // alike. What it finds is worth more than the labels, which are forgotten.
+    void beam() {
+        Indices seen(std::size_t(graph_.nodes), -1), best;
+        push(graph_.source, -1, -1, 0, nullptr);
+        for (int turn = 0; !heap_.empty() && !clock_.passed(); ++turn) {
+            auto grown = heap_.take();
+            std::sort(grown.begin(), grown.end());
+            Indices kept;
+            for (const std::size_t most : {manner_.width / 2, manner_.width})
+                for (auto &[key, label] : grown) {
+                    if (kept.size() >= most) break;
+                    if (label < 0 || (most < manner_.width && seen[node_[label]] == turn)) continue;
+                    const int v = node_[label], one = std::exchange(label, -1);
+                    seen[v] = turn;
+                    if (dominated(v, one)) continue;
+                    shelve(v, one);
+                    kept.push_back(one);
+                }
+            for (const int label : kept) extend(label);
+            for (std::size_t i = 0; i < 3 && !kept.empty(); ++i) best.push_back(kept[i * kept.size() / 3]);
+        }
+        double worth = 100e3 + 600.0 * double(made());  // basic steps that looks may take
+        for (std::size_t i = 0; i < LOOKS && !best.empty() && (worth -= 8.0 * graph_.arcs()) > 0; ++i)
+            look_from(best[best.size() * i / LOOKS], BEAM_PASSES);
+        for (Path &path : pruner_.found.paths())
+            if (path.claim >= 0) write_out(path);
+        heap_.clear();
+        claims_.clear();
+        shelves_.assign(std::size_t(graph_.nodes), {});
+        shelved_ = 0;
+        for (auto *one : {&node_, &parent_, &arc_}) one->clear();
+        cost_.clear();
+        use_.clear();
+        seen_.clear();
+        begun_.clear();
+    }
+
+    Cost least_cost(Cost key) const {
+        const Cost over = key, unit = pruner_.unit();
+        return over >= 0 ? (over + unit - 1) / unit : -(-over / unit);
+    }
+
+    void extend(int label) {
+        Use used[64];
+        std::copy_n(use_.data() + std::size_t(label) * K_, K_, used);  // the store may move
+        for (int v = node_[label], a = graph_.out[v]; a < graph_.out[v + 1]; ++a) extend(label, a, used);
+    }
+
+    // Makes a label where nothing speaks against it.
+    void extend(int parent, int arc, const Use *used) {
+        const int v = graph_.head[arc];
+        clock_.tick(16);
+        if (views_[0].ahead[v] >= FAR) return;
+        Cost cost;
+        if (__builtin_add_overflow(cost_[parent], cost_of(arc), &cost) || std::abs(cost) > MOST_KEY / pruner_.unit()) return void(wide_ = true);
+        const Use *const row = row_.data() + std::size_t(graph_.move[arc]) * K_;
+        const Amount *const rest = rest_.data() + std::size_t(v) * K_;
+        Use sum[64];
+        for (int k = 0; k < K_; ++k) sum[k] = Use(used[k] + row[k]);
+        for (const int k : limited_)
+            if (Amount(sum[k]) + rest[k] > problem_.upper[k]) return;
+        for (const int k : lowered_) {
+            if (!most_.empty() && Amount(sum[k]) + most_[std::size_t(v) * K_ + k] < problem_.lower[k]) return;
+            if (!problem_.limits(k)) sum[k] = Use(std::min<Amount>(sum[k], problem_.lower[k]));
+        }
+        for (int k = 0; k < K_; ++k)
+            if (!problem_.limits(k) && problem_.lower[k] == 0) sum[k] = 0;  // limits nothing
+        if (!problem_.keeps_chances(sum, rest)) return;
+        if (words_ > 0 && mark_[v] >= 0 && seen(parent, mark_[v])) return;
+        push(v, parent, arc, cost, sum);
+    }
+
+    bool seen(int label, int mark) const { return seen_[std::size_t(label) * words_ + mark / 64] >> (mark % 64) & 1; }
+
+    void push(int v, int parent, int arc, Cost cost, const Use *sum) {
+        Cost key;
+        if (!passes(v, cost, sum, key)) return;
+        if (graph_.ends(v)) end_at(v, parent, arc, cost, sum);
+        if (graph_.out[v] == graph_.out[v + 1]) return;
+        if (completes_ && sum && completed(v, parent, arc, cost, sum)) return;
+        const int label = int(node_.size());
+        node_.push_back(v);
+        parent_.push_back(parent);
+        arc_.push_back(arc);
+        cost_.push_back(cost);
+        for (int k = 0; k < K_; ++k) use_.push_back(sum ? sum[k] : 0);
+        for (int w = 0; w < words_; ++w) seen_.push_back(parent < 0 ? 0 : seen_[std::size_t(parent) * words_ + w]);
+        if (manner_.ordered) begun_.push_back(begun(parent, arc));
+        if (mark_[v] >= 0) seen_[std::size_t(label) * words_ + mark_[v] / 64] |= std::uint64_t{1} << (mark_[v] % 64);
+        if (arc >= 0 && !manner_.ordered && dominated(v, label)) {
+            drop_last();
+            return;
+        }
+        if (label % 4096 == 4095) clock_.require(label < (1 << 30) ? bytes() : std::numeric_limits<double>::max());
+        heap_.push(key, label);
+    }
+
+    void drop_last() {
+        node_.pop_back();
+        parent_.pop_back();
+        arc_.pop_back();
+        cost_.pop_back();
+        use_.resize(use_.size() - K_);
+        seen_.resize(seen_.size() - words_);
+        if (manner_.ordered) begun_.pop_back();
+    }
+
+    double bytes() const {
+        return double(node_.capacity()) * (12 + 8 + 16 + double(K_) * sizeof(Use) + 8.0 * words_ + 16.0 * manner_.ordered) + shelved_ +
+               double(claims_.capacity()) * (sizeof(Claim) + sizeof(Path)) + 8.0 * double(graph_.nodes) * double(views_.size()) +
+               double(graph_.nodes) * K_ * 24 + graph_.bytes() + bytes_of(row_);
+    }
+
+    bool within(const Use *sum, const Amount *more) const {
+        Amount used[64];
+        for (int k = 0; k < K_; ++k) used[k] = Amount(sum ? sum[k] : 0) + (more ? more[k] : 0);
+        return problem_.keeps(used);
+    }
+
+    // Whether nothing more is to be had from here: the cheapest path on keeps the limits. It is offered, and so is the
+    // path that the prices suggest.
+    bool completed(int v, int parent, int arc, Cost cost, const Use *sum) {
+        const std::size_t at = std::size_t(v) * K_;
+        if (!base_priced_ && within(sum, path_use_.data() + at)) {
+            claim({v, parent, arc, &base_tree_}, cost + path_cost_[v]);
+            return true;
+        }
+        if (!priced_cost_.empty() && cost + priced_cost_[v] <= most_cost_ && within(sum, priced_use_.data() + at))
+            claim({v, parent, arc, &tree_}, cost + priced_cost_[v]);
+        return false;
+    }
+
+    // A path may end where the label stands.
+    void end_at(int v, int parent, int arc, Cost cost, const Use *sum) {
+        const Cost total = cost + graph_.finish[v];
+        if (total <= most_cost_ && within(sum, nullptr)) claim({v, parent, arc, nullptr}, total);
+    }
+
+    // A path of this cost: to a label, on along an arc to a node, and from there along a tree. Many may be found, each
+    // better than the one before, so only those that stay are written out, but where their edges are compared.
+    struct Claim {
+        int node, label, arc;
+        const Tree *tree;
+    };
+
+    int edge_of(int a) const { return problem_.moves.edge[graph_.move[a]]; }
+
+    void write_out(Path &path) const {
+        const Claim &one = claims_[path.claim];
+        path.claim = -1;
+        if (one.arc >= 0) path.edges.push_back(edge_of(one.arc));
+        for (int label = one.label; label >= 0 && arc_[label] >= 0 && path.edges.size() <= MOST_WRITTEN; label = parent_[label])
+            path.edges.push_back(edge_of(arc_[label]));
+        std::reverse(path.edges.begin(), path.edges.end());
+        for (int v = one.node; one.tree && one.tree->arc[v] >= 0; v = graph_.head[one.tree->arc[v]])
+            path.edges.push_back(edge_of(one.tree->arc[v]));
+    }
+
+    void claim(const Claim &one, Cost cost) {
+        if (cost > most_cost_) return;
+        claims_.push_back(one);
+        Path path;
+        path.cost = cost;
+        path.claim = int(claims_.size()) - 1;
+        if (manner_.ordered) {
+            write_out(path);
+            claims_.pop_back();
+        }
+        pruner_.found.offer(std::move(path), manner_.ordered);
+        narrow();
+    }
+
+    // Whether as many labels at the node as are wanted are as good as this one in everything.
+    bool dominated(int v, int label) {
+        Shelf<Use> &shelf = shelves_[v];
+        const Use *const mine = use_.data() + std::size_t(label) * K_;
+        const Cost cost = cost_[label];
+        const int blocks = (shelf.count + LANES - 1) / LANES, lucky = problem_.wanted == 1 ? shelf.lucky : 0;
+        std::size_t better = 0;
+        Use fine[LANES];
+        const auto look = [&](int from, int to) {
+            for (int block = from; (block = scan(shelf.used.data(), block, to, K_, limited_.data(), int(limited_.size()), mine, fine)) < to; ++block)
+                for (int l = 0; l < LANES && block * LANES + l < shelf.count; ++l) {
+                    const int other = block * LANES + l;
+                    if (!fine[l] || shelf.cost[other] > cost) continue;
+                    if (!fits(v, shelf.used.data() + std::size_t(block) * K_ * LANES, l, mine)) continue;
+                    if (words_ > 0 && !subset(shelf.label[other], label)) continue;
+                    if (manner_.ordered && shelf.cost[other] == cost && !before(shelf.label[other], label)) continue;
+                    if (++better < problem_.wanted) continue;
+                    shelf.lucky = block;
+                    return true;
+                }
+            return false;
+        };
+        if (lucky > 0 && look(lucky, lucky + 1)) return true;
+        return look(0, blocks);
+    }
+
+    // The first moves of a label as a number, each by its place among those that leave its node: of two labels the one of
+    // the smaller number has the smaller edges.
+    struct Begun {
+        std::uint64_t code = 0;
+        int left = 64;  // bits
+    };
+
+    Begun begun(int parent, int arc) const {
+        if (parent < 0) return {};
+        Begun now = begun_[parent];
+        if (now.left < bits_) return {now.code, 0};
+        now.left -= bits_;
+        now.code |= std::uint64_t(arc - graph_.out[node_[parent]]) << now.left;
+        return now;
+    }
+
+    // Whether the edges of one label come before those of another that costs the same, so made as many moves.
+    bool before(int one, int other) const {
+        if (begun_[one].code != begun_[other].code) return begun_[one].code < begun_[other].code;
+        int first = arc_[one], second = arc_[other];
+        while (parent_[one] != parent_[other]) {
+            one = parent_[one];
+            other = parent_[other];
+            if (one < 0 || other < 0) return false;
+            first = arc_[one];
+            second = arc_[other];
+        }
+        return first < second;
+    }
+
+    // Whether a label keeps the lower limits wherever the other one does.
+    bool fits(int v, const Use *block, int lane, const Use *mine) const {
+        for (const int k : lowered_) {
+            const Amount theirs = block[std::size_t(k) * LANES + lane];
+            if (theirs < Amount(mine[k]) && theirs + rest_[std::size_t(v) * K_ + k] < problem_.lower[k]) return false;
+        }
+        return true;
+    }
+
+    bool subset(int one, int other) const {
+        for (int w = 0; w < words_; ++w)
+            if (seen_[std::size_t(one) * words_ + w] & ~seen_[std::size_t(other) * words_ + w]) return false;
+        return true;
+    }
+
+    void shelve(int v, int label) {
+        Shelf<Use> &shelf = shelves_[v];
+        const int lane = shelf.count++ % LANES;
+        if (lane == 0) shelved_ += double(K_) * LANES * sizeof(Use);
+        shelved_ += 12;
+        if (lane == 0) shelf.used.resize(shelf.used.size() + std::size_t(K_) * LANES, std::numeric_limits<Use>::max());
+        Use *const block = shelf.used.data() + shelf.used.size() - std::size_t(K_) * LANES;
+        for (int k = 0; k < K_; ++k) block[std::size_t(k) * LANES + lane] = use_[std::size_t(label) * K_ + k];
+        shelf.cost.push_back(cost_[label]);
+        shelf.label.push_back(label);
+    }
+
+    const Problem &problem_;
+    const Graph &graph_;
+    Pruner &pruner_;
+    Clock &clock_;
+    int K_, words_;
+    Manner manner_;
+    Indices mark_, limited_, lowered_;
+    Amounts rest_, most_, path_use_, priced_use_;
+    Costs path_cost_, priced_cost_;
+    Weights weights_, base_weights_;
+    Tree tree_, base_tree_;
+    std::vector<View> &views_;  // first the cost, then the best prices from the source, then use alone; then others
+    Cost most_cost_ = FAR, bound_ = -FAR;
+    bool base_priced_ = false, completes_ = false, wide_ = false;
+    std::vector<Use> row_, use_;
+    Indices node_, parent_, arc_;
+    Costs cost_;
+    std::vector<std::uint64_t> seen_;
+    std::vector<Begun> begun_;  // of each label, where their edges are compared
+    int bits_ = 1;  // that the place of any move takes
+    std::vector<Shelf<Use>> shelves_;
+    double shelved_ = 0;  // bytes
+    std::vector<Claim> claims_;
+    Heap heap_, grown_;
+};
+
+}  // namespace tape
