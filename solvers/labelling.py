@@ -15,7 +15,7 @@ from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
 
 _WHY_INFEASIBLE = {
-    Ending.UNREACHABLE: "no terminal can be reached within the horizon and each budget by itself",
+    Ending.UNREACHABLE: "no terminal can be reached within the horizon",
     Ending.INFEASIBLE: "no path keeps all budgets at once",
 }
 
