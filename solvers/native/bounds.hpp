@@ -84,6 +84,18 @@ class Pruner {
         return place == limited_.end() || need_.empty() ? nullptr : &need_[std::size_t(place - limited_.begin())];
     }
 
+    // Finds that out where it is not known.
+    void measure() {
+        Heap heap;
+        if (need_.size() == limited_.size()) return;
+        need_.clear();
+        for (const int k : limited_) {
+            Tree back;
+            to_end(problem_.graph, using_only(k), back, heap, Pulse(clock_));
+            need_.push_back(std::move(back.far));
+        }
+    }
+
     // How much of its limit a resource leaves to the thriftiest path.
     double leeway(int k) const {
         return leeway_.empty() || problem_.upper[k] == 0 ? 1 : double(leeway_[k]) / double(problem_.upper[k]);
@@ -351,9 +363,9 @@ class Pruner {
     // equally good ones that of the smallest edges.
     Ending look(const Weights &weights, const Tree &back) {
         raise(weights, back);
-        if (problem_.wanted == 1) {
+        if (problem_.wanted == 1 || problem_.ties) {
             Dive first = dive(weights, back, false);
-            smallest_ = first.keeps && problem_.graph.sorted;
+            smallest_ = first.keeps && problem_.graph.sorted && problem_.wanted == 1;
             if (first.keeps) found.offer(std::move(first.path), true);
         }
         if (proved()) return Ending::Proved;
@@ -399,7 +411,8 @@ class Pruner {
     }
 
     void try_path(Dive seen) {
-        if (seen.keeps && problem_.wanted == 1) found.offer(std::move(seen.path));  // else labels find each path once
+        // Without `ties` labels find each of several paths once; with it, paths that come twice are known by their edges.
+        if (seen.keeps && (problem_.wanted == 1 || problem_.ties)) found.offer(std::move(seen.path), problem_.wanted > 1);
     }
 
     // Takes the arcs away that are not kept.
@@ -487,7 +500,7 @@ class Pruner {
             const Cost value = back.far[graph.source] - weights.payment;
             Dive seen = dive(weights, back, false);
             cuts.add(double(unit_) * double(seen.path.cost), seen.used, problem_.upper);
-            if (!seen.keeps && graph.sorted) try_path(dive(weights, back, true));
+            if (!seen.keeps && graph.sorted && need_.size() == limited_.size()) try_path(dive(weights, back, true));
             try_path(std::move(seen));
             raise(weights, back);
             if (proved()) return Ending::Proved;

@@ -211,7 +211,7 @@ template <class Use> class Labels {
                     before = std::max(before, double(key_in(other, v, cost_[label], used) - limit_of(other)));
             const Dive seen = pruner_.dive(weights, tree, false, v, begun);
             offer(seen);
-            if (!seen.keeps && graph_.sorted && problem_.wanted == 1) offer(pruner_.dive(weights, tree, true, v, begun));
+            if (!seen.keeps && graph_.sorted && pruner_.need(limited_.front())) offer(pruner_.dive(weights, tree, true, v, begun));
             const bool improved = over > highest;
             if (improved) {
                 highest = over;
@@ -237,7 +237,7 @@ template <class Use> class Labels {
     }
 
     void offer(const Dive &seen) {
-        if (!seen.keeps || problem_.wanted > 1 || problem_.simple) return;
+        if (!seen.keeps || (problem_.wanted > 1 && !manner_.ordered) || problem_.simple) return;
         pruner_.found.offer(seen.path, manner_.ordered);
         narrow();
     }

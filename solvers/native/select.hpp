@@ -2,6 +2,8 @@
 // expanded in time.
 #pragma once
 
+#include <optional>
+
 #include "solve.hpp"
 #include "steps.hpp"
 
@@ -16,19 +18,20 @@ class Select {
     Select(const Network &network, std::size_t wanted, const Indices &known, const Amounts &price, Clock &clock)
         : network_(network), wanted_(wanted), known_(known), price_(price), clock_(clock) {}
 
-    // Scores of the answer's bound and paths are costs: less is better.
     Answer run() {
-        Answer answer;
-        if (as_it_is(answer)) return answer;
         try {
-            return in_time();
+            std::optional<Answer> found = as_it_is();
+            return found ? std::move(*found) : in_time();
         } catch (const Late &) {
+            Answer answer;
             answer.ending = Ending::OutOfTime;
+            return answer;
         } catch (const TooLarge &large) {
+            Answer answer;
             answer.ending = Ending::TooLarge;
             answer.bytes = large.bytes;
+            return answer;
         }
-        return answer;
     }
 
   private:
@@ -43,7 +46,65 @@ class Select {
         return problem;
     }
 
-    bool as_it_is(Answer &) { return false; }
+    // On the network as it is, where no step counts more than another and all ends earn the same: then a move that is saved
+    // earns what an end does, and staying needs no steps. Nothing, where circles pay or the best path has too many moves.
+    std::optional<Answer> as_it_is() {
+        if (!network_.weights.empty()) return std::nullopt;
+        const int n = network_.nodes;
+        int end = -1;
+        for (int v = 0; v < n; ++v) {
+            if (!network_.terminal[v]) continue;
+            if (end < 0) end = v;
+            if (network_.unit[v] != network_.unit[end] || network_.rest[v] != network_.rest[end]) return std::nullopt;
+        }
+        if (end < 0) return std::nullopt;
+        Problem problem = this->problem();
+        Graph &graph = problem.graph;
+        Moves &moves = problem.moves;
+        graph.name = along(n, network_.offset, network_.heads);
+        graph.sorted = int(graph.name.size()) == n;
+        if (!graph.sorted) {
+            if (wanted_ > 1) return std::nullopt;  // others of the best may turn in circles
+            graph.name.resize(n);
+            std::iota(graph.name.begin(), graph.name.end(), 0);
+        }
+        Indices place(n);
+        for (int v = 0; v < n; ++v) place[graph.name[v]] = v;
+        Cost largest = 1;
+        graph.nodes = n;
+        graph.source = place[network_.start];
+        graph.arrive.assign(n, 0);
+        graph.out.push_back(0);
+        for (const int v : graph.name) {
+            for (int slot = network_.offset[v]; slot < network_.offset[v + 1]; ++slot) {
+                graph.head.push_back(place[network_.heads[slot]]);
+                graph.move.push_back(moves.count());
+                moves.edge.push_back(network_.edge_ids[slot]);
+                moves.cost.push_back(network_.unit[end] - network_.unit[network_.heads[slot]] + 1);
+                moves.use.insert(moves.use.end(), network_.cost(slot), network_.cost(slot) + network_.resources);
+                largest = std::max(largest, std::abs(moves.cost.back()));
+            }
+            graph.out.push_back(std::int32_t(graph.head.size()));
+            graph.finish.push_back(network_.terminal[v] ? 0 : FAR);
+        }
+        if (largest > LARGEST_COST / n) return std::nullopt;
+        graph.index();
+        Costs potential;
+        Indices circle;
+        if (!graph.sorted && !settle(graph, moves.cost, potential, circle, clock_)) return std::nullopt;
+        const Cost stay = -network_.stay(0, end);  // what all paths have beside
+        Solve solve(std::move(problem), clock_);
+        solve.price = price_;
+        know(solve, stay);
+        Answer answer = solve.run();
+        const bool long_ones = std::any_of(answer.paths.begin(), answer.paths.end(),
+                                           [&](const Path &path) { return int(path.edges.size()) > network_.horizon; });
+        if (long_ones && answer.ending == Ending::Proved) return std::nullopt;
+        if (long_ones) answer.paths.clear();
+        answer.bound += stay;
+        for (Path &path : answer.paths) path.cost += stay;
+        return answer;
+    }
 
     // Expanded in time, after passes over the network itself where they pay.
     Answer in_time() {
@@ -133,12 +194,13 @@ class Select {
         }
         solve.price = price ? *price : price_;
         if (path) solve.known.push_back(*path);
-        if (!known_.empty()) know(solve);
+        know(solve, 0);
         return solve.run();
     }
 
-    // Takes what is left of the known path from the start on for one to beat, where it keeps the budgets.
-    void know(Solve &solve) const {
+    // Takes what is left of the known path from the start on for one to beat, where it keeps the budgets; `beside` is what
+    // costs are without in this search.
+    void know(Solve &solve, Cost beside) const {
         Path path;
         Amounts used(std::size_t(network_.resources), 0);
         int v = network_.start, step = 0;
@@ -154,7 +216,7 @@ class Select {
             for (int k = 0; k < network_.resources; ++k) used[k] += network_.cost(slot)[k];
         }
         if (!network_.terminal[v] || !solve.problem().keeps(used.data())) return;
-        path.cost -= network_.stay(step, v);
+        path.cost -= network_.stay(step, v) + beside;
         solve.known.push_back(std::move(path));
     }
 

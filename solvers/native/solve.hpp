@@ -381,6 +381,7 @@ class Solve {
     // Looks for the smallest edges among the paths of the least cost.
     void order() {
         const Cost least = pruner_->found.ceiling();
+        pruner_->measure();
         const std::size_t patience = 50000 + 4 * last_;  // moves take less than labels, of which those that keep ties are no fewer
         if (pruner_->views.empty()) Labels<Amount>(problem_, *pruner_, {}, {}, clock_);
         if (const auto edges = smallest_edges(problem_, *pruner_, least, patience, clock_)) {
