@@ -89,7 +89,7 @@ class Selector(Protocol):
 class SolverSelector:
     """The best path that keeps every budget, proven by an exact solver.
 
-    The default solver keeps its bounds from one selection to the next (`solvers.Session`), because a replan leaves
+    The default solver keeps its last path and prices for the next selection (`solvers.Session`), because a replan leaves
     most of the graph unchanged.
 
     Args:
