@@ -15,7 +15,7 @@ from solvers.solution import PathSolution
 
 
 class Session:
-    """Solves with `labelling`, as `solve` does, and keeps bounds from one problem to the next.
+    """Solves with `labelling`, as `solve` does, and keeps a path and prices for the next problem.
 
     After a replan most of a plan graph is as it was: some edges were added, removed or re-priced, the start has moved
     along the path, horizon and budgets are what is left. What follows upon the start of the last path is then a path to

@@ -89,8 +89,8 @@ class Selector(Protocol):
 class SolverSelector:
     """The best path that keeps every budget, proven by an exact solver.
 
-    The default solver keeps its last path and prices for the next selection (`solvers.Session`), because a replan leaves
-    most of the graph unchanged.
+    The default solver keeps its last path and prices for the next selection (`solvers.Session`), because a replan
+    leaves most of the graph unchanged.
 
     Args:
         solver: Its name.
