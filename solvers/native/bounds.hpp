@@ -39,8 +39,6 @@ class Pruner {
     Cost unit() const { return unit_; }
     Cost bound() const { return bound_; }
     const Indices &circle() const { return circle_; }
-    const Indices &limited() const { return limited_; }
-    const Costs &open() const { return open_; }
 
     // Whether the path that was found is that of the smallest edges among the best.
     bool smallest() const { return smallest_; }

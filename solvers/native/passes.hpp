@@ -18,6 +18,7 @@ struct Weights {
     Cost payment = 0;                  // of all limits at the prices that are in `move`
 
     Cost arriving(int v) const { return arrive ? (*arrive)[v] : 0; }
+    Cost raised(int v) const { return potential ? (*potential)[v] : 0; }
 };
 
 // Weights of nodes, what arriving there takes included; and, where there are circles, the arc by which.
@@ -25,6 +26,13 @@ struct Tree {
     Costs far;
     Indices arc;      // -1: none. Without circles it is left out, see `next_arc`
     Indices settled;  // nodes that are reached, each after the one that it is reached from
+
+    // Nothing is reached yet.
+    void begin(int nodes) {
+        far.assign(nodes, FAR);
+        arc.assign(nodes, -1);
+        settled.clear();
+    }
 };
 
 // A heap of nodes with four children each; entries that a shorter way made stale are skipped as they come up.
@@ -106,26 +114,22 @@ template <bool Arrive> void from_source_sorted(const Graph &graph, const Weights
 // With circles: Dijkstra's algorithm on what the potentials leave.
 inline void to_end_round(const Graph &graph, const Weights &weights, Tree &tree, Heap &heap, Pulse &pulse) {
     const int n = graph.nodes;
-    const Costs *const potential = weights.potential;
-    const auto of = [&](int v) { return potential ? (*potential)[v] : 0; };
-    tree.far.assign(n, FAR);
-    tree.arc.assign(n, -1);
-    tree.settled.clear();
+    tree.begin(n);
     heap.clear();
     Cost base = FAR;
     for (int v = 0; v < n; ++v)
-        if (graph.ends(v)) base = std::min(base, (*weights.finish)[v] + of(v));
+        if (graph.ends(v)) base = std::min(base, (*weights.finish)[v] + weights.raised(v));
     for (int v = 0; v < n; ++v)
-        if (graph.ends(v)) heap.push(tree.far[v] = (*weights.finish)[v] + of(v) - base, v);
+        if (graph.ends(v)) heap.push(tree.far[v] = (*weights.finish)[v] + weights.raised(v) - base, v);
     while (!heap.empty()) {
         const auto [far, v] = heap.pop();
         if (far != tree.far[v]) continue;
         tree.settled.push_back(v);
         pulse.tick(8);
-        const Cost here = far + weights.arriving(v) - of(v);
+        const Cost here = far + weights.arriving(v) - weights.raised(v);
         for (int j = graph.in[v]; j < graph.in[v + 1]; ++j) {
             const int a = graph.by[j], u = graph.tail[a];
-            if (const Cost sum = here + weights.move[graph.move[a]] + of(u); sum < tree.far[u]) {
+            if (const Cost sum = here + weights.move[graph.move[a]] + weights.raised(u); sum < tree.far[u]) {
                 tree.far[u] = sum;
                 tree.arc[u] = a;
                 heap.push(sum, u);
@@ -133,16 +137,12 @@ inline void to_end_round(const Graph &graph, const Weights &weights, Tree &tree,
         }
     }
     for (int v = 0; v < n; ++v)
-        if (tree.far[v] < FAR) tree.far[v] += base - of(v) + weights.arriving(v);
+        if (tree.far[v] < FAR) tree.far[v] += base - weights.raised(v) + weights.arriving(v);
 }
 
 inline void from_source_round(const Graph &graph, const Weights &weights, Tree &tree, Heap &heap, Pulse &pulse) {
     const int n = graph.nodes;
-    const Costs *const potential = weights.potential;
-    const auto of = [&](int v) { return potential ? (*potential)[v] : 0; };
-    tree.far.assign(n, FAR);
-    tree.arc.assign(n, -1);
-    tree.settled.clear();
+    tree.begin(n);
     heap.clear();
     if (n == 0) return;
     heap.push(tree.far[graph.source] = 0, graph.source);
@@ -153,7 +153,8 @@ inline void from_source_round(const Graph &graph, const Weights &weights, Tree &
         pulse.tick(8);
         for (int a = graph.out[v]; a < graph.out[v + 1]; ++a) {
             const int h = graph.head[a];
-            if (const Cost sum = far + of(v) + weights.move[graph.move[a]] + weights.arriving(h) - of(h); sum < tree.far[h]) {
+            const Cost weight = weights.move[graph.move[a]] + weights.arriving(h);
+            if (const Cost sum = far + weights.raised(v) + weight - weights.raised(h); sum < tree.far[h]) {
                 tree.far[h] = sum;
                 tree.arc[h] = a;
                 heap.push(sum, h);
@@ -161,7 +162,7 @@ inline void from_source_round(const Graph &graph, const Weights &weights, Tree &
         }
     }
     for (int v = 0; v < n; ++v)
-        if (tree.far[v] < FAR) tree.far[v] += of(v) - of(graph.source);
+        if (tree.far[v] < FAR) tree.far[v] += weights.raised(v) - weights.raised(graph.source);
 }
 
 inline void to_end(const Graph &graph, const Weights &weights, Tree &tree, Heap &heap, Pulse pulse) {

@@ -17,16 +17,10 @@ template <class Use> struct Shelf {
     int lucky = 0;            // the block in which a better label was found last
 };
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
-#define TAPE_WIDE __attribute__((target_clones("avx2", "default")))
-#else
-#define TAPE_WIDE
-#endif
-
 // The first block from `block` on, before `end`, in which some lane is nowhere above the bars, and in `fine` which lanes;
 // `end` if there is none. `rows` of a block count.
 #define TAPE_SCAN(Use)                                                                                               \
-    TAPE_WIDE inline int scan(const Use *blocks, int block, int end, int K, const int *rows, int count,              \
+    TAPE_VECTORISED inline int scan(const Use *blocks, int block, int end, int K, const int *rows, int count,              \
                               const Use *bars, Use *fine) {                                                          \
         for (; block < end; ++block) {                                                                               \
             const Use *const here = blocks + std::size_t(block) * K * LANES;                                         \

@@ -383,7 +383,7 @@ class Solve {
         const Cost least = pruner_->found.ceiling();
         pruner_->measure();
         const std::size_t patience = 50000 + 4 * last_;  // moves take less than labels, of which those that keep ties are no fewer
-        if (pruner_->views.empty()) Labels<Amount>(problem_, *pruner_, {}, {}, clock_);
+        if (pruner_->views.empty()) Labels<Amount>(problem_, *pruner_, {}, {}, clock_);  // makes the first views
         if (const auto edges = smallest_edges(problem_, *pruner_, least, patience, clock_)) {
             pruner_->found.paths().front().edges = *edges;
             return;

@@ -132,8 +132,6 @@ class Steps {
     // need: [resources][nodes] the least of each that is used from each node on; dives look ahead with it.
     void set_need(const std::vector<Amounts> *need) { need_ = need; }
 
-    std::size_t arcs() const { return head_.size() * std::size_t(network_.horizon); }
-
     // Whether there is a way to an end at all.
     static bool reaches(const Pass &pass) { return pass.far[0] < FAR / 2; }
 

@@ -1,4 +1,4 @@
-// Numbers that every part of the compiled labelling algorithm shares.
+// Numbers that every part of the compiled search shares.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,8 @@
 
 namespace tape {
 
-// An exact integer: factor * objective in units - moves, where the factor is more than any
-// number of moves. Equal scores mean equal objectives and equally many
-// moves, so one number carries the first two rules of the order; only the lexicographic one is left.
+// An exact integer: factor * objective in units - moves, where the factor is more than any number of moves. Equal scores
+// mean equal objectives and equally many moves, so one number carries the first two rules of the order; only the lexicographic one is left.
 using Score = std::int64_t;
 
 // No score is further from 0 than this.
@@ -23,20 +22,10 @@ constexpr Score LARGEST_SCORE = Score{1} << 58;
 // An integer count of a resource.
 using Amount = std::int64_t;
 
-// The score of what cannot be. Far enough from the limits of an int64 that two of them, and a few further payments,
-// cannot overflow.
-constexpr Score NEVER = -(Score{1} << 61);
-
-// Any score above this is that of a real path.
-constexpr Score REACHABLE = -(Score{1} << 60);
-
 // More than any budget; sums of three stay within an int64.
 constexpr Amount BEYOND = Amount{1} << 60;
 
-// A bound that says nothing.
-constexpr Score UNBOUNDED = Score{1} << 61;
-
-// No price may ask more than this for a whole budget, all resources together: paid paths stay above NEVER.
+// No price may ask more than this for a whole budget, all resources together.
 constexpr Score LARGEST_PAYMENT = Score{1} << 57;
 
 constexpr int MOST_RESOURCES = 16;
