@@ -1,7 +1,7 @@
 """A small general model from end to end, where it may be enough: it reads and chooses, declarations carry the rest.
 
-``python -m experiments.studies.general.general`` plays it, from the repository's folder; public questions too, where
-``--gsm-hard FILE`` and ``--musique FILE`` name them.
+``python -m experiments.studies.general.general`` plays the chains of tools, from the repository's folder; ``--others``
+plays the other grounds, public questions too, where ``--gsm-hard FILE`` and ``--musique FILE`` name them.
 """
 
 from __future__ import annotations
@@ -77,9 +77,11 @@ def _untrained(task: Task) -> bool:
 
 _HOUSE = {"problems": "test", "count": 100, "tools": 20, "reader": "lm"}
 _TRIPS = {"problems": "general", "count": 90, "tightness": "tight"}
-SETTINGS = (
+CHAINS = (
     Ground("desk: chains of tools", "tool_chains", {"data": DESK}, 8_000, 100, EXACT),
     Ground("copying house: chains of tools", "tool_chains", _HOUSE, 12_000, 100, EXACT),
+)
+OTHERS = (
     Ground("trips of 3 days", "travelplanner", _TRIPS, 24_000, fits=_three_days),
     Ground("GSM-Hard, public", "gsm_hard", file="gsm_hard"),
     Ground("MuSiQue, public", "musique", fits=_untrained, file="musique", reading=True),
@@ -90,15 +92,16 @@ SETTINGS = (
 )
 
 
-def configurations(files: Mapping[str, str | None], options: Options) -> list[Configuration]:
+def configurations(grounds: Sequence[Ground], files: Mapping[str, str | None], options: Options) -> list[Configuration]:
     """Every method on every setting whose tasks are here; the adapter where passages are to be read.
 
     Args:
+        grounds: The settings.
         files: The public files, by the options that name them.
         options: What the command line decides.
     """
     found = []
-    for ground in SETTINGS:
+    for ground in grounds:
         if ground.file and files.get(ground.file) is None:
             continue
         own = own_options(ground.environment, defaults=ground.own)
@@ -146,7 +149,7 @@ EXPERIMENT = Experiment(
         "(10 calls and 8,000 tokens an episode, beside the steps of the task)."
     ),
     models=("smollm2",),
-    configurations=partial(configurations, {}),
+    configurations=partial(configurations, CHAINS + OTHERS, {}),
     sections=sections,
     pairs=against(TAPE.label),
     differs=(
@@ -160,6 +163,7 @@ EXPERIMENT = Experiment(
 GROUNDS = replace(
     EXPERIMENT,
     name="general_lm_grounds",
+    configurations=partial(configurations, CHAINS, {}),
     title="A general model of 135 million parameters, where it only has to read and to choose",
     about=(
         "SmolLM2-135M-Instruct, a general model of the package index. All agents get the same tasks, seeds and caps, "
@@ -169,18 +173,29 @@ GROUNDS = replace(
     ),
     differs=(),
 )
+REST = replace(
+    GROUNDS,
+    name="general_lm_others",
+    arguments="--others",
+    title="A general model of 135 million parameters, on the other grounds",
+    configurations=partial(configurations, OTHERS, {}),
+)
 
 
 def run(argv: Sequence[str] | None = None) -> int:
     """The command line: the shared options and the public files."""
 
     def arguments(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--others", action="store_true", help="the other grounds, 30 tasks each")
         parser.add_argument("--gsm-hard", metavar="FILE", help="the public GSM-Hard, JSON Lines")
         parser.add_argument("--musique", metavar="FILE", help="the public MuSiQue, JSON Lines")
 
     given = list(sys.argv[1:] if argv is None else argv)
-    files = vars(known(arguments, given))
-    return main(replace(GROUNDS, configurations=partial(configurations, files)), given, arguments=arguments)
+    chosen = vars(known(arguments, given))
+    if chosen["others"]:
+        played = replace(REST, configurations=partial(configurations, OTHERS, chosen))
+        return main(played, given, arguments=arguments)
+    return main(GROUNDS, given, arguments=arguments)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,16 @@ import pytest
 from experiments.harness import register
 from experiments.harness.matrix import Options, plugin_of, unopened
 from experiments.studies.general import general
-from experiments.studies.general.general import DESK, METHODS, READER, SETTINGS, configurations, run, was_trained_on
+from experiments.studies.general.general import (
+    CHAINS,
+    DESK,
+    METHODS,
+    OTHERS,
+    READER,
+    configurations,
+    run,
+    was_trained_on,
+)
 from tape.runner.configurations import Configuration
 from tape.tools.typed import TypedEnvironment
 from tape.tools.typed.domain import as_typed
@@ -18,7 +27,7 @@ from tests.experiments.synthetic import public_question
 
 
 def made(files: dict[str, str | None], limit: int | None = 2) -> list[Configuration]:
-    return configurations(files, Options(1, ("smollm2", READER), limit, identify=unopened))
+    return configurations(CHAINS + OTHERS, files, Options(1, ("smollm2", READER), limit, identify=unopened))
 
 
 def test_no_model_is_asked_what_the_reader_was_trained_on(tmp_path: Path) -> None:
@@ -58,17 +67,17 @@ def test_each_task_of_the_desk_has_one_chain_that_fits_and_half_of_them_the_quic
 @pytest.mark.slow
 def test_it_is_played_published_and_keeps_the_caps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyarrow")
-    arguments = ["--limit", "1", "--models", "bundled:tools", "--out", str(tmp_path / "run"), "--quiet"]
-    monkeypatch.setattr(general, "SETTINGS", [one for one in SETTINGS if one.setting == "HotpotQA, own"])
+    arguments = ["--limit", "1", "--others", "--models", "bundled:tools", "--out", str(tmp_path / "run"), "--quiet"]
+    monkeypatch.setattr(general, "OTHERS", [one for one in OTHERS if one.setting == "HotpotQA, own"])
     # The bundled model reads the prompts of MuSiQue, not those of HotpotQA.
     assert run([*arguments, "--out", str(tmp_path / "refused")]) == 2
     assert (tmp_path / "refused" / "episodes.jsonl").read_text() == ""
-    monkeypatch.setattr(general, "SETTINGS", [one for one in SETTINGS if one.setting == "MuSiQue, own"])
+    monkeypatch.setattr(general, "OTHERS", [one for one in OTHERS if one.setting == "MuSiQue, own"])
     assert run([*arguments, "--publish", str(tmp_path / "results")]) == 0
     lines = [json.loads(line) for line in (tmp_path / "run" / "episodes.jsonl").read_text().splitlines()]
     assert len(lines) == len(METHODS)
     assert all(line["result"]["end_state"] != "model_error" for line in lines)
     assert all(line["result"]["used"].get("tokens", 0) <= 8_000 for line in lines)
-    report = (tmp_path / "results" / "general_lm_grounds" / "report.md").read_text()
+    report = (tmp_path / "results" / "general_lm_others" / "report.md").read_text()
     assert "How episodes ended" in report
     assert str(tmp_path) not in report

@@ -60,18 +60,26 @@ class Browser:
         return found
 
     def until(self, holds: Callable[[], Any], what: str) -> Any:
-        """What a question says, as soon as it holds."""
+        """What a question says, as soon as it holds; asked again where the page was drawn anew between two looks."""
+        from selenium.common.exceptions import StaleElementReferenceException
         from selenium.webdriver.support.wait import WebDriverWait
 
-        return WebDriverWait(self._driver, 20, poll_frequency=0.02).until(lambda _: holds(), what)
+        redrawn = (StaleElementReferenceException,)
+        wait = WebDriverWait(self._driver, 20, poll_frequency=0.02, ignored_exceptions=redrawn)
+        return wait.until(lambda _: holds(), what)
 
     def wait(self, selector: str) -> Any:
         """The first element that a selector finds, as soon as there is one."""
         return self.until(lambda: next(iter(self.all(selector)), None), selector)
 
     def click(self, selector: str, place: int = 0) -> None:
-        self.wait(selector)
-        self.all(selector)[place].click()
+        def clicked() -> bool:
+            found = self.all(selector)[place:]
+            if found:
+                found[0].click()
+            return bool(found)
+
+        self.until(clicked, selector)
 
     def move_to(self, selector: str, place: int = 0) -> None:
         """Move the mouse there."""
@@ -87,7 +95,7 @@ class Browser:
         return ActionChains(self._driver)
 
     def text(self, selector: str = "body") -> str:
-        return str(self.wait(selector).text)
+        return str(self.until(lambda: [one.text for one in self.all(selector)[:1]], selector)[0])
 
     def says(self, selector: str, text: str) -> bool:
         """Whether a text can be read, as soon as it can: what is unfolded is filled in after the click."""

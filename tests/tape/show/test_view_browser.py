@@ -103,7 +103,7 @@ def test_a_person_looks_through_an_episode(browser: Browser, tmp_path: Path) -> 
     browser.click(".back")
     assert browser.text(".card h2") == "Results"
     browser.back()
-    assert browser.wait(".episode h1").text == "task 0"
+    assert browser.text(".episode h1") == "task 0"
 
 
 @pytest.mark.parametrize("size", [LAPTOP, PHONE])
@@ -187,7 +187,7 @@ def test_two_runs_side_by_side(browser: Browser, tmp_path: Path) -> None:
     browser.click(".side-link", 3)
     assert browser.text(".status .badge").endswith("failure")
     browser.click(".siblings a")
-    assert browser.wait(".siblings [aria-current]").text.startswith("A: tape")
+    assert browser.says(".siblings [aria-current]", "A: tape")
     assert browser.text(".status .badge").endswith("success")
 
 
