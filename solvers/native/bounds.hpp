@@ -28,6 +28,9 @@ struct Dive {
     bool keeps = false;
 };
 
+// Windows of a graph of more arcs than this take longer than the paths that make it smaller.
+constexpr int MANY_TO_WINDOW = 160'000;
+
 // Finds paths early, prices that bound well, and arcs that no path of interest uses.
 class Pruner {
   public:
@@ -151,7 +154,7 @@ class Pruner {
             if (std::exchange(pruned_, most) == most) return Ending::OutOfTime;  // nothing new is known
             if (const Ending ending = look(); ending != Ending::OutOfTime || limited_.empty()) return ending;
             if (const Ending ending = dual(6 + 4 * K_); ending != Ending::OutOfTime) return ending;
-            if (problem_.graph.arcs() > MANY_ARCS) return Ending::OutOfTime;  // a better path comes first
+            if (problem_.graph.arcs() > MANY_TO_WINDOW) return Ending::OutOfTime;  // a better path comes first
         }
         for (int round = 0; round < 6; ++round) {
             const int before = problem_.graph.arcs();

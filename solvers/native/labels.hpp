@@ -43,7 +43,7 @@ template <class Use> class Labels {
     // Paths go to the pruner; false if the time ran out.
     bool run() {
         if (graph_.empty()) return true;
-        if (manner_.width) beam();
+        if (manner_.width && beam()) return false;
         push(graph_.source, -1, -1, 0, nullptr);
         const std::size_t pause = std::max(FIRST_LOOK, std::size_t(graph_.arcs()) / 4);
         std::size_t settled = 0, look = manner_.quick ? 0 : pause;
@@ -91,6 +91,7 @@ template <class Use> class Labels {
     static constexpr Cost MOST_KEY = FAR / 2;  // the share of a cost in a key
     static constexpr int LOOK_PASSES = 24, BEAM_PASSES = 6;
     static constexpr std::size_t LOOKS = 24;  // from labels of a beam
+    static constexpr int MANY_TO_LOOK = 250'000;  // arcs of which each look takes too long
     static constexpr std::size_t FIRST_VIEWS = 3, MOST_VIEWS = 60;
 
     // The bound at these prices, with or without the cost; `tree` gets the ways that it rests on.
@@ -263,8 +264,10 @@ template <class Use> class Labels {
     }
 
     // Labels move by move, of which only so many stay, half of them the best of their nodes: those of one node are much
-    // alike. What it finds is worth more than the labels, which are forgotten.
-    void beam() {
+    // alike. What it finds is worth more than the labels, which are forgotten. Whether it found a path for which so large a
+    // graph is better pruned first.
+    bool beam() {
+        const Cost before = most_cost_;
         Indices seen(std::size_t(graph_.nodes), -1), best;
         push(graph_.source, -1, -1, 0, nullptr);
         for (int turn = 0; !heap_.empty() && !clock_.passed(); ++turn) {
@@ -285,7 +288,8 @@ template <class Use> class Labels {
             for (std::size_t i = 0; i < 3 && !kept.empty(); ++i) best.push_back(kept[i * kept.size() / 3]);
         }
         double worth = 100e3 + 600.0 * double(made());  // basic steps that looks may take
-        for (std::size_t i = 0; i < LOOKS && !best.empty() && (worth -= 8.0 * graph_.arcs()) > 0; ++i)
+        const bool prune = most_cost_ < before && graph_.arcs() > MANY_TO_LOOK;
+        for (std::size_t i = 0; i < LOOKS && !best.empty() && !prune && (worth -= 8.0 * graph_.arcs()) > 0; ++i)
             look_from(best[best.size() * i / LOOKS], BEAM_PASSES);
         for (Path &path : pruner_.found.paths())
             if (path.claim >= 0) write_out(path);
@@ -298,6 +302,7 @@ template <class Use> class Labels {
         use_.clear();
         seen_.clear();
         begun_.clear();
+        return prune;
     }
 
     Cost least_cost(Cost key) const {

@@ -331,8 +331,11 @@ class Solve {
         if (problem_.finest) {  // early paths are what takes time: where some labels are no proof, a beam looks for them
             const bool many = problem_.graph.arcs() > MANY_ARCS && !ordered;
             std::size_t width = many ? 64 : 0, most = ordered ? 65536 : 2048;
+            bool better = false;  // whether the beam has just found a path: what that leaves is most often soon searched
             for (; most < (std::size_t{1} << 40); most *= 8, width = std::max<std::size_t>(64 * problem_.wanted, 8 * width)) {
-                Ending ending = labelled({}, {false, ordered, most, width});
+                const std::size_t labels = better ? std::max(most, 4 * std::size_t(problem_.graph.arcs())) : most;
+                Ending ending = labelled({}, {false, ordered, labels, better ? 0 : width});
+                better = last_ == 0;
                 if (ending != Ending::OutOfTime || clock_.passed()) return ending;
                 if ((ending = pruner_->prune()) != Ending::OutOfTime) return ending;
             }
