@@ -56,7 +56,7 @@ template <class Use> class Labels {
                 return false;
             }
             const int v = node_[label];
-            if (dominated(v, label)) continue;
+            if (comes_late(key, label) || dominated(v, label)) continue;
             shelve(v, label);
             if (settled == look) {
                 look += std::max(pause, settled / 8);
@@ -185,7 +185,25 @@ template <class Use> class Labels {
     Cost cost_of(int a) const { return problem_.moves.cost[graph_.move[a]] + graph_.arrive[graph_.head[a]]; }
 
     // A path was found: less is of interest now.
-    void narrow() { most_cost_ = pruner_.found.interest(manner_.ordered); }
+    void narrow() {
+        most_cost_ = pruner_.found.interest(manner_.ordered);
+        if (!manner_.ordered || !pruner_.found.full()) return;
+        Begun last;
+        int v = graph_.source;
+        for (const int edge : pruner_.found.paths().back().edges) {
+            int a = graph_.out[v];
+            while (a < graph_.out[v + 1] && edge_of(a) != edge) ++a;
+            if (a == graph_.out[v + 1] || last.left < bits_) break;  // what follows makes the number greater, if anything
+            last = begun(last, v, a);
+            v = graph_.head[a];
+        }
+        last_code_ = last.code | (last.left == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << last.left) - 1);
+    }
+
+    // Whether the paths that begin so cost as much as the last of those found at best, and have greater edges.
+    bool comes_late(Cost key, int label) const {
+        return manner_.ordered && pruner_.found.full() && begun_[label].code > last_code_ && least_cost(key) >= most_cost_;
+    }
 
     // Looks for prices that bound better from a label on: cutting planes as in `Pruner::dual`, seen from there. Without
     // any path in hand what matters is whether the limits can be kept at all. Returns whether there is a new view.
@@ -474,11 +492,13 @@ template <class Use> class Labels {
     };
 
     Begun begun(int parent, int arc) const {
-        if (parent < 0) return {};
-        Begun now = begun_[parent];
+        return parent < 0 ? Begun{} : begun(begun_[parent], node_[parent], arc);
+    }
+
+    Begun begun(Begun now, int v, int arc) const {
         if (now.left < bits_) return {now.code, 0};
         now.left -= bits_;
-        now.code |= std::uint64_t(arc - graph_.out[node_[parent]]) << now.left;
+        now.code |= std::uint64_t(arc - graph_.out[v]) << now.left;
         return now;
     }
 
@@ -542,6 +562,7 @@ template <class Use> class Labels {
     Costs cost_;
     std::vector<std::uint64_t> seen_;
     std::vector<Begun> begun_;  // of each label, where their edges are compared
+    std::uint64_t last_code_ = 0;  // not less than the last of the paths found has, where as many as wanted are
     int bits_ = 1;  // that the place of any move takes
     std::vector<Shelf<Use>> shelves_;
     double shelved_ = 0;  // bytes
