@@ -7,6 +7,7 @@ import numbers
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -180,7 +181,8 @@ def _indices(name: str, values: Any, n: int) -> Indices:
         raise ProblemError(name, None, values, "expected a sequence of nodes as integers")
     if len(array) > MOST:
         raise ProblemError(name, None, f"{len(array)} values", f"at most {MOST} edges")
-    if len(array) and (array.min() < 0 or array.max() >= n):
+    array = np.ascontiguousarray(array, dtype=np.int64 if array.dtype != np.int32 else None)
+    if len(array) and array.view(f"u{array.dtype.itemsize}").max() >= n:  # a negative one is a large one there
         at = int(np.argmax((array < 0) | (array >= n)))
         raise ProblemError(name, at, int(array[at]), f"no such node; the nodes are 0..{n - 1}")
     return np.ascontiguousarray(array, dtype=np.int32)
@@ -253,16 +255,19 @@ def _rows(name: str, values: Any, expected: tuple[int, str]) -> Numbers | None:
         array = array.reshape(-1, 1) if len(array) else array.reshape(count, 0)
     if array.ndim != 2 or len(array) != count:
         raise ProblemError(name, None, f"shape {array.shape}", f"expected a row for each of the {count} {things}")
+    array = np.ascontiguousarray(array)
     if array.size:
-        if array.min() < 0:
-            _wrong(name, array, array < 0, "must not be negative")
-        if array.max() > LARGEST_AMOUNT:
+        whole = array.dtype == np.int64
+        if (array.view(np.uint64) if whole else array).max() > LARGEST_AMOUNT or (not whole and array.min() < 0):
+            if array.min() < 0:
+                _wrong(name, array, array < 0, "must not be negative")
             _wrong(name, array, array > LARGEST_AMOUNT, "must be at most 2**60; use a larger unit")
-    return np.ascontiguousarray(array)
+    return array
 
 
+@lru_cache(maxsize=64)
 def _nothing(*shape: int) -> npt.NDArray[np.int64]:
-    """Zeros that take no memory."""
+    """Zeros that take no memory, and cannot be written to."""
     return np.broadcast_to(np.zeros((), dtype=np.int64), shape)
 
 
