@@ -2,10 +2,8 @@
 // dropped where a bound shows them useless or where as many others as are wanted are as good in everything.
 #pragma once
 
-#include <limits>
-
 #include "bounds.hpp"
-#include "shelf.hpp"
+#include "store.hpp"
 
 namespace tape {
 
@@ -17,26 +15,22 @@ struct Manner {
     std::size_t width = 0;               // of the beam that goes before, for paths to beat
 };
 
-template <class Use> class Labels {
+template <class Use> class Labels : public Store<Use> {
+    using Stored = Store<Use>;
+    using typename Stored::Begun, typename Stored::Claim;
+    using Stored::K_, Stored::MOST_WRITTEN, Stored::add, Stored::arc_, Stored::before, Stored::begun, Stored::begun_, Stored::bits_, Stored::claims_, Stored::cost_,
+        Stored::dominated, Stored::drop_last, Stored::edge_of, Stored::graph_, Stored::limited_, Stored::lowered_, Stored::mark_,
+        Stored::node_, Stored::parent_, Stored::problem_, Stored::rest_, Stored::seen, Stored::shelve, Stored::use_,
+        Stored::way_to, Stored::words_, Stored::spell_out;
+
   public:
-    // critical: names, sorted, of nodes that no path may visit twice.
+    // critical: as for `Store`.
     Labels(const Problem &problem, Pruner &pruner, const Indices &critical, const Manner &manner, Clock &clock)
-        : problem_(problem), graph_(problem.graph), pruner_(pruner), clock_(clock), K_(problem.moves.resources),
-          words_((int(critical.size()) + 63) / 64), manner_(manner), mark_(std::size_t(problem.graph.nodes), -1), views_(pruner.views) {
-        for (int v = 0; v < graph_.nodes && words_; ++v) {
-            const auto place = std::lower_bound(critical.begin(), critical.end(), graph_.name[v]);
-            if (place != critical.end() && *place == graph_.name[v]) mark_[v] = int(place - critical.begin());
-        }
-        for (int k = 0; k < K_; ++k) {
-            if (problem.limits(k)) limited_.push_back(k);
-            if (problem.lower[k] > 0) lowered_.push_back(k);
-        }
-        for (int v = 0; v < graph_.nodes && manner_.ordered; ++v)
-            while (graph_.out[v + 1] - graph_.out[v] > (1 << bits_)) ++bits_;
+        : Stored(problem, critical, manner.ordered), pruner_(pruner), clock_(clock), manner_(manner), views_(pruner.views) {
         prepare();
     }
 
-    std::size_t made() const { return node_.size(); }
+    using Stored::made;
     bool too_wide() const { return wide_; }
     Cost bound() const { return bound_; }  // no other path is cheaper, where the time ran out
 
@@ -74,7 +68,7 @@ template <class Use> class Labels {
         std::size_t written = 0;
         for (std::size_t i = 0; i < found.size(); ++i) {
             Path &path = found[i];
-            if (path.claim >= 0) write_out(path);
+            if (path.claim >= 0) spell_out(path);
             written += path.edges.size();
             clock_.passed();  // Ctrl-C ends this, too
             if (written <= MOST_WRITTEN) continue;
@@ -87,7 +81,6 @@ template <class Use> class Labels {
 
   private:
     static constexpr std::size_t FIRST_LOOK = 256;
-    static constexpr std::size_t MOST_WRITTEN = std::size_t{1} << 22;  // arcs of all paths together
     static constexpr Cost MOST_KEY = FAR / 2;  // the share of a cost in a key
     static constexpr int LOOK_PASSES = 24, BEAM_PASSES = 6;
     static constexpr std::size_t LOOKS = 24;  // from labels of a beam
@@ -150,39 +143,14 @@ template <class Use> class Labels {
         }
         row_.resize(std::size_t(problem_.moves.count()) * K_);
         for (std::size_t i = 0; i < row_.size(); ++i) row_[i] = Use(problem_.moves.use[i]);
-        shelves_.resize(graph_.nodes);
         // From a node on the cheapest path, where it keeps the limits, cannot be beaten.
         completes_ = problem_.wanted == 1 && words_ == 0 && !problem_.simple && !manner_.ordered;
         if (completes_) {
-            path_sums(base_weights_, base_tree_, path_cost_, path_use_);
-            if (!manner_.quick) path_sums(weights_, tree_, priced_cost_, priced_use_);
+            pruner_.path_sums(base_weights_, base_tree_, path_cost_, path_use_);
+            if (!manner_.quick) pruner_.path_sums(weights_, tree_, priced_cost_, priced_use_);
         }
         narrow();
     }
-
-    // What the ways of a tree cost and use from each node on; fills in the tree's arcs.
-    void path_sums(const Weights &weights, Tree &tree, Costs &cost, Amounts &use) const {
-        cost.assign(graph_.nodes, 0);
-        use.assign(std::size_t(graph_.nodes) * K_, 0);
-        const auto add = [&](int v, int a) {
-            if (a < 0) {
-                cost[v] = graph_.finish[v];
-                return;
-            }
-            const int next = graph_.head[a];
-            cost[v] = cost[next] + cost_of(a);
-            const Amount *const more = problem_.moves.used(graph_.move[a]);
-            for (int k = 0; k < K_; ++k) use[std::size_t(v) * K_ + k] = use[std::size_t(next) * K_ + k] + more[k];
-        };
-        if (!graph_.sorted) {
-            for (const int v : tree.settled) add(v, tree.arc[v]);
-            return;
-        }
-        tree.arc.resize(graph_.nodes);
-        for (int v = graph_.nodes; v-- > 0;) add(v, tree.arc[v] = next_arc(graph_, weights, tree, v));
-    }
-
-    Cost cost_of(int a) const { return problem_.moves.cost[graph_.move[a]] + graph_.arrive[graph_.head[a]]; }
 
     // A path was found: less is of interest now.
     void narrow() {
@@ -247,14 +215,6 @@ template <class Use> class Labels {
         return true;
     }
 
-    Path way_to(int label) const {
-        Path path;
-        path.cost = cost_[label];
-        for (; arc_[label] >= 0; label = parent_[label]) path.edges.push_back(edge_of(arc_[label]));
-        std::reverse(path.edges.begin(), path.edges.end());
-        return path;
-    }
-
     void offer(const Dive &seen) {
         if (!seen.keeps || (problem_.wanted > 1 && !manner_.ordered) || problem_.simple) return;
         pruner_.found.offer(seen.path, manner_.ordered);
@@ -310,16 +270,9 @@ template <class Use> class Labels {
         for (std::size_t i = 0; i < LOOKS && !best.empty() && !prune && (worth -= 8.0 * graph_.arcs()) > 0; ++i)
             look_from(best[best.size() * i / LOOKS], BEAM_PASSES);
         for (Path &path : pruner_.found.paths())
-            if (path.claim >= 0) write_out(path);
+            if (path.claim >= 0) spell_out(path);
         heap_.clear();
-        claims_.clear();
-        shelves_.assign(std::size_t(graph_.nodes), {});
-        shelved_ = 0;
-        for (auto *one : {&node_, &parent_, &arc_}) one->clear();
-        cost_.clear();
-        use_.clear();
-        seen_.clear();
-        begun_.clear();
+        Stored::clear();
         return prune;
     }
 
@@ -340,7 +293,7 @@ template <class Use> class Labels {
         clock_.tick(16);
         if (views_[0].ahead[v] >= FAR) return;
         Cost cost;
-        if (__builtin_add_overflow(cost_[parent], cost_of(arc), &cost) || std::abs(cost) > MOST_KEY / pruner_.unit()) return void(wide_ = true);
+        if (__builtin_add_overflow(cost_[parent], pruner_.cost_of(arc), &cost) || std::abs(cost) > MOST_KEY / pruner_.unit()) return void(wide_ = true);
         const Use *const row = row_.data() + std::size_t(graph_.move[arc]) * K_;
         const Amount *const rest = rest_.data() + std::size_t(v) * K_;
         Use sum[64];
@@ -358,23 +311,13 @@ template <class Use> class Labels {
         push(v, parent, arc, cost, sum);
     }
 
-    bool seen(int label, int mark) const { return seen_[std::size_t(label) * words_ + mark / 64] >> (mark % 64) & 1; }
-
     void push(int v, int parent, int arc, Cost cost, const Use *sum) {
         Cost key;
         if (!passes(v, cost, sum, key)) return;
         if (graph_.ends(v)) end_at(v, parent, arc, cost, sum);
         if (graph_.out[v] == graph_.out[v + 1]) return;
         if (completes_ && sum && completed(v, parent, arc, cost, sum)) return;
-        const int label = int(node_.size());
-        node_.push_back(v);
-        parent_.push_back(parent);
-        arc_.push_back(arc);
-        cost_.push_back(cost);
-        for (int k = 0; k < K_; ++k) use_.push_back(sum ? sum[k] : 0);
-        for (int w = 0; w < words_; ++w) seen_.push_back(parent < 0 ? 0 : seen_[std::size_t(parent) * words_ + w]);
-        if (manner_.ordered) begun_.push_back(begun(parent, arc));
-        if (mark_[v] >= 0) seen_[std::size_t(label) * words_ + mark_[v] / 64] |= std::uint64_t{1} << (mark_[v] % 64);
+        const int label = add(v, parent, arc, cost, sum);
         if (arc >= 0 && !manner_.ordered && dominated(v, label)) {
             drop_last();
             return;
@@ -383,20 +326,8 @@ template <class Use> class Labels {
         heap_.push(key, label);
     }
 
-    void drop_last() {
-        node_.pop_back();
-        parent_.pop_back();
-        arc_.pop_back();
-        cost_.pop_back();
-        use_.resize(use_.size() - K_);
-        seen_.resize(seen_.size() - words_);
-        if (manner_.ordered) begun_.pop_back();
-    }
-
     double bytes() const {
-        return double(node_.capacity()) * (12 + 8 + 16 + double(K_) * sizeof(Use) + 8.0 * words_ + 16.0 * manner_.ordered) + shelved_ +
-               double(claims_.capacity()) * (sizeof(Claim) + sizeof(Path)) + 8.0 * double(graph_.nodes) * double(views_.size()) +
-               double(graph_.nodes) * K_ * 24 + graph_.bytes() + bytes_of(row_);
+        return Stored::bytes() + 8.0 * double(graph_.nodes) * double(views_.size()) + double(graph_.nodes) * K_ * 24 + graph_.bytes() + bytes_of(row_);
     }
 
     bool within(const Use *sum, const Amount *more) const {
@@ -424,26 +355,6 @@ template <class Use> class Labels {
         if (total <= most_cost_ && within(sum, nullptr)) claim({v, parent, arc, nullptr}, total);
     }
 
-    // A path of this cost: to a label, on along an arc to a node, and from there along a tree. Many may be found, each
-    // better than the one before, so only those that stay are written out, but where their edges are compared.
-    struct Claim {
-        int node, label, arc;
-        const Tree *tree;
-    };
-
-    int edge_of(int a) const { return problem_.moves.edge[graph_.move[a]]; }
-
-    void write_out(Path &path) const {
-        const Claim &one = claims_[path.claim];
-        path.claim = -1;
-        if (one.arc >= 0) path.edges.push_back(edge_of(one.arc));
-        for (int label = one.label; label >= 0 && arc_[label] >= 0 && path.edges.size() <= MOST_WRITTEN; label = parent_[label])
-            path.edges.push_back(edge_of(arc_[label]));
-        std::reverse(path.edges.begin(), path.edges.end());
-        for (int v = one.node; one.tree && one.tree->arc[v] >= 0; v = graph_.head[one.tree->arc[v]])
-            path.edges.push_back(edge_of(one.tree->arc[v]));
-    }
-
     void claim(const Claim &one, Cost cost) {
         if (cost > most_cost_) return;
         claims_.push_back(one);
@@ -451,122 +362,25 @@ template <class Use> class Labels {
         path.cost = cost;
         path.claim = int(claims_.size()) - 1;
         if (manner_.ordered) {
-            write_out(path);
+            spell_out(path);
             claims_.pop_back();
         }
         pruner_.found.offer(std::move(path), manner_.ordered);
         narrow();
     }
 
-    // Whether as many labels at the node as are wanted are as good as this one in everything.
-    bool dominated(int v, int label) {
-        Shelf<Use> &shelf = shelves_[v];
-        const Use *const mine = use_.data() + std::size_t(label) * K_;
-        const Cost cost = cost_[label];
-        const int blocks = (shelf.count + LANES - 1) / LANES, lucky = problem_.wanted == 1 ? shelf.lucky : 0;
-        std::size_t better = 0;
-        Use fine[LANES];
-        const auto look = [&](int from, int to) {
-            for (int block = from; (block = scan(shelf.used.data(), block, to, K_, limited_.data(), int(limited_.size()), mine, fine)) < to; ++block)
-                for (int l = 0; l < LANES && block * LANES + l < shelf.count; ++l) {
-                    const int other = block * LANES + l;
-                    if (!fine[l] || shelf.cost[other] > cost) continue;
-                    if (!fits(v, shelf.used.data() + std::size_t(block) * K_ * LANES, l, mine)) continue;
-                    if (words_ > 0 && !subset(shelf.label[other], label)) continue;
-                    if (manner_.ordered && shelf.cost[other] == cost && !before(shelf.label[other], label)) continue;
-                    if (++better < problem_.wanted) continue;
-                    shelf.lucky = block;
-                    return true;
-                }
-            return false;
-        };
-        if (lucky > 0 && look(lucky, lucky + 1)) return true;
-        return look(0, blocks);
-    }
-
-    // The first moves of a label as a number, each by its place among those that leave its node: of two labels the one of
-    // the smaller number has the smaller edges.
-    struct Begun {
-        std::uint64_t code = 0;
-        int left = 64;  // bits
-    };
-
-    Begun begun(int parent, int arc) const {
-        return parent < 0 ? Begun{} : begun(begun_[parent], node_[parent], arc);
-    }
-
-    Begun begun(Begun now, int v, int arc) const {
-        if (now.left < bits_) return {now.code, 0};
-        now.left -= bits_;
-        now.code |= std::uint64_t(arc - graph_.out[v]) << now.left;
-        return now;
-    }
-
-    // Whether the edges of one label come before those of another that costs the same, so made as many moves.
-    bool before(int one, int other) const {
-        if (begun_[one].code != begun_[other].code) return begun_[one].code < begun_[other].code;
-        int first = arc_[one], second = arc_[other];
-        while (parent_[one] != parent_[other]) {
-            one = parent_[one];
-            other = parent_[other];
-            if (one < 0 || other < 0) return false;
-            first = arc_[one];
-            second = arc_[other];
-        }
-        return first < second;
-    }
-
-    // Whether a label keeps the lower limits wherever the other one does.
-    bool fits(int v, const Use *block, int lane, const Use *mine) const {
-        for (const int k : lowered_) {
-            const Amount theirs = block[std::size_t(k) * LANES + lane];
-            if (theirs < Amount(mine[k]) && theirs + rest_[std::size_t(v) * K_ + k] < problem_.lower[k]) return false;
-        }
-        return true;
-    }
-
-    bool subset(int one, int other) const {
-        for (int w = 0; w < words_; ++w)
-            if (seen_[std::size_t(one) * words_ + w] & ~seen_[std::size_t(other) * words_ + w]) return false;
-        return true;
-    }
-
-    void shelve(int v, int label) {
-        Shelf<Use> &shelf = shelves_[v];
-        const int lane = shelf.count++ % LANES;
-        if (lane == 0) shelved_ += double(K_) * LANES * sizeof(Use);
-        shelved_ += 12;
-        if (lane == 0) shelf.used.resize(shelf.used.size() + std::size_t(K_) * LANES, std::numeric_limits<Use>::max());
-        Use *const block = shelf.used.data() + shelf.used.size() - std::size_t(K_) * LANES;
-        for (int k = 0; k < K_; ++k) block[std::size_t(k) * LANES + lane] = use_[std::size_t(label) * K_ + k];
-        shelf.cost.push_back(cost_[label]);
-        shelf.label.push_back(label);
-    }
-
-    const Problem &problem_;
-    const Graph &graph_;
     Pruner &pruner_;
     Clock &clock_;
-    int K_, words_;
     Manner manner_;
-    Indices mark_, limited_, lowered_;
-    Amounts rest_, most_, path_use_, priced_use_;
+    Amounts most_, path_use_, priced_use_;
     Costs path_cost_, priced_cost_;
     Weights weights_, base_weights_;
     Tree tree_, base_tree_;
     std::vector<View> &views_;  // first the cost, then the best prices from the source, then use alone; then others
     Cost most_cost_ = FAR, bound_ = -FAR;
     bool base_priced_ = false, completes_ = false, wide_ = false;
-    std::vector<Use> row_, use_;
-    Indices node_, parent_, arc_;
-    Costs cost_;
-    std::vector<std::uint64_t> seen_;
-    std::vector<Begun> begun_;  // of each label, where their edges are compared
+    std::vector<Use> row_;
     std::uint64_t last_code_ = 0;  // not less than the last of the paths found has, where as many as wanted are
-    int bits_ = 1;  // that the place of any move takes
-    std::vector<Shelf<Use>> shelves_;
-    double shelved_ = 0;  // bytes
-    std::vector<Claim> claims_;
     Heap heap_, grown_;
 };
 
