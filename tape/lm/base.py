@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Literal, Protocol, TypeAlias
 
 from pydantic import BaseModel
@@ -127,7 +128,7 @@ class Request:
         """A hash of everything that determines the completion, the model's identity included."""
         constraint: Any = None
         if isinstance(self.constraint, JsonSchema):
-            constraint = ["JsonSchema", self.constraint.model.model_json_schema()]
+            constraint = ["JsonSchema", _schema(self.constraint.model)]
         elif self.constraint is not None:
             constraint = [type(self.constraint).__name__, asdict(self.constraint)]
         prompt = self.prompt if isinstance(self.prompt, str) else [[m.role, m.content] for m in self.prompt]
@@ -135,6 +136,12 @@ class Request:
         parts = [model, prompt, self.max_tokens, constraint, self.n, self.temperature, seed]
         parts += ["distinct"] if self.distinct and self.n > 1 and self.temperature > 0 else []
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+@lru_cache(maxsize=512)
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Made once for each class: it takes longer than all else of a fingerprint."""
+    return model.model_json_schema()
 
 
 UsageSource = Literal["counted", "reported", "assumed"]
