@@ -42,7 +42,7 @@ template <class Use> class Labels : public Store<Use> {
         const std::size_t pause = std::max(FIRST_LOOK, std::size_t(graph_.arcs()) / 4);
         std::size_t settled = 0, look = manner_.quick ? 0 : pause;
         while (!heap_.empty()) {
-            const auto [key, label] = heap_.pop();
+            const auto [key, label] = manner_.ordered ? heap_.pop(Smallest{begun_}) : heap_.pop();
             if (most_cost_ < FAR / 4 && key > pruner_.unit() * most_cost_) break;  // so are all others
             if (pruner_.found.full() && pruner_.found.ceiling() <= problem_.enough) break;
             if ((++settled % 64 == 0 && clock_.passed()) || made() > manner_.most) {
@@ -221,12 +221,28 @@ template <class Use> class Labels : public Store<Use> {
         narrow();
     }
 
+    // Of labels with one key that of the smallest edges first, of those the one made last: so it is one path after another,
+    // in order, and the k best ties are found before all others are begun.
+    struct Smallest {
+        const std::vector<Begun> &begun;
+        bool operator()(const Heap::Entry &one, const Heap::Entry &other) const {
+            if (one.first != other.first) return one.first < other.first;
+            const std::uint64_t mine = begun[one.second].code, theirs = begun[other.second].code;
+            return mine != theirs ? mine < theirs : one.second > other.second;
+        }
+    };
+
+    void open(Cost key, int label) {
+        if (manner_.ordered) heap_.push(key, label, Smallest{begun_});
+        else heap_.push(key, label);
+    }
+
     // Holds the open labels against all views again.
     void sift() {
-        const auto open = heap_.take();
-        for (const auto &[key, label] : open) {
+        const auto waiting = heap_.take();
+        for (const auto &[key, label] : waiting) {
             Cost now;
-            if (passes(node_[label], cost_[label], use_.data() + std::size_t(label) * K_, now)) heap_.push(now, label);
+            if (passes(node_[label], cost_[label], use_.data() + std::size_t(label) * K_, now)) open(now, label);
         }
     }
 
@@ -284,7 +300,11 @@ template <class Use> class Labels : public Store<Use> {
     void extend(int label) {
         Use used[64];
         std::copy_n(use_.data() + std::size_t(label) * K_, K_, used);  // the store may move
-        for (int v = node_[label], a = graph_.out[v]; a < graph_.out[v + 1]; ++a) extend(label, a, used);
+        const int v = node_[label], begin = graph_.out[v], end = graph_.out[v + 1];
+        if (manner_.ordered)  // the last that is made is the first to be gone on with
+            for (int a = end; a-- > begin;) extend(label, a, used);
+        else
+            for (int a = begin; a < end; ++a) extend(label, a, used);
     }
 
     // Makes a label where nothing speaks against it.
@@ -323,7 +343,7 @@ template <class Use> class Labels : public Store<Use> {
             return;
         }
         if (label % 4096 == 4095) clock_.require(label < (1 << 30) ? bytes() : std::numeric_limits<double>::max());
-        heap_.push(key, label);
+        open(key, label);
     }
 
     double bytes() const {

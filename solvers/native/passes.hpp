@@ -38,32 +38,40 @@ struct Tree {
 // A heap of nodes with four children each; entries that a shorter way made stale are skipped as they come up.
 class Heap {
   public:
+    using Entry = std::pair<Cost, int>;
+
+    // The nearest first, of those as near any.
+    struct Nearest {
+        bool operator()(const Entry &one, const Entry &other) const { return one.first < other.first; }
+    };
+
     bool empty() const { return entries_.empty(); }
     void clear() { entries_.clear(); }
-    std::vector<std::pair<Cost, int>> take() { return std::exchange(entries_, {}); }
+    std::vector<Entry> take() { return std::exchange(entries_, {}); }
 
-    void push(Cost far, int node) {
+    template <class Before = Nearest> void push(Cost far, int node, const Before &before = {}) {
+        const Entry entry{far, node};
         std::size_t i = entries_.size();
-        entries_.push_back({far, node});
+        entries_.push_back(entry);
         while (i > 0) {
             const std::size_t up = (i - 1) / 4;
-            if (entries_[up].first <= far) break;
+            if (!before(entry, entries_[up])) break;
             entries_[i] = entries_[up];
             i = up;
         }
-        entries_[i] = {far, node};
+        entries_[i] = entry;
     }
 
-    std::pair<Cost, int> pop() {
-        const auto top = entries_.front(), last = entries_.back();
+    template <class Before = Nearest> Entry pop(const Before &before = {}) {
+        const Entry top = entries_.front(), last = entries_.back();
         entries_.pop_back();
         const std::size_t n = entries_.size();
         std::size_t i = 0;
         for (std::size_t child; n > 0 && (child = 4 * i + 1) < n;) {
             std::size_t least = child;
             for (std::size_t c = child + 1; c < std::min(child + 4, n); ++c)
-                if (entries_[c].first < entries_[least].first) least = c;
-            if (last.first <= entries_[least].first) break;
+                if (before(entries_[c], entries_[least])) least = c;
+            if (!before(entries_[least], last)) break;
             entries_[i] = entries_[least];
             i = least;
         }
@@ -72,7 +80,7 @@ class Heap {
     }
 
   private:
-    std::vector<std::pair<Cost, int>> entries_;
+    std::vector<Entry> entries_;
 };
 
 // Without circles: one look at each arc.

@@ -227,3 +227,25 @@ def test_a_path_of_the_full_horizon_has_no_continuation() -> None:
         assert [one.edges for one in found] == expected
         empty = with_path(problem, (), Status.OPTIMAL)
         assert found[0] == replace(empty, seconds=found.seconds, solver=found[0].solver)
+
+
+def test_the_first_of_very_many_equal_paths_are_found_in_order() -> None:
+    side = 12
+    edges = [
+        (row * side + column, row * side + column + step)
+        for row in range(side)
+        for column in range(side)
+        for step, inside in ((1, column + 1 < side), (side, row + 1 < side), (-1, column > 0))
+        if inside
+    ]
+    n = side * side
+    problem = PathProblem(
+        n, edges, [-0.001] * (n - 1) + [0.0], [[] for _ in edges], [], start=0, terminals=[n - 1], horizon=60
+    )
+    found = k_best(problem, 8)
+    assert found.status is Status.OPTIMAL
+    assert len({one.objective for one in found}) == 1
+    paths = [one.edges for one in found]
+    assert paths == sorted(paths)
+    # All go along the first row at first: those edges are the smallest.
+    assert all(path[: side - 2] == paths[0][: side - 2] for path in paths)
