@@ -5,6 +5,8 @@
     solution = solve(problem)              # exact; compiled, or in NumPy where that was not built
     solution = solve(problem, "cp-sat")    # the same problem, another backend
     paths = k_best(problem, 3)             # the three best, in order
+    curve = frontier(problem, ("r0", "objective"))  # all paths of which none is both cheaper and better
+    need = next_budget(problem, "r0")      # the least larger budget that has a better best path
     session = Session()                    # a sequence of related problems: bounds are kept
     print(explain(problem))                # which limit is short where there is no path, and what would do
 
@@ -33,8 +35,10 @@ from solvers.errors import (
 )
 from solvers.explain import explain
 from solvers.explanation import Cause, Explanation, Joint, Need
+from solvers.frontier import Frontier, frontier
 from solvers.k_best import KBest, k_best
 from solvers.moves import enough_moves
+from solvers.next_budget import next_budget
 from solvers.problem import PathProblem
 from solvers.registry import SolverInfo, available, get
 from solvers.risk import Assumption, Risk
@@ -63,6 +67,7 @@ __all__ = [
     "EndlessError",
     "Explanation",
     "FileFormatError",
+    "Frontier",
     "Joint",
     "KBest",
     "Need",
@@ -87,8 +92,10 @@ __all__ = [
     "consumption_of",
     "enough_moves",
     "explain",
+    "frontier",
     "get",
     "k_best",
+    "next_budget",
     "objective_of",
     "read_dimacs",
     "read_rcsp",

@@ -131,3 +131,9 @@ def decimal_scale(largest: float, room: float) -> float:
 def _room(moves: int) -> float:
     """The most units: those of a score, which counts moves as well, must fit into 64 bits."""
     return min(_LARGEST_UNITS, _LARGEST_SCORE / (moves + 1))
+
+
+def largest_reward(horizon: int) -> int:
+    """The largest whole reward with which the objectives of `horizon` moves are exact, however they are compiled."""
+    moves = 2 * horizon + 1  # those of `solvers.visit`
+    return int(min(_LARGEST_UNITS, _LARGEST_SCORE // (moves + 2))) // moves

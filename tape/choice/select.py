@@ -11,6 +11,7 @@ from typing import Any
 
 import solvers
 from solvers import PathProblem, Status
+from solvers.grid import largest_reward
 from tape.budget import Resources, kinds
 from tape.budget.units import nearest
 from tape.choice.amounts import WIDE, as_written, caps_of, digits, plain, written
@@ -310,7 +311,7 @@ def _comparable(gains: Sequence[Fraction], horizon: int, budgets: int) -> list[F
 
     Rounding leaves digits for the shares of the budgets, which order plans of equal value.
     """
-    largest, most_reward = max(map(abs, gains), default=Fraction(0)), _largest_reward(horizon)
+    largest, most_reward = max(map(abs, gains), default=Fraction(0)), largest_reward(horizon)
     if max(map(abs, _whole(gains)), default=0) <= most_reward:
         return [*gains]
     most = max(most_reward // (budgets * (1000 + horizon) + 2), min(most_reward, 10**9))
@@ -326,12 +327,6 @@ def _whole(gains: Sequence[Fraction]) -> list[int]:
     return [one // shared for one in whole]
 
 
-def _largest_reward(horizon: int) -> int:
-    """The largest reward with which all objectives are exact, whichever way the problem is compiled."""
-    moves = 2 * horizon + 1
-    return min(2**49, 2**58 // (moves + 2)) // moves
-
-
 def _cheapest_first(problem: PathProblem) -> list[float]:
     """The rewards, such that of paths of equal value the one with the smaller shares of the budgets comes first.
 
@@ -343,7 +338,7 @@ def _cheapest_first(problem: PathProblem) -> list[float]:
     capped = [k for k, budget in enumerate(problem.budgets) if budget > 0]
     if not capped or any(reward != int(reward) for reward in rewards):
         return rewards
-    largest, most_reward = int(max(map(abs, rewards), default=0)), _largest_reward(moves)
+    largest, most_reward = int(max(map(abs, rewards), default=0)), largest_reward(moves)
     rows = [[Fraction(min(row[k], problem.budgets[k]), problem.budgets[k]) for k in capped] for row in problem.costs]
     exact = math.lcm(*(share.denominator for row in rows for share in row))
     for parts in (exact, *(10**n for n in range(15, 0, -1))):
