@@ -35,7 +35,7 @@ from solvers.errors import (
 )
 from solvers.explain import explain
 from solvers.explanation import Cause, Explanation, Joint, Need
-from solvers.frontier import Frontier, frontier
+from solvers.frontier import OBJECTIVE, Frontier, frontier
 from solvers.k_best import KBest, k_best
 from solvers.moves import enough_moves
 from solvers.next_budget import next_budget
@@ -61,6 +61,7 @@ _WHERE = {
 }
 
 __all__ = [
+    "OBJECTIVE",
     "Assumption",
     "BackendError",
     "Cause",

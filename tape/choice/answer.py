@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
+
+
+@dataclass(frozen=True)
+class More:
+    """What a little more of one budget buys, with the others as they are; ``str()`` is a sentence.
+
+    Attributes:
+        cap: The least larger cap with which the best plan is a better one, in the resource's unit. With less than that
+            no plan is worth more than now.
+        by: How much more that is.
+        plan: The best plan with that cap.
+        value: Its value.
+        text: The sentence.
+    """
+
+    cap: Decimal
+    by: Decimal
+    plan: list[Any]
+    value: float
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True)
@@ -19,15 +43,32 @@ class Why:
             where no amount of it alone would.
         together: Where no plan fits and several budgets can be raised, one way to raise them together; none of these
             amounts can be less while the others stay.
+        look: Finds `more`.
+        known: A plan that `text` names already.
     """
 
     text: str
     short: tuple[str, ...] = ()
     least: Mapping[str, Decimal | None] = field(default_factory=dict)
     together: Mapping[str, Decimal] = field(default_factory=dict)
+    look: Callable[[], Mapping[str, More]] | None = field(default=None, repr=False, compare=False)
+    known: list[Any] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def more(self) -> Mapping[str, More]:
+        """For each budget that alone would buy a better plan, the next cap that does: one more cent.
+
+        It is looked for when it is first asked for: up to some twenty solves a budget.
+        """
+        return {} if self.look is None else self.look()
 
     def __str__(self) -> str:
-        return self.text
+        # Where nothing fits, the text says already which caps would do.
+        added = [] if self.least else [str(one) for one in self.more.values() if one.plan != self.known]
+        return "\n".join([self.text, *added])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "more": self.more, "look": None}
 
 
 @dataclass(frozen=True)
@@ -41,6 +82,9 @@ class Choice:
         value: Its value; None without a plan.
         alternatives: The next best plans that fit, best first, each as a choice.
         why: What stood in the way.
+        frontier: The plans of which no other is as good in every criterion of ``frontier=`` and better in one, the best
+            in the first criterion first; empty where it was not asked for. Budgets of the criteria are no limit there:
+            a plan that exceeds one has a negative amount `left`.
     """
 
     plan: list[Any] | None
@@ -49,6 +93,7 @@ class Choice:
     value: float | None
     alternatives: tuple[Choice, ...] = ()
     why: Why = Why("")
+    frontier: tuple[Choice, ...] = ()
 
     def __bool__(self) -> bool:
         return self.plan is not None

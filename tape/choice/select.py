@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import solvers
@@ -15,7 +16,8 @@ from solvers.grid import largest_reward
 from tape.budget import Resources, kinds
 from tape.budget.units import nearest
 from tape.choice.amounts import WIDE, as_written, caps_of, digits, plain, written
-from tape.choice.answer import Choice, Why
+from tape.choice.answer import Choice, More, Why
+from tape.choice.further import VALUE, criteria_of, frontier_paths, more_of_each, unlimited
 from tape.choice.options import Asked, Option, Options, options_of
 from tape.errors import ConfigError, GraphError, TapeError
 
@@ -34,6 +36,8 @@ def select(
     start: Any = None,
     goals: Any = None,
     horizon: int | None = None,
+    frontier: Sequence[str] = (),
+    epsilon: float = 0.0,
 ) -> Choice:
     """Pick the best plan that keeps every budget, proven by an exact solver.
 
@@ -66,6 +70,11 @@ def select(
             in a plan graph without any the ends of the folded plans.
         horizon: For graphs: the most steps of a plan. Needed only where going round a circle earns without taking
             anything of a budget.
+        frontier: Criteria, resources and ``"value"``: then `Choice.frontier` has all plans of which no other is at
+            least as good in all of them and better in one. Budgets of these resources are no limit there, the others
+            stay hard. Exact for two and three criteria.
+        epsilon: For more criteria: for each plan that fits one of the frontier is worth no less and takes at most
+            (1 + epsilon) times as much of each of these resources. (Without ``"value"`` it takes no more of the first.)
 
     Returns:
         The choice, true if a plan was found. Alternatives are the next best in the same order; one that goes round a
@@ -83,11 +92,12 @@ def select(
     found = options_of(plans, Asked(cost, value, caps, start, goals, horizon, variants))
     _require_named(caps, found, cost)
     search = _Search(found, caps, as_written(budget))
+    curve = search.frontier(frontier, epsilon)
     paths = search.best(k)
     if not paths:
-        return Choice(None, {}, {name: plain(cap) for name, cap in caps.items()}, None, (), search.why_not())
+        return replace(search.nothing(), why=search.why_not(), frontier=curve)
     first, *others = [search.choice(path) for path in paths]
-    return replace(first, alternatives=tuple(others), why=search.why(paths[0], first))
+    return replace(first, alternatives=tuple(others), why=search.why(paths[0], first), frontier=curve)
 
 
 def _require_named(caps: Mapping[str, Decimal], found: Options, cost: object) -> None:
@@ -123,7 +133,7 @@ class _Search:
     """
 
     def __init__(self, found: Options, caps: Mapping[str, Decimal], texts: Mapping[str, str]) -> None:
-        self._found, self._caps, self._texts = found, dict(caps), texts
+        self._given, self._found, self._caps, self._texts = found, found, dict(caps), texts
         costs = [option.cost for option in found.options]
         unknown = {name for cost in costs for name, amount in cost.items() if amount is None}
         named = dict.fromkeys([*caps, *(name for cost in costs for name in cost)])
@@ -248,6 +258,37 @@ class _Search:
         taken = self._options(path)
         return {name: sum(self._count(name, option.cost.get(name)) for option in taken) for name in self._resources}
 
+    def nothing(self) -> Choice:
+        """The answer where no plan fits."""
+        return Choice(None, {}, {name: plain(cap) for name, cap in self._caps.items()}, None)
+
+    def frontier(self, criteria: Sequence[str], epsilon: float) -> tuple[Choice, ...]:
+        """The non-dominated plans; none where no criteria are given."""
+        names = criteria_of(criteria, epsilon, self._resources, valued=any(self._gains))
+        if not names:
+            return ()
+        costs = [option.cost for option in self._found.options]
+        rows = {name: [self._count(name, cost.get(name)) for cost in costs] for name in names if name != VALUE}
+        valued = VALUE in names
+        moves, most = self._found.moves, len(self._found.names)
+
+        def enough(problem: PathProblem) -> int:
+            return moves if moves is not None else self._enough(problem) if valued else max(1, most - 1)
+
+        return tuple(map(self.choice, frontier_paths(unlimited(self._plain, rows, enough), names, epsilon)))
+
+    def _more(self, now: Choice) -> dict[str, More]:
+        """What more of each budget alone would buy."""
+
+        def choose(name: str, cap: Decimal) -> Choice:
+            search = _Search(self._given, {**self._caps, name: cap}, {})
+            return next(map(search.choice, search.best(1)), search.nothing())
+
+        return more_of_each(self._without_limit(), self._amount, choose, now)
+
+    def _without_limit(self) -> PathProblem:
+        return replace(self._plain, horizon=None) if self._found.enough else self._plain
+
     # --- reasons ----------------------------------------------------------------------------
 
     def why(self, path: Sequence[int], chosen: Choice) -> Why:
@@ -261,7 +302,8 @@ class _Search:
             if self._found.moves is None:
                 free = replace(free, horizon=solvers.enough_moves(free))
         except solvers.EndlessError:
-            return Why("Without budgets there is no best plan: one could go round a circle that earns for ever.")
+            endless = "Without budgets there is no best plan: one could go round a circle that earns for ever."
+            return Why(endless, look=partial(self._more, chosen))
         best = solvers.solve(free)
         _require(best.status, best.message)
         value = sum((option.gain for option in self._options(best.edges)), Fraction(0))
@@ -278,11 +320,13 @@ class _Search:
             f"{' and '.join(short)} stood in the way of {plan!r}, worth {float(value):.12g} instead of "
             f"{chosen.value:.12g}: it takes {takes}.",
             short,
+            look=partial(self._more, chosen),
+            known=plan,
         )
 
     def why_not(self) -> Why:
         """Which budgets bind, and the least that would do."""
-        found = solvers.explain(replace(self._plain, horizon=None) if self._found.enough else self._plain)
+        found = solvers.explain(self._without_limit())
         if found.status is not Status.INFEASIBLE:
             raise TapeError(f"the solver found no plan, and its explanation is {found.status}: {found}")
 
@@ -297,7 +341,8 @@ class _Search:
         }
         together = {name: self._amount(name, count) for name, count in found.together.items()}
         short = tuple(name for name, amount in least.items() if amount is not None) or tuple(together)
-        return Why(f"No plan fits. {text}", short, least, together if len(together) > 1 else {})
+        look = partial(self._more, self.nothing())
+        return Why(f"No plan fits. {text}", short, least, together if len(together) > 1 else {}, look)
 
 
 def _require(status: Status, message: str) -> None:

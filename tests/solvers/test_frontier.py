@@ -25,7 +25,9 @@ from solvers import (
     solve,
 )
 from solvers.answer import without_path
+from solvers.criteria import exact_objective
 from solvers.testing import Enumeration, ranking, small, tight
+from solvers.testing.brute_force import paths
 from tests.profiles import examples
 from tests.solvers.reference import Reference, Scripted
 from tests.solvers.test_visit import CIRCLE, visiting
@@ -55,16 +57,18 @@ def question(seed: int) -> tuple[PathProblem, tuple[str, ...]]:
     if len(names) == 1:
         problem = replace(problem, costs=[[rng.randint(0, 3)] for _ in problem.edges], budgets=[6], resources=["r0"])
         names = ["r0", "objective"]
+    problem = replace(problem, horizon=min(problem.steps, 4))
     return problem, tuple(rng.sample(names, rng.randint(2, min(3, len(names)))))
 
 
 def vectors(problem: PathProblem, criteria: tuple[str, ...]) -> list[Vector]:
     """Of every path that keeps the budgets what it has of the criteria, so that less is better."""
-    found = []
-    for objective, edges in ranking(problem):
-        amounts = {"objective": -objective, **problem.named(consumption_of(problem, edges))}
-        found.append(tuple(amounts[name] for name in criteria))
-    return found
+    return [vector(problem, criteria, objective, edges) for objective, edges in ranking(problem)]
+
+
+def vector(problem: PathProblem, criteria: tuple[str, ...], objective: Fraction, edges: tuple[int, ...]) -> Vector:
+    amounts = {"objective": -objective, **problem.named(consumption_of(problem, edges))}
+    return tuple(amounts[name] for name in criteria)
 
 
 def dominates(one: Vector, other: Vector) -> bool:
@@ -78,50 +82,48 @@ def non_dominated(every: list[Vector]) -> list[Vector]:
 
 def of_solutions(problem: PathProblem, found: Frontier) -> list[Vector]:
     """The same of what was found, exactly."""
-    exact = {edges: objective for objective, edges in ranking(problem)}
     assert all(check(problem, one) == [] for one in found)
-    return [
-        tuple(
-            -exact[one.edges] if name == "objective" else problem.named(one.consumption)[name]
-            for name in found.criteria
-        )
-        for one in found
-    ]
+    exact = exact_objective(problem)
+    return [vector(problem, found.criteria, exact(one.edges), one.edges) for one in found]
 
 
 def same_as_brute_force(seed: int) -> str:
     """Check both answers for one question; returns what it was."""
     problem, criteria = question(seed)
+    resource = random.Random(seed).choice(problem.resources)
+    k, exact = problem.resources.index(resource), exact_objective(problem)
+    ample = max(problem.budgets[k], problem.steps * max((row[k] for row in problem.costs), default=0))
+    lifted = replace(problem, budgets=[ample if i == k else b for i, b in enumerate(problem.budgets)])
+    every = [(exact(edges), edges, consumption_of(problem, edges)[k]) for edges in paths(lifted)]
+    fitting = [one for one in every if one[2] <= problem.budgets[k]]
+
     found = frontier(problem, criteria)
-    expected = non_dominated(vectors(problem, criteria))
+    expected = non_dominated([vector(problem, criteria, objective, edges) for objective, edges, _ in fitting])
     assert of_solutions(problem, found) == expected, (problem, criteria)
     assert found.status == (Status.OPTIMAL if expected else Status.INFEASIBLE)
     assert found.bound is None
-    one_more_cent(problem, random.Random(seed).choice(problem.resources))
-    return f"{len(criteria)} criteria, {'nothing fits' if not expected else 'one' if len(expected) == 1 else 'several'}"
 
-
-def one_more_cent(problem: PathProblem, resource: str) -> None:
-    """The next budget is the least amount of any better path, and its path the best with so much."""
-    k = problem.resources.index(resource)
-    ample = problem.steps * max((row[k] for row in problem.costs), default=0) + 1
-    lifted = replace(problem, budgets=[ample if i == k else b for i, b in enumerate(problem.budgets)])
-    now = max((objective for objective, _ in ranking(problem)), default=None)
-    better = [
-        (consumption_of(problem, edges)[k], objective)
-        for objective, edges in ranking(lifted)
-        if now is None or objective > now
-    ]
+    now = max((objective for objective, _, _ in fitting), default=None)
+    better = [(amount, objective) for objective, _, amount in every if now is None or objective > now]
     need = next_budget(problem, resource)
-    assert need.proven
-    assert need.given == problem.budgets[k]
+    assert (need.given, need.proven) == (problem.budgets[k], True)
     assert need.least == min((amount for amount, _ in better), default=None), (problem, resource)
     if need.least is not None:
         assert need.path is not None
         best = max(objective for amount, objective in better if amount == need.least)
-        assert need.path.objective == pytest.approx(float(best), abs=1e-9)
+        assert exact(need.path.edges) == best
         raised = replace(problem, budgets=[need.least if i == k else b for i, b in enumerate(problem.budgets)])
-        assert solve(raised).objective == pytest.approx(float(best), abs=1e-9)
+        assert exact(solve(raised).edges) == best
+    return f"{len(criteria)} criteria, {'nothing fits' if not expected else 'one' if len(expected) == 1 else 'several'}"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_exact_objective_is_that_of_enumeration(seed: int) -> None:
+    problem, _ = question(seed)
+    exact = exact_objective(problem)
+    assert [exact(edges) for _, edges in ranking(problem)] == [
+        objective if problem.discount == 1 else pytest.approx(objective) for objective, _ in ranking(problem)
+    ]
 
 
 def sweep(seeds: range, record: Callable[[str, object], None]) -> Counter[str]:

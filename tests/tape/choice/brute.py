@@ -178,11 +178,11 @@ def for_nothing(given: Graph, taken: list[Edge], *, simple: bool) -> list[int]:
     ]
 
 
-def ranked_graph(given: Graph, ends: Ends, caps: dict[str, Decimal]) -> list[Found]:
+def ranked_graph(given: Graph, ends: Ends, caps: dict[str, Decimal], *, simple: bool = False) -> list[Found]:
     """All such walks, best first; shares are of the given budgets."""
     place = {edge.action: i for i, edge in enumerate(given.edges)}
     found = []
-    for taken in walks(given, ends, caps):
+    for taken in walks(given, ends, caps, simple=simple):
         assert all(a.head == b.tail for a, b in pairwise(taken))
         spent = total([edge.cost for edge in taken])
         value = sum((earned(given, edge) for edge in taken), Fraction(0))
