@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
+from solvers import PathProblem, PathSolution, Status
 from tape.approval import amounts
 from tape.budget import Resources
+from tape.choice.further import VALUE, criteria_of, frontier_paths, unlimited
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.graph import UNKNOWN, PlanGraph
 from tape.engine.loop import Planner
@@ -65,6 +67,8 @@ class Planned(PricedPath):
         detail: The end state in one or two sentences.
         explanation: If no path fits, the binding budget and the caps that would suffice
             (:attr:`tape.EpisodeResult.explanation`).
+        start: Key of the node of the graph where the path begins.
+        caps: Counts of every capped resource that were left after planning.
     """
 
     alternatives: tuple[PricedPath, ...] = ()
@@ -74,9 +78,59 @@ class Planned(PricedPath):
     end_state: str = ""
     detail: str = ""
     explanation: Mapping[str, Any] | None = None
+    start: str = field(default="", repr=False)
+    caps: Mapping[str, int] = field(default_factory=dict, repr=False)
 
     def __bool__(self) -> bool:
         return bool(self.path)
+
+    def frontier(self, *criteria: str, epsilon: float = 0.0) -> tuple[PricedPath, ...]:
+        """The complete paths of the graph of which no other is as good in all criteria and better in one.
+
+        Args:
+            criteria: Resources, less of which is better, and ``"value"``, the score of the end; by default dollars and
+                value. What is left of these resources is no limit here, what is left of the others is.
+            epsilon: As for `tape.select`; needed for more than three criteria.
+
+        Returns:
+            The paths, the best in the first criterion first; none where nothing was sampled.
+
+        Raises:
+            ConfigError: A criterion is malformed or no action costs it, or there are more than 1,000 paths.
+            GraphError: A cost is unknown under a cap.
+        """
+        edges = self.graph.usable_edges()
+        kinds = {kind for edge in edges for kind in edge.cost}
+        known = sorted(kind for kind in kinds if all(edge.cost[kind] is not None for edge in edges))
+        names = criteria_of(criteria or ("usd", VALUE), epsilon, known, valued=True) if edges else ()
+        if not names or not self.graph.terminals(self.start):
+            return ()
+        nodes = len(self.graph.nodes)
+        problem, ids = self.graph.path_problem(self.start, self.caps, nodes, objective=self.graph.objective)
+        taken = [self.graph.edge(number) for number in ids]
+        if problem.objective == "stay":
+            problem = _by_end(problem)
+        free = len(problem.edges) - len(ids)
+        rows = {name: [*(edge.cost[name] or 0 for edge in taken), *[0] * free] for name in names if name != VALUE}
+        found = frontier_paths(unlimited(problem, rows, lambda _: nodes + 1), names, epsilon)
+        paths = (tuple(taken[move] for move in moves if move < len(ids)) for moves in found)
+        return tuple(PricedPath.of(Path(self.graph, path, PathSolution(Status.OPTIMAL))) for path in paths if path)
+
+
+def _by_end(problem: PathProblem) -> PathProblem:
+    """The problem in which a path earns the reward of its end once: by an edge from there to one more node."""
+    ends = [(terminal, problem.n_nodes) for terminal in problem.terminals]
+    return replace(
+        problem,
+        n_nodes=problem.n_nodes + 1,
+        edges=[*problem.edges, *ends],
+        costs=[*problem.costs, *[[0] * len(problem.budgets)] * len(ends)],
+        rewards=[0.0] * (problem.n_nodes + 1),
+        edge_rewards=[*[0.0] * len(problem.edges), *(problem.rewards[terminal] for terminal in problem.terminals)],
+        terminals=[problem.n_nodes],
+        objective="visit",
+        discount=1.0,
+    )
 
 
 class OneRound:
@@ -115,7 +169,7 @@ class OneRound:
 
     def planned(self, episode: Episode) -> Planned:
         """The result of the round."""
-        result, best = episode.result, self._best
+        result, best, reserve = episode.result, self._best, episode.config.planning_reserve
         path = PricedPath() if best is None else PricedPath.of(best)
         return Planned(
             **vars(path),
@@ -126,6 +180,8 @@ class OneRound:
             end_state=result.end_state if best is None else "",
             detail=result.detail if best is None else "",
             explanation=result.explanation if best is None else None,
+            start=episode.key(episode.state) if self._graph.nodes else "",
+            caps={kind: max(0, left - reserve.get(kind, 0)) for kind, left in episode.remaining().items()},
         )
 
 

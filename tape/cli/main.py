@@ -22,6 +22,7 @@ COMMANDS = {
     "export": "write a run for other viewers, OpenTelemetry or Inspect AI: tape export RUN --to otel",
     "diagnose": "report what became of the episodes of a run, and why: tape diagnose DIR [-o FOLDER]",
     "solve": "pick the best path of a plan graph under a budget: tape solve GRAPH.json --budget steps=8",
+    "plan": "pick the best of your plans under a budget, or all worth having: tape plan FILE --frontier usd,value",
     "gateway": "give any agent a budget: an MCP server before others, each call priced: tape gateway CONFIG.toml",
     "models": "list the language models that can be used here",
     "probe": "measure what a model can do here, and which settings fit: tape probe MODEL [ENVIRONMENT]",

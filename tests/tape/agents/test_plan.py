@@ -106,6 +106,28 @@ def finding(request: Request, sample: int) -> str:
     return "right"
 
 
+def test_the_frontier_weighs_costs_against_the_score_of_the_end() -> None:
+    """What is left of a criterion is no limit there, what is left of another resource is."""
+    agent, tools = TapeAgent(ScriptedLM(finding)), [quick, good]
+    planned = agent.plan(ToolEnvironment("Find a.", tools), budget=Budget.of(usd="0.005", steps=4))
+    cheap, dear = planned.frontier()
+    assert (cheap.path[0], dear.path[0]) == ('find.quick(name="a")', 'find.good(name="a")')
+    assert (cheap.cost["usd"], dear.cost["usd"]) == (Decimal("0.001"), Decimal("0.01"))
+    assert (cheap.path, cheap.value) == (planned.path, planned.value)
+    assert (dear.value or 0) > (cheap.value or 0)
+    assert planned.frontier("value", "usd") == (dear, cheap)
+    assert planned.frontier("steps", "usd", "value", epsilon=0) == (cheap, dear)
+    assert planned.frontier("steps", "usd") == (cheap,)
+    assert planned.frontier("steps", "value") == (cheap,)  # the budget in dollars holds
+    with pytest.raises(ConfigError, match="one criterion"):
+        planned.frontier("usd")
+    with pytest.raises(ConfigError, match="no known cost"):
+        planned.frontier("gold", "value")
+    short = agent.plan(ToolEnvironment("Find a.", tools), budget=Budget.of(usd="0.0005"))
+    assert not short
+    assert short.frontier() == (cheap, dear)
+
+
 def test_alternatives_are_the_next_best_paths() -> None:
     agent, caps = TapeAgent(ScriptedLM(finding)), Budget.of(usd="0.02")
     planned = agent.plan(ToolEnvironment("Find a.", [quick, good]), budget=caps)
