@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from tape.budget import Resources, amount_of, kind_of
 from tape.choice import Choice, select
-from tape.choice.amounts import caps_of
+from tape.choice.amounts import caps_of, written
 from tape.errors import ConfigError
 from tape.gateway.errors import ChargeError
 from tape.gateway.ledgers import SessionLedger, amount
@@ -139,21 +139,28 @@ def plan(tools: Mapping[str, Priced], book: SessionLedger, arguments: Mapping[st
         k=1 + _ALTERNATIVES,
     )
     if not found:
-        return {"fits": False, "why": str(found.why), "would_do": _would_do(book, found, caps)}
+        would_do = _would_do(book, found, caps)
+        return {"fits": False, "why": str(found.why), "would_do": would_do, "more": _more(book, found, table, caps)}
+    more = _more(book, found, table, caps)
     return {
         "fits": True,
         **_described(found, table),
         "alternatives": [_described(other, table) for other in found.alternatives],
-        "why": _why(found, caps),
+        "more": more,
+        "why": _why(found, caps, more),
     }
 
 
-def _why(found: Choice, caps: Mapping[str, Decimal]) -> str:
+def _why(found: Choice, caps: Mapping[str, Decimal], more: Mapping[str, Any]) -> str:
     if not caps:
         return "Nothing is capped."
     if not found.why.short:
         return "No budget stood in the way: without them no plan has a higher quality."
-    return f"{' and '.join(found.why.short)} stood in the way of a plan of higher quality."
+    sentences = [f"{' and '.join(found.why.short)} stood in the way of a plan of higher quality."]
+    for kind, one in more.items():
+        cap, by = (written(kind, amount) for amount in (found.why.more[kind].cap, found.why.more[kind].by))
+        sentences.append(f"With {kind} at {cap} ({by} more) one of quality {one['quality']:g} would fit.")
+    return " ".join(sentences)
 
 
 def _own_caps(given: Any) -> dict[str, Decimal]:
@@ -254,8 +261,12 @@ def _described(choice: Choice, table: Mapping[str, tuple[Priced, Resources]]) ->
         "plan": steps,
         "cost_at_most": {kind: _number(value) for kind, value in choice.spent.items() if value},
         "left_after": {kind: _number(value) for kind, value in choice.left.items()},
-        "quality": round(math.exp(choice.value or 0.0), 9),
+        "quality": _quality(choice),
     }
+
+
+def _quality(choice: Choice) -> float:
+    return round(math.exp(choice.value or 0.0), 9)
 
 
 def _would_do(book: SessionLedger, choice: Choice, caps: Mapping[str, Decimal]) -> dict[str, Any]:
@@ -264,11 +275,26 @@ def _would_do(book: SessionLedger, choice: Choice, caps: Mapping[str, Decimal]) 
     alone = bool(least)
     missing: dict[str, Any] = {}
     for kind, value in (least or choice.why.together).items():
-        binding = [limit for limit in book.ledger.limits(kind) if amount_of(kind, limit.left) <= caps[kind]]
-        missing[kind] = {
-            "given": _number(caps[kind]),
-            "would_do": _number(value),
-            "scopes": [limit.ledger for limit in binding if amount_of(kind, limit.left) < value]
-            or ["the plan's budget"],
-        }
+        missing[kind] = _raised(book, caps, kind, value)
     return {"any_one_of" if alone else "all_of": missing} if missing else {}
+
+
+def _raised(book: SessionLedger, caps: Mapping[str, Decimal], kind: str, value: Decimal) -> dict[str, Any]:
+    """A larger amount of a budget, and whose caps are below it."""
+    binding = [limit for limit in book.ledger.limits(kind) if amount_of(kind, limit.left) <= caps[kind]]
+    scopes = [limit.ledger for limit in binding if amount_of(kind, limit.left) < value]
+    return {"given": _number(caps[kind]), "would_do": _number(value), "scopes": scopes or ["the plan's budget"]}
+
+
+def _more(
+    book: SessionLedger, choice: Choice, table: Mapping[str, tuple[Priced, Resources]], caps: Mapping[str, Decimal]
+) -> dict[str, Any]:
+    """For each budget the next amount that alone buys a plan of higher quality, and that plan."""
+    now = _quality(choice) if choice else -1.0
+    found = {}
+    for kind, one in choice.why.more.items():
+        quality = round(math.exp(one.value), 9)
+        if quality > now:
+            tools = [table[label][0].name for label in one.plan]
+            found[kind] = {**_raised(book, caps, kind, one.cap), "quality": quality, "tools": tools}
+    return found

@@ -164,8 +164,8 @@ def _decided(one: Round) -> Iterator[str]:
         return
     for line in one.budgets:
         if line.more is not None and not (one.needs is not None and line.more.gain.startswith(COMPLETE)):
-            more = in_units(line.kind, line.more.by[line.kind])
-            yield f"{line.kind} decided: with {more} more, {line.more.gain}."
+            cap, more = (in_units(line.kind, counts[line.kind]) for counts in (line.more.to, line.more.by))
+            yield f"{line.kind} decided: with {cap} ({more} more), {line.more.gain}."
     for joint in one.together:
         more = listing([in_units(*item) for item in joint.by.items()])
         yield (

@@ -51,7 +51,18 @@ async def test_the_best_variants_that_fit(gateway: Gateway) -> None:
     assert answer["cost_at_most"] == {"usd": 0.09, "gateway_test_credits": 1, "steps": 3}
     assert answer["left_after"] == {"usd": 0.01, "gateway_test_credits": 2, "steps": 7}
     assert answer["quality"] == 0.54
-    assert answer["why"] == "usd stood in the way of a plan of higher quality."
+    assert answer["why"] == (
+        "usd stood in the way of a plan of higher quality. With usd at $0.11 ($0.01 more) one of quality 0.81 would fit."
+    )
+    assert answer["more"] == {
+        "usd": {
+            "given": 0.1,
+            "would_do": 0.11,
+            "scopes": ["session"],
+            "quality": 0.81,
+            "tools": ["thorough", "thorough", "write"],
+        }
+    }
     assert len(answer["alternatives"]) == 2
     assert {one["quality"] for one in answer["alternatives"]} == {0.54, 0.36}
 
@@ -68,6 +79,7 @@ async def test_where_nothing_fits_the_answer_is_what_would_do(gateway: Gateway) 
     answer = await ask(gateway, "plan", tools=["write", "write", "search"])
     assert answer["fits"] is False
     assert answer["would_do"] == {"any_one_of": {"usd": {"given": 0.1, "would_do": 0.11, "scopes": ["session"]}}}
+    assert answer["more"]["usd"]["tools"] == ["write", "write", "quick"]
     assert "usd" in answer["why"]
     answer = await ask(gateway, "plan", tools=["search"], budget={"usd": "$0.005"})
     assert answer["would_do"]["any_one_of"]["usd"] == {

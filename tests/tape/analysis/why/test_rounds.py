@@ -61,7 +61,7 @@ def test_the_budget_that_decided_and_what_more_of_it_buys() -> None:
     assert {path.actions for path in one.misfits} == {("ask slow", "check"), ("ask dear",)}
     assert one.reasons == (
         "It is the best path of this graph that fits what was left.",
-        "usd decided: with $0.01 more, a score of 1 instead of 0.5.",
+        "usd decided: with $0.03 ($0.01 more), a score of 1 instead of 0.5.",
     )
     assert one.outcome == "After its only step the episode ended in success."
 
