@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import overload
 
 from solvers.answer import with_path
 from solvers.api import checked_count, checked_time_limit
@@ -24,6 +23,7 @@ from solvers.check import check, consumption_of
 from solvers.criteria import UnderCaps, by_cost, cheapest_first, exact_objective
 from solvers.deadline import Deadline
 from solvers.errors import BackendError, LateError, ProblemError
+from solvers.k_best import KBest
 from solvers.moves import enough_moves
 from solvers.problem import PathProblem
 from solvers.reach import distances, least_uses
@@ -35,42 +35,21 @@ OBJECTIVE = "objective"
 
 
 @dataclass(frozen=True)
-class Frontier(Sequence[PathSolution]):
+class Frontier(KBest):
     """The non-dominated paths of a problem, the best in the first criterion first; a sequence of its `solutions`.
 
     Attributes:
         status: OPTIMAL: these are all, one for each combination of amounts (with an epsilon: enough of them).
-            FEASIBLE: the search was cut short, and `bound` says what is proven. INFEASIBLE: proved that there is no
-            path. TIMEOUT: no path and no proof. ERROR: `message` says what failed.
-        solutions: Each verified by `check`.
+            FEASIBLE: the search was cut short, and `bound` says what is proven. The rest is as for `KBest`.
         criteria: Names of resources, less of which is better, and `"objective"`, more of which is better.
         bound: Where it was cut short: no path is missing or dominated that is better than this in the leading
             criterion, which is the objective, or else the first one. None where nothing was cut short.
-        seconds: Wall time of the whole call.
         solves: How often the solver was asked.
-        message: Details, above all for ERROR.
     """
 
-    status: Status
-    solutions: tuple[PathSolution, ...] = ()
     criteria: tuple[str, ...] = ()
     bound: float | None = None
-    seconds: float = 0.0
     solves: int = 0
-    message: str = ""
-
-    def __len__(self) -> int:
-        return len(self.solutions)
-
-    def __iter__(self) -> Iterator[PathSolution]:
-        return iter(self.solutions)
-
-    @overload
-    def __getitem__(self, rank: int) -> PathSolution: ...
-    @overload
-    def __getitem__(self, rank: slice) -> tuple[PathSolution, ...]: ...
-    def __getitem__(self, rank: int | slice) -> PathSolution | tuple[PathSolution, ...]:
-        return self.solutions[rank]
 
 
 def frontier(
@@ -167,15 +146,13 @@ class _Search:
         if problem.horizon is None:
             problem = problem.with_valid(horizon=enough_moves(problem, deadline))
         lead = OBJECTIVE if OBJECTIVE in names else names[0]
-        self._problem, self._names, self._stretch = problem, names, stretch
+        self._problem, self._names, self._stretch, self._lead = problem, names, stretch, lead
         self._axes = [problem.resources.index(name) for name in names if name != lead]
         leading = problem if lead == OBJECTIVE else by_cost(problem, problem.resources.index(lead))
         self._worth = exact_objective(leading)
         self._solver = UnderCaps(cheapest_first(leading, self._axes), solver, deadline)
-        reached = distances(problem, deadline)
-        ends = any(terminal in reached for terminal in problem.terminals)
+        ends = not distances(problem, deadline).keys().isdisjoint(problem.terminals)
         self._floors = [least_uses(problem, k, deadline) if ends else 0 for k in self._axes]
-        self._lead = lead
 
     @property
     def solves(self) -> int:

@@ -70,11 +70,9 @@ def select(
             in a plan graph without any the ends of the folded plans.
         horizon: For graphs: the most steps of a plan. Needed only where going round a circle earns without taking
             anything of a budget.
-        frontier: Criteria, resources and ``"value"``: then `Choice.frontier` has all plans of which no other is at
-            least as good in all of them and better in one. Budgets of these resources are no limit there, the others
-            stay hard. Exact for two and three criteria.
-        epsilon: For more criteria: for each plan that fits one of the frontier is worth no less and takes at most
-            (1 + epsilon) times as much of each of these resources. (Without ``"value"`` it takes no more of the first.)
+        frontier: Criteria, resources and ``"value"``, for `Choice.frontier`. Budgets of these are no limit there.
+        epsilon: Needed for more than three: some plan there is worth no less than any that fits, and takes at most
+            (1 + epsilon) times as much of each. (Without ``"value"``, no more of the first.)
 
     Returns:
         The choice, true if a plan was found. Alternatives are the next best in the same order; one that goes round a

@@ -189,6 +189,7 @@ def _solve(file: Path) -> int:
         command("solve", file, "--budget", "usd=$0.008,steps=6"),
         command("solve", file, "--budget", "usd=$0.008", "--objective", "stay", "--json", "--no-explain"),
         command("solve", file, "--budget", "usd=$0.008", "--risk", "0.1", "--horizon", "4"),
+        command("plan", file, "--budget", "usd=$0.008", "--frontier", "usd,value"),
     )
 
 

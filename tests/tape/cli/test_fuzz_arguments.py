@@ -34,6 +34,7 @@ SWITCHES = {
     "--score --selector --attempts --step-cap --levels --nothing",
     "solve": "--budget --start --goal --objective --horizon --discount --solver --time-limit --risk --json "
     "--no-explain --risk-assumption --format --weights --nothing",
+    "plan": "--budget --frontier --epsilon --page --start --goal --horizon --nothing",
     "show": "--list --delay --no-pictures --nothing",
     "why": "--list --round --json --nothing",
     "view": "-o --explain --nothing",
@@ -53,6 +54,8 @@ def vector(rng: random.Random, there: dict[str, str], out: Path) -> list[str]:
         words += ["--out", str(out)]
     elif command == "solve":
         words += [there["graph"], "--budget", "usd=$0.008,steps=6"]
+    elif command == "plan":
+        words += [there["graph"], "--budget", "usd=$0.008,steps=6", "--frontier", "usd,value"]
     elif command in ("show", "why", "view", "diagnose"):
         words.append(there["run"])
     for _ in range(rng.randint(0, 3)):
@@ -60,7 +63,7 @@ def vector(rng: random.Random, there: dict[str, str], out: Path) -> list[str]:
         value = rng.choice((*NUMBERS, *WORDS, *(there[name] for name in there)))
         if "budget" in switch or "reserve" in switch:
             value = rng.choice(BUDGETS)
-        if switch in ("-o", "--out", "--draw"):
+        if switch in ("-o", "--out", "--draw", "--page"):
             value = str(out / "new" / "x.html")
         words += rng.choice(([switch, value], [f"{switch}={value}"], [switch], [value]))
     return [word for word in words if command != "show" or word != "3600"]

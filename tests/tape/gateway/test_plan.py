@@ -52,7 +52,8 @@ async def test_the_best_variants_that_fit(gateway: Gateway) -> None:
     assert answer["left_after"] == {"usd": 0.01, "gateway_test_credits": 2, "steps": 7}
     assert answer["quality"] == 0.54
     assert answer["why"] == (
-        "usd stood in the way of a plan of higher quality. With usd at $0.11 ($0.01 more) one of quality 0.81 would fit."
+        "usd stood in the way of a plan of higher quality. "
+        "With usd at $0.11 ($0.01 more) one of quality 0.81 would fit."
     )
     assert answer["more"] == {
         "usd": {
