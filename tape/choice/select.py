@@ -90,12 +90,10 @@ def select(
     found = options_of(plans, Asked(cost, value, caps, start, goals, horizon, variants))
     _require_named(caps, found, cost)
     search = _Search(found, caps, as_written(budget))
-    curve = search.frontier(frontier, epsilon)
     paths = search.best(k)
-    if not paths:
-        return replace(search.nothing(), why=search.why_not(), frontier=curve)
-    first, *others = [search.choice(path) for path in paths]
-    return replace(first, alternatives=tuple(others), why=search.why(paths[0], first), frontier=curve)
+    first, *others = [search.choice(path) for path in paths] or [search.nothing()]
+    why = search.why(paths[0], first) if paths else search.why_not()
+    return replace(first, alternatives=tuple(others), why=why, frontier=search.frontier(frontier, epsilon))
 
 
 def _require_named(caps: Mapping[str, Decimal], found: Options, cost: object) -> None:
