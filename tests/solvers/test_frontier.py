@@ -140,8 +140,13 @@ def sweep(seeds: range, record: Callable[[str, object], None]) -> Counter[str]:
 
 @pytest.mark.parametrize(
     "seeds",
-    [range(1000), pytest.param(range(100_000, 150_000), marks=pytest.mark.soak)],
-    ids=["1,000", "50,000"],
+    [
+        pytest.param(range(1000), id="1,000"),
+        *(
+            pytest.param(range(first, first + 5000), marks=pytest.mark.soak, id=f"5,000 of 50,000 from {first}")
+            for first in range(100_000, 150_000, 5000)
+        ),
+    ],
 )
 def test_brute_force_agrees(seeds: range, record_property: Callable[[str, object], None]) -> None:
     kinds = sweep(seeds, record_property)
