@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from solvers.deadline import NEVER, Deadline
 from solvers.problem import PathProblem
@@ -66,6 +66,40 @@ def least_uses(problem: PathProblem, resource: int, deadline: Deadline = NEVER) 
             if head not in done:
                 heapq.heappush(queue, (amount + cost, head))
     raise ValueError("no terminal can be reached")
+
+
+def least_with_reserves(problem: PathProblem, resource: int, reserves: Sequence[int]) -> int | None:
+    """The least budget of one resource with which a path to a terminal can be taken, if reserves must be left.
+
+    Before an edge is taken its reserve, for instance its worst case, has to be left; what it then uses is its cost. For
+    a path this is the largest, over its edges, of the costs before the edge and its reserve together; the least over
+    all paths is found by Dijkstra's algorithm from the terminals, whatever the horizon.
+
+    Args:
+        problem: The problem; its costs are the least that is used.
+        resource: Which.
+        reserves: Of each edge, not below its cost.
+
+    Returns:
+        None if no terminal can be reached.
+    """
+    into: dict[int, list[tuple[int, int, int]]] = {}
+    for (tail, head), row, reserve in zip(problem.edges, problem.costs, reserves, strict=True):
+        into.setdefault(head, []).append((tail, row[resource], reserve))
+    queue = [(0, terminal) for terminal in problem.terminals]
+    heapq.heapify(queue)
+    done = set[int]()
+    while queue:
+        amount, node = heapq.heappop(queue)
+        if node == problem.start:
+            return amount
+        if node in done:
+            continue
+        done.add(node)
+        for tail, cost, reserve in into.get(node, ()):
+            if tail not in done:
+                heapq.heappush(queue, (max(reserve, cost + amount), tail))
+    return None
 
 
 def fewest_moves(problem: PathProblem, deadline: Deadline = NEVER) -> tuple[int, ...] | None:

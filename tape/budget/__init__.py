@@ -17,6 +17,7 @@ from tape.budget.resources import (
     part_in_units,
     undeclared,
 )
+from tape.budget.spread import Spread, Total
 
 __all__ = [
     "Broken",
@@ -29,6 +30,8 @@ __all__ = [
     "Reservation",
     "ResourceKind",
     "Resources",
+    "Spread",
+    "Total",
     "amount_of",
     "declare",
     "exceeded",

@@ -21,6 +21,7 @@ from tape.protocols.parts import (
     Outcomes,
     Predicates,
     Progress,
+    UncertainCosts,
     Unseen,
 )
 from tape.protocols.search import SearchTask
@@ -116,6 +117,11 @@ class Domain(ABC):
     def progress(self) -> Progress | None:
         """Partial credit of states short of an end."""
         return self if isinstance(self, Progress) else None
+
+    @property
+    def uncertain_costs(self) -> UncertainCosts | None:
+        """How uncertain the costs of actions are."""
+        return self if isinstance(self, UncertainCosts) else None
 
     @property
     def goal_test(self) -> GoalTest | None:

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias, cast, get_args, get_type_hints
 
+from tape.budget import Spread
 from tape.errors import ConfigError
 from tape.protocols.predicates import Assignment, Effects, Feature, Predicate, QueryMacro, Rule
 from tape.protocols.types import Action, Prediction, State
@@ -125,6 +126,21 @@ class Progress(Part):
     @abstractmethod
     def value(self, state: State) -> float:
         """In [-1, 1]; without declared outcomes the share of the task that is done, in [0, 1]."""
+
+
+class UncertainCosts(Part):
+    """Declares how uncertain the costs of actions are, for ``costs="expected"``.
+
+    An action may take any amount up to its worst case (``Domain.cost``), which stays what is set aside for it.
+    """
+
+    @abstractmethod
+    def spreads(self, action: Action) -> Mapping[str, Spread]:
+        """Of each resource whose amount is uncertain how it is distributed; of all others the worst case is exact."""
+
+    @abstractmethod
+    def family(self, action: Action) -> str:
+        """The name of the actions that are alike in what they cost: what one took is evidence for the others."""
 
 
 class GoalTest(Part):

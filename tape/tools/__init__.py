@@ -1,14 +1,16 @@
 """Tools as an environment: functions with declared costs, called along plans, under hard budgets."""
 
-from tape.tools.cost import Fixed, PerUnit, Uniform
+from tape.tools.cost import Fixed, Likely, PerUnit, Uniform
 from tape.tools.environment import ToolEnvironment
 from tape.tools.errors import ToolError, ToolFailedError, ToolWarning
 from tape.tools.mcp import mcp_tools
 from tape.tools.tool import Tool, tool
 from tape.tools.toolbox import Toolbox
+from tape.tools.uncertain import learned
 
 __all__ = [
     "Fixed",
+    "Likely",
     "PerUnit",
     "Tool",
     "ToolEnvironment",
@@ -17,6 +19,7 @@ __all__ = [
     "ToolWarning",
     "Toolbox",
     "Uniform",
+    "learned",
     "mcp_tools",
     "tool",
 ]

@@ -1,14 +1,18 @@
-"""What a call costs: fixed, by the unit, or spread at random; each with a worst case."""
+"""What a call costs: fixed, by the unit, or spread at random; each with a worst case.
+
+:func:`spreads_of` says how uncertain a cost is, for ``costs="expected"``.
+"""
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Protocol
 
-from tape.budget import Resources, kind_of, undeclared
+from tape.budget import Resources, Spread, kind_of, undeclared
 from tape.tools.errors import ToolError
 
 Amount = int | float | str | Decimal | None
@@ -112,6 +116,70 @@ class Uniform:
             spread = kind in self.kinds and count is not None
             counts[kind] = round(count * rng.uniform(self.least_share, 1.0)) if spread and count else count
         return Resources(counts)
+
+
+@dataclass(frozen=True)
+class Likely:
+    """A cost of which it is known what a call takes on the average, and how much that varies.
+
+    Args:
+        cost: Its worst case, and what a call has used.
+        spreads: By resource; of what is not named that of ``cost`` holds.
+
+    Raises:
+        ToolError: A spread has another worst case than the cost.
+    """
+
+    cost: Cost
+    spreads: Mapping[str, Spread]
+
+    def __post_init__(self) -> None:
+        for kind, spread in self.spreads.items():
+            if spread.most != (worst := self.cost.worst()[kind]):
+                raise ToolError(f"{kind}: the worst case is {worst}, but its spread goes up to {spread.most}")
+
+    @classmethod
+    def of(cls, cost: Cost, **amounts: tuple[Amount, Amount]) -> Likely:
+        """With mean and standard deviation in units, for instance ``seconds=(12, 4)``; nothing is known of the least.
+
+        Raises:
+            ConfigError: A kind is not declared, or mean or deviation do not fit below the worst case.
+            ToolError: The cost names no worst case of a kind.
+        """
+        found = {}
+        for kind, pair in amounts.items():
+            mean, deviation = (Resources.of(**{kind: amount})[kind] or 0 for amount in pair)
+            most = cost.worst()[kind]
+            if not most:
+                raise ToolError(f"{kind}: a mean of it needs a worst case; name one in the cost")
+            found[kind] = Spread(0, most, mean, deviation)
+        return cls(cost, found)
+
+    def worst(self) -> Resources:
+        """That of the cost."""
+        return self.cost.worst()
+
+    def actual(self, arguments: Mapping[str, Any], result: Any, rng: random.Random) -> Resources:
+        """What the cost says."""
+        return self.cost.actual(arguments, result, rng)
+
+
+def spreads_of(cost: Cost) -> Mapping[str, Spread]:
+    """How uncertain a cost is, by resource; what is not named is exactly the worst case.
+
+    Of a :class:`PerUnit` or a cost of one's own only the worst case is known, until calls have been seen.
+    """
+    if isinstance(cost, Fixed):
+        return {}
+    if isinstance(cost, Likely):
+        return {**spreads_of(cost.cost), **cost.spreads}
+    worst = {kind: count for kind, count in cost.worst().items() if count}
+    if not isinstance(cost, Uniform):
+        return {kind: Spread.unknown(count) for kind, count in worst.items()}
+    ends = {kind: (round(count * cost.least_share), count) for kind, count in worst.items() if kind in cost.kinds}
+    return {
+        kind: Spread(low, high, (low + high) / 2, (high - low) / math.sqrt(12)) for kind, (low, high) in ends.items()
+    }
 
 
 def _times(each: Resources, units: int) -> Resources:

@@ -10,7 +10,7 @@ from math import prod
 from tape.budget import Resources
 from tape.protocols import Action, Observation, Prediction, State
 from tape.protocols.domain import Domain
-from tape.protocols.parts import Outcomes
+from tape.protocols.parts import Outcomes, UncertainCosts
 from tape.tools.answers import AnswerType
 from tape.tools.calls import ANSWER, Call, from_mapping, parse
 from tape.tools.cost import Fixed
@@ -19,6 +19,7 @@ from tape.tools.results import LONGEST_RESULT, cut
 from tape.tools.state import ToolState
 from tape.tools.tool import STEP
 from tape.tools.toolbox import Toolbox
+from tape.tools.uncertain import uncertain_costs
 
 _WIDTH = 72
 """Characters of a line in a picture."""
@@ -90,6 +91,11 @@ class ToolDomain(Domain, Outcomes):
             return STEP if call.kind == ANSWER else self.toolbox.find(call).worst
         except InvalidCallError:
             return STEP
+
+    @property
+    def uncertain_costs(self) -> UncertainCosts | None:
+        """What the costs of the tools declare; None where all are fixed."""
+        return uncertain_costs(self.toolbox)
 
     def declared_costs(self) -> Mapping[str, Resources]:
         """The worst case of every tool, and of answering."""

@@ -10,7 +10,7 @@ from solvers import Status
 from tape.budget import Resources
 from tape.protocols import Action, Observation, Prediction, State
 from tape.protocols.domain import Domain
-from tape.protocols.parts import ExactPlanner, Outcomes
+from tape.protocols.parts import ExactPlanner, Outcomes, UncertainCosts
 from tape.tools.calls import ANSWER, Call, answer, parse
 from tape.tools.errors import InvalidCallError
 from tape.tools.results import cut
@@ -18,6 +18,7 @@ from tape.tools.tool import STEP, Tool
 from tape.tools.toolbox import Toolbox
 from tape.tools.typed.planner import Chains, cheapest_chains, require_typed, thriftiest
 from tape.tools.typed.state import TypedState
+from tape.tools.uncertain import uncertain_costs
 
 MOST_AT_HAND = 99
 """Types that are at hand at the same time."""
@@ -120,6 +121,11 @@ class TypedDomain(Domain, Outcomes, ExactPlanner):
             return STEP if made.kind == ANSWER else self._editions[as_typed(state).edition].find(made).worst
         except InvalidCallError:
             return STEP
+
+    @property
+    def uncertain_costs(self) -> UncertainCosts | None:
+        """What the costs of the tools of the latest list declare; None where all are fixed."""
+        return uncertain_costs(self._editions[-1])
 
     def declared_costs(self) -> Mapping[str, Resources]:
         """The worst case of every tool of the latest list, and of handing in."""

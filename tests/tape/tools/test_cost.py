@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 import random
 
 import pytest
@@ -9,12 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tape.agents.open_loop import OpenLoopAgent
-from tape.budget import Budget, Resources
+from tape.budget import Budget, Resources, Spread
 from tape.engine.result import EpisodeResult
+from tape.errors import TapeError
 from tape.lm.scripted import ScriptedLM
-from tape.tools import PerUnit, ToolEnvironment, ToolError, Uniform, tool
+from tape.tools import Fixed, Likely, PerUnit, ToolEnvironment, ToolError, Uniform, learned, tool
 from tape.tools.calls import call
-from tape.trace import CostAboveBoundEvent, TraceWriter
+from tape.tools.cost import spreads_of
+from tape.trace import ActedEvent, CostAboveBoundEvent, TraceWriter
 
 RNG = random.Random("tools:cost")
 
@@ -70,3 +73,46 @@ def test_units_that_are_no_number_are_the_environments_fault_and_named() -> None
     assert result.end_state == "env_error"
     assert "shout: what a call used cannot be counted" in result.detail
     assert result.used["usd"] == 50
+
+
+def test_spreads_follow_from_the_declared_cost() -> None:
+    assert spreads_of(Fixed.of(usd="0.01")) == {}
+    uniform = spreads_of(Uniform(Resources.of(seconds=1, usd="0.1"), 0.4))
+    assert [*uniform] == ["seconds"]
+    assert (uniform["seconds"].least, uniform["seconds"].most, uniform["seconds"].mean) == (400, 1000, 700)
+    assert uniform["seconds"].deviation == pytest.approx(600 / math.sqrt(12))
+    counted = spreads_of(PerUnit(Resources.of(usd="0.001"), lambda arguments, result: 1, 50))
+    assert counted == {"usd": Spread.unknown(50_000)}
+
+
+def test_a_mean_and_a_deviation_are_declared_beside_the_worst_case() -> None:
+    cost = Likely.of(Fixed.of(seconds=60, usd=1), seconds=(12, 4))
+    assert cost.worst() == Fixed.of(seconds=60, usd=1).worst()
+    assert spreads_of(cost) == {"seconds": Spread(0, 60_000, 12_000, 4_000)}
+    for wrong in ({"seconds": (70, 4)}, {"seconds": (12, 90)}, {"tokens": (1, 1)}):
+        with pytest.raises(TapeError):
+            Likely.of(Fixed.of(seconds=60), **wrong)
+    with pytest.raises(ToolError, match="worst case"):
+        Likely(Fixed.of(seconds=60), {"seconds": Spread.unknown(5)})
+
+
+def test_costs_are_learned_from_traces_by_tool() -> None:
+    @tool(cost=PerUnit(Resources.of(usd="0.001"), lambda arguments, result: len(result or ""), 100))
+    def read(page: str) -> str:
+        """Read a page."""
+        return page
+
+    @tool(usd="0.01")
+    def look(page: str) -> str:
+        """Look."""
+        return page
+
+    def acted(action: str, usd: int) -> ActedEvent:
+        return ActedEvent(step=1, action=action, text="", planned=None, cost={"steps": 1, "usd": usd})
+
+    first = [acted('read(page="a")', 10_000), acted('look(page="a")', 10_000)]
+    found = learned([read, look], [first, [acted('read(page="b")', 30_000)]])
+    assert found[1] is look
+    assert spreads_of(found[0].cost)["usd"] == Spread(0, 100_000, 20_000, 10_000, 2)
+    assert found[0].worst == read.worst
+    assert read.cost is not found[0].cost

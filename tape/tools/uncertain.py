@@ -1,0 +1,76 @@
+"""How uncertain the costs of tools are: as declared, and as learned from traces of earlier episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from tape.budget import Spread
+from tape.protocols import Action
+from tape.protocols.parts import UncertainCosts
+from tape.tools.calls import ANSWER, Call, parse
+from tape.tools.cost import Fixed, Likely, spreads_of
+from tape.tools.errors import InvalidCallError
+from tape.tools.tool import Tool
+from tape.tools.toolbox import Toolbox
+from tape.trace import ActedEvent, Event
+
+
+class ToolCosts(UncertainCosts):
+    """What the costs of tools declare; the calls of one tool are alike.
+
+    Args:
+        find: The tool that a call names; raises :class:`InvalidCallError` where there is none.
+    """
+
+    def __init__(self, find: Callable[[Call], Tool]) -> None:
+        self._find = find
+
+    def spreads(self, action: Action) -> Mapping[str, Spread]:
+        """See :func:`tape.tools.cost.spreads_of`; none of what is no call of a tool."""
+        try:
+            call = parse(action)
+            return {} if call.kind == ANSWER else spreads_of(self._find(call).cost)
+        except InvalidCallError:
+            return {}
+
+    def family(self, action: Action) -> str:
+        """The name of the tool."""
+        return tool_of(action)
+
+
+def uncertain_costs(toolbox: Toolbox) -> ToolCosts | None:
+    """The part of a domain; None where every tool costs exactly what it declares."""
+    uncertain = any(not isinstance(item.cost, Fixed) for item in toolbox.all())
+    return ToolCosts(toolbox.find) if uncertain else None
+
+
+def tool_of(action: Action) -> str:
+    """The name of the tool that an action calls; the action itself where it is no call."""
+    try:
+        return parse(action).tool
+    except InvalidCallError:
+        return action
+
+
+def learned(tools: Sequence[Tool], traces: Iterable[Iterable[Event]]) -> list[Tool]:
+    """The tools with what their calls took in earlier episodes, for ``costs="expected"``.
+
+    Means and deviations that are declared stay as they are, and so does what a call is charged.
+
+    Args:
+        tools: The tools.
+        traces: Events of episodes with tools of these names, as of :func:`tape.trace.read_trace`.
+    """
+    seen = [
+        (tool_of(event.action), event.cost) for events in traces for event in events if isinstance(event, ActedEvent)
+    ]
+    found = []
+    for item in tools:
+        spreads = dict(spreads_of(item.cost))
+        for name, cost in seen:
+            for kind, spread in spreads.items() if name == item.name else ():
+                if (amount := cost.get(kind)) is not None:
+                    spreads[kind] = spread.after(amount)
+        found.append(replace(item, cost=Likely(item.cost, spreads)) if spreads else item)
+    return found
