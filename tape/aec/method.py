@@ -50,7 +50,7 @@ class AecMethod(VerifyingMethod):
         if config.execution == "free":
             raise ValueError("aec commits to actions, so it needs execution='constrained' or 'forced'")
         for name in LM_ROLES:
-            if getattr(config, name) == "lm":
+            if getattr(config, name) != "declared":
                 raise ValueError(f"aec commits to what is declared and observed, so it needs {name}='declared'")
 
     def wrong(self, events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[str]:

@@ -64,8 +64,10 @@ class Configured:
                     f"that they are for ({used.chosen_by})"
                 )
         for name in LM_ROLES:
-            if getattr(config, name) == "lm" and name not in cls.lm_roles:
-                raise ConfigError(f"{name}='lm' means nothing to the agent {cls.name!r}: leave it out, or take 'tape'")
+            if (value := getattr(config, name)) != "declared" and name not in cls.lm_roles:
+                raise ConfigError(
+                    f"{name}={value!r} means nothing to the agent {cls.name!r}: leave it out, or take 'tape'"
+                )
         return cls.configure(config)
 
     @classmethod

@@ -16,6 +16,7 @@ from tape.trace import (
     CallBegunEvent,
     Event,
     FinishedEvent,
+    ForecastEvent,
     GeneratedEvent,
     LedgerEvent,
     ObservedEvent,
@@ -52,6 +53,7 @@ class ProgressLine:
     def __init__(self, width: int | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._width, self._clock = width or _columns(), clock
         self._began, self._calls, self._steps, self._left, self._now = clock(), 0, 0, "", "beginning"
+        self._fits = ""
 
     def __call__(self, event: Event) -> None:
         """Show an event."""
@@ -73,11 +75,13 @@ class ProgressLine:
                 self._left = ", ".join(in_units(kind, count) for kind, count in rest.items())
             case ActedEvent(step=step, action=action):
                 self._steps, self._now = step, action
+            case ForecastEvent(probability=chance, verdict=verdict):
+                self._fits = ", certain to fit" if verdict == "fits" else f", {chance:.2f} that it fits"
             case ReplannedEvent(reason=reason):
                 self._now = f"replanning ({reason})"
             case _:
                 return
-        left = f", left: {self._left}" if self._left else ""
+        left = (f", left: {self._left}" if self._left else "") + self._fits
         counts = f"{self._clock() - self._began:.0f} s, step {self._steps}, {self._calls} model calls{left}"
         self._write(printable(f"tape: {counts} | {self._now}").replace("\n", " "))
 

@@ -16,6 +16,7 @@ from tape.engine.context import RoleContext
 from tape.engine.cost import CostModel
 from tape.engine.episode import Episode
 from tape.engine.execute import Executor
+from tape.engine.forecast import Forecaster
 from tape.engine.loop import Planner, run
 from tape.engine.predict import ALWAYS, LmWorldModel
 from tape.engine.select import Selector, SolverSelector
@@ -159,7 +160,7 @@ class TapeAgent(LmAgent):
         planner = self.planner(episode, actor)
         verification = self.verification(episode, planner, actor)
         watch = None if verification is None else verification.monitor
-        executor = Executor(episode, actor, planner.memory, planner.selector, watch)
+        executor = Executor(episode, actor, planner.memory, planner.selector, watch, planner.forecaster)
         if verification is None:
             await run(episode, planner.plan, executor.execute)
         else:
@@ -176,6 +177,7 @@ class TapeAgent(LmAgent):
             solver=self.solver(episode),
             chooser=self.chooser(episode),
             cost_model=self.cost_model(episode),
+            forecaster=Forecaster(episode) if self.config.costs == "expected" else None,
         )
 
     def verification(self, episode: Episode, planner: Planner, actor: PlannedActor) -> Verification | None:

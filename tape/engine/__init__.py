@@ -10,6 +10,7 @@ Begin with ``loop.py``, algorithm 1 of the paper. The other files implement its 
 | 5 | ``predict.py`` | predicts where plans lead, and remembers observed transitions |
 | 5 | ``fold.py``, ``graph.py`` | folds rollouts into one plan graph, and weighs its edges |
 | 6 | ``cost.py``, ``score.py`` | put costs on edges and rewards on nodes |
+| 6, 8 | ``forecast.py`` | with expected costs: puts means on edges, and says before each step whether the rest fits |
 | 7 | ``select.py`` | selects the best path within all budgets; ``graph_problem.py`` writes the solver's problem |
 | 7 | ``infeasible.py`` | explains why no path fits, and which caps would suffice |
 | 8-12 | ``execute.py``, ``act.py`` | follow the path; write each action under its constraint |

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from tape.budget import Budget, Ledger, Resources, in_units
 from tape.engine.episode import Episode, EpisodeEnded
+from tape.engine.forecast import Forecaster
 from tape.engine.graph import PlanGraph
 from tape.engine.graph_problem import Edge
 from tape.engine.project import LmProjector
@@ -57,8 +58,14 @@ class CallCosts:
         return bool(paid & set(self._episode.remaining()))
 
 
-async def annotate_edges(graph: PlanGraph, episode: Episode, calls: CallCosts, predicted: CostModel | None) -> None:
-    """AnnotateGraph: each edge gets its worst case or its predicted cost, the agent's own calls included.
+async def annotate_edges(
+    graph: PlanGraph,
+    episode: Episode,
+    calls: CallCosts,
+    predicted: CostModel | None,
+    forecaster: Forecaster | None = None,
+) -> None:
+    """AnnotateGraph: each edge gets its worst case, its mean or its predicted cost, the agent's own calls included.
 
     Raises:
         BudgetExceededError: The request for predictions does not fit; every edge then has its worst case.
@@ -76,6 +83,8 @@ async def annotate_edges(graph: PlanGraph, episode: Episode, calls: CallCosts, p
         graph.set_cost(edge.id, edge.cost + writing[edge.source] + reading[edge.action])
     if predicted is not None:
         await _predict(graph, episode, predicted)
+    if forecaster is not None:
+        forecaster.price(graph)
 
 
 async def _predict(graph: PlanGraph, episode: Episode, model: CostModel) -> None:

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 from tape.engine.act import write_action
 from tape.engine.compare import end_if_broken, harmless, mismatched, skippable
 from tape.engine.episode import ActionRefused, Episode
+from tape.engine.forecast import Forecaster
 from tape.engine.graph import UNKNOWN
 from tape.engine.graph_problem import Edge
 from tape.engine.predict import Memory
@@ -22,8 +23,8 @@ Outcome = Literal["ended", "prefix", "mismatch", "probed", "stepped", "contradic
 ``ended``: it is at its end. ``prefix``: so is the part of a path that verification has let through. ``mismatch``: the
 observed state is not the predicted one. ``probed``: an action of unknown outcome was tried. ``stepped``: one step was
 taken, with ``replan_every_step``. ``contradicted``: verification has seen that the path fails. ``refused``: an action
-was refused. ``overdrawn``: costs are predicted, and the budget left pays neither for the rest of the path as predicted
-nor for the next action at its declared worst case.
+was refused. ``overdrawn``: costs are predicted or expected, and the budget left pays neither for the rest of the path
+as predicted nor for the next action at its declared worst case; or it is proven that it does not pay for the rest.
 """
 
 
@@ -57,13 +58,20 @@ class Executor:
         memory: Records every observed transition.
         selector: Selects again after a step that used less than its worst case, because more may fit then.
         watch: Judges every step of a verified path. The path is kept while it stays certified, even after a mismatch.
+        forecaster: Says before every step whether the rest fits; only with ``costs="expected"``.
     """
 
     def __init__(
-        self, episode: Episode, actor: Actor, memory: Memory, selector: Selector, watch: Watch | None = None
+        self,
+        episode: Episode,
+        actor: Actor,
+        memory: Memory,
+        selector: Selector,
+        watch: Watch | None = None,
+        forecaster: Forecaster | None = None,
     ) -> None:
         self._episode, self._actor, self._memory = episode, actor, memory
-        self._selector, self._watch = selector, watch
+        self._selector, self._watch, self._forecaster = selector, watch, forecaster
 
     async def execute(self, path: Path) -> Outcome:
         """Follow a path until its end or until it must be abandoned.
@@ -77,6 +85,8 @@ class Executor:
             blocked = self._blocked(rest, begun=rest is not path.edges)
             if blocked is not None:
                 return blocked
+            if not path.partial and not self._log_forecast(rest, begun=rest is not path.edges):
+                return "overdrawn"
             if self._watch is None and skippable(self._episode, path, rest):
                 rest = rest[1:]
                 continue
@@ -93,10 +103,23 @@ class Executor:
                     path, rest = better, better.edges
         return "ended"
 
+    def _log_forecast(self, rest: Sequence[Edge], *, begun: bool) -> bool:
+        """Log whether the rest fits, if costs are expected; false if it is proven that the rest of a begun path cannot.
+
+        Of a path that has not begun only the planner decides.
+        """
+        if self._forecaster is None or not self._forecaster.knows(rest):
+            return True
+        forecast = self._forecaster.forecast(rest)
+        if begun and forecast.probability == 0 and self._episode.config.replan:
+            return False
+        self._episode.trace.write(forecast)
+        return True
+
     def _blocked(self, rest: Sequence[Edge], *, begun: bool) -> Outcome | None:
         """Why the next action must not be tried; None if it may."""
         config = self._episode.config
-        if config.costs == "lm" and config.replan and not self._fits(rest, begun=begun):
+        if config.costs != "declared" and config.replan and not self._fits(rest, begun=begun):
             return "overdrawn"
         if self._watch is not None and not self._watch.possible(rest[0].action):
             return "contradicted"

@@ -169,6 +169,10 @@ class PlanGraph:
         """Set an edge's cost."""
         self._data(edge)["cost"] = dict(cost)
 
+    def set_spread(self, edge: int, spread: Mapping[str, int]) -> None:
+        """Set the standard deviations of an edge's cost, in counts, where its mean is the cost."""
+        self._data(edge)["spread"] = dict(spread)
+
     def _data(self, edge: int) -> dict[str, Any]:
         if not 0 <= edge < len(self._ends):
             raise GraphError(f"there is no edge {edge}")

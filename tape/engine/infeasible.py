@@ -23,6 +23,10 @@ MOST_SECONDS = 20.0
 """Time limit of one explanation in an episode without a deadline; what is then still unknown is reported as open."""
 
 
+_BY_COSTS = {"lm": ", by predicted costs", "expected": ", if every step takes its least"}
+"""What a least cap rests on where it is not the worst case of every step."""
+
+
 @dataclass(frozen=True)
 class FailedAttempt:
     """A plan graph on which no path was found, with the budgets at that time.
@@ -82,7 +86,9 @@ class _Option:
         return tuple(limit.cap for limits in self.caps.values() for limit in limits)
 
 
-def infeasible(episode: Episode, rounds: Sequence[FailedAttempt]) -> EpisodeEnded:
+def infeasible(
+    episode: Episode, rounds: Sequence[FailedAttempt], missing: Sequence[Mapping[str, int]] = ()
+) -> EpisodeEnded:
     """Explain why no plan fits, in the result and the trace; return the exception that ends the episode.
 
     The caps suffice for the sampled plans and for planning calls like those that were made.
@@ -90,7 +96,11 @@ def infeasible(episode: Episode, rounds: Sequence[FailedAttempt]) -> EpisodeEnde
     Args:
         episode: The episode.
         rounds: The failed attempts of this planning round.
+        missing: With expected costs, for each of them the resources of which too little is left, and the least that
+            any of its paths takes.
     """
+    if any(missing):
+        return _known_least(episode, rounds, missing)
     began, least = perf_counter(), dict[tuple[str, ...], _Option]()
     findings = []
     for one in rounds:
@@ -113,7 +123,7 @@ def infeasible(episode: Episode, rounds: Sequence[FailedAttempt]) -> EpisodeEnde
         reason = f": selector={episode.config.selector!r} takes none, though a path of the graph does fit"
     elif best:
         cause, reason = "budget", _of_budgets(episode, best)
-        reason += ", by predicted costs" if episode.config.costs == "lm" else ""
+        reason += _BY_COSTS.get(episode.config.costs, "")
     elif horizon is not None:
         cause = "horizon"
         reason = f": the horizon of {episode.config.horizon} moves is too short, {horizon} would do"
@@ -138,6 +148,38 @@ def infeasible(episode: Episode, rounds: Sequence[FailedAttempt]) -> EpisodeEnde
         "used": _amounts({kind: episode.ledger.used[kind] or 0 for kind in episode.remaining()}),
         "options": [_in_units(option) for option in best],
         "horizon": horizon,
+    }
+    episode.result.explanation = explanation
+    episode.trace.write(InfeasibleEvent(text=text, explanation=explanation))
+    return EpisodeEnded("infeasible", text)
+
+
+def _known_least(
+    episode: Episode, rounds: Sequence[FailedAttempt], missing: Sequence[Mapping[str, int]]
+) -> EpisodeEnded:
+    """The end of an episode that cannot fit even if every step takes its least; it names the least caps that may do."""
+    caps: dict[str, int] = {}
+    for kind in sorted({kind for one in missing for kind in one}):
+        limit = min(episode.ledger.limits(kind), key=lambda limit: limit.left)
+        least = min(one.get(kind, 0) for one in missing)
+        if least > limit.left:
+            caps[kind] = limit.cap + least - limit.left
+    left = " and ".join(in_units(kind, episode.remaining()[kind]) for kind in caps) or "what is left"
+    needs = " and ".join(in_units(kind, cap) for kind, cap in caps.items()) or "more"
+    steps = "1 step" if episode.result.steps == 1 else f"{episode.result.steps} steps"
+    text = (
+        f"no plan fits into {left} after {steps}: even if every step takes the least that is "
+        f"declared, a cap of {needs} at least is needed"
+    )
+    explanation = {
+        "cause": "budget",
+        "plans": sum(len(one.graph.plans) for one in rounds),
+        "steps": episode.result.steps,
+        "left": _amounts(episode.remaining()),
+        "used": _amounts({kind: episode.ledger.used[kind] or 0 for kind in episode.remaining()}),
+        "options": [],
+        "horizon": None,
+        "least": _amounts(caps),
     }
     episode.result.explanation = explanation
     episode.trace.write(InfeasibleEvent(text=text, explanation=explanation))

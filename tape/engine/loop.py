@@ -6,13 +6,17 @@ package's docstring lists the file of each line.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from itertools import product
 
 from tape.engine.act import write_action
 from tape.engine.cost import SPARE, CallCosts, CostModel, annotate_edges, spendable, within_spare
 from tape.engine.episode import Episode
 from tape.engine.execute import Outcome
 from tape.engine.fold import fold, mark_observed, rule_out, shared_nodes, weigh
+from tape.engine.forecast import LEVELS, Forecaster
 from tape.engine.graph import PlanGraph
 from tape.engine.infeasible import FailedAttempt, infeasible
 from tape.engine.predict import Memory, RememberingWorldModel, roll_out
@@ -59,6 +63,7 @@ class Planner:
         solver: Selects the path. Its paths also decide how far the graph grows.
         chooser: Selects the path instead of the solver, once the graph is complete (ablations).
         cost_model: Predicts costs instead of the declared worst case (ablation).
+        forecaster: Plans with what actions are expected to take; only with ``costs="expected"``.
     """
 
     def __init__(
@@ -72,11 +77,12 @@ class Planner:
         solver: Selector,
         chooser: Selector | None = None,
         cost_model: CostModel | None = None,
+        forecaster: Forecaster | None = None,
     ) -> None:
         self._episode = episode
         self._proposer, self._world_model, self._scorer = proposer, world_model, scorer
         self._solver, self._chooser, self._cost_model = solver, chooser, cost_model
-        self.selector = chooser or solver
+        self.forecaster, self.selector = forecaster, chooser or solver
         self.calls, self._actor = CallCosts(episode, actor), actor
         self.memory = Memory()
         self._likelihood = Likelihood(episode.roles)
@@ -95,10 +101,60 @@ class Planner:
         """
         if self._leads_back() and (step := await self._own_step()) is not None:
             return step
+        if self.forecaster is not None and (path := await self._plan_in_hand(self.forecaster)) is not None:
+            return path
         graph, path = await self._plan_round()
+        if self.forecaster is not None:
+            graphs = [graph] if path is not None else [one.graph for one in self._failed]
+            path = await self._best_expected(self.forecaster, graphs)
         if path is None and self._walks_on():
             path = await self._partial_path(graph)
         return self._require_path(path)
+
+    async def _plan_in_hand(self, forecaster: Forecaster) -> Path | None:
+        """Where a step took more than expected, a path on the same graph with what is left now; no model is asked.
+
+        Returns:
+            None where the graph does not lead on from here, or plans are to be sampled although none of it fits.
+
+        Raises:
+            EpisodeEnded: ``infeasible``: even the least that every path needs does not fit.
+        """
+        episode, graph, start = self._episode, self.graph, self._episode.key(self._episode.state)
+        if episode.config.replan_every_step or start not in graph.nodes or not graph.leads_to_goal(start):
+            return None
+        rule_out(graph, episode)
+        await annotate_edges(graph, episode, self.calls, None, forecaster)
+        path = await self._best_expected(forecaster, [graph])
+        if path is None:
+            self._failed = [FailedAttempt.now(episode, graph)]
+            if not self._walks_on():
+                self._require_path(None)
+        return path
+
+    async def _best_expected(self, forecaster: Forecaster, graphs: Sequence[PlanGraph]) -> Path | None:
+        """Of the best paths at several levels of costs the one that is worth most, the surest first.
+
+        Returns:
+            None if it is proven that no path of any of the graphs fits, whatever the steps take.
+        """
+        best, found = -math.inf, None
+        open_ = [graph for graph in graphs if not forecaster.missing(graph)]
+        for level, graph in product(LEVELS, open_):
+            priced = forecaster.priced(graph, level)
+            path = await select_path(self._episode, self._solver, priced, logged=False)
+            if path is not None and (worth := forecaster.worth(priced, path.edges)) > best:
+                best, found = worth, priced
+        if found is None:
+            start = self._episode.key(self._episode.state)
+            if any(graph.leads_to_goal(start) for graph in graphs):  # else it is no budget that is short
+                forecaster.log_proven()
+            return None
+        self._log_graph(found)
+        return await select_path(self._episode, self._solver, found)
+
+    def _log_graph(self, graph: PlanGraph) -> None:
+        self._episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=self._episode.key(self._episode.state))))
 
     def _leads_back(self) -> bool:
         """Whether a round has begun in this very situation before [ours]: what was planned there has led nowhere."""
@@ -178,12 +234,12 @@ class Planner:
         if domain.deterministic:
             mark_observed(graph, self.memory)
         rule_out(graph, episode)
-        await annotate_edges(graph, episode, self.calls, self._cost_model)
+        await annotate_edges(graph, episode, self.calls, self._cost_model, self.forecaster)
         await annotate_nodes(graph, episode, self._scorer, self.memory)
         if (chances := episode.chances) is not None:
             weigh(graph, chances, self.memory)
         self.graph = graph
-        episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=episode.key(episode.state))))
+        self._log_graph(graph)
 
     async def _extend(self, graph: PlanGraph, attempt: int) -> tuple[PlanGraph, Path | None]:
         """Sample further plans from inside the graph while the best path does not end at a predicted goal [ours].
@@ -246,5 +302,9 @@ class Planner:
         """Return the path; end the episode if there is none."""
         if path is None:
             require_read(self._episode, self._sampled)
-            raise infeasible(self._episode, self._failed)
+            if self.forecaster is None:
+                raise infeasible(self._episode, self._failed)
+            missing = [self.forecaster.missing(one.graph) for one in self._failed]
+            low = [replace(one, graph=self.forecaster.priced(one.graph, 0.0)) for one in self._failed]
+            raise infeasible(self._episode, low, missing)
         return path

@@ -182,7 +182,8 @@ async def select_path(
     episode.result.solver_seconds += solution.seconds
     if logged:
         size = {"nodes": problem.n_nodes, "edges": len(problem.edges), "horizon": problem.horizon, "budget": remaining}
-        log_selected(episode, selector.name, path, size | {"confidence": found.confidence})
+        expected = {"expected": True} if episode.config.costs == "expected" else {}
+        log_selected(episode, selector.name, path, size | {"confidence": found.confidence} | expected)
     if solution.has_path:
         return path
     if solution.status is Status.INFEASIBLE:

@@ -148,9 +148,11 @@ class TapeConfig(BaseModel):
     world_model: Literal["lm", "simulator"] = Field(
         default="lm", description="simulator: the exact world model, an upper bound that is labelled everywhere"
     )
-    costs: Literal["declared", "lm"] = Field(
+    costs: Literal["declared", "expected", "lm"] = Field(
         default="declared",
-        description="lm: plan with costs that the model predicts; every step must still fit at its declared worst case",
+        description="what plans count with; every step must still fit at its declared worst case. expected: what "
+        "actions take on the average, as declared or as seen, with the probability that the rest fits; lm: costs that "
+        "the model predicts",
     )
     goal_test: Literal["declared", "lm"] = Field(
         default="declared",
@@ -274,6 +276,8 @@ class TapeConfig(BaseModel):
             raise ValueError("replan_every_step contradicts replan off")
         if self.scorer == "declared" and self.goal_test == "lm":
             raise ValueError("goal_test='lm' uses the model's score, so it contradicts scorer='declared'")
+        if self.costs == "expected" and self.selector != "solver":
+            raise ValueError("costs='expected' weighs the solver's paths, so it needs selector='solver'")
         for name in self.methods:
             method(name).check(self)
         return self

@@ -34,6 +34,7 @@ from tape.trace.events import register_event as register_event
 from tape.trace.file import SCHEMA as SCHEMA
 from tape.trace.file import TraceWriter as TraceWriter
 from tape.trace.file import read_trace as read_trace
+from tape.trace.forecast import ForecastEvent as ForecastEvent
 from tape.trace.links import Links as Links
 from tape.trace.links import chained_anew as chained_anew
 from tape.trace.links import links_of as links_of

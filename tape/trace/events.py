@@ -104,7 +104,7 @@ class PathSelectedEvent(Event):
     @property
     def expected(self) -> bool:
         """Whether ``consumption`` is expected instead of the worst case."""
-        return self.selector == SEARCH_SOLVER
+        return self.selector == SEARCH_SOLVER or bool(self.problem.get("expected"))
 
     @property
     def reasons(self) -> str:

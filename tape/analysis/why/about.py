@@ -13,6 +13,7 @@ from tape.trace import (
     ActionsSampledEvent,
     Event,
     FinishedEvent,
+    ForecastEvent,
     InfeasibleEvent,
     StartedEvent,
     caps_of,
@@ -36,6 +37,7 @@ def _about(events: Sequence[Event]) -> Iterator[str]:
     if config.get("world_model") == "simulator":
         yield "The simulator predicted what actions lead to: an upper bound, not a baseline."
     yield from _end(events)
+    yield from _forecasts(events)
     if not spans(events):
         yield _unplanned(events, str(agent))
         if refused := refused_actions(events, len(events)):
@@ -59,6 +61,16 @@ def _end(events: Sequence[Event]) -> Iterator[str]:
     for event in events:
         if isinstance(event, ConcludedEvent):
             yield f"{event.description()}."
+
+
+def _forecasts(events: Sequence[Event]) -> Iterator[str]:
+    """How likely the rest was to fit, before each step."""
+    found = {event.step: event for event in events if isinstance(event, ForecastEvent)}
+    if not found:
+        return
+    words = {"fits": "certain", "nothing_fits": "proven that nothing fits"}
+    told = [f"{words.get(one.verdict, f'{one.probability:.2f}')} after step {step}" for step, one in found.items()]
+    yield f"Costs are expected ones. That the rest fits was {listing(told).replace('after step 0', 'at the start')}."
 
 
 def _unplanned(events: Sequence[Event], agent: str) -> str:

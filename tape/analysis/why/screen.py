@@ -23,7 +23,7 @@ _MOST_STEPS = 40
 
 LEGEND = (
     "score: the model's score of where a path ends, from -1 (hopeless) to 1; goal: it counts as a goal, open: a plan "
-    "stops there. Costs are worst cases."
+    "stops there. Costs are worst cases, where nothing else is said above."
 )
 
 

@@ -198,6 +198,8 @@ def _described(event: DescribedEvent) -> tuple[str, str, list[str]]:
             return ("Subgoal certified", "good", lines) if fields["k"] else ("Subgoal not certified", "warn", lines)
         case "sdp_concluded":
             return "Subgoals at the end", "plain", lines
+        case "forecast":
+            return "Whether the rest fits", "bad" if fields["probability"] == 0 else "plain", lines
         case "infeasible":
             return "No path fits the budget", "bad", lines
     return event.type.replace("_", " ").capitalize(), "plain", lines
