@@ -11,6 +11,7 @@
     print(explain(problem))                # which limit is short where there is no path, and what would do
 
     path = shortest_path(graph, "a", "z", {"time": 10})     # any networkx graph: the cheapest path within limits
+    plan = schedule(ScheduleProblem(steps, after, ...))     # which variant of each step, and when
 
 Rewards are earned at every step up to the horizon (`objective="stay"`) or once a visit (`"visit"`).
 
@@ -49,13 +50,23 @@ if TYPE_CHECKING:
     from solvers.rcsp.problem import RcspProblem
     from solvers.rcsp.reading import read_dimacs, read_rcsp
     from solvers.rcsp.shortest import ShortestPath, ShortestPaths, shortest_path, shortest_paths
+    from solvers.scheduling.api import schedule
+    from solvers.scheduling.check import check_schedule
+    from solvers.scheduling.placing import critical_steps
+    from solvers.scheduling.problem import Schedule, ScheduleProblem, Variant
 
 _WHERE = {
     "RcspProblem": "solvers.rcsp.problem",
+    "Schedule": "solvers.scheduling.problem",
+    "ScheduleProblem": "solvers.scheduling.problem",
     "ShortestPath": "solvers.rcsp.shortest",
     "ShortestPaths": "solvers.rcsp.shortest",
+    "Variant": "solvers.scheduling.problem",
+    "check_schedule": "solvers.scheduling.check",
+    "critical_steps": "solvers.scheduling.placing",
     "read_dimacs": "solvers.rcsp.reading",
     "read_rcsp": "solvers.rcsp.reading",
+    "schedule": "solvers.scheduling.api",
     "shortest_path": "solvers.rcsp.shortest",
     "shortest_paths": "solvers.rcsp.shortest",
 }
@@ -78,6 +89,8 @@ __all__ = [
     "RcspProblem",
     "Risk",
     "RiskUnsupportedError",
+    "Schedule",
+    "ScheduleProblem",
     "Session",
     "ShortestPath",
     "ShortestPaths",
@@ -88,9 +101,12 @@ __all__ = [
     "Status",
     "UnknownSolverError",
     "UnsupportedProblemError",
+    "Variant",
     "available",
     "check",
+    "check_schedule",
     "consumption_of",
+    "critical_steps",
     "enough_moves",
     "explain",
     "frontier",
@@ -100,6 +116,7 @@ __all__ = [
     "objective_of",
     "read_dimacs",
     "read_rcsp",
+    "schedule",
     "shortest_path",
     "shortest_paths",
     "solve",

@@ -42,6 +42,7 @@ KEPT: Mapping[str, str] = {
     "bench_solvers.json": "times of solvers, instance by instance, in full; they differ from machine to machine",
     "bench_rcsp.json": "times of shortest paths, instance by instance, measured once",
     "bench_session.json": "times of selecting anew, draw by draw, measured once",
+    "bench_schedules.json": "times and gaps of schedules, and times of typed tools at once, measured once",
     "sdp_validators.json": "counts of verdicts on generated cases; no episodes are played",
     "sdp_validators.md": "the table of sdp_validators.json",
     "test_set_runs.json": "the register of runs on the test sets; each entry is anchored",

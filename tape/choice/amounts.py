@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Context, Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
@@ -167,6 +168,14 @@ def _entries(given: object, what: str) -> Callable[[Any], object]:
     if callable(given):
         return given
     raise ConfigError(f"{what}={given!r}: expected a dict by step, or a function of a step")
+
+
+def whole(gains: Sequence[Fraction]) -> list[int]:
+    """Numbers in their largest common unit."""
+    unit = math.lcm(*(gain.denominator for gain in gains))
+    whole = [int(gain * unit) for gain in gains]
+    shared = math.gcd(*whole) or 1
+    return [one // shared for one in whole]
 
 
 def digits(amounts: Iterable[Decimal]) -> int:

@@ -72,6 +72,25 @@ class Why:
 
 
 @dataclass(frozen=True)
+class Scheduled:
+    """A step of a plan that is no path.
+
+    Attributes:
+        step: The step.
+        variant: The name of the chosen variant.
+        start: When it starts, in seconds from the beginning.
+        end: When it has ended.
+        critical: It lies on the longest chain: were it later, the plan would end later.
+    """
+
+    step: Any
+    variant: Any
+    start: Decimal
+    end: Decimal
+    critical: bool = False
+
+
+@dataclass(frozen=True)
 class Choice:
     """The answer of `select`; true if a plan was found.
 
@@ -82,6 +101,9 @@ class Choice:
         value: Its value; None without a plan.
         alternatives: The next best plans that fit, best first, each as a choice.
         why: What stood in the way.
+        schedule: Of steps that wait for each other: when each is done, in the order of `plan`; else empty.
+        gap: How far the plan may be from the best, as a share; 0.0 is proved the best. Above 0 only where calls at once
+            are limited and the time for the proof was up. None without a plan.
         frontier: The plans of which no other is as good in every criterion of ``frontier=`` and better in one, the best
             in the first criterion first; empty where it was not asked for. Budgets of the criteria are no limit there:
             a plan that exceeds one has a negative amount `left`.
@@ -93,6 +115,8 @@ class Choice:
     value: float | None
     alternatives: tuple[Choice, ...] = ()
     why: Why = Why("")
+    schedule: tuple[Scheduled, ...] = ()
+    gap: float | None = None
     frontier: tuple[Choice, ...] = ()
 
     def __bool__(self) -> bool:

@@ -15,10 +15,11 @@ from solvers import PathProblem, Status
 from solvers.grid import largest_reward
 from tape.budget import Resources, kinds
 from tape.budget.units import nearest
-from tape.choice.amounts import WIDE, as_written, caps_of, digits, plain, written
+from tape.choice.amounts import WIDE, as_written, caps_of, digits, plain, whole, written
 from tape.choice.answer import Choice, More, Why
 from tape.choice.further import VALUE, criteria_of, frontier_paths, more_of_each, unlimited
 from tape.choice.options import Asked, Option, Options, options_of
+from tape.choice.schedule import Limits, require_none, select_schedule
 from tape.errors import ConfigError, GraphError, TapeError
 
 _LOOK = 4096
@@ -38,62 +39,68 @@ def select(
     horizon: int | None = None,
     frontier: Sequence[str] = (),
     epsilon: float = 0.0,
+    after: Mapping[Any, Any] | None = None,
+    parallel: int | None = None,
+    at_once: Mapping[str, int] | None = None,
+    aim: str = "value",
 ) -> Choice:
-    """Pick the best plan that keeps every budget, proven by an exact solver.
+    """Pick the best plan that keeps every budget, proven by an exact solver; docs/select.md has every rule.
 
-    The best is the one of greatest value (of values of many digits the first nine or more count); of several the one
-    that takes least of the budgets (the sum of the shares of each that it takes), then the one with the fewest steps,
-    then the one given first. Without `value` every plan is worth the same, so it is the one that takes least of the
-    budgets.
-
-    Costs and budgets are amounts by resource, of any name. An amount is a number or a text such as ``"$0.02"``,
-    ``"5 cents"``, ``"250 ms"``, ``"2 min"``, ``"10k"`` or ``"1.5M tokens"``, read exactly. Where the budget names just
-    one resource, a cost may be an amount of it alone. A resource that a step's cost does not name costs nothing there;
-    a step without any cost, or with None for one, is an error.
+    The best is the one of greatest value; of several the one that takes least of the budgets (the sum of the shares of
+    each), then the one with the fewest steps, then the one given first. Amounts are numbers or texts such as
+    ``"$0.02"``, ``"250 ms"`` or ``"10k"``, read exactly. A step without any cost, or with None for one, is an error.
 
     Args:
-        plans: Plans, each a list of steps (anything that ``==`` compares); or a directed graph, whose paths from
-            `start` to a goal are the plans: a `tape.PlanGraph`, or a networkx DiGraph or MultiDiGraph with the
-            attributes `cost`, `reward` (or `value`) and `action` on edges and `reward` (or `value`) and `goal` on
-            nodes. A step of a path is the edge's action, or the node that it leads to where it has none. Rewards are
-            earned once per visit; the start's own is not, unless the path comes back to it.
-        cost: What each step takes: a dict by step, or a function of a step. In a graph the edge's own where there is
-            no entry.
-        value: What each step is worth, each time it is taken: a dict by step (0 where it has no entry) or a function;
-            or, for lists of steps, a list with the worth of each plan. In a graph it takes the place of what the edges
-            earn.
+        plans: Plans, each a list of steps (anything that ``==`` compares); or a dict of steps, each with a list of
+            variants: dicts of amounts by resource, with ``name``, ``value`` and ``tool`` where they have them, all of
+            which are done, seconds being the end of the last; or a directed graph, whose paths from `start` to a goal
+            are the plans: a `tape.PlanGraph`, or a networkx DiGraph or MultiDiGraph with the attributes `cost`,
+            `reward` (or `value`) and `action` on edges and `reward` (or `value`) and `goal` on nodes.
+        cost: What each step takes: a dict by step, or a function of one. In a graph the edge's own where it has none.
+        value: What each step is worth: a dict by step (0 where it has no entry), a function, or, for lists of steps, a
+            list with the worth of each plan. In a graph it replaces what the edges earn.
         budget: The caps, as amounts by resource, a `tape.Budget`, or a text as in ``"usd=0.05,seconds=30"``.
         k: How many plans, the best and its alternatives, at least 1.
         variants: For lists of steps: by step, the steps one of which is taken in its place.
         start: For graphs: the node where plans begin.
-        goals: For graphs: the nodes where plans may end, or one of them. By default those that the graph declares, and
-            in a plan graph without any the ends of the folded plans.
-        horizon: For graphs: the most steps of a plan. Needed only where going round a circle earns without taking
-            anything of a budget.
+        goals: For graphs: the nodes where plans may end, or one of them; by default those that the graph declares.
+        horizon: For graphs: the most steps of a plan; needed where going round a circle earns for nothing.
         frontier: Criteria, resources and ``"value"``, for `Choice.frontier`. Budgets of these are no limit there.
-        epsilon: Needed for more than three: some plan there is worth no less than any that fits, and takes at most
-            (1 + epsilon) times as much of each. (Without ``"value"``, no more of the first.)
+        epsilon: Needed for more than three criteria: how much more of each some plan there may take than the best.
+        after: For a dict of steps: by step, those that must have ended before it starts.
+        parallel: For a dict of steps: the most at once.
+        at_once: For a dict of steps: the most at once by tool.
+        aim: For a dict of steps: ``"value"``, or the resource of which as little as possible is to be used.
 
     Returns:
-        The choice, true if a plan was found. Alternatives are the next best in the same order; one that goes round a
-        circle for nothing is none.
+        The choice, true if a plan was found.
 
     Raises:
         ConfigError: An argument is malformed, a cost is missing or unknown, or an amount is in a wrong unit.
         GraphError: The same of a graph; or it has no goal, or needs a horizon.
     """
     caps = caps_of(budget)
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise ConfigError(f"k={k!r}: how many plans, at least 1")
-    if horizon is not None and (isinstance(horizon, bool) or not isinstance(horizon, int) or horizon < 1):
-        raise ConfigError(f"horizon={horizon!r}: the most steps, at least 1")
+    _require_count("k", k, "how many plans")
+    _require_count("horizon", 1 if horizon is None else horizon, "the most steps")
+    limits = Limits(after, parallel, at_once, aim)
+    if isinstance(plans, Mapping):
+        require_none(cost=cost, value=value, variants=variants, start=start, goals=goals, horizon=horizon)
+        require_none(frontier=frontier or None)
+        return select_schedule(plans, limits, caps, as_written(budget))
+    if limits != Limits():
+        raise ConfigError("after=, parallel=, at_once= and aim= go with a dict of steps, each with its variants")
     found = options_of(plans, Asked(cost, value, caps, start, goals, horizon, variants))
     _require_named(caps, found, cost)
     search = _Search(found, caps, as_written(budget))
     paths = search.best(k)
     first, *others = [search.choice(path) for path in paths] or [search.nothing()]
-    why = search.why(paths[0], first) if paths else search.why_not()
-    return replace(first, alternatives=tuple(others), why=why, frontier=search.frontier(frontier, epsilon))
+    first = replace(first, why=search.why(paths[0], first) if paths else search.why_not())
+    return replace(first, alternatives=tuple(others), frontier=search.frontier(frontier, epsilon))
+
+
+def _require_count(name: str, given: object, what: str) -> None:
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise ConfigError(f"{name}={given!r}: {what}, at least 1")
 
 
 def _require_named(caps: Mapping[str, Decimal], found: Options, cost: object) -> None:
@@ -158,7 +165,7 @@ class _Search:
         gains = _comparable(self._gains, problem.steps, len(caps))
         options = [replace(option, gain=gain) for option, gain in zip(found.options, gains, strict=True)]
         self._found = replace(found, options=options)
-        self._plain = replace(problem, edge_rewards=_whole(gains))
+        self._plain = replace(problem, edge_rewards=whole(gains))
         self._problem = replace(self._plain, edge_rewards=_cheapest_first(self._plain))
 
     def _count(self, name: str, amount: Decimal | None) -> int:
@@ -353,19 +360,11 @@ def _comparable(gains: Sequence[Fraction], horizon: int, budgets: int) -> list[F
     Rounding leaves digits for the shares of the budgets, which order plans of equal value.
     """
     largest, most_reward = max(map(abs, gains), default=Fraction(0)), largest_reward(horizon)
-    if max(map(abs, _whole(gains)), default=0) <= most_reward:
+    if max(map(abs, whole(gains)), default=0) <= most_reward:
         return [*gains]
     most = max(most_reward // (budgets * (1000 + horizon) + 2), min(most_reward, 10**9))
     unit = largest / most
     return [round(gain / unit) * unit for gain in gains]
-
-
-def _whole(gains: Sequence[Fraction]) -> list[int]:
-    """Gains in their largest common unit."""
-    unit = math.lcm(*(gain.denominator for gain in gains))
-    whole = [int(gain * unit) for gain in gains]
-    shared = math.gcd(*whole) or 1
-    return [one // shared for one in whole]
 
 
 def _cheapest_first(problem: PathProblem) -> list[float]:

@@ -120,7 +120,7 @@ class _Picture:
         yield (
             f'<?xml version="1.0" encoding="UTF-8"?>\n<svg xmlns="http://www.w3.org/2000/svg" class="drawing" '
             f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}">\n'
-            f"<title>{html.escape(title)}</title>\n<style>{_style()}</style>\n<defs>"
+            f"<title>{html.escape(title)}</title>\n<style>{style_rules()}</style>\n<defs>"
         )
         for kind in ("plain", "path", "good", "bad"):
             yield (
@@ -132,7 +132,7 @@ class _Picture:
         y = _MARGIN
         for texts, name, step in ((titles, "title", _TITLE), (lines, "note", _NOTE)):
             for text in texts:
-                yield _text(_MARGIN, y + 12, text, name) + "\n"
+                yield text_element(_MARGIN, y + 12, text, name) + "\n"
                 y += step
         yield f'<g transform="translate({_MARGIN:g} {_MARGIN + top:g})">\n'
         for place in sorted(self._view["edges"], key=lambda i: (i in self._path, i)):
@@ -162,11 +162,11 @@ class _Picture:
         hidden -= len(own)
         lines += [(f"{node['said']} +{hidden}" if hidden > 0 else node["said"], "footer")]
         for text, name in (*lines, *((f"{text} left", "rest") for _, text in rest)):
-            yield _text(x, at, text, name)
+            yield text_element(x, at, text, name)
             at += LINE
         yield "</g>\n"
         for row, edge in enumerate(own):
-            text = _text(
+            text = text_element(
                 x, top + height + 14 + row * LINE, f"↻ {cut(one_line(edge['action']), 28)}{mark(edge)}", "action"
             )
             yield f'<g class="edge {_standing(edge)}">{text}</g>\n'
@@ -181,9 +181,9 @@ class _Picture:
         yield f"<title>{html.escape(one_line('; '.join(filter(None, facts))))}</title>"
         yield f'<path class="line" d="{_line(drawn)}" marker-end="url(#arrow-{"path" if on_path else kind})"/>'
         for row, text in enumerate(reversed(drawn["above"])):
-            yield _text(x, y - 6 - row * step, text, "action")
+            yield text_element(x, y - 6 - row * step, text, "action")
         for row, text in enumerate(drawn.get("below", ())):
-            yield _text(x, y + 14 + row * LINE, text, "price")
+            yield text_element(x, y + 14 + row * LINE, text, "price")
         yield "</g>\n"
 
     # --- texts ------------------------------------------------------------------------------
@@ -250,11 +250,12 @@ def _standing(edge: Mapping[str, Any]) -> str:
     return next((name for name in ("refused", "contradicted", "certified", "unusable") if edge.get(name)), "")
 
 
-def _text(x: float, y: float, text: str, name: str) -> str:
+def text_element(x: float, y: float, text: str, name: str) -> str:
+    """A line of text; nothing in it is markup."""
     return f'<text class="{name}" x="{x:g}" y="{y:g}">{html.escape(text)}</text>'
 
 
-def _style() -> str:
+def style_rules() -> str:
     """The page's rules for plan graphs in its light colours, written out for programs that know no variables."""
     first = (_TEMPLATES / "page.css").read_text(encoding="utf-8").partition("}")[0]
     colours = dict(re.findall(r"--([\w-]+): ([^;]+);", first))

@@ -14,6 +14,7 @@ from tape.engine.graph import PlanGraph
 from tape.runner.spec import RunSpec
 from tape.runner.work import Line
 from tape.show.draw import draw
+from tape.show.schedule import draw_schedule
 from tape.show.text import asked_about, listed_actions, plain
 from tape.trace import (
     ActedEvent,
@@ -29,6 +30,7 @@ from tape.trace import (
     PathSelectedEvent,
     PlansSampledEvent,
     ReplannedEvent,
+    ScheduledEvent,
     StartedEvent,
     refused_actions,
 )
@@ -155,7 +157,7 @@ def file_name(name: str) -> str:
 def pictures(
     events: Sequence[Event], folder: Path, name: str, progress: Callable[[int, int], None] = lambda _done, _all: None
 ) -> list[Path]:
-    """Write every plan graph of an episode that was acted on with its path, as SVG and JSON.
+    """Write every plan graph of an episode that was acted on with its path, as SVG and JSON, and its schedules as SVG.
 
     Paths that gave way to another one before a step was taken, as while the graph is extended, are left out.
 
@@ -163,7 +165,8 @@ def pictures(
         events: The trace.
         folder: Where to.
         name: What the episode is called (:func:`episode_name`); files are named ``NAME-round-N``, and
-            ``NAME-round-N-step-K`` where the rest of a path was selected anew after K steps.
+            ``NAME-round-N-step-K`` where the rest of a path was selected anew after K steps; schedules are
+            ``NAME-schedule-N``.
         progress: Takes how many graphs are drawn of how many.
 
     Returns:
@@ -182,6 +185,9 @@ def pictures(
         written.append(folder / f"{stem}.svg")
         one.draw(written[-1], name)
         one.graph.save(folder / f"{stem}.json", start=one.start, walk=one.path)
+    for number, event in enumerate((event for event in events if isinstance(event, ScheduledEvent)), 1):
+        written.append(folder / f"{file_name(name)}-schedule-{number}.svg")
+        draw_schedule(event.calls, written[-1], title=event.description().partition("\n")[0])
     return written
 
 

@@ -38,3 +38,5 @@ from tape.trace.forecast import ForecastEvent as ForecastEvent
 from tape.trace.links import Links as Links
 from tape.trace.links import chained_anew as chained_anew
 from tape.trace.links import links_of as links_of
+from tape.trace.scheduled import ScheduledCall as ScheduledCall
+from tape.trace.scheduled import ScheduledEvent as ScheduledEvent

@@ -15,6 +15,7 @@ from tape.trace import (
     FinishedEvent,
     ForecastEvent,
     InfeasibleEvent,
+    ScheduledEvent,
     StartedEvent,
     caps_of,
     refused_actions,
@@ -37,11 +38,27 @@ def _about(events: Sequence[Event]) -> Iterator[str]:
     if config.get("world_model") == "simulator":
         yield "The simulator predicted what actions lead to: an upper bound, not a baseline."
     yield from _end(events)
+    for event in events:
+        if isinstance(event, ScheduledEvent) and event.calls:
+            yield _at_once(event)
     yield from _forecasts(events)
-    if not spans(events):
+    if not spans(events) and not any(isinstance(event, ScheduledEvent) for event in events):
         yield _unplanned(events, str(agent))
         if refused := refused_actions(events, len(events)):
             yield f"Refused where approval was asked for: {listing(sorted(refused))}."
+
+
+def _at_once(event: ScheduledEvent) -> str:
+    """The critical path of calls that run at once, and what running at once saved."""
+    begin, end = min(call.start for call in event.calls), max(call.end for call in event.calls)
+    chain = " -> ".join(call.name for call in event.calls if call.critical)
+    alone = sum(call.end - call.start for call in event.calls)
+    what = "The calls that ran took" if event.done else f"Planned{' anew' if event.reason else ''} were"
+    because = f" (because {event.reason})" if event.reason else ""
+    return (
+        f"{what} {(end - begin) / 1000:g} s instead of {alone / 1000:g} s one after the other{because}; the critical "
+        f"path is {chain}."
+    )
 
 
 def _end(events: Sequence[Event]) -> Iterator[str]:

@@ -326,6 +326,5 @@ def result_of(events: Sequence[Event], line: Mapping[str, Any] | None) -> dict[s
         found: dict[str, Any] = line["result"]
         return found
     finished = next((event for event in reversed(events) if isinstance(event, FinishedEvent)), None)
-    if finished is not None:
-        return finished.result
-    return EpisodeResult(end_state=UNFINISHED, success=False).model_dump()
+    nothing = EpisodeResult(end_state=UNFINISHED, success=False).model_dump()
+    return nothing if finished is None else nothing | finished.result  # calls at once have fewer counts

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tape.budget import in_units
+from tape.show.schedule import schedule_record
 from tape.show.text import asked_about
 from tape.show.view.graphs import amounts
 from tape.trace import (
@@ -23,6 +24,7 @@ from tape.trace import (
     MismatchEvent,
     ObservedEvent,
     PlansSampledEvent,
+    ScheduledEvent,
 )
 
 _TOGETHER = {"predicted", "judged", "malformed"}
@@ -119,6 +121,11 @@ class Timeline:
                 ]
                 lines = [f"best: {event.chosen}", *scores]
                 self._note(event, f"{len(event.actions)} actions sampled", "plain", lines)
+            case ScheduledEvent():
+                lines, title = event.description().splitlines(), "Calls made" if event.done else "Calls planned"
+                because = [line.strip() for line in lines[1:] if line.startswith("  because")]
+                record = schedule_record(event.calls)
+                self._add("note", title, type=event.type, tone="plain", lines=[lines[0], *because], schedule=record)
             case DescribedEvent():
                 self._note(event, *_described(event))
             case _:

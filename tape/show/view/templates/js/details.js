@@ -40,9 +40,20 @@ function stepDetails(record, moment) {
 
 function noteDetails(moment) {
   const [first, ...rest] = moment.lines || [];
-  return [first !== undefined ? el("p.lead", {}, first) : null,
+  return [first !== undefined ? el("p.lead", {}, first) : null, moment.schedule ? schedule(moment.schedule) : null,
     rest.length ? el("ul.lines", {}, rest.map((line) => el("li", {}, line))) : null,
     moment.picture !== undefined ? picture(moment.picture) : null, leftNow(moment.left)];
+}
+
+// Calls that run at once, as tape/show/schedule.py draws them.
+function schedule({ size, left, bars, lines }) {
+  const bottom = size[1];
+  return svg("svg", { class: "drawing", width: size[0], height: bottom, viewBox: `0 0 ${size[0]} ${bottom}`, role: "img",
+    "aria-label": "schedule; the filled bars are the critical path" },
+  lines.map(([x, text]) => [svg("line", { class: "tick", x1: x, y1: 16, x2: x, y2: bottom }), svg("text", { x, y: 11, class: "price" }, text)]),
+  bars.map(({ name, when, critical, x, y, width, height }) => svg("g", { class: critical ? "bar critical" : "bar" },
+    svg("rect", { x, y, width, height, rx: 3 }), svg("text", { x: left - 8, y: y + height / 2 + 4, class: "name" }, name),
+    svg("text", { x: x + width + 7, y: y + height / 2 + 4, class: "when" }, when))));
 }
 
 function endDetails(record) {

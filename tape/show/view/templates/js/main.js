@@ -41,7 +41,7 @@ async function navigate() {
 // An episode opens at its first plan, where it has one.
 function firstMoment(record) {
   if (!record) return 0;
-  const plan = record.moments.findIndex((moment) => moment.sort === "plan");
+  const plan = record.moments.findIndex((moment) => moment.sort === "plan" || moment.schedule);
   return plan < 0 ? 0 : plan;
 }
 

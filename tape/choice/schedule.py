@@ -1,0 +1,283 @@
+"""`select` of steps that wait for each other: a variant of each, and when it starts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import solvers
+from solvers import ScheduleProblem, SolverError, Status
+from tape.budget.units import nearest
+from tape.choice.amounts import WIDE, amounts_of, digits, number, plain, whole, written
+from tape.choice.answer import Choice, Scheduled, Why
+from tape.errors import ConfigError, TapeError
+
+TIME = "seconds"
+"""The resource that does not add up: its amount for a plan is the end of the last step."""
+
+_SEARCH_SECONDS = 2.0
+"""How long CP-SAT may search where calls at once are limited; the answer then says its gap."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What `select` was given beside the steps and the budget."""
+
+    after: Mapping[Any, Iterable[Any]] | None = None
+    parallel: int | None = None
+    at_once: Mapping[str, int] | None = None
+    aim: str = "value"
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A variant as it was written."""
+
+    name: Any
+    cost: Mapping[str, Decimal]
+    value: Fraction
+    tool: str
+
+
+def require_none(**given: object) -> None:
+    """Refuse what does not go with a dict of steps.
+
+    Raises:
+        ConfigError: Names it.
+    """
+    for name, one in given.items():
+        if one is not None:
+            raise ConfigError(f"{name}= does not go with a dict of steps; a variant says what it takes and is worth")
+
+
+def select_schedule(
+    steps: Mapping[Any, Any], limits: Limits, caps: Mapping[str, Decimal], texts: Mapping[str, str]
+) -> Choice:
+    """The best variants and their starts within all caps.
+
+    Args:
+        steps: Lists of variants by step; see `tape.select`.
+        limits: What waits for what, what may run at once, and what is best.
+        caps: The budgets, in units.
+        texts: The budgets as they were written.
+
+    Raises:
+        ConfigError: Something is malformed; the message names it.
+    """
+    if not steps:
+        raise ConfigError("there are no steps; give a dict of steps, each with its variants")
+    ways = [_ways(step, given, caps) for step, given in steps.items()]
+    search = _Search([*steps], ways, limits, caps, texts)
+    found = search.solve(search.problem)
+    return search.choice(found) if found else search.none()
+
+
+def _ways(step: Any, given: Any, caps: Mapping[str, Decimal]) -> list[_Way]:
+    listed = [given] if isinstance(given, Mapping) else given
+    if isinstance(listed, str | bytes) or not isinstance(listed, Iterable):
+        raise ConfigError(f'step {step!r} is {given!r}: expected variants such as [{{"name": "quick", "usd": 1}}]')
+    ways = []
+    for place, one in enumerate(listed):
+        if not isinstance(one, Mapping):
+            raise ConfigError(f"variant {place} of step {step!r} is {one!r}: expected a dict with its amounts")
+        what = f"variant {one.get('name', place)!r} of step {step!r}"
+        tool = one.get("tool", one.get("name", ""))
+        cost = {name: amount for name, amount in one.items() if name not in ("name", "value", "tool")}
+        value = number(one.get("value", 0), f"the value of {what}")
+        ways.append(_Way(one.get("name", step), amounts_of(cost, caps, what), value, str(tool)))
+    if not ways:
+        raise ConfigError(f"step {step!r} has no variants; give at least one")
+    return ways
+
+
+def _waits(steps: Sequence[Any], after: Mapping[Any, Iterable[Any]] | None) -> list[list[int]]:
+    """For each step the numbers of those that it waits for.
+
+    Raises:
+        ConfigError: A name is unknown, or steps wait for each other in a circle; it is named.
+    """
+    place = {step: number for number, step in enumerate(steps)}
+    waits: list[list[int]] = [[] for _ in steps]
+    if after is not None and not isinstance(after, Mapping):
+        raise ConfigError(f'after={after!r}: expected steps by the step that waits for them: {{"join": ["load"]}}')
+    for step, others in (after or {}).items():
+        listed = [others] if isinstance(others, str | bytes) or not isinstance(others, Iterable) else [*others]
+        for one in (step, *listed):
+            if not isinstance(one, Hashable) or one not in place:
+                raise ConfigError(f"after= names {one!r}, which is no step{nearest(str(one), map(str, steps))}")
+        waits[place[step]] = [place[one] for one in listed]
+    left = {number: {*several} for number, several in enumerate(waits)}
+    while free := [number for number, several in left.items() if not several & left.keys()]:
+        left = {number: several for number, several in left.items() if number not in free}
+    if left:
+        circle = [min(left)]
+        while circle[-1] not in circle[:-1]:
+            circle.append(min(left[circle[-1]] & left.keys()))
+        names = " waits for ".join(repr(steps[one]) for one in circle[circle.index(circle[-1]) :])
+        raise ConfigError(f"after= is a circle: {names}; leave one of these out")
+    return waits
+
+
+class _Search:
+    """The problem of some steps, and its answers."""
+
+    def __init__(
+        self,
+        steps: Sequence[Any],
+        ways: Sequence[Sequence[_Way]],
+        limits: Limits,
+        caps: Mapping[str, Decimal],
+        texts: Mapping[str, str],
+    ) -> None:
+        self._steps, self._ways, self._caps, self._texts = steps, ways, caps, texts
+        every = [one for row in ways for one in row]
+        named = dict.fromkeys(name for one in every for name in one.cost)
+        for name in caps:
+            if name not in named:
+                raise ConfigError(f"the budget {name!r} would cap nothing: no variant names it{nearest(name, named)}")
+        if limits.aim not in ("value", *named):
+            raise ConfigError(f"aim={limits.aim!r}: expected 'value', or a resource of which as little as possible")
+        tools = {one.tool for one in every}
+        if wrong := [tool for tool in limits.at_once or {} if tool not in tools]:
+            raise ConfigError(
+                f"at_once= names {wrong[0]!r}, which no variant has as its tool{nearest(wrong[0], tools)}"
+            )
+        self._resources = [name for name in named if name != TIME]
+        self._unit = {name: self._unit_of(name) for name in (*self._resources, TIME)}
+        values = iter(whole([one.value for one in every]))
+        aims: dict[str, Any] = {"value": "value", TIME: "time"} | {n: i for i, n in enumerate(self._resources)}
+        try:
+            self.problem = ScheduleProblem(
+                [
+                    [
+                        solvers.Variant(
+                            self._count(TIME, one.cost.get(TIME)),
+                            tuple(self._count(name, one.cost.get(name)) for name in self._resources),
+                            next(values),
+                            one.tool,
+                        )
+                        for one in row
+                    ]
+                    for row in ways
+                ],
+                _waits(steps, limits.after),
+                [self._count(name, caps[name]) if name in caps else None for name in self._resources],
+                self._count(TIME, caps[TIME]) if TIME in caps else None,
+                limits.parallel,
+                limits.at_once or {},
+                aims[limits.aim],
+            )
+        except SolverError as error:
+            raise ConfigError(str(error)) from None
+
+    def _unit_of(self, name: str) -> Decimal:
+        """The largest unit of which all amounts of a resource are whole numbers."""
+        amounts = [one.cost.get(name, Decimal(0)) for row in self._ways for one in row]
+        finest = Decimal(1).scaleb(-digits(amounts), context=WIDE)
+        return finest * max(1, math.gcd(*(int(WIDE.divide(amount, finest)) for amount in amounts)))
+
+    def _count(self, name: str, amount: Decimal | None) -> int:
+        return int(WIDE.divide(amount or Decimal(0), self._unit[name]))  # of a budget what is left over buys nothing
+
+    def _amount(self, name: str, count: int) -> Decimal:
+        return plain(WIDE.multiply(Decimal(count), self._unit[name]))
+
+    def _written(self, name: str, count: int) -> str:
+        return written(name, self._amount(name, count))
+
+    def _given(self, name: str) -> str:
+        return self._texts.get(name) or written(name, self._caps[name])
+
+    def solve(self, problem: ScheduleProblem) -> solvers.Schedule:
+        """An answer that is a plan, or a proof that there is none."""
+        try:
+            found = solvers.schedule(problem, _SEARCH_SECONDS if problem.limited else None)
+        except SolverError as error:
+            raise ConfigError(str(error)) from None
+        if found.status in (Status.ERROR, Status.TIMEOUT):
+            raise TapeError(f"no plan was found ({found.status}): {found.message or 'the time was up'}")
+        return found
+
+    def choice(self, found: solvers.Schedule) -> Choice:
+        """A plan as an answer."""
+        ways = [row[one] for row, one in zip(self._ways, found.chosen, strict=True)]
+        variants = [row[one] for row, one in zip(self.problem.steps, found.chosen, strict=True)]
+        critical = solvers.critical_steps(self.problem.after, found.starts, [one.time for one in variants])
+        order = sorted(range(len(ways)), key=lambda step: (found.starts[step], self.problem.order.index(step)))
+        schedule = [
+            Scheduled(
+                self._steps[step],
+                ways[step].name,
+                self._amount(TIME, found.starts[step]),
+                self._amount(TIME, found.starts[step] + variants[step].time),
+                step in critical,
+            )
+            for step in order
+        ]
+        counts = {**dict(zip(self._resources, found.used, strict=True)), TIME: found.end or 0}
+        spent = {name: self._amount(name, count) for name, count in counts.items()}
+        return Choice(
+            plan=[one.variant for one in schedule],
+            spent=spent,
+            left={name: plain(cap - spent[name]) for name, cap in self._caps.items()},
+            value=float(sum(one.value for one in ways)),
+            why=self._why(ways, schedule, found),
+            schedule=tuple(schedule),
+            gap=found.gap,
+        )
+
+    def _why(self, ways: Sequence[_Way], schedule: Sequence[Scheduled], found: solvers.Schedule) -> Why:
+        """The critical path, and the caps that the most valuable variants would exceed."""
+        chain = " -> ".join(str(one.step) for one in schedule if one.critical)
+        text = f"The critical path is {chain}: {self._written(TIME, found.end or 0)}."
+        if found.gap:
+            text += f" The time for the proof was up: the best plan may be better by {found.gap:.2%}."
+        dearest = [max(row, key=lambda one: one.value) for row in self._ways]
+        if sum(one.value for one in dearest) == sum(one.value for one in ways):
+            return Why(f"{text} No plan is worth more.")
+        times = [self._count(TIME, one.cost.get(TIME)) for one in dearest]
+        needs = {name: sum(self._count(name, one.cost.get(name)) for one in dearest) for name in self._resources}
+        needs[TIME] = sum(times[step] for step in self.problem.longest_chain(times))
+        short = tuple(name for name in self._caps if needs[name] > self._count(name, self._caps[name]))
+        takes = " and ".join(f"{self._written(name, needs[name])} ({self._given(name)} given)" for name in short)
+        return Why(f"{text} The most valuable variants would take {takes}." if short else text, short)
+
+    def none(self) -> Choice:
+        """No plan, and the least of each budget that would do."""
+        problem = self.problem
+        free = replace(problem, budgets=[None] * len(problem.budgets), deadline=None)
+        least: dict[str, Decimal | None] = {name: self._least(name, problem) for name in self._caps}
+        sentences = [
+            f"{name} is short: {self._given(name)} given, {written(name, one)} would do, everything else unchanged."
+            for name, one in least.items()
+            if one is not None
+        ]
+        together: dict[str, Decimal] = {}
+        if not sentences:
+            for name in self._caps:
+                together[name] = self._least(name, free) or Decimal(0)
+                free = self._with(free, name, self._count(name, together[name]))
+            sentences = ["Together " + " and ".join(written(n, one) for n, one in together.items()) + " would do."]
+        times = [min(one.time for one in row) for row in problem.steps]
+        chain = problem.longest_chain(times)
+        if problem.deadline is not None and (needed := sum(times[step] for step in chain)) > problem.deadline:
+            names = " -> ".join(str(self._steps[step]) for step in chain)
+            sentences.insert(0, f"Even at its fastest, {names} takes {self._written(TIME, needed)}.")
+        short = tuple(name for name, one in least.items() if one is not None) or tuple(together)
+        left = {name: plain(cap) for name, cap in self._caps.items()}
+        return Choice(None, {}, left, None, (), Why("No plan fits. " + " ".join(sentences), short, least, together))
+
+    def _least(self, name: str, problem: ScheduleProblem) -> Decimal | None:
+        aim: Any = "time" if name == TIME else self._resources.index(name)
+        found = self.solve(replace(self._with(problem, name, None), aim=aim))
+        return self._amount(name, (found.end or 0) if name == TIME else found.used[aim]) if found else None
+
+    def _with(self, problem: ScheduleProblem, name: str, cap: int | None) -> ScheduleProblem:
+        if name == TIME:
+            return replace(problem, deadline=cap)
+        budgets = [cap if one == name else old for one, old in zip(self._resources, problem.budgets, strict=True)]
+        return replace(problem, budgets=budgets)
