@@ -1,18 +1,16 @@
-"""`pulp:cbc` and `pulp:highs`, and what all solvers behind PuLP share: the model, the status map, the answer."""
+"""`pulp:cbc` and `pulp:highs`: CBC and HiGHS behind PuLP, with their model and their status map."""
 
 from __future__ import annotations
 
-import math
 import time
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from solvers.answer import without_path
+from solvers.answer import with_path, without_path
 from solvers.base import missing_package
 from solvers.deadline import Deadline
 from solvers.errors import BackendError
-from solvers.float_model import answer, scaled_gains
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
 from solvers.time_expanded import TimeExpanded, expand
@@ -33,6 +31,9 @@ _CUT_SHORT = {Status.OPTIMAL: Status.FEASIBLE, Status.INFEASIBLE: Status.TIMEOUT
 
 # A search that has used this much of its limit may have been cut short: clocks differ, and start at different times.
 _NEARLY_ALL = 0.95
+
+_LARGEST_GAIN = 1e3
+"""The largest gain is scaled to this, so that absolute tolerances mean the same whatever the rewards' unit is."""
 
 # CBC's defaults stop short of the optimum: 1e-6 of slack on integers, and no interest in gains below 1e-5.
 _TIGHT_CBC = ["ratio 0", "allow 1e-10", "increment 1e-9", "integerT 1e-9", "primalT 1e-9"]
@@ -107,11 +108,15 @@ class PulpSolver(WorkerSolver):
         graph = expand(problem, deadline)
         if not graph.arcs:
             return without_path(Status.INFEASIBLE, message="no terminal can be reached within horizon and budgets")
-        gains, _ = scaled_gains(graph, self.largest_amount)
-        model, arcs = _model(problem, graph, gains)
+        if max(graph.budgets, default=0) > self.largest_amount:
+            raise BackendError(
+                f"this solver calculates in floating point and is exact for budgets up to {self.largest_amount} only; "
+                "use a coarser resolution, or one of the solvers labelling and cp-sat"
+            )
+        model, arcs = _model(problem, graph)
         left = deadline.left()
         if left == 0.0:  # which some would take for no limit
-            return answer(problem, graph, Status.TIMEOUT, [], math.inf, 0.0)
+            return without_path(Status.TIMEOUT, graph.bound).but(solve_seconds=0.0)
         watch = Stopwatch()
         solver = self._configured(left, watch)
         began = time.perf_counter()
@@ -121,7 +126,12 @@ class PulpSolver(WorkerSolver):
         limit = solver.timeLimit if left is not None else None
         if limit is not None and elapsed >= _NEARLY_ALL * limit:
             status = _CUT_SHORT.get(status, status)
-        return answer(problem, graph, status, [arc.varValue or 0.0 for arc in arcs], math.inf, watch.seconds)
+        if status in (Status.INFEASIBLE, Status.TIMEOUT):
+            found = without_path(status, graph.bound if status is Status.TIMEOUT else None)
+        else:
+            edges = graph.edges_of([index for index, arc in enumerate(arcs) if (arc.varValue or 0.0) > 0.5])
+            found = with_path(problem, edges, status, None if status is Status.OPTIMAL else graph.bound)
+        return found.but(solve_seconds=watch.seconds)
 
 
 class CbcSolver(PulpSolver):
@@ -144,11 +154,15 @@ class CbcSolver(PulpSolver):
 
 
 class PulpHighsSolver(PulpSolver):
-    """HiGHS behind PuLP."""
+    """HiGHS behind PuLP.
+
+    Up to a few times its largest amount it agreed with enumeration on problems whose budgets are missed or met by one
+    unit (255 for each power of ten). From 1e10 on it returned paths over budget, or missed the best one.
+    """
 
     name: ClassVar[str] = "pulp:highs"
     summary: ClassVar[str] = "HiGHS through PuLP on the time-expanded graph"
-    largest_amount: ClassVar[int] = 10**9  # as HiGHS behind MathOpt
+    largest_amount: ClassVar[int] = 10**9
 
     @classmethod
     def unavailable_reason(cls) -> str | None:
@@ -164,13 +178,14 @@ class PulpHighsSolver(PulpSolver):
         return solver
 
 
-def _model(problem: PathProblem, graph: TimeExpanded, gains: list[float]) -> tuple[Any, list[Any]]:
+def _model(problem: PathProblem, graph: TimeExpanded) -> tuple[Any, list[Any]]:
     """PuLP's model and its variables, one for each arc."""
     import pulp
 
+    factor = _LARGEST_GAIN / (max(abs(arc.gain) for arc in graph.arcs) or 1.0)
     model = pulp.LpProblem("walk", pulp.LpMaximize)
-    arcs = [model.add_variable(f"a{index}", cat=pulp.LpBinary) for index in range(len(gains))]
-    model += pulp.LpAffineExpression(zip(arcs, gains, strict=True))
+    arcs = [model.add_variable(f"a{index}", cat=pulp.LpBinary) for index in range(len(graph.arcs))]
+    model += pulp.LpAffineExpression((arcs[i], arc.gain * factor) for i, arc in enumerate(graph.arcs))
     for (step, node), (entering, leaving) in graph.flow().items():
         terms = [*((arcs[i], 1) for i in leaving), *((arcs[i], -1) for i in entering)]
         model += pulp.LpAffineExpression(terms) == int((step, node) == (0, problem.start))

@@ -1,15 +1,13 @@
-"""Solvers by name: built in, declared by other distributions as `tape.solvers` entry points, or found by PuLP."""
+"""Solvers by name: built in, or declared by other distributions as `tape.solvers` entry points."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 from solvers.base import Solver
 from solvers.errors import SolverUnavailableError, UnknownSolverError
-from solvers.pulp_survey import PREFIX, survey
 
 GROUP = "tape.solvers"
 
@@ -17,8 +15,6 @@ GROUP = "tape.solvers"
 _BUILT_IN = {
     "labelling": "solvers.labelling:LabellingSolver",
     "cp-sat": "solvers.cp_sat:CpSatSolver",
-    "mathopt:scip": "solvers.mathopt:MathOptScipSolver",
-    "mathopt:highs": "solvers.mathopt:MathOptHighsSolver",
     "pulp:cbc": "solvers.pulp_model:CbcSolver",
     "pulp:highs": "solvers.pulp_model:PulpHighsSolver",
     "networkx": "solvers.networkx_dag:NetworkxSolver",
@@ -45,12 +41,8 @@ class SolverInfo:
 
 
 def available() -> list[SolverInfo]:
-    """Every solver there is, the built-in ones first, whether it can run here or not.
-
-    Of the others that PuLP knows, only those are listed that it finds installed. The first call asks it, in a child
-    process.
-    """
-    loaders = _built_in() | _found_by_pulp() | _declared()
+    """Every solver there is, the built-in ones first, whether it can run here or not."""
+    loaders = _built_in() | _declared()
     return [_info(name, loader) for name, loader in loaders.items()]
 
 
@@ -67,23 +59,13 @@ def get(name: str) -> Solver:
         SolverUnavailableError: If it cannot run here; it says why and what to install.
     """
     name = _ALIASES.get(name, name)
-    loader = _loader(name)
+    loader = _built_in().get(name) or _declared().get(name)  # all installed metadata are read only where need be
     if loader is None:
-        raise UnknownSolverError(name, [*_built_in(), *_found_by_pulp(), *_declared(), *_ALIASES])
+        raise UnknownSolverError(name, [*_built_in(), *_declared(), *_ALIASES])
     found, reason = _load(loader)
     if found is None or reason:
         raise SolverUnavailableError(name, reason)
     return found()
-
-
-def _loader(name: str) -> Callable[[], object] | None:
-    """Looks where it is cheap first: no scan of all installed metadata, and no question to PuLP, without need."""
-    if name in _BUILT_IN:
-        return _import_loader(_BUILT_IN[name])
-    loader = _declared().get(name)
-    if loader is None and name.startswith(PREFIX) and (name.removeprefix(PREFIX) in survey().known or survey().fault):
-        return partial(_named, name)
-    return loader
 
 
 def _built_in() -> dict[str, Callable[[], object]]:
@@ -95,16 +77,6 @@ def _declared() -> dict[str, Callable[[], object]]:
 
     declared = sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value))
     return {point.name: point.load for point in declared if point.name not in _BUILT_IN}
-
-
-def _found_by_pulp() -> dict[str, Callable[[], object]]:
-    return {name: partial(_named, name) for name in sorted(PREFIX + short for short in survey().installed)}
-
-
-def _named(name: str) -> object:
-    from solvers.pulp_named import named
-
-    return named(name)
 
 
 def _import_loader(target: str) -> Callable[[], object]:

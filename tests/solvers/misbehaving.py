@@ -8,13 +8,11 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any, ClassVar
-from unittest.mock import patch
+from typing import ClassVar
 
 from solvers import PathProblem, PathSolution, Status
 from solvers.answer import with_path
 from solvers.errors import BackendError
-from solvers.mathopt import MathOptHighsSolver
 from solvers.worker import WorkerSolver
 
 OBEY, HANG, CRASH, EXIT, RAISE, REFUSE, PRINT = range(1, 8)
@@ -68,27 +66,3 @@ class Unloadable(Misbehaving):
 
     def _prepare(self) -> None:
         raise ImportError("no such library")
-
-
-class CutShort(MathOptHighsSolver):
-    """MathOpt's HiGHS, which says of the best path that it had no time to prove it.
-
-    In a worker, as every native search: in the process of the tests, which holds a dozen native libraries, HiGHS has
-    crashed.
-    """
-
-    name: ClassVar[str] = "test:cut-short"
-
-    def _search(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
-        from ortools.math_opt.python import mathopt
-
-        solve = mathopt.solve
-
-        def cut_short(*args: Any, **options: Any) -> Any:
-            result = solve(*args, **options)
-            result.termination.reason = mathopt.TerminationReason.FEASIBLE
-            result.termination.limit = mathopt.Limit.TIME
-            return result
-
-        with patch.object(mathopt, "solve", cut_short):
-            return super()._search(problem, time_limit)

@@ -48,7 +48,7 @@ def test_a_hopeless_time_limit_is_never_taken_for_a_proof_of_infeasibility() -> 
     assert solution.status in (Status.OPTIMAL, Status.TIMEOUT)
 
 
-BACKENDS = ["cp-sat", "mathopt:scip", "mathopt:highs", "pulp:cbc", "pulp:highs"]
+BACKENDS = ["cp-sat", "pulp:cbc", "pulp:highs"]
 
 
 def needs(solver: str) -> None:

@@ -24,7 +24,7 @@ from solvers.testing.brute_force import paths, ranking
 from tests.solvers.reference import Reference, same_path_as_brute_force
 from tests.solvers.test_agreement import needs
 
-BACKENDS = ["networkx", "cp-sat", "mathopt:scip", "mathopt:highs", "pulp:cbc", "pulp:highs"]
+BACKENDS = ["networkx", "cp-sat", "pulp:cbc", "pulp:highs"]
 ENUMERATED = 6
 """Paths of up to so many moves are enumerated."""
 

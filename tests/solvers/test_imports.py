@@ -28,7 +28,7 @@ def test_listing_the_solvers_needs_numpy_alone() -> None:
     assert set(done.stdout.split()) <= {"numpy"}
 
 
-BACKENDS = ["labelling", "cp-sat", "mathopt:scip", "mathopt:highs", "pulp:cbc", "pulp:highs", "networkx"]
+BACKENDS = ["labelling", "cp-sat", "pulp:cbc", "pulp:highs", "networkx"]
 
 # In one fresh process for each first backend: it is used, and then all the others, in orders that between them have
 # every backend before every other.
@@ -69,7 +69,7 @@ def test_every_backend_first(first: str) -> None:
 
 # The libraries themselves, should a caller load several of them into one process, which ours never do.
 # Each before and after each other; in the sweep each of them also once first and once last.
-LIBRARIES = ["ortools.sat.python.cp_model", "ortools.math_opt.python.mathopt", "pulp", "networkx"]
+LIBRARIES = ["ortools.sat.python.cp_model", "highspy", "pulp", "networkx"]
 ROTATED = [[*LIBRARIES[first:], *LIBRARIES[:first]] for first in range(1, len(LIBRARIES))]
 ORDERS = [LIBRARIES, LIBRARIES[::-1], *(pytest.param(order, marks=pytest.mark.soak) for order in ROTATED)]
 

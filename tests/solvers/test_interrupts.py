@@ -26,7 +26,7 @@ from tests.solvers.processes import running, until
 
 HANG_GUARD = 120.0
 
-BACKENDS = ["cp-sat", "mathopt:scip", "mathopt:highs", "pulp:cbc", "pulp:highs", "networkx"]
+BACKENDS = ["cp-sat", "pulp:cbc", "pulp:highs", "networkx"]
 
 # The worker is warm and, half a second later, deep in its search. What is tested is what comes after the signal: it
 # does not wait for the search, so no answer arrives after those to the easy problem.
@@ -114,7 +114,7 @@ def test_a_kill_of_the_parent_leaves_no_process_and_no_file(backend: str, tmp_pa
 
 
 FILES = {solvers.worker.__file__, solvers.worker_process.__file__}
-NAMES = ("labelling", "cp-sat", "mathopt:scip", "mathopt:highs", "pulp:cbc", "pulp:highs", "networkx")
+NAMES = ("labelling", "cp-sat", "pulp:cbc", "pulp:highs", "networkx")
 
 
 def interrupted_at(moment: int, call: Callable[[], object]) -> str:

@@ -50,7 +50,7 @@ LIMIT = 0.2
 BUSY = 0.25
 """Seconds that other processes may take from ours; the promise is a tenth of the limit and 50 ms."""
 
-WORKERS = ["cp-sat", "mathopt:scip", "mathopt:highs", "pulp:cbc", "pulp:highs", "networkx"]
+WORKERS = ["cp-sat", "pulp:cbc", "pulp:highs", "networkx"]
 
 
 def wide(edges: int, horizon: int, resources: int = 2, nodes: int | None = None) -> PathProblem:

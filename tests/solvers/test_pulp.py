@@ -1,12 +1,8 @@
-"""CBC, HiGHS and others through PuLP answer as every solver must, and leave nothing behind.
-
-Of the solvers that PuLP finds installed, the CBC that it bundles is put on PATH as one (COIN_CMD).
-"""
+"""CBC and HiGHS through PuLP answer as every solver must, and leave nothing behind."""
 
 from __future__ import annotations
 
 import importlib.util
-import os
 import subprocess
 import tempfile
 from pathlib import Path
@@ -14,11 +10,9 @@ from typing import Any
 
 import pytest
 
-from solvers import PathProblem, SolverUnavailableError, Status, UnknownSolverError, available, get, solve
+from solvers import PathProblem, SolverUnavailableError, Status, get, solve
 from solvers.errors import BackendError
 from solvers.pulp_model import CbcSolver, PulpHighsSolver, Stopwatch
-from solvers.pulp_named import PulpNamedSolver
-from solvers.pulp_survey import Survey
 from solvers.testing import CASES, SolverConformance, tight
 from solvers.worker import stop_workers
 
@@ -119,7 +113,7 @@ def test_no_file_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("solver", ["pulp:cbc", "pulp:highs", "mathopt:scip", "mathopt:highs"])
+@pytest.mark.parametrize("solver", ["pulp:cbc", "pulp:highs"])
 def test_amounts_beyond_its_precision_are_refused(solver: str) -> None:
     problem = PathProblem(
         n_nodes=2, edges=[(0, 1), (0, 1)], rewards=[0, 1], costs=[[10**15], [10**15 - 1]], budgets=[10**15], start=0,
@@ -149,102 +143,3 @@ def test_without_highspy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "highspy" else find(name))
     with pytest.raises(SolverUnavailableError, match=r"'highspy', which is not installed: pip install .*\[solvers\]"):
         get("pulp:highs")
-
-
-@pytest.fixture
-def _cbc_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    pulp = pytest.importorskip("pulp")
-    folder = Path(pulp.PULP_CBC_CMD.pulp_cbc_path).parent
-    monkeypatch.setenv("PATH", os.pathsep.join([str(folder), os.environ["PATH"]]))
-
-
-@pytest.mark.usefixtures("_cbc_on_path")
-class TestCoinCmd(SolverConformance):
-    name = "pulp:coin_cmd"
-
-    @pytest.fixture(autouse=True)
-    def _needs_the_solver(self, _cbc_on_path: None) -> None:
-        """It is there once PATH is set."""
-
-    def test_it_is_listed(self) -> None:
-        info = {info.name: info for info in available()}[self.name]
-        assert info.available
-        assert "COIN_CMD" in info.summary
-
-
-def surveyed(monkeypatch: pytest.MonkeyPatch, survey: Survey) -> None:
-    monkeypatch.setattr("solvers.registry.survey", lambda: survey)
-    monkeypatch.setattr("solvers.pulp_named.survey", lambda: survey)
-
-
-@pytest.mark.parametrize(
-    ("survey", "name", "message"),
-    [
-        (Survey({"glpk_cmd": "GLPK_CMD"}), "pulp:glpk_cmd", "PuLP does not find GLPK_CMD installed"),
-        (Survey(fault="PuLP could not be asked: broken"), "pulp:scip_cmd", "could not be asked: broken"),
-    ],
-)
-def test_one_that_cannot_run_gives_the_reason_and_hides_no_other(
-    monkeypatch: pytest.MonkeyPatch, survey: Survey, name: str, message: str
-) -> None:
-    surveyed(monkeypatch, survey)
-    listed = {info.name for info in available()}
-    assert "labelling" in listed
-    assert name not in listed
-    with pytest.raises(SolverUnavailableError, match=message):
-        get(name)
-
-
-def test_one_that_pulp_does_not_know_is_unknown() -> None:
-    with pytest.raises(UnknownSolverError, match="pulp:nonsense"):
-        get("pulp:nonsense")
-
-
-def test_the_bundled_ones_are_not_listed_twice() -> None:
-    assert not {"pulp:pulp_cbc_cmd", "pulp:highs_cmd"} & {info.name for info in available() if info.available}
-
-
-def _found(monkeypatch: pytest.MonkeyPatch, make: Any) -> list[dict[str, Any]]:
-    """Has PuLP make its solver by `make`, and notes what it was called with."""
-    pulp = pytest.importorskip("pulp")
-    calls: list[dict[str, Any]] = []
-
-    def get_solver(name: str, **options: Any) -> Any:
-        calls.append(options)
-        return make(path=pulp.PULP_CBC_CMD.pulp_cbc_path, **options)
-
-    monkeypatch.setattr(pulp, "getSolver", get_solver)
-    return calls
-
-
-def test_a_solver_that_cannot_be_asked_for_a_gap_of_zero_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    pulp = pytest.importorskip("pulp")
-
-    class Plain(pulp.COIN_CMD):  # type: ignore[misc,name-defined]
-        def __init__(self, path: str, msg: bool = True, timeLimit: float | None = None) -> None:
-            super().__init__(path=path, msg=msg, timeLimit=timeLimit)
-
-    calls = _found(monkeypatch, Plain)
-    solution = PulpNamedSolver("PLAIN")._search(PROBLEM, 60.7)
-    assert (solution.status, solution.objective, solution.bound) == (Status.FEASIBLE, 3.5, None)
-    assert {"msg": False, "timeLimit": 60} in calls
-
-
-@pytest.mark.parametrize(("name", "threads"), [("OTHER", {"threads": 1}), ("COIN_CMD", {})])
-def test_a_solver_that_can_is_asked_for_a_gap_of_zero(
-    monkeypatch: pytest.MonkeyPatch, name: str, threads: dict[str, int]
-) -> None:
-    calls = _found(monkeypatch, pytest.importorskip("pulp").COIN_CMD)
-    solution = PulpNamedSolver(name)._search(PROBLEM, None)
-    assert (solution.status, solution.solve_seconds) == (Status.OPTIMAL, None)
-    assert {
-        "msg": False, "gapRel": 0.0, "gapAbs": 0.0, "timeLimit": None, **threads,
-    } in calls  # fmt: skip
-
-
-def test_the_worker_makes_it_by_its_own_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    surveyed(monkeypatch, Survey({"coin_cmd": "COIN_CMD"}, frozenset({"coin_cmd"})))
-    solver = get("pulp:coin_cmd")
-    assert isinstance(solver, PulpNamedSolver)
-    assert solver._recipe() == ("solvers.pulp_named:PulpNamedSolver", {"pulp_name": "COIN_CMD"})
-    assert solve(PROBLEM, "labelling").objective == 3.5

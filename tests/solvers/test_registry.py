@@ -90,7 +90,7 @@ class TestPlugins:
 
 def test_the_built_in_ones_need_no_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [])
-    names = ["labelling", "cp-sat", "mathopt:scip", "mathopt:highs", "pulp:cbc", "pulp:highs", "networkx"]
+    names = ["labelling", "cp-sat", "pulp:cbc", "pulp:highs", "networkx"]
     assert [info.name for info in available()][: len(names)] == names
     assert (get("labelling").name, get("pulp").name) == ("labelling", "pulp:cbc")
 

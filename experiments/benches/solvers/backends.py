@@ -31,15 +31,13 @@ BACKENDS: dict[str, Callable[[], Solver]] = {
     "cp-sat": _named("cp-sat"),
     CBC: _named(CBC),
     "pulp:highs": _named("pulp:highs"),
-    "mathopt:scip": _named("mathopt:scip"),
-    "mathopt:highs": _named("mathopt:highs"),
     "networkx": _named("networkx"),
 }
 
 BENCHED = tuple(name for name in BACKENDS if name != "cp-sat")
 """Those that the benchmark runs unless told; one worker of CP-SAT is measured for `auto` only."""
 
-SAMPLED = ("pulp:highs", "mathopt:scip", "mathopt:highs")
+SAMPLED = ("pulp:highs",)
 """Backends that answer one instance in `SAMPLE_EVERY`."""
 
 SAMPLE_EVERY = 10
