@@ -2,7 +2,7 @@
 
     problem = PathProblem(n_nodes=3, edges=[(0, 1), (1, 2)], rewards=[0, 0, 1], costs=[[2], [3]], budgets=[5],
                           start=0, terminals=[2], horizon=4)
-    solution = solve(problem)              # exact; compiled, or in NumPy where that was not built
+    solution = solve(problem)              # exact; compiled, or in Python where that was not built
     solution = solve(problem, "cp-sat")    # the same problem, another backend
     paths = k_best(problem, 3)             # the three best, in order
     curve = frontier(problem, ("r0", "objective"))  # all paths of which none is both cheaper and better

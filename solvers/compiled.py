@@ -1,24 +1,32 @@
-"""The wrapper around the compiled labelling algorithm, `solvers/native/`: what it takes, and what it found."""
+"""The wrapper around the compiled search, `solvers/native/`: what it takes, and what it found.
+
+Numbers that are too large for its integers are left to the search in Python (`solvers.rcsp.plain`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
+from typing import TYPE_CHECKING
 
 from solvers import memory as limits
 from solvers.chances import LinearParts
 from solvers.deadline import NEVER, Deadline
-from solvers.ending import Ending
+from solvers.found import Ending, Found
 from solvers.grid import most_objective, score_grid
 from solvers.problem import PathProblem
+
+if TYPE_CHECKING:  # this needs NumPy, which `import solvers` does not load
+    from solvers.rcsp.folded import Folded
 
 _FORM = 4
 """That of `solvers/native/module.cpp`."""
 
 try:
     from solvers._native import FORM
+    from solvers._native import shortest_path as _shortest_path
     from solvers._native import solve as _solve
-except ImportError:  # installed where there was no compiler, or a build of old: NumPy takes over
+except ImportError:  # installed where there was no compiler, or a build of old: the search in Python takes over
     FORM = 0
 
 AVAILABLE = FORM == _FORM
@@ -30,39 +38,14 @@ _LARGEST_BUDGET = 2**58
 _LARGEST_RISKY_BUDGET = 2**50
 _LARGEST_SQUARE = 2**50
 
-
-@dataclass(frozen=True)
-class Found:
-    """What the compiled search found.
-
-    Attributes:
-        ending: How it ended.
-        paths: Edges of the best paths, best first.
-        bound: No path has a greater objective.
-        ordered: Whether ties are broken by the smallest edges; False only if the time ran out over that.
-        labels: That were made.
-        seconds: Of the search.
-        arcs: Of the graph that was left to search.
-        bytes: With TOO_LARGE, the memory that would have been needed, at least.
-        steps: Of the time-expanded graph.
-        prices: What a unit of each resource is worth, in the objective, as far as the bounds tell; for the next problem
-            of a sequence.
-    """
-
-    ending: Ending
-    paths: list[tuple[int, ...]]
-    bound: float
-    ordered: bool
-    labels: int
-    seconds: float
-    arcs: int
-    bytes: float
-    steps: int
-    prices: tuple[float, ...]
+_TOO_WIDE = 6
+"""The ending that is none for others: numbers grow too large on the way."""
+_MOST_FOLDED_RESOURCES = 60
+_LARGEST_FOLDED_COST = 2**55
 
 
 def can_solve(parts: LinearParts) -> bool:
-    """Whether the compiled path was built and its integers are wide enough; else NumPy's path must do it."""
+    """Whether the compiled path was built and its integers are wide enough; else the search in Python must do it."""
     if not AVAILABLE or len(parts.budgets) > _MOST_RESOURCES or max(parts.budgets, default=0) > _LARGEST_BUDGET:
         return False
     return all(chance.budget <= _LARGEST_RISKY_BUDGET and chance.square <= _LARGEST_SQUARE for chance in parts.chances)
@@ -101,4 +84,45 @@ def search(
     )  # fmt: skip
     most = most_objective(problem)
     known_bound = most if bound is None else min(most, grid.bound(bound))
-    return Found(Ending(ending), paths, known_bound, ordered, labels, seconds, arcs, needed, grid.moves, priced)
+    return Found(Ending(ending), paths, known_bound, ordered, labels, seconds, needed, arcs, grid.moves, priced)
+
+
+def shortest(folded: Folded, wanted: int, elementary: bool, threads: int, deadline: Deadline) -> Found | None:
+    """Finds the `wanted` cheapest paths from the source to the target that keep all limits.
+
+    Args:
+        folded: The problem.
+        wanted: How many.
+        elementary: Whether no path may visit a node twice.
+        threads: How many may be used; the answer does not depend on it.
+        deadline: When to come back with what there is.
+
+    Returns:
+        None where it was not built, or its integers prove too narrow.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C was pressed.
+    """
+    if not AVAILABLE or not _fits(folded):
+        return None
+    import numpy as np
+
+    left = deadline.left()
+    ending, paths, bound, ordered, labels, seconds, arcs, needed = _shortest_path(
+        folded.n, len(folded.tails), len(folded.upper),
+        np.ascontiguousarray(folded.tails, dtype=np.int32), np.ascontiguousarray(folded.heads, dtype=np.int32),
+        np.ascontiguousarray(folded.cost), folded.use, folded.lower, folded.upper, folded.source, folded.target, wanted,
+        elementary, threads, -1.0 if left is None else left, float(limits.MEMORY_CAP),
+    )  # fmt: skip
+    if ending == _TOO_WIDE:
+        return None
+    return Found(Ending(ending), paths, bound, ordered, labels, seconds, needed, arcs)
+
+
+def _fits(folded: Folded) -> bool:
+    """Whether the integers are wide enough, as far as that can be told beforehand."""
+    if len(folded.upper) > _MOST_FOLDED_RESOURCES:
+        return False
+    cost = max(abs(int(folded.cost.max())), abs(int(folded.cost.min()))) if len(folded.cost) else 0
+    use = max(folded.upper[folded.limited].max(initial=0), folded.lower.max(initial=0))
+    return cost * folded.n < _LARGEST_FOLDED_COST and int(use) < _LARGEST_BUDGET

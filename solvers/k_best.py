@@ -140,7 +140,7 @@ def _found(
 def _searched(problem: PathProblem, parts: LinearParts, k: int, deadline: Deadline) -> KBest:
     """All paths by one search of the compiled path."""
     from solvers.compiled import search
-    from solvers.ending import Ending
+    from solvers.found import Ending
     from solvers.labelling import answer_of
 
     left = deadline.left()

@@ -7,9 +7,9 @@ from typing import ClassVar
 from solvers.answer import with_path, without_path
 from solvers.base import Solver
 from solvers.chances import linear_parts
-from solvers.compiled import Found, can_solve, search
+from solvers.compiled import can_solve, search
 from solvers.deadline import Deadline
-from solvers.ending import Ending
+from solvers.found import Ending, Found
 from solvers.memory import too_large
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
@@ -36,8 +36,8 @@ class LabellingSolver(Solver):
     `solvers.grid` says how. The answer does not depend on the time limit, unless the limit ends it: then it is
     FEASIBLE or TIMEOUT, with the best bound so far (OPTIMAL, with a message, if only the last step was cut short).
 
-    Without the compiled path, and for budgets or risks beyond 64-bit integers, `solve_numpy` gives the same answers,
-    more slowly. Steps that no best path needs are not looked at (`solvers.horizon`).
+    Without the compiled path, and for budgets or risks beyond 64-bit integers, `solvers.expanded` gives the same
+    answers, more slowly. Steps that no best path needs are not looked at (`solvers.horizon`).
     """
 
     name: ClassVar[str] = "labelling"
@@ -49,16 +49,17 @@ class LabellingSolver(Solver):
         if any(budget < 0 for budget in problem.budgets):
             return without_path(Status.INFEASIBLE, message="a budget is negative")
         parts = linear_parts(problem, deadline)
-        if not can_solve(parts):
-            from solvers.numpy_labelling import solve_numpy  # loads NumPy, which the compiled path does not need
+        if can_solve(parts):
+            found = search(problem, parts, 1, deadline)
+        else:
+            from solvers import expanded  # loads NumPy, which the compiled search does not need
 
-            return solve_numpy(problem, deadline.left())
-        found = search(problem, parts, 1, deadline)
+            found = expanded.search(problem, deadline)
         return answer_of(problem, found).but(solve_seconds=found.seconds)
 
 
 def answer_of(problem: PathProblem, found: Found) -> PathSolution:
-    """The answer that the compiled search found.
+    """The answer that a search found.
 
     Raises:
         TooLargeError: If it stopped at the memory cap, and found no path before.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +15,6 @@ from solvers.deadline import Deadline
 from solvers.grid import Grid, most_objective, score_grid
 from solvers.memory import require_memory
 from solvers.problem import PathProblem
-from solvers.risk import SCALE
 
 IntArray = NDArray[np.int64]
 AnyArray = NDArray[Any]
@@ -35,7 +33,7 @@ _TABLES = 10
 
 @dataclass(frozen=True)
 class Network:
-    """What the labelling algorithm works on; n nodes, S <= E usable edges ("slots"), K' binding resources, L steps.
+    """What a time-expanded graph is made of; n nodes, S <= E usable edges ("slots"), K' binding resources, L steps.
 
     Slots are sorted by tail, then by edge index, so that the first of equal slots is the lexicographically smallest.
 
@@ -53,7 +51,6 @@ class Network:
         budgets: [K'], of the same dtype.
         tails: int64[T], the nodes that have slots, ascending.
         first_slot: int64[T], the first slot of each of `tails`.
-        offset: int64[n], the first slot of a node, if it has any.
         degree: int64[n], how many slots a node has.
         rewards: float64[n].
         ends: int64[T], the terminals.
@@ -72,7 +69,6 @@ class Network:
     budgets: AnyArray
     tails: IntArray
     first_slot: IntArray
-    offset: IntArray
     degree: IntArray
     rewards: NDArray[np.float64]
     ends: IntArray
@@ -100,19 +96,6 @@ class Network:
         if self.grid.rests and self.stays is None:
             scores += np.array(self.grid.rests, dtype=np.int64) * (self.horizon + 1)
         return scores
-
-    def passes(self, used: AnyArray) -> NDArray[np.bool_]:
-        """bool[N]: which totals [N, K'] pass the tests of `chances`."""
-        passed = np.ones(len(used), dtype=np.bool_)
-        for chance in self.chances:
-            mean, variance = (used[:, column].astype(object) for column in (chance.mean, chance.variance))
-            room = chance.budget - mean
-            passed &= ((room >= 0) & (chance.square * variance <= SCALE * room**2)).astype(np.bool_)
-        return passed
-
-    def edges_of(self, slots: Sequence[int]) -> tuple[int, ...]:
-        """The problem's edge indices of some slots."""
-        return tuple(int(self.edge_ids[slot]) for slot in slots)
 
 
 def build_network(problem: PathProblem, deadline: Deadline = NO_LIMIT) -> Network:
@@ -161,7 +144,6 @@ def build_network(problem: PathProblem, deadline: Deadline = NO_LIMIT) -> Networ
         budgets=budgets,
         tails=tails,
         first_slot=first_slot,
-        offset=np.cumsum(degree) - degree,
         degree=degree,
         rewards=rewards,
         ends=ends_of_paths,

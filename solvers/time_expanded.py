@@ -1,4 +1,4 @@
-"""The time-expanded graph of a problem, pruned: the arcs that an integer programme needs."""
+"""The time-expanded graph of a problem, pruned: as arcs for an integer programme, or as a net for the plain search."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers.bounds import least_costs, priced_bound
+from solvers.bounds import best_scores, least_costs
 from solvers.deadline import NEVER as NO_LIMIT
 from solvers.deadline import Deadline
 from solvers.errors import BackendError
@@ -105,29 +105,16 @@ def expand(problem: PathProblem, deadline: Deadline = NO_LIMIT) -> TimeExpanded:
     if any(budget < 0 for budget in problem.budgets):
         return TimeExpanded((), ())
     network = build_network(problem, deadline)
+    layers, best = in_layers(network, _ARC_BYTES, deadline)
     budgets = tuple(int(budget) for budget in network.budgets)
-    free = priced_bound(network, np.zeros(len(budgets), dtype=np.int64), deadline)
-    ahead, completes = least_costs(network, deadline), free.values > REACHABLE
-    behind, reached = _start_row(network)
     grid = network.grid
     weights = [grid.weight(step) for step in range(network.horizon)]
     left = [*np.cumsum(weights[::-1])[::-1].tolist(), 0.0]  # left[step]: the weights of all the stays from there on
-    layers: list[tuple[list[int], IntArray]] = []  # by step: where a path may end, and the slots by which it may go on
-    count = 0
-    for step in range(network.horizon + 1):
-        deadline.check()
-        ends = np.flatnonzero(reached & network.is_terminal).tolist()
-        slots = np.zeros(0, dtype=np.int64)
-        if step < network.horizon:
-            slots, behind, reached = _moves(network, behind, reached, ahead[step + 1], completes[step + 1])
-        layers.append((ends, slots))
-        count += len(ends) + len(slots)
-        require_memory(_ARC_BYTES * count, f"a model of {count:,} arcs at the first {step + 1:,} steps")
     arcs: list[Arc] = []
     for step, (ends, slots) in enumerate(layers):
         arcs.extend(
             Arc(step, node, None, None, left[step] * problem.rewards[node] + grid.rest(node), (0,) * len(budgets))
-            for node in ends
+            for node in ends.tolist()
         )
         for slot in deadline.each(slots.tolist()):
             head, edge = int(network.heads[slot]), int(network.edge_ids[slot])
@@ -136,8 +123,42 @@ def expand(problem: PathProblem, deadline: Deadline = NO_LIMIT) -> TimeExpanded:
             arcs.append(Arc(step, problem.edges[edge][0], head, edge, gain, costs))
     if not arcs:
         return TimeExpanded((), budgets)
-    bound = network.objective_bound(int(free.values[0, network.start]))
-    return TimeExpanded(arcs, budgets, bound, grid.beyond)
+    return TimeExpanded(arcs, budgets, network.objective_bound(best), grid.beyond)
+
+
+def in_layers(
+    network: Network, arc_bytes: int, deadline: Deadline = NO_LIMIT
+) -> tuple[list[tuple[IntArray, IntArray]], int]:
+    """The arcs on some way from the start to a terminal which keeps each budget by itself.
+
+    Args:
+        network: The network.
+        arc_bytes: What each of them will take.
+        deadline: When to give up.
+
+    Returns:
+        By step the nodes where a path may end, and the slots by which it may go on; and the best score of any path,
+        whatever the budgets: at most `REACHABLE` where none leads to a terminal.
+
+    Raises:
+        LateError: If the deadline passes.
+        TooLargeError: If there are so many that they would not fit into memory.
+    """
+    best, ahead = best_scores(network, deadline), least_costs(network, deadline)
+    completes = best > REACHABLE
+    behind, reached = _start_row(network)
+    layers = []
+    count = 0
+    for step in range(network.horizon + 1):
+        deadline.check()
+        ends = np.flatnonzero(reached & network.is_terminal)
+        slots = np.zeros(0, dtype=np.int64)
+        if step < network.horizon:
+            slots, behind, reached = _moves(network, behind, reached, ahead[step + 1], completes[step + 1])
+        layers.append((ends, slots))
+        count += len(ends) + len(slots)
+        require_memory(arc_bytes * count, f"a model of {count:,} arcs at the first {step + 1:,} steps")
+    return layers, int(best[0, network.start])
 
 
 def _start_row(network: Network) -> tuple[AnyArray, NDArray[np.bool_]]:

@@ -82,6 +82,11 @@ class Folded:
     use_places: tuple[int | None, ...] = ()
     hopeless: int | None = None
 
+    @property
+    def limited(self) -> npt.NDArray[np.bool_]:
+        """(k,) Which columns have an upper limit."""
+        return np.asarray(self.upper < NO_LIMIT, dtype=np.bool_)
+
 
 def fold(problem: RcspProblem, *, maximise: bool = False) -> Folded:
     """The problem as searches take it.

@@ -6,6 +6,7 @@
    node (a Lagrangian relaxation). Paths found on the way bound the cost from above, and drop arcs again.
 4. Labels, i.e. beginnings of paths, in order of the least that a path which begins so costs. As many labels as paths
    are wanted must dominate another one before it is dropped.
+5. Where it is asked for, ties are broken by the smallest edges (`plain_smallest`).
 """
 
 from __future__ import annotations
@@ -16,40 +17,53 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from solvers.deadline import Deadline
-from solvers.ending import Ending
 from solvers.errors import LateError
-from solvers.rcsp.folded import NO_LIMIT, Folded
-from solvers.rcsp.found import Found
-from solvers.rcsp.plain_bounds import SCALE, Net, Priced, distances, free_circle, priced, pruned, relaxations, wide
+from solvers.found import Ending, Found
+from solvers.rcsp.folded import Folded
+from solvers.rcsp.plain_bounds import Net, Priced, distances, free_circle, priced, pruned, relaxations
 from solvers.rcsp.plain_labels import Labels
+from solvers.rcsp.plain_smallest import smallest
 
 
-def search(folded: Folded, wanted: int, elementary: bool, threads: int, deadline: Deadline) -> Found:
+def search(folded: Folded, wanted: int, elementary: bool, deadline: Deadline) -> Found:
     """Finds the paths of least cost from the source to the target within the limits.
 
-    The costs and the ending are those of `solvers.rcsp.compiled.search`; among paths of equal cost it may choose
+    The costs and the ending are those of `solvers.compiled.shortest`; among paths of equal cost it may choose
     others.
 
     Args:
         folded: The problem.
         wanted: How many paths, at least 1.
         elementary: No path meets a node twice.
-        threads: Of no effect here.
         deadline: When to come back with what there is.
     """
-    del threads
+    return searched(_net(folded, elementary), wanted, deadline, elementary=elementary)
+
+
+def searched(net: Net, wanted: int, deadline: Deadline, *, elementary: bool = False, ties: bool = False) -> Found:
+    """Finds the paths of least cost from the source to the target of a net within its limits.
+
+    Args:
+        net: The net.
+        wanted: How many paths, at least 1.
+        deadline: When to come back with what there is.
+        elementary: No path meets a node twice.
+        ties: Of all cheapest paths, find that of the smallest edges; for one path, and a net in layers.
+    """
     began = time.perf_counter()
-    run = _Run(wanted, deadline)
+    run = _Run(wanted, deadline, ties)
     try:
-        run.ending = _searched(run, _net(folded, elementary), elementary)
+        run.ending = _searched(run, net, elementary)
     except LateError:
         run.ending = Ending.OUT_OF_TIME
     return Found(
         ending=run.ending,
         paths=[path for _, path in run.paths],
         bound=run.least(),
+        ordered=run.ordered,
         labels=run.labels,
         seconds=time.perf_counter() - began,
         bytes=run.bytes,
@@ -63,20 +77,24 @@ class _Run:
     Attributes:
         wanted: How many paths.
         deadline: When to come back.
+        ties: Whether ties are to be broken by the smallest edges.
         paths: Costs and arcs, best first; never more than wanted.
         bound: No path that is not among them is cheaper; None if unknown.
         labels: How many were made.
         bytes: The most memory that they took, about.
         ending: How it ended.
+        ordered: Whether ties are broken, if that was asked for.
     """
 
     wanted: int
     deadline: Deadline
+    ties: bool = False
     paths: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
     bound: int | None = None
     labels: int = 0
     bytes: float = 0.0
     ending: Ending = Ending.OUT_OF_TIME
+    ordered: bool = True
 
     def raise_bound(self, bound: int) -> None:
         """Takes note that no path is cheaper, but for those handed out."""
@@ -111,7 +129,7 @@ class _Run:
 def _net(folded: Folded, elementary: bool) -> Net:
     net = Net(
         folded.n, folded.tails.astype(np.int64), folded.heads.astype(np.int64), folded.cost, folded.use,
-        folded.lower, folded.upper, folded.source, folded.target, np.arange(len(folded.tails)),
+        folded.lower, folded.upper, folded.limited, folded.source, folded.target, np.arange(len(folded.tails)),
         np.zeros((folded.n, len(folded.upper)), dtype=np.int64),
     )  # fmt: skip
     if elementary:
@@ -121,10 +139,10 @@ def _net(folded: Folded, elementary: bool) -> Net:
 
 def _searched(run: _Run, net: Net, elementary: bool) -> Ending:
     """Fills the run, and says how it ended."""
-    reached = distances(net.n, net.tails, net.heads, np.zeros(len(net.tails), np.int64), [net.source], run.deadline)
+    reached = distances(net, np.zeros(len(net.tails), np.int64), [net.source], run.deadline)
     if not reached.reached[net.target]:
         return Ending.UNREACHABLE
-    if (net.upper < np.maximum(net.lower, 0)).any():
+    if (net.limited & (net.upper < np.maximum(net.lower, 0)).astype(np.bool_)).any():
         return Ending.INFEASIBLE
     net = pruned(net, run.deadline)
     while circle := free_circle(net, run.deadline):
@@ -142,12 +160,31 @@ def _searched(run: _Run, net: Net, elementary: bool) -> Ending:
     if not len(net.tails) and net.source != net.target:
         return Ending.INFEASIBLE
     best = _relaxed(run, net)
+    ending = _proved(run, net, best, elementary)
+    if run.ties and ending is Ending.PROVED:
+        _break_ties(run, net, best)
+    return ending
+
+
+def _proved(run: _Run, net: Net, best: Priced, elementary: bool) -> Ending:
+    """Labels on what the paths and the prices that are known leave."""
     if run.wanted == 1 and run.paths:
-        net = _without_dear(run, net, best)
+        net = pruned(net.only(_cheap(run, net, best, 1)), run.deadline)
         if not len(net.tails) and net.source != net.target:
             return Ending.PROVED
         best = _at(net, best.prices, run.deadline)
     return _labelled(run, net, best, elementary)
+
+
+def _break_ties(run: _Run, net: Net, best: Priced) -> None:
+    """Puts the path of the smallest edges in the place of another one that costs as much, if there is time."""
+    try:
+        [(cost, _)] = run.paths
+        net = pruned(net.only(_cheap(run, net, best, 0)), run.deadline)
+        arcs = smallest(net, _at(net, best.prices, run.deadline), cost, run.deadline)
+        run.paths = [(cost, tuple(net.ids[list(arcs)].tolist()))]
+    except LateError:
+        run.ordered = False
 
 
 def _labelled(run: _Run, net: Net, best: Priced, elementary: bool) -> Ending:
@@ -163,7 +200,7 @@ def _labelled(run: _Run, net: Net, best: Priced, elementary: bool) -> Ending:
         paths = labels.paths()
         repeated = [_repeated(net, arcs) if elementary else set[int]() for _, arcs in paths]
         run.keep(net, [arcs for (_, arcs), nodes in zip(paths, repeated, strict=True) if not nodes])
-        run.raise_bound(-(-labels.least // SCALE))
+        run.raise_bound(-(-labels.least // net.scale))
         if ending is not Ending.PROVED:
             return ending
         if not any(repeated):
@@ -179,6 +216,7 @@ def _with_moves(net: Net) -> Net:
         use=np.column_stack([net.use, np.ones(len(net.tails), dtype=np.int64)]),
         lower=np.append(net.lower, 0),
         upper=np.append(net.upper, net.n - 1),
+        limited=np.append(net.limited, True),
         behind=np.column_stack([net.behind, np.zeros(net.n, dtype=np.int64)]),
     )
 
@@ -197,6 +235,7 @@ def _can_meet(run: _Run, net: Net, circle: Sequence[int]) -> Ending:
         use=np.concatenate([net.use, net.use]),
         lower=net.lower,
         upper=net.upper,
+        limited=net.limited,
         source=net.source + net.n * int(on[net.source]),
         target=net.target + net.n,
         ids=np.concatenate([net.ids, net.ids]),
@@ -223,24 +262,21 @@ def _relaxed(run: _Run, net: Net) -> Priced:
     for one in relaxations(net, run.deadline):
         if best is None or one.value > best.value:
             best = one
-            run.raise_bound(-(-one.value // SCALE))
-        arcs = list(one.path)
-        used = [sum(column) for column in zip(*net.use[arcs].tolist(), strict=True)] or [0] * len(net.upper)
-        within = zip(net.lower.tolist(), used, net.upper.tolist(), strict=True)
-        if run.wanted == 1 and all(low <= amount <= high or high == NO_LIMIT <= amount for low, amount, high in within):
-            run.keep(net, [arcs])
+            run.raise_bound(-(-one.value // net.scale))
+        if run.wanted == 1 and net.within(one.path):
+            run.keep(net, [one.path])
         if run.paths and run.bound is not None and run.bound >= run.paths[0][0]:
             break
     assert best is not None
     return best
 
 
-def _without_dear(run: _Run, net: Net, best: Priced) -> Net:
-    """Without the arcs on no path that is cheaper than the best one known."""
-    ahead = distances(net.n, net.tails, net.heads, best.weights, [net.source], run.deadline).least
+def _cheap(run: _Run, net: Net, best: Priced, less: int) -> npt.NDArray[np.bool_]:
+    """(m,) The arcs on paths that may be at least so much cheaper than the best one known."""
+    ahead = distances(net, best.weights, [net.source], run.deadline).least
     rebate = int(best.behind.least[net.source]) - best.value
-    least = wide(ahead, 4)[net.tails] + wide(best.weights, 4) + wide(best.behind.least, 4)[net.heads]
-    return pruned(net.only(np.asarray(least < SCALE * run.paths[0][0] + rebate, dtype=np.bool_)), run.deadline)
+    least = ahead[net.tails] + best.weights + best.behind.least[net.heads]
+    return np.asarray(least <= net.scale * (run.paths[0][0] - less) + rebate, dtype=np.bool_)
 
 
 def _repeated(net: Net, arcs: Sequence[int]) -> set[int]:

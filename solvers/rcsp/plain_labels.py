@@ -15,12 +15,14 @@ import numpy.typing as npt
 
 from solvers import memory
 from solvers.deadline import Deadline
-from solvers.ending import Ending
-from solvers.rcsp.folded import NO_LIMIT
-from solvers.rcsp.plain_bounds import SCALE, Net, Priced, wide
+from solvers.found import Ending
+from solvers.rcsp.plain_bounds import Net, Priced
 
 Path = tuple[int, tuple[int, ...]]
 """Its cost and its arcs."""
+
+_LABEL_BYTES = 700.0
+"""Of one label, but for its amounts."""
 
 _NARROW = 2**40
 """Sums of so many of such costs as there can be labels in memory fit into 64 bits."""
@@ -46,7 +48,7 @@ class Labels:
 
     Attributes:
         found: Costs and labels of the cheapest paths, cheapest first.
-        least: All other paths that are cheaper than the limit, and those found, cost at least this many 1 / SCALE.
+        least: All other paths that are cheaper than the limit, and those found, cost at least this many 1 / scale.
     """
 
     def __init__(self, net: Net, best: Priced, wanted: int, limit: int | None, critical: Mapping[int, int]) -> None:
@@ -54,16 +56,11 @@ class Labels:
         self._limited = np.flatnonzero(net.limited).tolist()
         self._demanded = np.flatnonzero(net.lower > 0).tolist()
         self._lower = net.lower.tolist()
-        behind = net.behind.tolist()
-        self._room = [
-            tuple(
-                most - less if most < NO_LIMIT else math.inf for most, less in zip(net.upper.tolist(), row, strict=True)
-            )
-            for row in behind
-        ]
-        self._lack = [[max(0, self._lower[k] - row[k]) for k in self._demanded] for row in behind]
-        self._out = _out(net, best)
-        self._dtype = np.int64 if not len(net.cost) or int(np.abs(net.cost).max()) < _NARROW else object
+        self._behind = net.behind.tolist()
+        self._room = rooms(net)
+        self._lack = [[max(0, self._lower[k] - row[k]) for k in self._demanded] for row in self._behind]
+        self._out = leaving(net, best)
+        self._dtype = np.int64 if net.use.dtype != object and _narrow(net) else object
         self._fronts: dict[int, _Front] = {}
         nothing = (0,) * len(self._lower)
         self._node, self._cost, self._before, self._arc = [net.source], [0], [-1], [-1]
@@ -80,7 +77,7 @@ class Labels:
     @property
     def bytes(self) -> float:
         """What the labels take, about."""
-        return len(self) * (700.0 + 64.0 * len(self._lower))
+        return len(self) * (_LABEL_BYTES + 64.0 * len(self._lower))
 
     def run(self, deadline: Deadline) -> Ending:
         """Goes on until no path that is left is of interest; PROVED also if there is no path."""
@@ -108,7 +105,7 @@ class Labels:
         return tuple(reversed(arcs))
 
     def _of_interest(self, least: int) -> bool:
-        return self._limit is None or least < self._limit * SCALE
+        return self._limit is None or least < self._limit * self._net.scale
 
     def _settle(self, label: int, used: tuple[int, ...]) -> bool:
         """Whether too few others dominate a label; then it may dominate others."""
@@ -129,7 +126,7 @@ class Labels:
             total = tuple(map(operator.add, used, use))
             if self._met[label] & bit or any(map(operator.gt, total, self._room[head])):
                 continue
-            if not self._of_interest(self.least + more):
+            if not self._of_interest(self.least + more) or not self._net.keeps(total, self._behind[head]):
                 continue
             heapq.heappush(self._heap, (self.least + more, total, len(self)))
             if head == self._net.target and all(map(operator.ge, total, self._lower)):
@@ -149,11 +146,26 @@ class Labels:
                 self._limit = self.found[-1][0]
 
 
-def _out(net: Net, best: Priced) -> list[list[tuple[int, int, int, int, tuple[int, ...]]]]:
+def _narrow(net: Net) -> bool:
+    """Whether the costs of all labels fit into 64 bits."""
+    if net.layers is not None:
+        return net.cost.dtype != object and net.farthest(net.cost) < 2**62
+    return not len(net.cost) or int(np.abs(net.cost).max()) < _NARROW
+
+
+def rooms(net: Net) -> list[tuple[float, ...]]:
+    """For each node what may have been used of each resource on the way to it."""
+    columns = list(zip(net.upper.tolist(), net.limited.tolist(), strict=True))
+    return [
+        tuple(most - less if limited else math.inf for (most, limited), less in zip(columns, row, strict=True))
+        for row in net.behind.tolist()
+    ]
+
+
+def leaving(net: Net, best: Priced) -> list[list[tuple[int, int, int, int, tuple[int, ...]]]]:
     """Of each node the arcs that leave it: arc, head, how much dearer at least paths through it are, cost, use."""
     out: list[list[tuple[int, int, int, int, tuple[int, ...]]]] = [[] for _ in range(net.n)]
-    behind = wide(best.behind.least, 4)
-    dearer = wide(best.weights, 4) + behind[net.heads] - behind[net.tails]
+    dearer = best.weights + best.behind.least[net.heads] - best.behind.least[net.tails]
     columns = (net.tails.tolist(), net.heads.tolist(), dearer.tolist(), net.cost.tolist(), net.use.tolist())
     for arc, (tail, head, more, cost, use) in enumerate(zip(*columns, strict=True)):
         out[tail].append((arc, head, more, cost, tuple(use)))

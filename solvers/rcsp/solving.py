@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from solvers.compiled import AVAILABLE
+from solvers import compiled
 from solvers.deadline import Deadline
-from solvers.ending import Ending
 from solvers.errors import EndlessError
+from solvers.found import Ending, Found
 from solvers.rcsp.folded import Folded, exact, fold
-from solvers.rcsp.found import Found
 from solvers.rcsp.graphs import Asked
 from solvers.rcsp.verified import Counted, counted, is_endless
 from solvers.solution import Status
-
-Search = Callable[[Folded, int, bool, int, Deadline], Found]
 
 
 @dataclass(frozen=True)
@@ -59,15 +55,14 @@ class Solved:
     places: tuple[int | None, tuple[int | None, ...]] = (None, ())
 
 
-def search() -> Search:
-    """The compiled search, or where it was not built the one in Python."""
-    if AVAILABLE:
-        from solvers.rcsp import compiled
-
-        return compiled.search
+def search(folded: Folded, wanted: int, elementary: bool, threads: int, deadline: Deadline) -> Found:
+    """What the compiled search finds, or, where there is none or its integers are too narrow, that in Python."""
+    found = compiled.shortest(folded, wanted, elementary, threads, deadline)
+    if found is not None:
+        return found
     from solvers.rcsp import plain
 
-    return plain.search
+    return plain.search(folded, wanted, elementary, deadline)
 
 
 def solved(question: Question, wanted: int, deadline: Deadline, *, maximise: bool = False) -> Solved:
@@ -82,7 +77,7 @@ def solved(question: Question, wanted: int, deadline: Deadline, *, maximise: boo
         k = folded.hopeless
         name, lower, upper = problem.resources[k], problem.lower[k], problem.upper[k]
         return Solved(Status.INFEASIBLE, message=f"nothing keeps the limits {lower} to {upper} of {name}")
-    found = search()(folded, wanted, question.elementary, question.threads, deadline)
+    found = search(folded, wanted, question.elementary, question.threads, deadline)
     sign = -1 if maximise else 1
     if found.ending is Ending.UNBOUNDED:
         return _endless(question.asked, folded, found, sign)
@@ -98,7 +93,7 @@ def solved(question: Question, wanted: int, deadline: Deadline, *, maximise: boo
     bound = None
     if found.bound is not None:  # on folded costs, of which the source's own are no part
         at_source = exact(problem.node_cost[problem.source].item(), folded.cost_places)
-        bound = sign * (found.bound / folded.cost_unit) + at_source
+        bound = sign * (Fraction(found.bound) / folded.cost_unit) + at_source
     status, message = _status(found, wanted)
     places = (folded.cost_places, folded.use_places)
     return Solved(status, paths, bound, found.seconds, message, found.ending is Ending.UNREACHABLE, places)

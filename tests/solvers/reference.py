@@ -1,4 +1,4 @@
-"""The NumPy path of `labelling` as a solver of its own, and what both paths must agree with."""
+"""`labelling` without its compiled search as a solver of its own, and what both searches must agree with."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import ClassVar
 import pytest
 
 from solvers import PathProblem, PathSolution, Solver, Status, check, solve
+from solvers.answer import without_path
 from solvers.deadline import Deadline
-from solvers.numpy_labelling import solve_numpy
+from solvers.expanded import search
+from solvers.labelling import answer_of
 from solvers.testing import Enumeration, best
 
 
@@ -21,7 +23,14 @@ class Reference(Solver):
     handles_risk: ClassVar[bool] = True
 
     def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
-        return solve_numpy(problem, time_limit)
+        return solve_plain(problem, time_limit)
+
+
+def solve_plain(problem: PathProblem, time_limit: float | None = None) -> PathSolution:
+    """The answer of the search in Python."""
+    if any(budget < 0 for budget in problem.budgets):
+        return without_path(Status.INFEASIBLE)
+    return answer_of(problem, search(problem, Deadline(time_limit)))
 
 
 class Scripted(Solver):

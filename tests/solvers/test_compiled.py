@@ -1,4 +1,4 @@
-"""The compiled path agrees with the NumPy path, path for path, on problems that reach every stage of its search."""
+"""The compiled search agrees with the one in Python, path for path, on problems that reach every stage of it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from solvers import PathProblem, PathSolution, Risk, Status, check, solve
 from solvers.chances import LinearParts, linear_parts
 from solvers.compiled import AVAILABLE, can_solve, search
 from solvers.deadline import Deadline
-from solvers.ending import Ending
+from solvers.found import Ending
 from solvers.labelling import answer_of
-from solvers.numpy_labelling import solve_numpy
 from solvers.testing import demanding, layered, plain, tight
 from tests.places import ROOT
-from tests.solvers.reference import Reference, same_path_as_brute_force
+from tests.solvers.reference import Reference, same_path_as_brute_force, solve_plain
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="the extension was not built")
 
@@ -199,10 +198,10 @@ PLAIN: list[tuple[int, float, dict[str, Any]]] = [(k, share, {}) for k in range(
     ("resources", "share", "more"),
     [*PLAIN, (2, 0.4, {"discount": 0.9}), (2, 0.4, {"discount": 0.5}), (1, 0.4, {"risk": True})],
 )
-def test_the_answers_are_those_of_the_numpy_version(resources: int, share: float, more: dict[str, Any]) -> None:
+def test_the_answers_are_those_of_the_search_in_python(resources: int, share: float, more: dict[str, Any]) -> None:
     for seed in range(4):
         problem = a_problem(seed, resources, share, **more)
-        assert compared(solve(problem)) == compared(solve_numpy(problem, None))
+        assert compared(solve(problem)) == compared(solve_plain(problem))
 
 
 def test_budgets_that_no_path_keeps_together() -> None:
@@ -211,4 +210,4 @@ def test_budgets_that_no_path_keeps_together() -> None:
     rng = random.Random(0)
     costs = [[first, 10 - first] for first in (rng.choice([1, 9]) for _ in edges)]
     problem = PathProblem(12, edges, [0.5] * 12, costs, [14, 14], 0, [11], 24)
-    assert solve(problem).status is solve_numpy(problem, None).status is Status.INFEASIBLE
+    assert solve(problem).status is solve_plain(problem).status is Status.INFEASIBLE

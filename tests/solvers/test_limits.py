@@ -36,7 +36,7 @@ from solvers.compiled import AVAILABLE
 from solvers.deadline import Deadline
 from solvers.errors import LateError, TooLargeError
 from solvers.reading import LARGEST_FILE, parse_json
-from solvers.testing import layered
+from solvers.testing import demanding, layered
 from solvers.time_expanded import expand
 from solvers.visit import compiled
 from solvers.wire import problem_line, read_reply, unpack
@@ -79,7 +79,7 @@ def kept(call: Callable[[], object], limit: float = LIMIT) -> None:
 
 CALLS: dict[str, Callable[[PathProblem], Any]] = {
     "labelling": lambda problem: solve(problem, time_limit=LIMIT),
-    "numpy": lambda problem: solve(problem, Reference(), LIMIT),
+    "plain": lambda problem: solve(problem, Reference(), LIMIT),
     "session": lambda problem: Session().solve(problem, LIMIT),
     "k_best": lambda problem: k_best(problem, 1_000, time_limit=LIMIT),
     "partition": lambda problem: k_best(problem, 3, Reference(), LIMIT),
@@ -142,7 +142,7 @@ class TestTime:
 
 
 class TestMemory:
-    @pytest.mark.parametrize("solver", ["labelling", Reference()], ids=["labelling", "numpy"])
+    @pytest.mark.parametrize("solver", ["labelling", Reference()], ids=["labelling", "plain"])
     def test_a_horizon_without_a_bound_is_refused_and_the_message_says_what_to_do(self, solver: str | Solver) -> None:
         endless = chain(3, rewards=[0, 5.0, 1.0], horizon=10**9)
         answer = solve(endless, solver)
@@ -169,13 +169,12 @@ class TestMemory:
         assert "would take at least" in answer.message
         assert check(problem, answer) == []
 
-    def test_numpy_counts_its_labels(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        problem = layered(3, n=40, horizon=15)
-        monkeypatch.setattr("solvers.numpy_labelling._FIRST_WIDTH", 1)
-        monkeypatch.setattr("solvers.numpy_sweep._COLUMNS", 10**9)
+    def test_the_search_in_python_counts_its_labels(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        problem = demanding(3)
+        monkeypatch.setattr("solvers.rcsp.plain_labels._LABEL_BYTES", 1e9)
         answer = solve(problem, Reference())
         assert answer.status in (Status.FEASIBLE, Status.ERROR)
-        assert "partial paths" in answer.message
+        assert "the search of 116 edges at 25 steps would take at least" in answer.message
 
     def test_a_model_that_would_not_fit_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("solvers.memory.MEMORY_CAP", 20 * 2**20)

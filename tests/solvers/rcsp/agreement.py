@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from types import ModuleType
 
 import numpy as np
 import pytest
 
+from solvers.compiled import AVAILABLE
 from solvers.deadline import NEVER, Deadline
-from solvers.ending import Ending
-from solvers.rcsp import plain
-from solvers.rcsp.folded import Folded, fold
-from solvers.rcsp.found import Found
+from solvers.found import Ending, Found
+from solvers.rcsp import plain, solving
+from solvers.rcsp.folded import fold
 from solvers.rcsp.problem import RcspProblem
 from tests.solvers.rcsp.brute_force import Task, Truth, exact
 
-try:
-    from solvers.rcsp import compiled
-except ImportError:
-    compiled = None  # type: ignore[assignment]
-
-Search = Callable[[Folded, int, bool, int, Deadline], Found]
-
 SEARCHES = [
     pytest.param(plain, id="plain"),
-    pytest.param(
-        compiled,
-        id="compiled",
-        marks=pytest.mark.skipif(compiled is None or not compiled.AVAILABLE, reason="the extension was not built"),
-    ),
+    pytest.param(solving, id="compiled", marks=pytest.mark.skipif(not AVAILABLE, reason="the extension was not built")),
 ]
 
 
@@ -39,7 +27,9 @@ def asked(search: ModuleType, task: Task, threads: int = 1, deadline: Deadline =
     folded = fold(task.problem)
     if folded.hopeless is not None:
         return Found(Ending.INFEASIBLE, [], None, 0, 0.0)
-    return search.search(folded, task.wanted, task.elementary, threads, deadline)  # type: ignore[no-any-return]
+    if search is plain:
+        return plain.search(folded, task.wanted, task.elementary, deadline)
+    return solving.search(folded, task.wanted, task.elementary, threads, deadline)
 
 
 def cost_of(problem: RcspProblem, path: tuple[int, ...]) -> Fraction:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from solvers.ending import Ending
+from solvers.found import Ending
 from solvers.rcsp.problem import RcspProblem
 
 State = tuple[int, tuple[Fraction, ...]]

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from solvers.compiled import AVAILABLE
 from solvers.deadline import Deadline
-from solvers.ending import Ending
-from solvers.rcsp import plain
+from solvers.found import Ending
+from solvers.rcsp import plain, solving
 from solvers.rcsp.problem import RcspProblem
 from tests.profiles import examples
-from tests.solvers.rcsp.agreement import SEARCHES, agrees, asked, compiled, cost_of, is_honest
+from tests.solvers.rcsp.agreement import SEARCHES, agrees, asked, cost_of, is_honest
 from tests.solvers.rcsp.brute_force import Task, TooManyError, Truth, brute_force
 from tests.solvers.rcsp.instances import medium_task, small_task
 
@@ -23,7 +24,7 @@ ANY_COST, ANY_AMOUNT, NO_LOWER_LIMIT = st.integers(-3, 6), st.integers(0, 3), st
 FREE_OR_ONE = st.sampled_from([0, 0, 1])
 
 both = pytest.mark.parametrize("search", SEARCHES)
-needs_extension = pytest.mark.skipif(compiled is None or not compiled.AVAILABLE, reason="the extension was not built")
+needs_extension = pytest.mark.skipif(not AVAILABLE, reason="the extension was not built")
 
 
 @st.composite
@@ -97,7 +98,7 @@ def test_small_tasks(search: ModuleType, first: int, count: int) -> None:
 def test_the_two_searches_agree_on_medium_tasks(first: int, count: int) -> None:
     for seed in range(first, first + count):
         task = medium_task(seed)
-        ours = asked(compiled, task)
+        ours = asked(solving, task)
         theirs = asked(plain, task, deadline=Deadline(20.0))  # it may not come to an end; then what it says must be so
         costs = tuple(cost_of(task.problem, path) for path in ours.paths)
         is_honest(task, ours, Truth(ours.ending, costs))
@@ -112,9 +113,9 @@ def test_the_two_searches_agree_on_medium_tasks(first: int, count: int) -> None:
 def test_the_number_of_threads_changes_no_answer(large: bool) -> None:
     several = [*(small_task(seed)[0] for seed in range(100)), *map(medium_task, range(30))]
     for task in map(large_task, range(3)) if large else several:
-        alone = asked(compiled, task, threads=1)
+        alone = asked(solving, task, threads=1)
         for threads in (2, 4):
-            found = asked(compiled, task, threads=threads)
+            found = asked(solving, task, threads=threads)
             assert (found.ending, found.paths, found.bound) == (alone.ending, alone.paths, alone.bound)
 
 

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from solvers import RcspProblem, ShortestPath, Status, shortest_path
-from solvers.ending import Ending
+from solvers.found import Ending, Found
 from solvers.rcsp import solving
 from solvers.rcsp.explaining import RcspExplanation
 from solvers.rcsp.folded import Folded
-from solvers.rcsp.found import Found
 from tests.solvers.rcsp.test_shortest import commute
 
 
@@ -123,7 +122,7 @@ def test_time_that_is_up_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def slow(folded: Folded, *_: object) -> Found:
         return Found(Ending.OUT_OF_TIME, [], None, 0, 0.0)
 
-    monkeypatch.setattr(solving, "search", lambda: slow)
+    monkeypatch.setattr(solving, "search", slow)
     assert path.explanation is not None
     assert path.explanation.text().splitlines() == [
         "time: 15 is given; what would do is not known, for the time was up",

@@ -13,22 +13,21 @@ import numpy as np
 import pytest
 
 from solvers import EndlessError, ProblemError, RcspProblem, ShortestPath, Status, shortest_path, shortest_paths
-from solvers.ending import Ending
-from solvers.rcsp import plain, solving
+from solvers.found import Ending, Found
+from solvers.rcsp import solving
 from solvers.rcsp.folded import fold
-from solvers.rcsp.found import Found
 
 
 @pytest.fixture(params=["as built", "plain"], autouse=True)
 def _search(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every test is put to the search that was built here, and to the one that needs nothing."""
     if request.param == "plain":
-        monkeypatch.setattr(solving, "search", lambda: plain.search)
+        monkeypatch.setattr("solvers.compiled.AVAILABLE", False)
 
 
 def answering(monkeypatch: pytest.MonkeyPatch, found: Found) -> None:
     """Every search answers this."""
-    monkeypatch.setattr(solving, "search", lambda: lambda *_: found)
+    monkeypatch.setattr(solving, "search", lambda *_: found)
 
 
 def commute() -> nx.DiGraph:
