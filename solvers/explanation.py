@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from solvers.check import variance_of
 from solvers.problem import PathProblem
@@ -38,20 +38,53 @@ class Need:
     Attributes:
         limit: `"horizon"`, or the resource's name.
         given: What it is.
-        least: A value that would do: the least one if `proven`. None if no value would do (`proven`) or none was found
-            in time.
-        at_least: Every smaller value is proven not to do. Equal to `least` where that is proven the least; without
-            meaning where no value would do.
-        path: A path that `least` makes feasible; None without `least`.
+        least: A value that would do: the least one if `proven` (of a lower limit, the greatest). None if no value would
+            do (`proven`) or none was found in time.
+        at_least: Every smaller value (of a lower limit, greater one) is proven not to do. Equal to `least` where that
+            is proven the least; without meaning where no value would do.
+        path: A path that `least` makes feasible; None without `least`, and of shortest paths.
         proven: Whether the answer is final: `least` is the least, or no value would do.
+        side: Whether it is an upper limit or a lower one.
+        alone: Of shortest paths: the least that any path uses (with a lower limit: the most), were this the only limit;
+            None if there is no most, or if that is not known.
     """
 
     limit: str
-    given: int
-    least: int | None
-    at_least: int
+    given: Any
+    least: Any
+    at_least: Any
     path: PathSolution | None
     proven: bool
+    side: Literal["upper", "lower"] = "upper"
+    alone: Any = None
+
+    @property
+    def excludes(self) -> bool:
+        """Whether no path keeps this limit, even were it the only one."""
+        if self.alone is None:
+            return False
+        return bool(self.alone > self.given if self.side == "upper" else self.alone < self.given)
+
+    def sentences(self, amount: Callable[[Any], str] = str, more: str = "") -> Iterator[str]:
+        """What is short and what would do; only what is proven is stated as a fact.
+
+        Args:
+            amount: Writes an amount.
+            more: Says of `least` how much more it is.
+        """
+        name, given, upper = self.limit, amount(self.given), self.side == "upper"
+        if self.excludes and self.alone != self.least:
+            every = "Every path takes" if upper else "No path takes more than"
+            yield f"{every} {amount(self.alone)} of {name}: {given} given."
+        if self.least is not None:
+            short = f"{name} is short: {given} given" if upper else f"{name} has too high a lower limit: {given} given"
+            yield f"{short}, {amount(self.least)} would do{more}, everything else unchanged."
+            if not self.proven:
+                yield f"Whether less {name} would do is open; less than {amount(self.at_least)} would not."
+        elif self.proven:
+            yield f"No amount of {name} alone would do."
+        else:
+            yield f"Whether {'more' if upper else 'less'} {name} alone would do is open."
 
 
 @dataclass(frozen=True)
@@ -274,17 +307,8 @@ class _Words:
         )
 
     def _budget(self, k: int, need: Need) -> Iterator[str]:
-        name = need.limit
-        if need.least is not None and need.path is not None:
-            does, more = self.amount(name, need.least), self._more(k, need.least, need.path)
-            given = f"{self.amount(name, need.given)} given"
-            yield f"{name} is short: {given}, {does} would do ({more}), everything else unchanged."
-            if not need.proven:
-                yield f"Whether less {name} would do is open; less than {self.amount(name, need.at_least)} would not."
-        elif need.proven:
-            yield f"No amount of {name} alone would do."
-        else:
-            yield f"Whether more {name} alone would do is open."
+        more = "" if need.path is None else f" ({self._more(k, need.least, need.path)})"
+        yield from need.sentences(lambda count: self.amount(need.limit, count), more)
 
     def _horizon(self, need: Need) -> Iterator[str]:
         steps = self.found.problem.steps

@@ -10,6 +10,7 @@ import numpy as np
 
 from solvers.deadline import Deadline
 from solvers.errors import EndlessError
+from solvers.explanation import Need
 from solvers.rcsp.problem import Amount, RcspProblem
 from solvers.rcsp.solving import Question, Solved, solved
 from solvers.rcsp.verified import stated
@@ -17,50 +18,6 @@ from solvers.solution import Status
 
 _SECONDS = 10.0
 """For all searches together, where the call had no time limit."""
-
-
-@dataclass(frozen=True)
-class RcspNeed:
-    """What one limit would have to be.
-
-    Attributes:
-        resource: The resource.
-        limit: "upper" or "lower".
-        given: The limit.
-        alone: The least that any path uses (with a lower limit: the most), were this the only limit; None if there is
-            no most, or if that is not known.
-        with_others: The same for paths that keep all other limits; this would do. None if no path keeps those, or if
-            that is not known.
-        proven: Both are known; else the time was up.
-    """
-
-    resource: str
-    limit: Literal["upper", "lower"]
-    given: Amount
-    alone: Amount | None
-    with_others: Amount | None
-    proven: bool
-
-    @property
-    def excludes(self) -> bool:
-        """Whether no path keeps this limit, even were it the only one."""
-        if self.alone is None:
-            return False
-        return self.alone > self.given if self.limit == "upper" else self.alone < self.given
-
-    def text(self) -> str:
-        """One sentence."""
-        upper = self.limit == "upper"
-        asked = f"{self.resource}: {self.given} is given" if upper else f"{self.resource}: {self.given} is asked for"
-        if self.excludes:
-            asked += f", every path takes {self.alone}" if upper else f", no path takes more than {self.alone}"
-            asked += " at least" if upper else ""
-        if self.with_others is not None:
-            condition = "" if self.excludes else " with the other limits as given"
-            return f"{asked}; {self.with_others} would do{condition}"
-        if not self.proven:
-            return f"{asked}; what would do is not known, for the time was up"
-        return f"{asked}; with the other limits as given no other value would do"
 
 
 @dataclass(frozen=True)
@@ -75,28 +32,28 @@ class RcspExplanation:
     """
 
     reachable: bool
-    needs: tuple[RcspNeed, ...] = ()
+    needs: tuple[Need, ...] = ()
     together: dict[str, Amount] | None = None
 
     def text(self) -> str:
         """Sentences for people, a line each."""
         if not self.reachable:
             return "No edges lead from the source to the target, whatever the limits."
-        stated_needs = [need for need in self.needs if need.excludes or need.with_others is not None or not need.proven]
-        lines = [need.text() for need in stated_needs]
+        lines = [line for need in self.needs for line in need.sentences()]
         if self.together is not None:
-            amounts = ", ".join(f"{name} {amount}" for name, amount in self.together.items())
-            lines.append(f"Raising one limit is not enough; raising these together is: {amounts}")
-        return "\n".join(lines) or "Changing one limit is not enough."
+            amounts = " and ".join(f"{name} at {amount}" for name, amount in self.together.items())
+            lines.append(f"Together {amounts} would do.")
+        return "\n".join(lines)
 
     def __str__(self) -> str:
         return self.text()
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
+        names = ("limit", "side", "given", "least", "alone", "proven", "excludes")
         return {
             "reachable": self.reachable,
-            "needs": [{**need.__dict__, "excludes": need.excludes} for need in self.needs],
+            "needs": [{name: getattr(need, name) for name in names} for need in self.needs],
             "together": self.together,
             "text": self.text(),
         }
@@ -113,7 +70,7 @@ def explained(question: Question, unreachable: bool) -> RcspExplanation:
         return RcspExplanation(reachable=False)
     deadline = Deadline(_SECONDS if question.time_limit is None else question.time_limit)
     problem = question.asked.problem
-    needs: list[RcspNeed] = []
+    needs: list[Need] = []
     for k, name in enumerate(problem.resources):
         lower, upper = problem.lower[k], problem.upper[k]
         sides: tuple[tuple[Literal["upper", "lower"], Amount | None], ...] = (("upper", upper), ("lower", lower))
@@ -127,11 +84,12 @@ def explained(question: Question, unreachable: bool) -> RcspExplanation:
             others = list(problem.lower), list(problem.upper)
             others[limit == "upper"][k] = None if limit == "upper" else 0
             within, sure = _extreme(question, k, limit, others, deadline)
-            needs.append(RcspNeed(name, limit, given, alone, within, known and sure))
-    needs.sort(key=lambda need: (not need.excludes, need.with_others is None))
+            at_least = given if within is None else within
+            needs.append(Need(name, given, within, at_least, None, sure, limit, alone))
+    needs.sort(key=lambda need: (not need.excludes, need.least is None))
     together = None
-    if not any(need.with_others is not None for need in needs):
-        short = [need.resource for need in needs if need.excludes and need.limit == "upper"]
+    if not any(need.least is not None for need in needs):
+        short = [need.limit for need in needs if need.excludes and need.side == "upper"]
         capped = [name for name, upper in zip(problem.resources, problem.upper, strict=True) if upper is not None]
         together = (short and _together(question, short, deadline)) or _together(question, capped, deadline)
     return RcspExplanation(True, tuple(needs), together)

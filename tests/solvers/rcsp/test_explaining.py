@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import astuple
 from typing import Any
 
 import pytest
@@ -32,24 +31,28 @@ def infeasible(
         (
             {"time": 10},
             [("time", "upper", 10, 12, 12, True, True)],
-            "time: 10 is given, every path takes 12 at least; 12 would do",
+            "time is short: 10 given, 12 would do, everything else unchanged.",
         ),
         (
             {"time": 15, "usd": 10},
-            [("time", "upper", 15, 12, 20, True, False), ("usd", "upper", 10, 3.0, 24.0, True, False)],
-            "time: 15 is given; 20 would do with the other limits as given\n"
-            "usd: 10 is given; 24.0 would do with the other limits as given",
+            [("time", "upper", 15, 20, 12, True, False), ("usd", "upper", 10, 24.0, 3.0, True, False)],
+            "time is short: 15 given, 20 would do, everything else unchanged.\n"
+            "usd is short: 10 given, 24.0 would do, everything else unchanged.",
         ),
         (
             {"time": (100, None), "usd": 10},
-            [("time", "lower", 100, 35, 35, True, True), ("usd", "upper", 10, 3.0, None, True, False)],
-            "time: 100 is asked for, no path takes more than 35; 35 would do",
+            [("time", "lower", 100, 35, 35, True, True), ("usd", "upper", 10, None, 3.0, True, False)],
+            "time has too high a lower limit: 100 given, 35 would do, everything else unchanged.\n"
+            "No amount of usd alone would do.",
         ),
     ],
 )
 def test_limits_that_are_short(limits: dict[str, Any], needs: list[tuple[Any, ...]], text: str) -> None:
     _, explanation = infeasible(limits)
-    assert [(*astuple(need), need.excludes) for need in explanation.needs] == needs
+    assert [
+        (need.limit, need.side, need.given, need.least, need.alone, need.proven, need.excludes)
+        for need in explanation.needs
+    ] == needs
     assert explanation.text() == text
     data = json.loads(json.dumps(explanation.to_dict()))
     assert [tuple(need.values()) for need in data["needs"]] == needs
@@ -59,7 +62,7 @@ def test_limits_that_are_short(limits: dict[str, Any], needs: list[tuple[Any, ..
 def test_no_change_of_one_limit_is_enough() -> None:
     _, explanation = infeasible({"time": 2, "usd": 1})
     assert explanation.together is not None
-    assert explanation.text().splitlines()[-1].startswith("Raising one limit is not enough; raising these together is:")
+    assert explanation.text().splitlines()[-1].startswith("Together ")
     again = shortest_path(commute(), "home", "office", dict(explanation.together), cost="usd")
     assert again.status == "OPTIMAL"
 
@@ -74,7 +77,10 @@ def test_no_way_at_all() -> None:
 def test_limits_that_nothing_keeps() -> None:
     path, explanation = infeasible({"time": (30, 20)})
     assert path.message == "nothing keeps the limits 30 to 20 of time"
-    assert [astuple(need)[1:5] for need in explanation.needs] == [("upper", 20, 12, 35), ("lower", 30, 35, 20)]
+    assert [(need.side, need.given, need.alone, need.least) for need in explanation.needs] == [
+        ("upper", 20, 12, 35),
+        ("lower", 30, 35, 20),
+    ]
     assert not infeasible({"time": (30, 20)}, "office", "home")[1].reachable
 
 
@@ -82,7 +88,7 @@ def test_as_much_as_one_likes() -> None:
     edges = [(0, 1, {"cost": 1, "t": 1, "u": 1}), (1, 0, {"cost": 1, "t": 1, "u": 0})]
     explanation = shortest_path(edges, 0, 1, {"t": (4, None), "u": 1}).explanation
     assert explanation is not None
-    assert [(need.resource, need.alone, need.with_others) for need in explanation.needs] == [
+    assert [(need.limit, need.alone, need.least) for need in explanation.needs] == [
         ("t", None, 1),
         ("u", 1, 3),
     ]
@@ -104,14 +110,14 @@ def test_every_claim_is_true() -> None:
         explanation = shortest_path(edges, 0, n - 1, limits, elementary=elementary).explanation
         for need in explanation.needs if explanation else ():
             assert need.proven
-            others = {name: limit for name, limit in limits.items() if name != need.resource}
-            for rest, value in (({}, need.alone), (others, need.with_others)):
+            others = {name: limit for name, limit in limits.items() if name != need.limit}
+            for rest, value in (({}, need.alone), (others, need.least)):
                 for given, status in ((value, "OPTIMAL"), (None if value is None else value - 1, "INFEASIBLE")):
-                    again = shortest_path(edges, 0, n - 1, rest | {need.resource: given}, elementary=elementary)
+                    again = shortest_path(edges, 0, n - 1, rest | {need.limit: given}, elementary=elementary)
                     assert again.status == ("INFEASIBLE" if value is None else status)
-            relaxed += need.with_others is not None
+            relaxed += need.least is not None
         if explanation and explanation.together:
-            assert all(need.with_others is None for need in explanation.needs)
+            assert all(need.least is None for need in explanation.needs)
             assert shortest_path(edges, 0, n - 1, limits | explanation.together).status == "OPTIMAL"
     assert relaxed > 30
 
@@ -125,8 +131,8 @@ def test_time_that_is_up_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solving, "search", slow)
     assert path.explanation is not None
     assert path.explanation.text().splitlines() == [
-        "time: 15 is given; what would do is not known, for the time was up",
-        "usd: 10 is given; what would do is not known, for the time was up",
+        "Whether more time alone would do is open.",
+        "Whether more usd alone would do is open.",
     ]
     assert path.explanation is path.explanation  # found once
 
@@ -135,5 +141,5 @@ def test_amounts_of_nodes_count() -> None:
     problem = RcspProblem(2, [0], [1], [1], [[2]], node_use=[[3], [4]], upper=[8])
     explanation = shortest_path(problem).explanation
     assert explanation is not None
-    assert explanation.needs[0].with_others == 9
+    assert explanation.needs[0].least == 9
     assert shortest_path(problem, limits={"r0": 9}).status is Status.OPTIMAL

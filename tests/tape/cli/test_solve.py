@@ -138,11 +138,11 @@ def test_a_problem_has_an_object_for_programs_and_text_for_people(problem: Path,
     assert written.code == 1
     assert written.out.splitlines()[1:] == [
         "paths lead to the target, and none keeps all limits",
-        "r0: 0 is given, every path takes 1 at least; 1 would do",
+        "r0 is short: 0 given, 1 would do, everything else unchanged.",
     ]
     answer = tape(*short, "--json").data
     assert (answer["status"], answer["cost"], answer["path"]) == ("INFEASIBLE", None, [])
-    assert answer["explanation"]["needs"][0]["with_others"] == 1
+    assert answer["explanation"]["needs"][0]["least"] == 1
     assert "explanation" not in tape(*short, "--json", "--no-explain").data
 
 
