@@ -22,14 +22,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from heapq import heappop, heappush
 
 from solvers.circles import between, components, earning, longest
 from solvers.deadline import NEVER, Deadline
 from solvers.errors import EndlessError
 from solvers.horizon import paid_moves
 from solvers.problem import PathProblem
-from solvers.reach import affordable
+from solvers.reach import affordable, least_amounts, spread, way
 
 MOST_MOVES = 10_000
 """Longer paths are not looked for; whoever wants them says so by a horizon."""
@@ -84,32 +83,12 @@ def _earning(problem: PathProblem, edges: Sequence[int], deadline: Deadline) -> 
 def _goes_on(problem: PathProblem, edges: Sequence[int], circle: Sequence[int]) -> bool:
     """Whether a shortest way round by a circle leaves enough for more than `MOST_MOVES` moves on it."""
     on = problem.edges[circle[0]][0]
-    there = _shortest(problem, edges, problem.start, {on})
-    back = _shortest(problem, edges, on, set(problem.terminals))
-    path = [*there, *back, *list(circle) * (MOST_MOVES // len(circle) + 1)]
+    ends = [problem.edges[edge] for edge in edges]
+    moves, onwards = spread(ends, [problem.start]), spread(ends, [on])
+    end = min((terminal for terminal in problem.terminals if terminal in onwards), key=onwards.__getitem__)
+    path = [*way(problem, edges, moves, on), *way(problem, edges, onwards, end)]
+    path += list(circle) * (MOST_MOVES // len(circle) + 1)
     return all(sum(problem.costs[edge][k] for edge in path) <= budget for k, budget in enumerate(problem.budgets))
-
-
-def _shortest(problem: PathProblem, edges: Sequence[int], source: int, ends: set[int]) -> list[int]:
-    """The edges of a shortest way to one of the ends, of which there is one."""
-    out: dict[int, list[int]] = {}
-    for edge in edges:
-        out.setdefault(problem.edges[edge][0], []).append(edge)
-    came: dict[int, int] = {}
-    queue = [source]
-    for node in queue:  # grows while it is read
-        if node in ends:
-            way: list[int] = []
-            while node != source:
-                way.append(came[node])
-                node = problem.edges[came[node]][0]  # noqa: PLW2901 - the search is over
-            return way[::-1]
-        for edge in out.get(node, ()):
-            head = problem.edges[edge][1]
-            if head != source and head not in came:
-                came[head] = edge
-                queue.append(head)
-    raise ValueError("there is no way")
 
 
 def _gains(problem: PathProblem, edges: Sequence[int]) -> dict[int, int]:
@@ -139,14 +118,13 @@ def _bounded(problem: PathProblem, edges: Sequence[int], circle: tuple[int, ...]
         if group[tail] != group[head] or any(problem.costs[edge])
     ]
     ends = {group[terminal] for terminal in problem.terminals}
-    moves = _most_moves(len(sizes), kept, problem.budgets, group[problem.start], ends, deadline)
+    moves = _most_moves(kept, problem.budgets, group[problem.start], ends, deadline)
     if moves is None:
         raise EndlessError(circle, "it earns, and counting the moves that the budgets allow for takes too long")
     return moves + (moves + 1) * (max(sizes) - 1)
 
 
 def _most_moves(
-    n: int,
     edges: Sequence[tuple[int, int, Sequence[int]]],
     budgets: Sequence[int],
     start: int,
@@ -169,13 +147,13 @@ def _most_moves(
     ]
     limits = (*(budgets[k] for k in capped), whole * len(capped))
     tests = range(len(limits))
-    togo = [_least(n, [(head, tail, cost[test]) for tail, head, cost in weighed], ends) for test in tests]
+    togo = [least_amounts(((head, tail, cost[test]) for tail, head, cost in weighed), ends, deadline) for test in tests]
     out: dict[int, list[tuple[int, tuple[int, ...]]]] = {}
     for tail, head, cost in weighed:
         out.setdefault(tail, []).append((head, cost))
 
     def alive(node: int, used: Sequence[int]) -> bool:
-        return all((left := togo[test][node]) is not None and used[test] + left <= limits[test] for test in tests)
+        return all(node in togo[test] and used[test] + togo[test][node] <= limits[test] for test in tests)
 
     layer = {start: (0,) * len(limits)} if alive(start, (0,) * len(limits)) else {}
     moves = steps = 0
@@ -193,20 +171,3 @@ def _most_moves(
         layer = {node: used for node, used in following.items() if alive(node, used)}
         moves += bool(layer)
     return moves
-
-
-def _least(n: int, edges: Sequence[tuple[int, int, int]], sources: set[int]) -> list[int | None]:
-    """The least cost from any source to each node, by Dijkstra's algorithm; None where there is no way."""
-    out: list[list[tuple[int, int]]] = [[] for _ in range(n)]
-    for tail, head, cost in edges:
-        out[tail].append((head, cost))
-    best: list[int | None] = [None] * n
-    open_nodes = [(0, node) for node in sorted(sources)]
-    while open_nodes:
-        known, node = heappop(open_nodes)
-        if best[node] is None:
-            best[node] = known
-            for head, cost in out[node]:
-                if best[head] is None:
-                    heappush(open_nodes, (known + cost, head))
-    return best

@@ -19,16 +19,10 @@ from solvers.problem import PathProblem
 IntArray = NDArray[np.int64]
 AnyArray = NDArray[Any]
 
-NEVER = -(2**61)
-"""The value of what cannot be completed; sums with it stay inside an int64."""
-
-REACHABLE = -(2**60)
-"""Any value above this is the value of a real path."""
-
 _LARGEST_INT64_AMOUNT = 2**62
 
-_TABLES = 10
-"""So many tables of all nodes at all steps there are at once, beside one for each resource."""
+_STEP_BYTES = 1_000
+"""What a step takes, however few arcs it has."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +43,7 @@ class Network:
         edge_ids: int64[S], the slot's index in the problem's edges.
         costs: int64[S, K'], or Python ints (dtype object) where budgets are too large for an int64.
         budgets: [K'], of the same dtype.
-        tails: int64[T], the nodes that have slots, ascending.
-        first_slot: int64[T], the first slot of each of `tails`.
-        degree: int64[n], how many slots a node has.
+        tails: int64[S], the node that a slot leaves.
         rewards: float64[n].
         ends: int64[T], the terminals.
         stays: int64[L + 1, T], with a discount: score of staying at each of them from step l to the end.
@@ -68,8 +60,6 @@ class Network:
     costs: AnyArray
     budgets: AnyArray
     tails: IntArray
-    first_slot: IntArray
-    degree: IntArray
     rewards: NDArray[np.float64]
     ends: IntArray
     stays: IntArray | None
@@ -115,25 +105,21 @@ def build_network(problem: PathProblem, deadline: Deadline = NO_LIMIT) -> Networ
 
     Raises:
         LateError: If the deadline passes.
-        TooLargeError: If tables of all nodes at all steps would take too much memory.
+        TooLargeError: If so many steps would take too much memory.
     """
-    n = problem.n_nodes
     grid = score_grid(problem, 1, deadline)
-    horizon, resources = grid.moves, len(problem.budgets)
-    require_memory(8.0 * (_TABLES + resources) * (horizon + 1) * n, f"tables of {n:,} nodes at {horizon:,} steps")
+    horizon, terminals = grid.moves, np.array(problem.terminals, dtype=np.int64)
+    stays = len(terminals) if grid.weights else 0
+    require_memory((_STEP_BYTES + 8.0 * stays) * horizon, f"a time-expanded graph of {horizon:,} steps")
     deadline.check()
     ends = np.array(problem.edges, dtype=np.int64).reshape(-1, 2)
     deadline.check()
     usable, costs, budgets, chances = _binding(problem, linear_parts(problem, deadline), horizon, deadline)
     deadline.check()
     order = usable[np.argsort(ends[usable, 0], kind="stable")]
-    all_tails = ends[order, 0]
-    tails, first_slot = np.unique(all_tails, return_index=True)
-    degree = np.bincount(all_tails, minlength=n)
-    ends_of_paths = np.array(problem.terminals, dtype=np.int64)
     rewards = np.array(problem.rewards)
-    is_terminal = np.zeros(n, dtype=np.bool_)
-    is_terminal[list(problem.terminals)] = True
+    is_terminal = np.zeros(problem.n_nodes, dtype=np.bool_)
+    is_terminal[terminals] = True
     return Network(
         horizon=horizon,
         start=problem.start,
@@ -142,12 +128,10 @@ def build_network(problem: PathProblem, deadline: Deadline = NO_LIMIT) -> Networ
         edge_ids=order,
         costs=costs[order],
         budgets=budgets,
-        tails=tails,
-        first_slot=first_slot,
-        degree=degree,
+        tails=ends[order, 0],
         rewards=rewards,
-        ends=ends_of_paths,
-        stays=_stays(grid, rewards, ends_of_paths) if grid.weights else None,
+        ends=terminals,
+        stays=_stays(grid, rewards, terminals) if grid.weights else None,
         grid=grid,
         most=most_objective(problem),
         chances=chances,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from solvers.deadline import NEVER, Deadline
 from solvers.problem import PathProblem
@@ -48,24 +48,37 @@ def least_uses(problem: PathProblem, resource: int, deadline: Deadline = NEVER) 
     Raises:
         LateError: If the deadline passes.
     """
+    ways = ((tail, head, row[resource]) for (tail, head), row in zip(problem.edges, problem.costs, strict=True))
+    amounts = least_amounts(ways, [problem.start], deadline)
+    return min(amounts[terminal] for terminal in problem.terminals if terminal in amounts)
+
+
+def least_amounts(
+    ways: Iterable[tuple[int, int, int]], sources: Iterable[int], deadline: Deadline = NEVER
+) -> dict[int, int]:
+    """The least amount from any of `sources` to each node that they lead to, by Dijkstra's algorithm.
+
+    Args:
+        ways: Tail, head and amount of each edge.
+        sources: Where the ways begin.
+        deadline: Raises LateError where it passes.
+    """
     out: dict[int, list[tuple[int, int]]] = {}
-    for (tail, head), row in deadline.each(zip(problem.edges, problem.costs, strict=True)):
-        out.setdefault(tail, []).append((head, row[resource]))
-    terminals, done = set(problem.terminals), set[int]()
-    queue = [(0, problem.start)]
+    for tail, head, amount in deadline.each(ways):
+        out.setdefault(tail, []).append((head, amount))
+    found: dict[int, int] = {}
+    queue = [(0, node) for node in sorted(sources)]
     while queue:
         amount, node = heapq.heappop(queue)
-        if node in terminals:
-            return amount
-        if node in done:
+        if node in found:
             continue
-        done.add(node)
-        if not len(done) % 256:
+        found[node] = amount
+        if not len(found) % 256:
             deadline.check()
-        for head, cost in out.get(node, ()):
-            if head not in done:
-                heapq.heappush(queue, (amount + cost, head))
-    raise ValueError("no terminal can be reached")
+        for head, more in out.get(node, ()):
+            if head not in found:
+                heapq.heappush(queue, (amount + more, head))
+    return found
 
 
 def least_with_reserves(problem: PathProblem, resource: int, reserves: Sequence[int]) -> int | None:
@@ -109,8 +122,14 @@ def fewest_moves(problem: PathProblem, deadline: Deadline = NEVER) -> tuple[int,
     if not ends:
         return None
     end = max(ends, key=lambda node: (problem.rewards[node], -moves[node]))
+    return way(problem, deadline.each(range(len(problem.edges))), moves, end)
+
+
+def way(problem: PathProblem, edges: Iterable[int], moves: Mapping[int, int], end: int) -> tuple[int, ...]:
+    """Of some edges those of a way of the fewest moves to a node; `moves` has these for each node, 0 at a source."""
     came: dict[int, int] = {}
-    for edge, (tail, head) in enumerate(deadline.each(problem.edges)):
+    for edge in edges:
+        tail, head = problem.edges[edge]
         if tail in moves and moves[tail] + 1 == moves[head]:
             came.setdefault(head, edge)
     back = []

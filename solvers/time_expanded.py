@@ -5,18 +5,26 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers.bounds import best_scores, least_costs
 from solvers.deadline import NEVER as NO_LIMIT
 from solvers.deadline import Deadline
 from solvers.errors import BackendError
 from solvers.memory import require_memory
-from solvers.network import REACHABLE, AnyArray, IntArray, Network, build_network
+from solvers.network import AnyArray, IntArray, Network, build_network
 from solvers.problem import PathProblem
+from solvers.rcsp.plain_bounds import pruned
+from solvers.rcsp.plain_net import Net, distances
+from solvers.reach import least_amounts, spread
+
+END = -1
+"""The name of an arc that ends a path."""
+
+_ROOM = 2**56
+"""Priced costs are no more than this, where prices can be so coarse: they have to stay within 64 bits."""
 
 _ARC_BYTES = 2_800
 """What an arc takes, here (some 280 bytes) and in the backend: as measured with CP-SAT at 45,000 arcs, the most."""
@@ -105,68 +113,96 @@ def expand(problem: PathProblem, deadline: Deadline = NO_LIMIT) -> TimeExpanded:
     if any(budget < 0 for budget in problem.budgets):
         return TimeExpanded((), ())
     network = build_network(problem, deadline)
-    layers, best = in_layers(network, _ARC_BYTES, deadline)
     budgets = tuple(int(budget) for budget in network.budgets)
+    net, nodes = net_of_states(network, _ARC_BYTES, deadline)
+    net = net and pruned(net, deadline)
+    if net is None or not len(net.tails):
+        return TimeExpanded((), budgets)
     grid = network.grid
     weights = [grid.weight(step) for step in range(network.horizon)]
     left = [*np.cumsum(weights[::-1])[::-1].tolist(), 0.0]  # left[step]: the weights of all the stays from there on
-    arcs: list[Arc] = []
-    for step, (ends, slots) in enumerate(layers):
-        arcs.extend(
-            Arc(step, node, None, None, left[step] * problem.rewards[node] + grid.rest(node), (0,) * len(budgets))
-            for node in ends.tolist()
-        )
-        for slot in deadline.each(slots.tolist()):
-            head, edge = int(network.heads[slot]), int(network.edge_ids[slot])
-            gain = weights[step] * problem.rewards[head]
-            costs = tuple(int(cost) for cost in network.costs[slot])
-            arcs.append(Arc(step, problem.edges[edge][0], head, edge, gain, costs))
-    if not arcs:
-        return TimeExpanded((), budgets)
-    return TimeExpanded(arcs, budgets, network.objective_bound(best), grid.beyond)
+    assert net.layers is not None
+    columns = (net.layers.tolist(), nodes[net.tails].tolist(), net.ids.tolist(), net.use.tolist())
+    arcs = []
+    for step, tail, edge, costs in deadline.each(zip(*columns, strict=True)):
+        if edge == END:
+            stays = left[step] * problem.rewards[tail] + grid.rest(tail)
+            arcs.append(Arc(step, tail, None, None, stays, tuple(costs)))
+        else:
+            head = problem.edges[edge][1]
+            arcs.append(Arc(step, tail, head, edge, weights[step] * problem.rewards[head], tuple(costs)))
+    best = distances(net, net.cost, [net.target], deadline, back=True).least[net.source]
+    return TimeExpanded(arcs, budgets, network.objective_bound(-int(best)), grid.beyond)
 
 
-def in_layers(
-    network: Network, arc_bytes: int, deadline: Deadline = NO_LIMIT
-) -> tuple[list[tuple[IntArray, IntArray]], int]:
-    """The arcs on some way from the start to a terminal which keeps each budget by itself.
+def net_of_states(network: Network, arc_bytes: int, deadline: Deadline = NO_LIMIT) -> tuple[Net | None, IntArray]:
+    """The arcs on ways from the start to a terminal, as far as each budget by itself allows them, as a net of states.
+
+    A state is a node at a step. An arc from one step to the next is a move; an arc to the target, named `END`, ends the
+    path and stands for all the stays up to the horizon. A path costs minus its exact score.
 
     Args:
         network: The network.
-        arc_bytes: What each of them will take.
+        arc_bytes: What each of the arcs will take.
         deadline: When to give up.
 
     Returns:
-        By step the nodes where a path may end, and the slots by which it may go on; and the best score of any path,
-        whatever the budgets: at most `REACHABLE` where none leads to a terminal.
+        The net, None where there is no such way; and the node of each of its states.
 
     Raises:
         LateError: If the deadline passes.
-        TooLargeError: If there are so many that they would not fit into memory.
+        TooLargeError: If there are so many arcs that they would not fit into memory.
     """
-    best, ahead = best_scores(network, deadline), least_costs(network, deadline)
-    completes = best > REACHABLE
-    behind, reached = _start_row(network)
-    layers = []
-    count = 0
-    for step in range(network.horizon + 1):
+    n, count, horizon = len(network.is_terminal), len(network.budgets), network.horizon
+    tail, target = network.tails, n * (horizon + 1)
+    back = list(zip(network.heads.tolist(), tail.tolist(), strict=True))
+    ahead = _least_costs(network, back, deadline)
+    moves = spread(back, network.ends.tolist(), deadline)
+    to_go = np.full(n, horizon + 1)
+    to_go[list(moves)] = list(moves.values())
+    behind, reached = np.zeros((n, count), dtype=network.costs.dtype), np.arange(n) == network.start
+    parts = []
+    made = 0
+    for step in range(horizon + 1):
         deadline.check()
-        ends = np.flatnonzero(reached & network.is_terminal)
-        slots = np.zeros(0, dtype=np.int64)
-        if step < network.horizon:
-            slots, behind, reached = _moves(network, behind, reached, ahead[step + 1], completes[step + 1])
-        layers.append((ends, slots))
-        count += len(ends) + len(slots)
-        require_memory(arc_bytes * count, f"a model of {count:,} arcs at the first {step + 1:,} steps")
-    return layers, int(best[0, network.start])
+        ends, slots = np.flatnonzero(reached & network.is_terminal), np.zeros(0, dtype=np.int64)
+        earned = network.stay(step)[ends]
+        if step < horizon:
+            slots, behind, reached = _moves(network, behind, reached, ahead, to_go < horizon - step)
+            earned = np.concatenate([network.move(step)[network.heads[slots]], earned])
+        made += len(earned)
+        require_memory(arc_bytes * made, f"a model of {made:,} arcs at the first {step + 1:,} steps")
+        parts.append(
+            (
+                np.concatenate([step * n + tail[slots], step * n + ends]),
+                np.concatenate([(step + 1) * n + network.heads[slots], np.full(len(ends), target)]),
+                -earned,
+                np.concatenate([network.costs[slots], np.zeros((len(ends), count), dtype=network.costs.dtype)]),
+                np.concatenate([network.edge_ids[slots], np.full(len(ends), END)]),
+                np.full(len(earned), step),
+            )
+        )
+    tails, heads, cost, use, ids, layers = (np.concatenate(column) for column in zip(*parts, strict=True))
+    if not (heads == target).any():
+        return None, tails
+    names, numbers = np.unique(np.concatenate([tails, heads]), return_inverse=True)
+    net = Net(
+        n=len(names), tails=numbers[: len(tails)], heads=numbers[len(tails) :], cost=cost, use=use,
+        lower=np.zeros(count, dtype=np.int64), upper=network.budgets, limited=np.ones(count, dtype=np.bool_), source=0,
+        target=len(names) - 1, ids=ids, behind=np.zeros((len(names), count), dtype=np.int64), chances=network.chances,
+        layers=layers,
+    )  # fmt: skip
+    return replace(net, scale=min(net.scale, max(1, _ROOM // net.farthest(cost)))), names % n
 
 
-def _start_row(network: Network) -> tuple[AnyArray, NDArray[np.bool_]]:
-    """At step 0: the least of each resource used to be at a node, [n, K'], and whether one can be there, bool[n]."""
-    n = len(network.is_terminal)
-    reached = np.zeros(n, dtype=np.bool_)
-    reached[network.start] = True
-    return np.zeros((n, len(network.budgets)), dtype=network.costs.dtype), reached
+def _least_costs(network: Network, back: Sequence[tuple[int, int]], deadline: Deadline) -> AnyArray:
+    """[n, K']: the least of each resource, by itself, that a way to a terminal uses; budget + 1 if there is none."""
+    least = np.tile(network.budgets + 1, (len(network.is_terminal), 1))
+    for k in range(len(network.budgets)):
+        ways = ((head, tail, cost) for (head, tail), cost in zip(back, network.costs[:, k].tolist(), strict=True))
+        for node, amount in least_amounts(ways, network.ends.tolist(), deadline).items():
+            least[node, k] = min(amount, least[node, k])
+    return least
 
 
 def _moves(
@@ -177,7 +213,7 @@ def _moves(
     Returns:
         The slots, and `behind` and `reached` one step on.
     """
-    tails = np.repeat(np.arange(len(reached)), network.degree)
+    tails = network.tails
     spent = behind[tails] + network.costs
     within = (spent + ahead[network.heads] <= network.budgets).all(axis=1)
     slots = np.flatnonzero(reached[tails] & completes[network.heads] & within)

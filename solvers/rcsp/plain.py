@@ -23,8 +23,9 @@ from solvers.deadline import Deadline
 from solvers.errors import LateError
 from solvers.found import Ending, Found
 from solvers.rcsp.folded import Folded
-from solvers.rcsp.plain_bounds import Net, Priced, distances, free_circle, priced, pruned, relaxations
+from solvers.rcsp.plain_bounds import Priced, dive, free_circle, priced, pruned, relaxations
 from solvers.rcsp.plain_labels import Labels
+from solvers.rcsp.plain_net import Net, distances
 from solvers.rcsp.plain_smallest import smallest
 
 
@@ -260,11 +261,13 @@ def _relaxed(run: _Run, net: Net) -> Priced:
     """The relaxation of the greatest value that was found; the run takes note of bounds and of paths on the way."""
     best: Priced | None = None
     for one in relaxations(net, run.deadline):
+        path: Sequence[int] | None = one.path if net.within(one.path) else None
         if best is None or one.value > best.value:
             best = one
             run.raise_bound(-(-one.value // net.scale))
-        if run.wanted == 1 and net.within(one.path):
-            run.keep(net, [one.path])
+            path = path or dive(net, one, run.deadline)
+        if run.wanted == 1 and path is not None:
+            run.keep(net, [path])
         if run.paths and run.bound is not None and run.bound >= run.paths[0][0]:
             break
     assert best is not None

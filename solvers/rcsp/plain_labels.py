@@ -16,7 +16,8 @@ import numpy.typing as npt
 from solvers import memory
 from solvers.deadline import Deadline
 from solvers.found import Ending
-from solvers.rcsp.plain_bounds import Net, Priced
+from solvers.rcsp.plain_bounds import Priced
+from solvers.rcsp.plain_net import Net
 
 Path = tuple[int, tuple[int, ...]]
 """Its cost and its arcs."""

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from solvers.deadline import Deadline
-from solvers.rcsp.plain_bounds import Net, Priced
+from solvers.rcsp.plain_bounds import Priced
 from solvers.rcsp.plain_labels import leaving, rooms
+from solvers.rcsp.plain_net import Net
 
 _LOOKS = 256
 """Arcs between two looks at the time."""
