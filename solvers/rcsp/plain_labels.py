@@ -22,7 +22,7 @@ from solvers.rcsp.plain_net import Net
 Path = tuple[int, tuple[int, ...]]
 """Its cost and its arcs."""
 
-_LABEL_BYTES = 700.0
+LABEL_BYTES = 700.0
 """Of one label, but for its amounts."""
 
 _NARROW = 2**40
@@ -61,8 +61,8 @@ class Labels:
         self._room = rooms(net)
         self._lack = [[max(0, self._lower[k] - row[k]) for k in self._demanded] for row in self._behind]
         self._out = leaving(net, best)
-        self._dtype = np.int64 if net.use.dtype != object and _narrow(net) else object
-        self._fronts: dict[int, _Front] = {}
+        self._dtype = row_type(net)
+        self._fronts: dict[int, Front] = {}
         nothing = (0,) * len(self._lower)
         self._node, self._cost, self._before, self._arc = [net.source], [0], [-1], [-1]
         self._met = [critical.get(net.source, 0)]
@@ -78,7 +78,7 @@ class Labels:
     @property
     def bytes(self) -> float:
         """What the labels take, about."""
-        return len(self) * (_LABEL_BYTES + 64.0 * len(self._lower))
+        return len(self) * (LABEL_BYTES + 64.0 * len(self._lower))
 
     def run(self, deadline: Deadline) -> Ending:
         """Goes on until no path that is left is of interest; PROVED also if there is no path."""
@@ -115,7 +115,7 @@ class Labels:
         row = np.array([self._cost[label], *(used[k] for k in self._limited), *short], dtype=self._dtype)
         front = self._fronts.get(node)
         if front is None:
-            front = self._fronts[node] = _Front(row)
+            front = self._fronts[node] = Front(row)
         if front.dominates(row, self._met[label], self._wanted):
             return False
         front.add(row, self._met[label])
@@ -147,11 +147,13 @@ class Labels:
                 self._limit = self.found[-1][0]
 
 
-def _narrow(net: Net) -> bool:
-    """Whether the costs of all labels fit into 64 bits."""
+def row_type(net: Net) -> type[Any]:
+    """As what the costs and amounts of all labels can be stored."""
+    if object in (net.use.dtype, net.cost.dtype):
+        return object
     if net.layers is not None:
-        return net.cost.dtype != object and net.farthest(net.cost) < 2**62
-    return not len(net.cost) or int(np.abs(net.cost).max()) < _NARROW
+        return np.int64 if net.farthest(net.cost) < 2**62 else object
+    return np.int64 if not len(net.cost) or int(np.abs(net.cost).max()) < _NARROW else object
 
 
 def rooms(net: Net) -> list[tuple[float, ...]]:
@@ -173,7 +175,7 @@ def leaving(net: Net, best: Priced) -> list[list[tuple[int, int, int, int, tuple
     return out
 
 
-class _Front:
+class Front:
     """The labels of one node that were kept, as rows in which less is better everywhere."""
 
     def __init__(self, like: npt.NDArray[Any]) -> None:

@@ -3,73 +3,95 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
+from solvers import memory
 from solvers.deadline import Deadline
+from solvers.errors import LateError
 from solvers.rcsp.plain_bounds import Priced
-from solvers.rcsp.plain_labels import leaving, rooms
+from solvers.rcsp.plain_labels import LABEL_BYTES, Front, leaving, rooms, row_type
 from solvers.rcsp.plain_net import Net
 
 _LOOKS = 256
 """Arcs between two looks at the time."""
 
-_REMEMBERED = 500_000
-"""States that are remembered, at most: more take more time instead."""
-
 
 @dataclass(frozen=True)
-class _Frame:
-    """A node on the way, and what is left to be tried there."""
+class _Label:
+    """A beginning of paths.
+
+    Attributes:
+        node: Where it ends.
+        least: A path that begins so costs at least this many 1 / scale.
+        cost: What it costs.
+        used: (K,)
+        before: It without its last arc.
+        arc: Its last arc.
+    """
 
     node: int
-    ways: Iterator[tuple[int, int, int, int, tuple[int, ...]]]
-    arc: int
     least: int
     cost: int
     used: tuple[int, ...]
+    before: _Label | None = None
+    arc: int = -1
 
 
 def smallest(net: Net, best: Priced, cost: int, deadline: Deadline) -> tuple[int, ...]:
-    """Depth first along what the bounds still allow, smallest edges first, remembering what failed.
+    """Extends labels layer by layer, those of a layer in the order of their edges.
 
-    What failed fails again for whoever comes with no less: a completion of the latter would be one of the former, and
-    no path is cheaper than the least cost.
+    So all that a layer grows is in that order, too, and the first path of the least cost is the one. A label goes where
+    another one at its node uses no more, and is cheaper or costs as much and has the smaller edges.
 
     Args:
-        net: A net in layers, with all paths of the least cost.
+        net: A net in layers, with all paths of the least cost; these have equally many arcs.
         best: Prices that bound well.
         cost: The least cost; there is a path that has it.
         deadline: When to give up.
 
     Raises:
-        LateError: If the deadline passes.
+        LateError: If the deadline passes, or there are more labels than fit into memory.
     """
-    names, room, behind = net.ids.tolist(), rooms(net), net.behind.tolist()
+    names, room, behind, rows = net.ids.tolist(), rooms(net), net.behind.tolist(), row_type(net)
     out = [sorted(ways, key=lambda way: names[way[0]]) for ways in leaving(net, best)]
-    failed: dict[int, list[tuple[int, ...]]] = {}
-    nothing = (0,) * len(net.upper)
-    stack = [_Frame(net.source, iter(out[net.source]), -1, best.value, 0, nothing)]
-    count = remembered = 0
+    layer = [_Label(net.source, best.value, 0, (0,) * len(net.upper))]
+    looks = kept = 0
     while True:
-        top = stack[-1]
-        for arc, head, more, price, use in top.ways:
-            count += 1
-            if count % _LOOKS == 0:
-                deadline.check()
-            now = (top.cost + price, *map(operator.add, top.used, use))
-            if top.least + more > cost * net.scale or any(map(operator.gt, now[1:], room[head])):
-                continue
-            if not net.keeps(now[1:], behind[head]):
-                continue
-            if head == net.target:
-                if now[0] == cost:
-                    return (*(frame.arc for frame in stack[1:]), arc)
-            elif not any(all(map(operator.le, row, now)) for row in failed.get(head, ())):
-                stack.append(_Frame(head, iter(out[head]), arc, top.least + more, now[0], now[1:]))
-                break
-        else:
-            if remembered < _REMEMBERED:
-                failed.setdefault(top.node, []).append((top.cost, *top.used))
-                remembered += 1
-            stack.pop()
+        grown: dict[int, list[tuple[int, int, _Label]]] = {}
+        for label in layer:
+            for arc, head, more, price, use in out[label.node]:
+                looks += 1
+                if looks % _LOOKS == 0:
+                    deadline.check()
+                used = tuple(map(operator.add, label.used, use))
+                if label.least + more > cost * net.scale or any(map(operator.gt, used, room[head])):
+                    continue
+                if not net.keeps(used, behind[head]):
+                    continue
+                one = _Label(head, label.least + more, label.cost + price, used, label, arc)
+                if head != net.target:
+                    grown.setdefault(head, []).append((one.cost, looks, one))
+                elif one.cost == cost:
+                    return _arcs(one)
+        following = []
+        for ways in grown.values():
+            front = Front(np.array(ways[0][2].used, dtype=rows))
+            for _, place, one in sorted(ways, key=operator.itemgetter(0, 1)):
+                row = np.array(one.used, dtype=rows)
+                if not front.dominates(row, 0, 1):
+                    front.add(row, 0)
+                    following.append((place, one))
+        layer = [one for _, one in sorted(following, key=operator.itemgetter(0))]
+        kept += len(layer)
+        if kept * (LABEL_BYTES + 64.0 * len(net.upper)) > memory.MEMORY_CAP:
+            raise LateError("there is no memory for more labels")
+
+
+def _arcs(label: _Label) -> tuple[int, ...]:
+    arcs = []
+    while label.before is not None:
+        arcs.append(label.arc)
+        label = label.before
+    return tuple(reversed(arcs))

@@ -11,7 +11,7 @@ import pytest
 from solvers import PathProblem, Solver, Status, check, solve
 from solvers.expanded import search
 from solvers.labelling import answer_of
-from solvers.rcsp.plain_labels import _Front
+from solvers.rcsp.plain_labels import Front
 from solvers.testing import SolverConformance, endless, layered, risky, small, tight
 from tests.solvers.reference import Countdown, Reference, same_path_as_brute_force
 
@@ -124,11 +124,8 @@ def test_a_large_plan_graph_is_solved_to_the_end(resources: int) -> None:
 
 
 @pytest.mark.parametrize("block", range(4))
-def test_without_prices_and_without_memory_it_comes_to_the_same_path(
-    block: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_prices_it_comes_to_the_same_path(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("solvers.rcsp.plain_bounds._ROUNDS", 0)
-    monkeypatch.setattr("solvers.rcsp.plain_smallest._REMEMBERED", 0)
     for seed in range(2000 + block * 25, 2000 + block * 25 + 25):
         same_path_as_brute_force(tight(seed), Reference())
 
@@ -155,7 +152,7 @@ def test_dominance_drops_only_what_other_labels_cover(resources: int, wanted: in
     rng = np.random.default_rng(resources)
     for _ in range(50):
         rows = rng.integers(0, 4, (int(rng.integers(1, 40)), 1 + resources))
-        front, kept = _Front(rows[0]), list[int]()
+        front, kept = Front(rows[0]), list[int]()
         for a, row in enumerate(rows):
             if not front.dominates(row, 0, wanted):
                 front.add(row, 0)

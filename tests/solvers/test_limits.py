@@ -171,7 +171,7 @@ class TestMemory:
 
     def test_the_search_in_python_counts_its_labels(self, monkeypatch: pytest.MonkeyPatch) -> None:
         problem = demanding(3)
-        monkeypatch.setattr("solvers.rcsp.plain_labels._LABEL_BYTES", 1e9)
+        monkeypatch.setattr("solvers.rcsp.plain_labels.LABEL_BYTES", 1e9)
         answer = solve(problem, Reference())
         assert answer.status in (Status.FEASIBLE, Status.ERROR)
         assert "the search of 116 edges at 25 steps would take at least" in answer.message
