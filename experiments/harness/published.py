@@ -41,6 +41,7 @@ KEPT: Mapping[str, str] = {
     "toy/toy.json": "a simulation without episodes: exact probabilities and seeded draws, in full",
     "bench_solvers.json": "times of solvers, instance by instance, in full; they differ from machine to machine",
     "bench_rcsp.json": "times of shortest paths, instance by instance, measured once",
+    "bench_core.json": "times of the search before and after its parts became one, instance by instance, measured once",
     "bench_session.json": "times of selecting anew, draw by draw, measured once",
     "bench_schedules.json": "times and gaps of schedules, and times of typed tools at once, measured once",
     "sdp_validators.json": "counts of verdicts on generated cases; no episodes are played",
