@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import Any
 
@@ -73,7 +74,9 @@ def solve_by_cp_sat(
         return Schedule(status, bound=solver.best_objective_bound if status is Status.TIMEOUT else None)
     picked = tuple(next(i for i, one in enumerate(row) if solver.boolean_value(one)) for row in chosen)
     order = sorted(problem.order, key=lambda step: solver.value(starts[step]))
-    return answer(problem, objective, status, picked, earliest(problem, picked, order), solver.best_objective_bound)
+    # A float, which may be a little above the whole number that is proved.
+    bound = -math.inf if status is Status.OPTIMAL else solver.best_objective_bound
+    return answer(problem, objective, status, picked, earliest(problem, picked, order), bound)
 
 
 def answer(
