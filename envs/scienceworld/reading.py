@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 REFUSALS = ("No known action matches that input.", "Unknown action.  Type 'help' for a list of actions")
@@ -44,6 +45,7 @@ class Room(NamedTuple):
     doors: tuple[tuple[str, bool], ...]
 
 
+@lru_cache(maxsize=4_000)
 def read_room(look: str) -> Room:
     """Read the description of a room; other texts have no name, and a line that breaks off is left out."""
     look = whole_lines(look)
@@ -111,6 +113,7 @@ def rooms_of(actions: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
+@lru_cache(maxsize=20_000)
 def normal(line: str) -> str:
     """A line in which neither the order of what is in a container nor a running measurement shows."""
     line = _NOW.sub("", line)

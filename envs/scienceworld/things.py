@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 _ARTICLE = re.compile(r"^(?:a|an|the|some)\s+", re.IGNORECASE)
 _SUBSTANCE = "substance called "
@@ -68,7 +69,9 @@ def every_name(things: Iterable[Thing]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found.name for thing in things for found in (thing, *thing.everything())))
 
 
+@lru_cache(maxsize=20_000)
 def _thing(text: str) -> Thing:
+    """Read once: the same lines come again in most states of an episode."""
     first, *rest = _split(_TERMINAL.sub("", text.strip()), ". ")
     head, *more = _split(first, ", ")
     name, listed = head, False
