@@ -37,6 +37,9 @@ async def play_to_end(episode: Episode, env_seed: int, play: Play) -> None:
         left_behind = getattr(error.__cause__, "__notes__", ())  # calls that did not end when they were cancelled
         result.end_state = f"budget:{WALL}"
         result.detail = "; ".join((str(episode.deadline.error()), *left_behind))
+    finally:
+        if episode.at_once is not None:
+            await episode.at_once.end()
 
 
 async def _until_it_ends(episode: Episode, env_seed: int, play: Play) -> None:

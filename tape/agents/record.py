@@ -10,6 +10,7 @@ from typing import Any, cast
 from tape.agents.final_answer import ROLE
 from tape.budget import Budget, Ledger, Resources, kind_of
 from tape.budget.deadline import KIND as WALL
+from tape.engine.at_once import PURPOSE as AHEAD
 from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError, ResumeError
 from tape.protocols import AnswerT, Environment
@@ -159,6 +160,11 @@ class Record:
                     return place
         return 1
 
+    def ahead(self, place: int) -> LedgerEvent | None:
+        """The event at a place if it tells of an action before its turn: when it comes depends on real time alone."""
+        event = self.events[place] if place < len(self.events) else None
+        return event if isinstance(event, LedgerEvent) and event.purpose.startswith(AHEAD) else None
+
     def settled(self, place: int) -> Resources:
         """What the trace books: of model calls all, those under way at their worst case; of steps what is kept.
 
@@ -169,6 +175,7 @@ class Record:
         for number, event in enumerate(self.events):
             if not isinstance(event, LedgerEvent) or event.what == "refused":
                 continue
+            # What has begun before its turn is set aside under a purpose of its own, which its step releases.
             step, kept_back = event.purpose.startswith("step:"), event.purpose == f"lm:{ROLE}"
             if event.what == "settle" and (number < place or not step):
                 total = total + Resources(event.amounts)

@@ -17,6 +17,7 @@ from tape.approval import ApprovalRequest, Approve, Approver, Verdict, When, ver
 from tape.budget import Budget, Reservation, Resources, in_units, unknown
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline
+from tape.engine.at_once import PURPOSE as AHEAD
 from tape.engine.episode import Episode
 from tape.engine.result import EpisodeResult
 from tape.errors import BudgetExceededError, ConfigError, ResumeError, UnfinishedCallError
@@ -116,6 +117,12 @@ class Resumption:
             self.trace.hold(following)
             self.trace.hold(events[place + 1])
             place += 2
+        at_once = None if self._episode is None else self._episode.at_once
+        while place < self.record.kept and (ahead := self.record.ahead(place)) is not None:
+            if at_once is not None and ahead.what == "reserve":
+                at_once.note(ahead.purpose.removeprefix(AHEAD))
+            self.trace.hold(ahead)
+            place += 1
         if place == self.record.kept and self._episode is not None:
             self.go_on()
 

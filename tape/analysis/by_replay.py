@@ -25,6 +25,7 @@ from tape.agents.base import Agent
 from tape.agents.recorded import Decisions, RecordedLM, UnansweredError
 from tape.analysis.recorded import RecordedActions, uncounted
 from tape.budget import Budget
+from tape.engine.at_once import PURPOSE as AHEAD
 from tape.errors import error_text
 from tape.protocols import Environment, WorldModel
 from tape.protocols.method import Finding, methods
@@ -57,6 +58,7 @@ NOT_CHECKED: Mapping[str, str] = MappingProxyType(
         "generated.logprobs": "the probabilities of samples, as far as nothing was decided by them",
         "walk_selected.seconds": "a time",
         "observed.remaining.wall_seconds": "a time",
+        "scheduled.calls": "a time",
         "finished.result.solver_seconds": "a time",
         "finished.result.wall_seconds": "a time",
         "finished.result.wall_overrun_seconds": "a time",
@@ -144,7 +146,7 @@ def _compared(events: Sequence[Event], played: Played, agent: Agent | None, *, w
         return found
     own = None if whole else _own_kinds(events)
     config = next((event.config for event in events if isinstance(event, StartedEvent)), {})
-    kept = any(method.holds_back and config.get(method.name) for method in methods())
+    kept = any(method.holds_back and config.get(method.name) for method in methods()) or config.get("parallel", 1) > 1
     recorded, made = ([*_lines(one, own, kept_back=kept)] for one in (events, again))
     if not played.same_sources:
         _without_younger(recorded, made)
@@ -260,6 +262,8 @@ def _own_kinds(events: Sequence[Event]) -> set[str]:
 def _lines(events: Sequence[Event], own: set[str] | None, *, kept_back: bool) -> Iterator[Line]:
     """What is compared of some events: all but times; with ``own`` what the environment reports, of these resources."""
     for event in events:
+        if isinstance(event, LedgerEvent) and event.purpose.startswith(AHEAD):
+            continue  # when an action begins before its turn depends on real time
         if own is None:
             yield _timeless({"type": event.type, **event.model_dump()})
         elif (line := _of_environment(event, own, kept_back=kept_back)) is not None:

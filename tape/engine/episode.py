@@ -12,6 +12,7 @@ from tape.approval import DECISIONS, Approval, ApprovalRequest, Approver, amount
 from tape.budget import Ledger, Resources, kind_of, unknown
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline, blocking
+from tape.engine.at_once import AtOnce
 from tape.engine.context import RoleContext
 from tape.engine.project import LmProjector, Merger
 from tape.engine.result import EpisodeResult, json_or_text
@@ -97,6 +98,7 @@ class Episode:
         taken: The actions taken so far, by the key of the state they were taken in.
         result: Filled during the episode.
         merger: Merges states that the model considers equal; only with ``projector="lm"``.
+        at_once: What runs at once; None where actions run one after another.
         known_outcome: What came of an action that an episode which is resumed has done already; else None.
     """
 
@@ -121,6 +123,7 @@ class Episode:
 
     def __post_init__(self) -> None:
         self.result.method = counters(self.config)
+        self.at_once = AtOnce.of(self)
 
     def key(self, state: State) -> str:
         """The key of a state's node in plan graphs: the declared key, or that of a node merged by :meth:`merge`."""
@@ -215,14 +218,12 @@ class Episode:
             ApprovalError: The answer was not understood.
         """
         here = (self.result.steps, action)
-        if self.approver is None or self._approved == here:
+        if self.approver is None or self._approved == here or (self.at_once and self.at_once.has_begun(action)):
             return
         if action in self.refused:
             self._log_approval(action, Approval.REFUSE, "refused before")
             raise ActionRefused(action)
-        with environment_faults(f"approval of {action!r} cannot be requested"):
-            request = self._request(action, rest)
-        if request.reason == "destructive" or self.approver.selects(request):
+        if (request := self.asked(action, rest)) is not None:
             # An action that cannot be paid for needs no approval.
             self.ledger.release(self.ledger.reserve(self.env.domain.cost(self.state, action)))
             decision, reason = await self.approver.ask(request)
@@ -232,6 +233,14 @@ class Episode:
             if decision is Approval.REFUSE:
                 await self._refuse(action)
         self._approved = here
+
+    def asked(self, action: Action, rest: Sequence[Action] = ()) -> ApprovalRequest | None:
+        """What an approver is asked before an action is executed; None where it needs no approval."""
+        if self.approver is None:
+            return None
+        with environment_faults(f"approval of {action!r} cannot be requested"):
+            request = self._request(action, rest)
+        return request if request.reason == "destructive" or self.approver.selects(request) else None
 
     def _request(self, action: Action, rest: Sequence[Action]) -> ApprovalRequest:
         domain = self.env.domain
@@ -269,7 +278,7 @@ class Episode:
             action: The action.
             text: The text around it, for the trace.
             planned: The action of the path, for the trace.
-            rest: The rest of the path, for the approver.
+            rest: The rest of the path, for the approver, and for what runs at once with the action.
 
         Raises:
             ActionRefused: It was refused; it was not executed.
@@ -283,19 +292,24 @@ class Episode:
         self.deadline.require()
         await self.approve(action, rest)
         worst, purpose = self.env.domain.cost(self.state, action), f"step:{action}"
+        paid_for = None if self.at_once is None else self.at_once.turn(action)
         try:
-            reservation = self.ledger.reserve(worst)
+            reservation = paid_for or self.ledger.reserve(worst)
         except BudgetExceededError as error:
             error.wanted_for(action)
             raise
         try:
             self.trace.write(LedgerEvent(what="reserve", purpose=purpose, amounts=dict(worst)))
+            if self.at_once is not None:
+                self.at_once.begin(action, rest)
             observation, cost = await self._act(action)
         except BaseException:
             # The cost of a failed or cancelled step is unknown, so its whole worst case is charged.
             reservation.settle(unknown(worst))
             self.trace.write(LedgerEvent(what="settle", purpose=purpose, amounts=dict(worst)))
             raise
+        if self.at_once is not None:
+            self.at_once.observed(action)
         above_bound = reservation.settle(cost)
         self.trace.write(LedgerEvent(what="settle", purpose=purpose, amounts=dict(cost)))
         report_costs_above_bound(self.trace, purpose, above_bound)
@@ -304,10 +318,10 @@ class Episode:
         logger.info("step %d: %s", self.result.steps, redacted(action))
         self.taken.setdefault(self.env.domain.key(self.state), []).append(action)
         self.trace.write(ActedEvent(step=self.result.steps, action=action, text=text, planned=planned, cost=dict(cost)))
-        state = await self.observe(observation)
+        await self.observe(observation)
         self.end_if_solved()
         self._end_if_over()
-        return state
+        return self.state
 
     def to_choose_in(self) -> State:
         """The current state for a free choice, without refused actions and, under ``no_repeat``, without taken ones."""
@@ -372,8 +386,7 @@ class Episode:
             UnknownCostError: Names the kind and the action.
         """
         for action, cost in self.possible_costs().items():
-            unknown = [kind for kind in self.ledger.capped() if cost[kind] is None]
-            if unknown:
+            if unknown := [kind for kind in self.ledger.capped() if cost[kind] is None]:
                 raise UnknownCostError(
                     f"{action} costs an unknown amount of {unknown[0]}, which is capped; declare it, for a tool by "
                     f"@tool({unknown[0]}=...), {unknown[0]}=0 if it takes none"

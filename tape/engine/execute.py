@@ -24,7 +24,8 @@ Outcome = Literal["ended", "prefix", "mismatch", "probed", "stepped", "contradic
 observed state is not the predicted one. ``probed``: an action of unknown outcome was tried. ``stepped``: one step was
 taken, with ``replan_every_step``. ``contradicted``: verification has seen that the path fails. ``refused``: an action
 was refused. ``overdrawn``: costs are predicted or expected, and the budget left pays neither for the rest of the path
-as predicted nor for the next action at its declared worst case; or it is proven that it does not pay for the rest.
+as predicted nor for the next action at its declared worst case; or it is proven that it does not pay for the rest; or,
+with actions at once, the rest does not end within ``wall_seconds``.
 """
 
 
@@ -80,6 +81,14 @@ class Executor:
             EpisodeEnded: Success, ``invalid_output``, or a refused action with replanning off.
         """
         self._episode.result.partial_walk |= path.partial
+        if (at_once := self._episode.at_once) is None:
+            return await self._follow(path)
+        at_once.log(path.actions)
+        outcome = await self._follow(path)
+        await at_once.give_up()
+        return outcome
+
+    async def _follow(self, path: Path) -> Outcome:
         rest = path.edges
         while rest:
             blocked = self._blocked(rest, begun=rest is not path.edges)
@@ -120,6 +129,9 @@ class Executor:
         """Why the next action must not be tried; None if it may."""
         config = self._episode.config
         if config.costs != "declared" and config.replan and not self._fits(rest, begun=begun):
+            return "overdrawn"
+        at_once = self._episode.at_once if begun and config.replan else None
+        if at_once is not None and not at_once.in_time([edge.action for edge in rest]):
             return "overdrawn"
         if self._watch is not None and not self._watch.possible(rest[0].action):
             return "contradicted"
@@ -178,6 +190,8 @@ class Executor:
         config = self._episode.config
         if self._watch is not None or not (config.replan and config.reselect):
             return False
+        if self._episode.at_once is not None and self._episode.at_once.busy:
+            return False  # what has begun belongs to this path
         if self._episode.key(step.after) != step.edge.target:
             return False  # off the path, the graph has no node to select from
         now = self._episode.remaining()

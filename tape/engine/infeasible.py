@@ -15,8 +15,11 @@ from typing import Any
 import solvers
 from solvers import Cause, Explanation, PathSolution
 from tape.budget import Limit, amount_of, in_units, part_in_units
+from tape.budget.deadline import KIND as WALL
+from tape.engine.at_once import AtOnce
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.graph import PlanGraph
+from tape.protocols import Action
 from tape.trace import InfeasibleEvent
 
 MOST_SECONDS = 20.0
@@ -180,6 +183,31 @@ def _known_least(
         "options": [],
         "horizon": None,
         "least": _amounts(caps),
+    }
+    episode.result.explanation = explanation
+    episode.trace.write(InfeasibleEvent(text=text, explanation=explanation))
+    return EpisodeEnded("infeasible", text)
+
+
+def too_late(episode: Episode, action_paths: Sequence[Sequence[Action]], at_once: AtOnce) -> EpisodeEnded:
+    """The end of an episode in which paths fit into all budgets, and none of those examined ends in time."""
+    soonest = min(action_paths, key=at_once.lasts)
+    lasts, left = at_once.lasts(soonest), round((episode.deadline.left() or 0) * 1000)
+    cap = round(episode.deadline.elapsed() * 1000) + lasts
+    text = (
+        f"no plan fits into the {in_units(WALL, left)} that are left: with at most {episode.config.parallel} calls at "
+        f"once the soonest of the {len(action_paths)} best takes {in_units(WALL, lasts)} by the declared seconds; a "
+        f"cap of {in_units(WALL, cap)} and the time for planning would do"
+    )
+    explanation = {
+        "cause": "budget",
+        "plans": len(action_paths),
+        "steps": episode.result.steps,
+        "left": _amounts({**episode.remaining(), WALL: left}),
+        "used": _amounts({kind: episode.ledger.used[kind] or 0 for kind in episode.remaining()}),
+        "options": [],
+        "horizon": None,
+        "least": _amounts({WALL: cap}),
     }
     episode.result.explanation = explanation
     episode.trace.write(InfeasibleEvent(text=text, explanation=explanation))

@@ -18,17 +18,20 @@ from tape.engine.execute import Outcome
 from tape.engine.fold import fold, mark_observed, rule_out, shared_nodes, weigh
 from tape.engine.forecast import LEVELS, Forecaster
 from tape.engine.graph import PlanGraph
-from tape.engine.infeasible import FailedAttempt, infeasible
+from tape.engine.infeasible import FailedAttempt, infeasible, too_late
 from tape.engine.predict import Memory, RememberingWorldModel, roll_out
 from tape.engine.replan import start_replanning
 from tape.engine.sample import FrontierNode, frontier, recovered, require_read, sample_plans, sample_plans_from
 from tape.engine.score import annotate_nodes
-from tape.engine.select import Path, Selector, best_paths, select_path, try_unknown, unknown_step
+from tape.engine.select import Path, Selector, best_paths, log_selected, select_path, try_unknown, unknown_step
 from tape.engine.unseen import Likelihood
 from tape.errors import BudgetExceededError
-from tape.protocols import Plan, PlannedActor, Proposer, Scorer, State, WorldModel
+from tape.protocols import Action, Plan, PlannedActor, Proposer, Scorer, State, WorldModel
 from tape.protocols.domain import map_plain
 from tape.trace import GraphFoldedEvent
+
+IN_TIME = 16
+"""Paths that are examined, the best first, where the best does not end within ``wall_seconds``."""
 
 
 async def run(
@@ -90,6 +93,7 @@ class Planner:
         self._plans: list[Plan] = []
         self._sampled: list[Plan] = []
         self._failed: list[FailedAttempt] = []
+        self._late: list[Sequence[Action]] = []
         self.graph = PlanGraph()
         """The last plan graph."""
 
@@ -190,7 +194,7 @@ class Planner:
         """Run a planning round; return its last graph and the path selected on it, if one fits."""
         episode = self._episode
         episode.require_affordable_action()
-        self._sampled, self._failed = [], []
+        self._sampled, self._failed, self._late = [], [], []
         for attempt in range(episode.config.resample + 1):
             plans = await self._sample(attempt)  # line 4: SamplePlans
             graph = await self._build_graph(plans)  # lines 5 and 6: BuildPlanGraph, AnnotateGraph
@@ -282,7 +286,16 @@ class Planner:
 
     async def _solve(self, graph: PlanGraph) -> Path | None:
         """The solver's path on a graph that may still grow; None if none fits."""
-        return await select_path(self._episode, self._solver, graph, logged=self._chooser is None)
+        path = await select_path(self._episode, self._solver, graph, logged=self._chooser is None)
+        at_once = self._episode.at_once
+        if path is None or at_once is None or at_once.in_time(path.actions):
+            return path
+        others = [path, *best_paths(self._episode, graph, IN_TIME)]
+        if (quicker := next((one for one in others if at_once.in_time(one.actions)), None)) is not None:
+            log_selected(self._episode, "in_time", quicker, {})
+            return quicker
+        self._late += [one.actions for one in others]
+        return None
 
     def _walks_on(self) -> bool:
         """Whether to follow a partial path where no complete one fits."""
@@ -302,6 +315,8 @@ class Planner:
         """Return the path; end the episode if there is none."""
         if path is None:
             require_read(self._episode, self._sampled)
+            if self._late and self._episode.at_once is not None:
+                raise too_late(self._episode, self._late, self._episode.at_once)
             if self.forecaster is None:
                 raise infeasible(self._episode, self._failed)
             missing = [self.forecaster.missing(one.graph) for one in self._failed]

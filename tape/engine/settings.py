@@ -108,6 +108,14 @@ class TapeConfig(BaseModel):
         "that the rest of the path rests on, in environments with a mismatch test (default: needed "
         "there, else exact)",
     )
+    parallel: int = Field(
+        default=1,
+        ge=1,
+        le=4096,
+        description="most actions of a path at once, where the environment can: those that change nothing begin when "
+        "the results that they name are there; under wall_seconds the rest of a path must end in time by the declared "
+        "seconds",
+    )
     max_replans: int | None = Field(
         default=None, ge=0, le=MOST, description="most replanning rounds (default: one a step allowed, at least 10)"
     )
@@ -268,12 +276,16 @@ class TapeConfig(BaseModel):
     def _under_their_names(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields: dict[str, Any] = handler(self)
         methods = fields.pop("methods", {})
+        if self.parallel == 1:
+            del fields["parallel"]  # so that the keys of episodes stay
         return {**{IN_FILES.get(name, name): value for name, value in fields.items()}, **methods}
 
     @model_validator(mode="after")
     def _is_consistent(self) -> TapeConfig:
         if self.replan_every_step and not self.replan:
             raise ValueError("replan_every_step contradicts replan off")
+        if self.parallel > 1 and self.execution == "free":
+            raise ValueError("parallel begins planned actions before their turn, so it contradicts execution='free'")
         if self.scorer == "declared" and self.goal_test == "lm":
             raise ValueError("goal_test='lm' uses the model's score, so it contradicts scorer='declared'")
         if self.costs == "expected" and self.selector != "solver":

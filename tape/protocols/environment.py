@@ -12,6 +12,7 @@ from tape.budget import Budget, Resources
 from tape.budget.deadline import blocking
 from tape.errors import ConfigError, UnknownNameError
 from tape.lm.base import Request
+from tape.protocols.at_once import CallsAtOnce
 from tape.protocols.domain import Domain
 from tape.protocols.parts import Part, require_known_parts
 from tape.protocols.prompt_format import PromptFormat
@@ -43,8 +44,8 @@ class AnswersAtLimit(Part):
 class Environment(ABC, Generic[AnswerT]):
     """A task that can be played.
 
-    Mandatory methods are abstract; optional ones have a default here. The one optional part is an attribute, None if
-    the environment does not have it.
+    Mandatory methods are abstract; optional ones have a default here. Each optional part is an attribute, None if the
+    environment does not have it.
     """
 
     domain: Domain
@@ -162,6 +163,11 @@ class Environment(ABC, Generic[AnswerT]):
     def answers_at_limit(self) -> AnswersAtLimit | None:
         """How an answer is accepted when an episode is at a limit."""
         return self if isinstance(self, AnswersAtLimit) else None
+
+    @property
+    def calls_at_once(self) -> CallsAtOnce | None:
+        """How actions of a path run at once (``parallel``)."""
+        return self if isinstance(self, CallsAtOnce) else None
 
 
 def require_environment(env: Environment) -> None:

@@ -19,12 +19,13 @@ from tape.redaction import redacted
 from tape.seeds import derive
 from tape.tools.answers import AnswerType
 from tape.tools.apart import Made, attempt, make
+from tape.tools.at_once import ToolCallsAtOnce
 from tape.tools.calls import ANSWER, Call, parse
 from tape.tools.domain import LONGEST_PLAN, ToolDomain, as_state
-from tape.tools.errors import InvalidCallError, ToolError, ToolFailedError
+from tape.tools.errors import InvalidCallError, ToolError
 from tape.tools.prompts.chat import ChatToolFormat
 from tape.tools.prompts.common import ToolFormat
-from tape.tools.results import LONGEST_NOTE, cut, jsonable
+from tape.tools.results import LONGEST_NOTE, as_asked, cut, jsonable
 from tape.tools.state import ToolState
 from tape.tools.tool import STEP, Tool
 from tape.tools.toolbox import Toolbox
@@ -115,6 +116,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Generic[AnswerT]):
         self.budget = Budget.read(budget)
         asked = None if answer is None else AnswerType(answer)
         self.domain = ToolDomain(task, self.toolbox, longest_plan=longest_plan, answer=asked)
+        self._at_once = ToolCallsAtOnce(self.domain, lambda: self._state, self._make)
         self._prompt_formats = prompt_formats or {"chat": ChatToolFormat}
         self._judge = judge
         self._state, self._seed = ToolState(), 0
@@ -143,6 +145,11 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Generic[AnswerT]):
     def home_loop(self) -> asyncio.AbstractEventLoop | None:
         """The event loop that a tool needs, if one does."""
         return next((item.loop for item in self.toolbox.all() if item.loop is not None), None)
+
+    @property
+    def calls_at_once(self) -> ToolCallsAtOnce:
+        """How calls of a path run at once."""
+        return self._at_once
 
     def step(self, action: Action) -> tuple[Observation, Resources]:
         """Act; the synchronous wrapper around :meth:`astep`."""
@@ -178,7 +185,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Generic[AnswerT]):
                 self._take(call)
                 return self._observation(), STEP
             arguments = self.toolbox.find(call).filled(call, self._state.values())
-            asked = _as_text(arguments)
+            asked = as_asked(arguments)
         except InvalidCallError as error:
             self._state = replace(self._state, note=cut(str(error), LONGEST_NOTE))
             return self._observation(), STEP
@@ -205,11 +212,8 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Generic[AnswerT]):
         """Run a tool and remember what came of it; returns what it used."""
         # The function may change what it is given; what is to be paid depends on what it was asked for.
         counted, known = item.filled(call, self._state.values()), self._known
-        if known is None:
-            drawn = {} if item.random is None else {item.random: self._rng("result", item, asked)}
-            made = await make(item, arguments | drawn)
-        else:
-            made = _made_before(known)
+        begun = await self._at_once.take(call, asked)
+        made = _made_before(known) if known is not None else begun or await self._make(item, arguments, asked)
         text = (made.plain if isinstance(made.plain, str) else made.written) if item.reads else ""
         failure = made.failure
         if failure is None and item.reads and not text.strip():
@@ -219,6 +223,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Generic[AnswerT]):
             trace = cut("".join(traceback.format_exception(made.error)), LONGEST_TRACEBACK)
         if failure is None:
             self._state = self._state.with_call(call, made.written, text)
+            self._at_once.observed(call, len(self._state.got))
         else:
             self._state = self._state.with_failure(call, self._fail(call, failure, jsonable(counted), trace))
         if known is None:
@@ -227,6 +232,10 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Generic[AnswerT]):
             used = Resources(known["used"]) if "used" in known else item.worst
         self._outcome = {"result": made.written, "failure": made.failure, "traceback": trace, "used": dict(used)}
         return used
+
+    async def _make(self, item: Tool, arguments: Mapping[str, Any], asked: str) -> Made:
+        drawn = {} if item.random is None else {item.random: self._rng("result", item, asked)}
+        return await make(item, {**arguments, **drawn})
 
     def _used(self, item: Tool, counted: Mapping[str, Any], made: Made, asked: str, *, failed: bool) -> Resources:
         if made.late:
@@ -333,15 +342,3 @@ def _made_before(outcome: Mapping[str, Any]) -> Made:
         return Made(UNSEEN, UNSEEN, json.dumps(UNSEEN))
     plain = json.loads(outcome["result"])
     return Made(plain, plain, outcome["result"], outcome["failure"])
-
-
-def _as_text(arguments: dict[str, Any]) -> str:
-    """Arguments as one text.
-
-    Raises:
-        InvalidCallError: They are too long.
-    """
-    try:
-        return json.dumps(jsonable(arguments), sort_keys=True)
-    except ToolFailedError as error:
-        raise InvalidCallError(f"the arguments cannot be given: {error}") from error

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from types import GeneratorType
 from typing import Any
 
 from pydantic_core import to_jsonable_python
 
 from tape.tools.calls import LONGEST_VALUE
-from tape.tools.errors import ToolFailedError
+from tape.tools.errors import InvalidCallError, ToolFailedError
 
 DEEPEST_RESULT = 50
 """Lists and objects inside each other in a result. Readers of what a run writes stop at 100."""
@@ -45,6 +46,18 @@ def jsonable(value: Any) -> Any:
         ToolFailedError: It is longer, deeper or larger than what is kept.
     """
     return _Bounded().plain(to_jsonable_python(_Bounded().plain(value)))
+
+
+def as_asked(arguments: Mapping[str, Any]) -> str:
+    """The arguments of a call as one text.
+
+    Raises:
+        InvalidCallError: They are too long.
+    """
+    try:
+        return json.dumps(jsonable(dict(arguments)), sort_keys=True)
+    except ToolFailedError as error:
+        raise InvalidCallError(f"the arguments cannot be given: {error}") from error
 
 
 class _Bounded:

@@ -40,3 +40,4 @@ from tape.trace.links import chained_anew as chained_anew
 from tape.trace.links import links_of as links_of
 from tape.trace.scheduled import ScheduledCall as ScheduledCall
 from tape.trace.scheduled import ScheduledEvent as ScheduledEvent
+from tape.trace.scheduled import with_critical as with_critical

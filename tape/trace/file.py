@@ -87,6 +87,11 @@ class TraceWriter:
                 raise unwritten(path, error) from error
 
     @property
+    def live(self) -> bool:
+        """Whether what is written is new; false while a recorded episode is played again."""
+        return True
+
+    @property
     def last_hash(self) -> str:
         """The hash of the last line that was written; empty where there is none, or no file."""
         return self._last

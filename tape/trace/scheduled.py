@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -24,6 +25,15 @@ class ScheduledCall(BaseModel):
     start: int = Field(ge=0, le=1 << 53)
     end: int = Field(ge=0, le=1 << 53)
     critical: bool = False
+
+
+def with_critical(calls: Sequence[ScheduledCall]) -> list[ScheduledCall]:
+    """Calls in the order of their starts; critical is the chain back from the last end, each begun after one ended."""
+    ordered = sorted(calls, key=lambda one: (one.start, one.end))
+    chain = [max(ordered, key=lambda one: one.end)] if ordered else []
+    while before := [one for one in ordered if one.end <= chain[-1].start and one.start < chain[-1].start]:
+        chain.append(max(before, key=lambda one: one.end))
+    return [one.model_copy(update={"critical": any(one is other for other in chain)}) for one in ordered]
 
 
 @register_event

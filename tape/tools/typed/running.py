@@ -18,7 +18,7 @@ from tape.tools.apart import Made, attempt, make
 from tape.tools.errors import InvalidCallError
 from tape.tools.tool import Tool
 from tape.tools.typed.together import CallPlan, PlannedCall, call_plan
-from tape.trace import FinishedEvent, ScheduledCall, ScheduledEvent, StartedEvent, TraceWriter
+from tape.trace import FinishedEvent, ScheduledCall, ScheduledEvent, StartedEvent, TraceWriter, with_critical
 from tape.waiting import run_sync
 
 
@@ -172,17 +172,11 @@ class _Running:
         self._trace.write(event)
 
     def finish(self) -> None:
-        """Keep what has run and been used; critical is the chain back from the last end, each begun after one ended."""
-        result, calls = self.result, sorted(self.result.calls, key=lambda one: (one.start, one.end))
-        chain: list[Ran] = [max(calls, key=lambda one: one.end)] if calls else []
-        while before := [one for one in calls if chain and one.end <= chain[-1].start]:
-            chain.append(max(before, key=lambda one: one.end))
-        rows = [
-            ScheduledCall(
-                name=one.tool, start=round(one.start * 1000), end=round(one.end * 1000), critical=one in chain
-            )
-            for one in calls
-        ]
+        """Keep what has run and been used."""
+        result, calls = self.result, self.result.calls
+        rows = with_critical(
+            [ScheduledCall(name=one.tool, start=round(one.start * 1000), end=round(one.end * 1000)) for one in calls]
+        )
         self._log(ScheduledEvent(done=True, calls=rows))
         result.spent, result.seconds = self.ledger.used, self._deadline.elapsed()
         record = {

@@ -93,6 +93,7 @@ def cases(draw: st.DrawFn, pure: st.SearchStrategy[frozenset[str]]) -> Case:
         "selector": draw(st.sampled_from(["solver", "solver", "lm"])),
         "on_infeasible": draw(st.sampled_from(["partial", "stop"])),
         "score": draw(st.sampled_from(["ends", "argmax"])),
+        "parallel": draw(st.sampled_from([1, 1, 2, 4])),
     }
     usd = draw(st.none() | st.integers(0, 14))
     wrong = draw(st.frozensets(st.integers(0, 2), max_size=2))

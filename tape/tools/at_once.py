@@ -1,0 +1,195 @@
+"""Calls of a path that run at once: those that change nothing, each as soon as the results that it names are there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tape.budget.deadline import MOST
+from tape.protocols import Action
+from tape.protocols.at_once import CallsAtOnce
+from tape.tools.apart import Made
+from tape.tools.calls import ANSWER, Call, parse
+from tape.tools.domain import ToolDomain
+from tape.tools.errors import InvalidCallError
+from tape.tools.results import as_asked
+from tape.tools.state import ToolState
+from tape.tools.tool import Tool
+
+Make = Callable[[Tool, dict[str, Any], str], Awaitable[Made]]
+"""Makes a call: its tool, its arguments, and the same as text."""
+
+
+@dataclass
+class _Planned:
+    """A call of the path.
+
+    Attributes:
+        action: The action as the path has it.
+        call: The same, read.
+        number: The number that its result gets if all before it succeed.
+        begun: It has begun.
+        taken: Its turn has come.
+        asked: What it was given, as text.
+        task: What comes of it; None where it has not begun, or its result is lost.
+    """
+
+    action: Action
+    call: Call
+    number: int
+    begun: bool = False
+    taken: bool = False
+    asked: str = ""
+    task: asyncio.Task[Made] | None = field(default=None, repr=False)
+
+    @property
+    def made(self) -> Made | None:
+        """What has come of it; None before, and where it was cancelled."""
+        done = self.task is not None and self.task.done() and not self.task.cancelled()
+        return self.task.result() if done and self.task is not None else None
+
+
+class ToolCallsAtOnce(CallsAtOnce):
+    """Runs calls of one environment at once.
+
+    Args:
+        domain: Its domain.
+        state: Returns its state.
+        make: Makes a call.
+    """
+
+    def __init__(self, domain: ToolDomain, state: Callable[[], ToolState], make: Make) -> None:
+        self._domain, self._state, self._make = domain, state, make
+        self._path: list[_Planned] = []
+        self._numbers: dict[int, int] = {}
+        """The number that a result has got, by the one that it was planned to get."""
+        self._most = 0
+        self._tell: tuple[Callable[[Action], None], ...] = ()
+
+    def _pure(self, action: Action) -> Tool | None:
+        """The tool of a call that changes nothing; None of any other action."""
+        try:
+            call = parse(action)
+            found = None if call.kind == ANSWER else self._domain.toolbox.find(call)
+        except InvalidCallError:
+            return None
+        return found if found is not None and found.pure else None
+
+    def independent(self, path: Sequence[Action]) -> int:
+        """The calls before the first that changes something, answers or is not possible."""
+        state = self._state()
+        for count, action in enumerate(path):
+            try:
+                if self._pure(action) is None:
+                    return count
+                self._domain.require_possible(state, call := parse(action))
+            except InvalidCallError:
+                return count
+            state = state.with_call(call)
+        return len(path)
+
+    def waits(self, path: Sequence[Action]) -> Sequence[tuple[int, ...]]:
+        """A call waits for the results that it names; one that is not pure for all before it, and all after it for it.
+
+        An answer waits for all.
+        """
+        first, barrier = len(self._state().got) + 1, -1
+        found: list[tuple[int, ...]] = []
+        for place, action in enumerate(path):
+            if self._pure(action) is None:
+                barrier, waits = place, {*range(place)}
+            else:
+                waits = {barrier, *(number - first for number in parse(action).references)}
+            found.append(tuple(sorted(one for one in waits if 0 <= one < place)))
+        return found
+
+    def begin(
+        self, path: Sequence[Action], most: int, begun: Callable[[Action], None], ended: Callable[[Action], None]
+    ) -> None:
+        """See :meth:`tape.protocols.at_once.CallsAtOnce.begin`."""
+        known = {one.action: one for one in self._path if one.begun and not one.taken}
+        planned = (_Planned(a, parse(a), number) for number, a in enumerate(path, len(self._state().got) + 1))
+        self._path = [known.pop(one.action, one) for one in planned]
+        self._path += known.values()
+        self._numbers, self._most, self._tell = {}, most, (begun, ended)
+        self._go_on()
+
+    def _running(self) -> list[asyncio.Task[Made]]:
+        return [one.task for one in self._path if one.task is not None and not one.task.done()]
+
+    def _go_on(self) -> None:
+        """Begin what can begin now."""
+        values = dict(enumerate(self._state().values(), 1))
+        for one in self._path:
+            if (made := one.made) is not None and made.failure is not None:
+                return  # the path will be given up
+            if made is not None and not self._domain.toolbox.find(one.call).reads:
+                values[one.number] = made.plain  # a result that a model has to read is none before
+        for one in self._path:
+            if len(self._running()) >= self._most:
+                return
+            if not (one.begun or one.taken) and all(number in values for number in one.call.references):
+                self._start(one, [values.get(number) for number in range(1, max(values, default=0) + 1)])
+
+    def _start(self, one: _Planned, results: Sequence[Any]) -> None:
+        item = self._domain.toolbox.find(one.call)
+        if item.thread == "caller":
+            return  # it has the thread to itself
+        try:
+            arguments = item.filled(one.call, results)
+            one.asked = as_asked(arguments)
+        except InvalidCallError:
+            return  # in its turn it is refused
+        # With a time limit, however long, a plain function gets a thread of its own.
+        apart = replace(item, timeout=item.timeout or MOST)
+        one.begun, one.task = True, asyncio.ensure_future(self._make(apart, arguments, one.asked))
+        begun, ended = self._tell
+        begun(one.action)
+        one.task.add_done_callback(lambda _: ended(one.action))
+        one.task.add_done_callback(lambda _: self._go_on())
+
+    def note(self, action: Action) -> None:
+        """Take a call as begun, without a result: in its turn it is made again."""
+        for one in self._path:
+            one.begun |= one.action == action
+
+    def _open(self) -> Iterator[tuple[_Planned, Call]]:
+        """The calls whose turn has not come, as they are written now."""
+        for one in self._path:
+            if not one.taken:
+                yield one, one.call.renumbered(lambda number: self._numbers.get(number, number))
+
+    def begun(self) -> tuple[Action, Action] | None:
+        """The first of them that has begun; nothing else is begun from now on."""
+        self._most = 0
+        return next(((one.action, call.text) for one, call in self._open() if one.begun), None)
+
+    async def take(self, call: Call, asked: str) -> Made | None:
+        """What comes of a call whose turn it is, if it has begun; None where it is to be made now, and may be."""
+        for one, written in self._open():
+            if written.tool == call.tool and (written == call or (one.begun and one.asked == asked)):
+                one.taken = True
+                if one.task is not None:
+                    return await one.task
+                while self._most and len(running := self._running()) >= self._most:
+                    await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        return None
+
+    def observed(self, call: Call, number: int) -> None:
+        """Note which number the result of a call has got."""
+        for one in self._path:
+            written = one.call.renumbered(lambda number: self._numbers.get(number, number))
+            if written == call and one.number not in self._numbers:
+                self._numbers[one.number] = number
+                return
+
+    async def stop(self) -> None:
+        """Cancel what still runs, and wait until it has ended."""
+        self._most = 0
+        tasks = self._running()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._path.clear()

@@ -1,0 +1,254 @@
+"""Calls of a plan at once: what begins before its turn, what it costs, and what comes of it where a plan fails."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tape.agents.tape import TapeAgent
+from tape.analysis.by_replay import Played, replay
+from tape.analysis.why import about
+from tape.approval import Approval, ApprovalRequest
+from tape.engine.result import EpisodeResult
+from tape.errors import ConfigError
+from tape.lm.scripted import ScriptedLM
+from tape.testing.line import Line, LineModel
+from tape.tools import Tool, ToolEnvironment, ToolFailedError, tool
+from tape.trace import ActedEvent, InfeasibleEvent, LedgerEvent, ScheduledEvent, read_trace
+from tests.tape.tools.helpers import script
+
+Plan = Sequence[tuple[str, dict[str, Any]]]
+CHAIN: Plan = [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": "#2"}), ("d", {"x": "#1", "y": "#3"})]
+"""``c`` needs ``b`` alone, and ``d`` both."""
+
+
+class World:
+    """Tools whose calls wait for each other, so that an end without a clock shows what ran at once.
+
+    Args:
+        waits: For a tool the one that must have begun before it returns.
+        fails: Tools that fail, each once.
+        seconds: What the tools declare.
+        changes: Tools that are not pure.
+    """
+
+    def __init__(
+        self,
+        waits: Mapping[str, str] | None = None,
+        fails: Sequence[str] = (),
+        seconds: Mapping[str, float] | None = None,
+        changes: Sequence[str] = (),
+    ) -> None:
+        self.log: list[str] = []
+        self.running = self.most = 0
+        self._waits, self._fails, self._changes = waits or {}, [*fails], changes
+        self._seconds = seconds or {}
+        self._begun: dict[str, asyncio.Event] = {}
+
+    def tools(self) -> list[Tool]:
+        """The tools a, b, c and d; each returns ten times what it gets, and its second argument more."""
+        return [self._tool(name) for name in "abcd"]
+
+    def _tool(self, name: str) -> Tool:
+        @tool(kind=name, pure=name not in self._changes, usd="0.01", seconds=self._seconds.get(name, 0))
+        async def function(x: int, y: int = 0) -> int:
+            """Do something."""
+            return await self._run(name, x, y)
+
+        return function
+
+    async def _run(self, name: str, x: int, y: int) -> int:
+        self.log.append(f"{name} {x} {y}")
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            self._event(name).set()
+            await asyncio.sleep(0)
+            if name in self._waits:
+                await self._event(self._waits[name]).wait()
+            if name in self._fails:
+                self._fails.remove(name)
+                raise ToolFailedError("broken")
+            return 10 * x + y
+        finally:
+            self.running -= 1
+
+    def _event(self, name: str) -> asyncio.Event:
+        return self._begun.setdefault(name, asyncio.Event())
+
+
+def play(
+    world: World, *plans: Plan, budget: str = "$0.04, 9 steps", trace: Path | None = None, parallel: int = 4,
+    answers: Sequence[Any] = (), settings: Mapping[str, Any] | None = None, **run: Any,
+) -> EpisodeResult:  # fmt: skip
+    agent = TapeAgent(ScriptedLM(script(*plans, answers=answers)), parallel=parallel, **(settings or {}))
+    return agent.run(ToolEnvironment("task", world.tools(), budget=budget), trace=trace, **run)
+
+
+def test_a_call_begins_when_the_results_that_it_names_are_there() -> None:
+    world = World(waits={"a": "c"})  # a, the first, ends only once c has begun, which needs the result of b
+    result = play(world, CHAIN)
+    assert (result.end_state, result.answer) == ("success", 300)
+    assert sorted(world.log) == ["a 1 0", "b 2 0", "c 20 0", "d 10 200"]
+    assert result.actions == ["a(x=1)", "b(x=2)", "c(x=#2)", "d(x=#1, y=#3)", "answer(value=#4)"]
+    assert result.used["usd"] == 40_000  # the whole cap, no call paid twice
+
+
+@pytest.mark.parametrize("parallel", [1, 2, 3])
+def test_no_more_run_at_once_than_allowed(parallel: int) -> None:
+    world = World()
+    plan = [("a", {"x": n}) for n in range(6)]
+    result = play(world, plan, parallel=parallel, budget="$0.06, 9 steps")
+    assert (result.end_state, world.most, len(world.log)) == ("success", parallel, 6)
+
+
+def test_what_changes_something_runs_alone_and_in_its_turn() -> None:
+    world = World(changes=["b"])
+    result = play(world, [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": 3}), ("d", {"x": 4})])
+    assert result.end_state == "success"
+    assert world.log[:2] == ["a 1 0", "b 2 0"]
+    assert world.most == 2  # c and d
+
+
+def test_what_has_begun_is_observed_before_planning_anew(tmp_path: Path) -> None:
+    world = World(fails=["a"], waits={"a": "c"})
+    again: Plan = [("a", {"x": 5}), ("d", {"x": "#3", "y": "#2"})]
+    trace = tmp_path / "trace.jsonl"
+    result = play(world, CHAIN, again, answers=["#4", "#4"], budget="$0.05, 9 steps", trace=trace)
+    # b and c have got the numbers 1 and 2, since a has none; what c takes was #2 in the plan.
+    assert result.actions == ["a(x=1)", "b(x=2)", "c(x=#1)", "a(x=5)", "d(x=#3, y=#2)", "answer(value=#4)"]
+    assert (result.end_state, result.answer, result.used["usd"]) == ("success", 10 * 50 + 200, 50_000)
+    assert sorted(world.log) == ["a 1 0", "a 5 0", "b 2 0", "c 20 0", "d 50 200"]
+    assert [e.planned for e in read_trace(trace) if isinstance(e, ActedEvent)][1:3] == [None, None]
+
+
+def test_what_does_not_fit_waits_for_its_turn() -> None:
+    world = World()
+    result = play(world, [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": 3})], budget="$0.03, 4 steps")
+    assert (result.end_state, world.most, result.used["steps"], result.budget_violations) == ("success", 3, 4, [])
+    assert play(World(), CHAIN, budget="$0.03, 9 steps").end_state == "infeasible"
+
+
+def test_what_is_asked_about_does_not_begin_before_its_turn() -> None:
+    world, asked = World(), []
+
+    def approve(request: ApprovalRequest) -> Approval:
+        asked.append((request.action, [*world.log]))
+        return Approval.ALLOW
+
+    plan: Plan = [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": 3})]
+    result = play(world, plan, approve=approve, approve_when=lambda request: request.action.startswith("b"))
+    assert result.end_state == "success"
+    assert asked == [("b(x=2)", ["a 1 0"])]
+
+
+SECONDS = {"a": 5, "b": 1, "c": 3, "d": 1}
+"""One after another 10, at once 6."""
+
+
+def test_under_wall_seconds_a_plan_must_end_in_time() -> None:
+    late = play(World(seconds=SECONDS), CHAIN, budget="$0.04, wall_seconds=5.5")
+    assert late.end_state == "infeasible"
+    assert "with at most 4 calls at once the soonest of the" in late.detail
+    assert late.explanation is not None
+    assert late.explanation["least"]["wall_seconds"] >= 6
+    assert late.actions == []
+    assert play(World(seconds=SECONDS), CHAIN, budget="$0.04, wall_seconds=60").end_state == "success"
+
+
+def test_a_quicker_plan_is_taken_where_the_best_is_too_late(tmp_path: Path) -> None:
+    world = World(seconds={"a": 50, "b": 1})
+    plans = [[("a", {"x": 1})], [("b", {"x": 1})]]
+
+    def reply(request: Any, sample: int) -> str:
+        if request.role == "plan":
+            calls = [{"tool": name, "arguments": arguments} for name, arguments in plans[sample % 2]]
+            return json.dumps({"calls": calls, "answer": "#1"})
+        return "right"
+
+    agent = TapeAgent(ScriptedLM(reply), parallel=2)
+    result = agent.run(ToolEnvironment("task", world.tools(), budget="$0.04, wall_seconds=20"))
+    assert (result.end_state, result.actions[0]) == ("success", "b(x=1)")
+
+
+def test_at_the_end_what_still_runs_is_cancelled_and_paid_for(tmp_path: Path) -> None:
+    world = World(waits={"a": "never", "b": "never"})
+    trace = tmp_path / "trace.jsonl"
+    result = play(world, [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": 3})], budget="$0.04, wall_seconds=0.5",
+                  trace=trace)  # fmt: skip
+    assert (result.end_state, world.running) == ("budget:wall_seconds", 0)
+    assert result.used["usd"] == 30_000  # a in its turn, b and c before theirs
+    settled = [e.purpose for e in read_trace(trace) if isinstance(e, LedgerEvent) and e.what == "settle"]
+    assert settled[-3:] == ["step:a(x=1)", "ahead:b(x=2)", "ahead:c(x=3)"]
+
+
+def test_trace_and_why_tell_when_calls_ran(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.jsonl"
+    play(World(seconds=SECONDS), CHAIN, trace=trace)
+    events = [*read_trace(trace)]
+    planned, done = [event for event in events if isinstance(event, ScheduledEvent)]
+    first = min(call.start for call in planned.calls)
+    assert {(call.name, call.start - first, call.end - first, call.critical) for call in planned.calls[:4]} == {
+        ("a", 0, 5000, True),
+        ("b", 0, 1000, False),
+        ("c", 1000, 4000, False),
+        ("d", 5000, 6000, True),
+    }
+    assert done.done
+    assert [call.name for call in done.calls if call.name != "answer"][-1] == "d"
+    assert any("6 s instead of 10 s one after the other" in line for line in about(events))
+    assert not any(isinstance(event, InfeasibleEvent) for event in events)
+
+
+def resumed(trace: Path, lines: Sequence[str], fails: Sequence[str], plans: Sequence[Plan]) -> EpisodeResult:
+    trace.write_text("".join(lines))
+    begun = any('"call_begun"' in line for line in lines)  # then a is called again alone, or not at all
+    world = World(fails=fails, waits={} if begun else {"a": "c"})
+    agent = TapeAgent(ScriptedLM(script(*plans)), parallel=4)
+    return agent.resume(trace, ToolEnvironment("task", world.tools(), budget="$0.16, 30 steps"))
+
+
+@pytest.mark.parametrize("fails", [[], ["a"]])
+def test_a_cut_off_episode_goes_on(tmp_path: Path, fails: Sequence[str]) -> None:
+    trace = tmp_path / "trace.jsonl"
+    plans: list[Plan] = [CHAIN, [("d", {"x": 7, "y": 1})]]
+    world = World(fails=fails, waits={"a": "c"})
+    whole = play(world, *plans, budget="$0.16, 30 steps", trace=trace)
+    assert whole.answer == (71 if fails else 300)
+    lines = trace.read_text().splitlines(keepends=True)
+    assert any('"ahead:' in line for line in lines)
+    for cut in range(1, len(lines)):
+        result = resumed(trace, lines[:cut], fails, plans)
+        assert (result.end_state, result.answer) == ("success", whole.answer), f"cut at line {cut}"
+        if '"acted"' in lines[cut - 1]:  # what has begun beside it, and is made again, is paid for twice
+            assert result.used["usd"] >= whole.used["usd"]
+        trace.unlink()
+
+
+def test_an_episode_is_played_again_alike(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.jsonl"
+    play(World(), CHAIN, trace=trace)
+
+    def make() -> ToolEnvironment[Any]:
+        return ToolEnvironment("task", World().tools(), budget="$0.04, 9 steps")
+
+    def agent() -> TapeAgent:
+        return TapeAgent(ScriptedLM(script(CHAIN)), parallel=4)
+
+    found = replay([*read_trace(trace)], Played(make, 0, None, agent=agent))
+    assert (found.findings, found.unchecked) == ([], [])
+
+
+def test_a_free_execution_cannot_begin_anything() -> None:
+    with pytest.raises(ConfigError, match="contradicts execution='free'"):
+        TapeAgent(ScriptedLM(script(CHAIN)), parallel=2, execution="free")
+
+
+def test_environments_that_begin_nothing_run_step_by_step() -> None:
+    one, other = (TapeAgent(LineModel(), parallel=n).run(Line()) for n in (1, 4))
+    assert (one.end_state, one.actions, one.used) == (other.end_state, other.actions, other.used)
