@@ -270,6 +270,7 @@ def test_a_circle_that_earns_is_taken_as_often_as_the_budget_allows() -> None:
         ({"goal": False}, {"start": "draft"}, "no path can end anywhere: declare a goal by goals="),
         ({"reward": 1, "value": 1}, {"start": "draft"}, "node 'done' has both `reward` and `value`"),
         ({"reward": "much"}, {"start": "draft"}, "the reward of node 'done' must be a finite number"),
+        ({"cost": {"usd": 1}}, {"start": "draft"}, "node 'done' has a cost, and steps are edges here"),
     ],
 )
 def test_what_is_wrong_with_a_graph_is_named(changes: dict[str, Any], asked: dict[str, Any], message: str) -> None:
