@@ -54,6 +54,7 @@ class ApprovalRequest:
         rest: The rest of the path, as far as there is one.
         reason: ``destructive`` where the domain marks the action so, else ``selected`` by ``approve_when``.
         step: Steps taken before it.
+        changes: Where plans are tried on copies, what the action and the rest of the path will change, a line each.
     """
 
     action: Action
@@ -64,6 +65,7 @@ class ApprovalRequest:
     rest: tuple[Action, ...]
     reason: Reason
     step: int
+    changes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """The question for a person: every argument, long values cut one by one by both ends.
@@ -77,7 +79,9 @@ class ApprovalRequest:
         left = ", ".join(_written(kind, amount) for kind, amount in self.left.items()) or "everything (no caps)"
         lines = [f"{shown_action(self.shown)} ({self.reason})", f"costs at most {cost}; left: {left}"]
         rest = (escaped(one if len(one) <= LONGEST else f"{one[:LONGEST]}...") for one in self.rest)
-        return "\n".join([*lines, *([f"then: {'; '.join(rest)}"] if self.rest else [])])
+        lines += [f"then: {'; '.join(rest)}"] if self.rest else []
+        lines += ["on a copy this changes:", *(f"  {escaped(line)}" for line in self.changes)] if self.changes else []
+        return "\n".join(lines)
 
     @property
     def arguments(self) -> Mapping[str, Any] | None:

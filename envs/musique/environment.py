@@ -16,7 +16,8 @@ from tape.budget import Resources
 from tape.tools.cost import Fixed
 from tape.tools.environment import ToolEnvironment
 from tape.tools.errors import ToolFailedError
-from tape.tools.tool import Tool, make_tool
+from tape.tools.making import make_tool
+from tape.tools.tool import Tool
 from tape.tools.toolbox import Toolbox
 from tape.tools.variants import Variant
 

@@ -12,7 +12,7 @@ from tape.budget import Budget, Resources
 from tape.tools.cost import Fixed
 from tape.tools.domain import ToolDomain
 from tape.tools.environment import ToolEnvironment
-from tape.tools.tool import make_tool
+from tape.tools.making import make_tool
 from tape.tools.toolbox import Toolbox
 
 if TYPE_CHECKING:

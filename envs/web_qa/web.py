@@ -15,7 +15,7 @@ from tape.budget import Resources, declare
 from tape.protocols.search import Passage
 from tape.tools.cost import Fixed
 from tape.tools.errors import ToolFailedError
-from tape.tools.tool import make_tool
+from tape.tools.making import make_tool
 from tape.tools.toolbox import Toolbox
 
 DATA = Path(__file__).parent / "data"

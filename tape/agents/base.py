@@ -27,7 +27,7 @@ from tape.budget.deadline import Deadline
 from tape.engine.context import RoleContext
 from tape.engine.episode import Episode, environment_faults
 from tape.engine.result import EpisodeResult
-from tape.errors import ConfigError, UnknownCostError
+from tape.errors import ConfigError, ResumeError, UnknownCostError
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import LanguageModel
 from tape.lm.price_table import missing_price
@@ -226,6 +226,11 @@ class Agent(Configured, ABC):
             record = Record(path)
             env, raised = record.environment(env, tools, steps_again=steps_again), Budget.read(budget)
             self.require(self.config, env)
+            if self.config.world_model == "copy":
+                raise ResumeError(
+                    f"{path}: it was planned on copies of a state that has changed since; run the task anew, with a "
+                    "budget of what is left"
+                )
             record.require_same(self.describe(self.config.resolved(env.domain)), env, parent)
             if (result := record.result(env, raised)) is not None:
                 return result
@@ -256,6 +261,8 @@ class Agent(Configured, ABC):
         budget, seed, trace, parent, payer, simulator, model, listener = options
         if (self.config.world_model == "simulator") != (simulator is not None):
             raise ConfigError("world_model='simulator' needs simulator=..., and only then")
+        if self.config.world_model == "copy" and env.copies is None:
+            raise ConfigError("world_model='copy' needs tools that share a state: ToolEnvironment(..., state=...)")
         self.require(self.config, env)
         _require_own_loop(env)
         config = self.config.resolved(env.domain)
@@ -275,6 +282,8 @@ class Agent(Configured, ABC):
         line, end_line = progress_line() if own else (None, lambda: None)
         stop_listening = listen(writer, listener or line)
         episode = Episode(env, config, ledger, writer, roles, derive(seed, "agent"), simulator, deadline)
+        if env.copies is not None:
+            episode.dry_run = env.copies.begin(ledger if config.world_model == "copy" else None)
         if config.projector == "lm":
             from tape.engine.ablations.merger import LmMerger
 

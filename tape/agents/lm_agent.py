@@ -25,7 +25,7 @@ class LmAgent(Agent):
     @classmethod
     def most_calls_per_prediction(cls, config: TapeConfig) -> int:
         """Requests of one predicted transition: none with a simulator; an invalid one may be requested again."""
-        return 0 if config.world_model == "simulator" else 1 + (config.requery_threshold > 0)
+        return 0 if config.world_model != "lm" else 1 + (config.requery_threshold > 0)
 
     def proposer(self, episode: Episode) -> Proposer:
         """SamplePlans: by the model, or by search through what the domain declares."""
@@ -40,8 +40,10 @@ class LmAgent(Agent):
         return LmProposer(episode.roles, self.config.temperature, distinct=distinct)
 
     def world_model(self, episode: Episode) -> WorldModel:
-        """P_theta: the simulator if configured, else declared outcomes, else the model."""
+        """P_theta: the simulator or copies if configured, else declared outcomes, else the model."""
         domain = episode.env.domain
+        if episode.dry_run is not None:
+            return episode.dry_run
         if episode.simulator is not None:
             return episode.simulator
         return self.lm_world_model(episode) if domain.outcomes is None else DeclaredWorldModel(domain.outcomes)

@@ -9,7 +9,8 @@ from tape.agents.final_answer import FinalAnswer
 from tape.agents.options import Play
 from tape.agents.reach import require_reachable
 from tape.budget.deadline import KIND as WALL
-from tape.engine.episode import Episode, EpisodeEnded, environment_faults, judged_wrong
+from tape.engine.episode import Episode, EpisodeEnded, environment_faults
+from tape.engine.result import judged_wrong
 from tape.errors import (
     BudgetExceededError,
     ConstraintError,

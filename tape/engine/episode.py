@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from tape.approval import DECISIONS, Approval, ApprovalRequest, Approver, amounts
@@ -15,13 +15,13 @@ from tape.budget.deadline import Deadline, blocking
 from tape.engine.at_once import AtOnce
 from tape.engine.context import RoleContext
 from tape.engine.project import LmProjector, Merger
-from tape.engine.result import EpisodeResult, json_or_text
+from tape.engine.result import EpisodeResult, judged_wrong
 from tape.engine.settings import TapeConfig
 from tape.errors import BudgetExceededError, EnvironmentFaultError, UnknownCostError, error_text
 from tape.protocols import Action, Environment, Observation, State, WorldModel
+from tape.protocols.copies import DryRunModel
 from tape.protocols.method import counters
 from tape.protocols.parts import Chances
-from tape.reading import short
 from tape.redaction import redacted
 from tape.seeds import derive
 from tape.trace import (
@@ -62,13 +62,6 @@ class ActionRefused(EpisodeEnded):
         super().__init__("infeasible", f"{action!r} was refused, and nothing else was left to do")
 
 
-def judged_wrong(answer: object) -> str:
-    """The sentence about an answer without success; empty if there is no answer."""
-    value = json_or_text(answer)
-    shown = short(value if isinstance(value, str | int | float) else str(value))
-    return "" if answer is None else f"the answer {shown} was judged wrong"
-
-
 @contextmanager
 def environment_faults(what: str) -> Iterator[None]:
     """Turn any exception of an environment's own code, ``SystemExit`` too, into :class:`EnvironmentFaultError`."""
@@ -98,6 +91,7 @@ class Episode:
         taken: The actions taken so far, by the key of the state they were taken in.
         result: Filled during the episode.
         merger: Merges states that the model considers equal; only with ``projector="lm"``.
+        dry_run: Makes actions on copies; only with ``world_model="copy"``.
         at_once: What runs at once; None where actions run one after another.
         known_outcome: What came of an action that an episode which is resumed has done already; else None.
     """
@@ -117,6 +111,7 @@ class Episode:
     taken: dict[str, list[Action]] = field(default_factory=dict)
     result: EpisodeResult = field(default_factory=lambda: EpisodeResult(end_state="failure", success=False))
     merger: Merger | None = None
+    dry_run: DryRunModel | None = None
     known_outcome: Callable[[Action], Mapping[str, Any] | None] = lambda _: None
     _approved: tuple[int, Action] | None = None
     """The step and the action that are approved already."""
@@ -226,6 +221,9 @@ class Episode:
         if (request := self.asked(action, rest)) is not None:
             # An action that cannot be paid for needs no approval.
             self.ledger.release(self.ledger.reserve(self.env.domain.cost(self.state, action)))
+            if self.dry_run is not None:
+                changes = await self.dry_run.difference(self.state, [action, *rest])
+                request = replace(request, changes=tuple(changes))
             decision, reason = await self.approver.ask(request)
             self._log_approval(action, decision, reason)
             if decision is Approval.STOP:

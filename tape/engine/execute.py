@@ -16,6 +16,7 @@ from tape.engine.predict import Memory
 from tape.engine.replan import reselect
 from tape.engine.select import Path, Selector
 from tape.protocols import Action, Actor, State
+from tape.trace import DryRunEvent
 
 Outcome = Literal["ended", "prefix", "mismatch", "probed", "stepped", "contradicted", "refused", "overdrawn"]
 """Why the execution of a path has stopped.
@@ -81,6 +82,9 @@ class Executor:
             EpisodeEnded: Success, ``invalid_output``, or a refused action with replanning off.
         """
         self._episode.result.partial_walk |= path.partial
+        if (dry_run := self._episode.dry_run) is not None:
+            changes = await dry_run.difference(self._episode.state, path.actions)
+            self._episode.trace.write(DryRunEvent(tried=dry_run.summary(), changes=[*changes]))
         if (at_once := self._episode.at_once) is None:
             return await self._follow(path)
         at_once.log(path.actions)

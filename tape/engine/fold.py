@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import islice, product
 
 from tape.engine.episode import Episode
 from tape.engine.graph import PlanGraph
 from tape.engine.graph_problem import Edge
 from tape.engine.predict import Memory, Rollout
 from tape.engine.unseen import FoldedPlan
-from tape.protocols import Action, Domain, State
+from tape.protocols import Action, Domain, Plan, State
 from tape.protocols.chances import OutcomeCounts
 from tape.protocols.domain import map_plain
 from tape.protocols.parts import Chances, Outcomes
@@ -23,8 +25,29 @@ MOST_STATES = 4000
 """About the most states that are added for one plan; after that only the plan's own variants are followed."""
 
 
-def fold(graph: PlanGraph, domain: Domain, rollouts: Sequence[Rollout]) -> dict[str, tuple[State, list[FoldedPlan]]]:
+MOST_TRIED = 32
+"""Plans that are tried on copies for one plan whose actions have variants."""
+
+
+def each_variant(declared: Outcomes, items: Sequence[tuple[State, Plan]]) -> list[tuple[State, Plan]]:
+    """Plans, each followed by those that replace actions of it by variants, up to :data:`MOST_TRIED` of each."""
+    found = []
+    for state, plan in items:
+        paths = product(*(dict.fromkeys([action, *declared.variants(state, action)]) for action in plan.actions))
+        found += [(state, replace(plan, actions=path)) for path in islice(paths, MOST_TRIED)]
+    return found
+
+
+def fold(
+    graph: PlanGraph, domain: Domain, rollouts: Sequence[Rollout], *, variants: bool = True
+) -> dict[str, tuple[State, list[FoldedPlan]]]:
     """Fold rollouts into a graph.
+
+    Args:
+        graph: The graph.
+        domain: The domain.
+        rollouts: The rollouts.
+        variants: Add the variants of their actions where the domain declares outcomes; else they are plans already.
 
     Returns:
         The state and the plans of each node where plans begin, by its key.
@@ -32,7 +55,7 @@ def fold(graph: PlanGraph, domain: Domain, rollouts: Sequence[Rollout]) -> dict[
     folded: dict[str, tuple[State, list[FoldedPlan]]] = {}
     for rollout in rollouts:
         start, actions = rollout.start, rollout.actions
-        if domain.outcomes is not None:
+        if variants and domain.outcomes is not None:
             add_variants(graph, domain.key, domain.outcomes, start, actions)
         nodes = graph.fold(map_plain(domain, [start, *rollout.states]), actions, rollout.confidences)
         folded.setdefault(nodes[0], (start, []))[1].append((actions, nodes))

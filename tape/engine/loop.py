@@ -15,7 +15,7 @@ from tape.engine.act import write_action
 from tape.engine.cost import SPARE, CallCosts, CostModel, annotate_edges, spendable, within_spare
 from tape.engine.episode import Episode
 from tape.engine.execute import Outcome
-from tape.engine.fold import fold, mark_observed, rule_out, shared_nodes, weigh
+from tape.engine.fold import each_variant, fold, mark_observed, rule_out, shared_nodes, weigh
 from tape.engine.forecast import LEVELS, Forecaster
 from tape.engine.graph import PlanGraph
 from tape.engine.infeasible import FailedAttempt, infeasible, too_late
@@ -230,10 +230,13 @@ class Planner:
         world = self._world_model
         if domain.deterministic:
             world = RememberingWorldModel(world, self.memory, domain.key)
+        declared = None if episode.dry_run is None else domain.outcomes
+        if declared is not None:
+            items = each_variant(declared, items)  # what a variant leads to is seen on a copy
         rollouts = await roll_out(world, domain, items)
         reached = [state for rollout in rollouts for state in rollout.states]
         await episode.merge(map_plain(domain, [*(state for state, _ in items), *reached]))
-        for start, plans in fold(graph, domain, rollouts).values():
+        for start, plans in fold(graph, domain, rollouts, variants=declared is None).values():
             await self._likelihood.weigh(graph, start, plans)
         if domain.deterministic:
             mark_observed(graph, self.memory)

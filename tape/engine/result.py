@@ -22,7 +22,7 @@ from tape.budget import Budget, BudgetLike, Ledger, Resources, amount_of, kind_o
 from tape.budget.amounts import correct, require_unproven
 from tape.budget.deadline import KIND as WALL
 from tape.protocols.types import AnswerT, FailedCall
-from tape.reading import storable
+from tape.reading import short, storable
 from tape.trace.kept import KeptEvents
 
 END_STATES = (
@@ -201,6 +201,13 @@ def _in_units(counts: Mapping[str, int | None]) -> dict[str, Decimal | None]:
 
 def _number(amount: Decimal | None) -> int | float | None:
     return None if amount is None else int(amount) if amount == int(amount) else float(amount)
+
+
+def judged_wrong(answer: object) -> str:
+    """The sentence about an answer without success; empty if there is no answer."""
+    value = json_or_text(answer)
+    shown = short(value if isinstance(value, str | int | float) else str(value))
+    return "" if answer is None else f"the answer {shown} was judged wrong"
 
 
 def json_or_text(value: Any) -> Any:

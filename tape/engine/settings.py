@@ -153,8 +153,10 @@ class TapeConfig(BaseModel):
         description="how nodes are scored. argmax: the most probable score; expected: the mean over the "
         "probabilities; ends: argmax, but the mean where a plan ends without a goal",
     )
-    world_model: Literal["lm", "simulator"] = Field(
-        default="lm", description="simulator: the exact world model, an upper bound that is labelled everywhere"
+    world_model: Literal["lm", "simulator", "copy"] = Field(
+        default="lm",
+        description="simulator: the exact world model, an upper bound that is labelled everywhere; copy: the actions "
+        "themselves, made on copies of what they change",
     )
     costs: Literal["declared", "expected", "lm"] = Field(
         default="declared",

@@ -22,7 +22,8 @@ from tape.gateway.quotes import Answer, Part
 from tape.tools.apart import make
 from tape.tools.cost import Cost
 from tape.tools.errors import ToolError, ToolFailedError
-from tape.tools.tool import Tool, make_tool
+from tape.tools.making import make_tool
+from tape.tools.tool import Tool
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from tape.budget.deadline import blocking
 from tape.errors import ConfigError, UnknownNameError
 from tape.lm.base import Request
 from tape.protocols.at_once import CallsAtOnce
+from tape.protocols.copies import Copies
 from tape.protocols.domain import Domain
 from tape.protocols.parts import Part, require_known_parts
 from tape.protocols.prompt_format import PromptFormat
@@ -168,6 +169,11 @@ class Environment(ABC, Generic[AnswerT]):
     def calls_at_once(self) -> CallsAtOnce | None:
         """How actions of a path run at once (``parallel``)."""
         return self if isinstance(self, CallsAtOnce) else None
+
+    @property
+    def copies(self) -> Copies | None:
+        """How actions are tried on copies (``world_model="copy"``)."""
+        return self if isinstance(self, Copies) else None
 
 
 def require_environment(env: Environment) -> None:

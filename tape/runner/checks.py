@@ -67,3 +67,5 @@ def _check_first(
         agent.require_prompts(config, environment, unplayed(environment, model))
     if config.world_model == "simulator":
         plugin.simulator(environment)
+    if config.world_model == "copy" and environment.copies is None:
+        raise ConfigError(f"{plugin.name} has no state of which copies can be made; leave world_model at lm")

@@ -118,10 +118,12 @@ class RunSpec(BaseModel):
         return task.budget | Budget(self.budget)
 
     def label(self) -> str:
-        """The agent's name for tables, with a simulator and the roles that ``--auto-roles`` took from the model."""
+        """The agent's name for tables, with a simulator or dry run and the roles that ``--auto-roles`` has set."""
         given = {name: f"{getattr(self.config, name)} {PARTS.get(name, name)}" for name in self.auto_roles}
         if self.config.world_model == "simulator":
             given["world_model"] = "simulator world model"
+        if self.config.world_model == "copy":
+            given["world_model"] = "dry run"
         return self.agent + (f" [{', '.join(given[name] for name in sorted(given))}]" if given else "")
 
 

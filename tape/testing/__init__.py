@@ -12,9 +12,9 @@ A test module of your own is enough; pytest collects what its classes inherit:
     class TestMyAgent(AgentConformance):
         agent = MyAgent
 
-Environments of search agents inherit `SearchConformance`. Agents are played on a `Line` of cells with a `LineModel`
-that knows its prompts: no weights, no simulator. The suite of an agent that needs more of its environment overrides
-`environment` and `model`.
+Environments of search agents inherit `SearchConformance`, states of tools `StateConformance`. Agents are played on a
+`Line` of cells with a `LineModel` that knows its prompts: no weights, no simulator. The suite of an agent that needs
+more of its environment overrides `environment` and `model`.
 """
 
 import pytest
@@ -23,11 +23,16 @@ from tape.testing.line import Line, LineModel
 
 # So that a failed assertion shows its values.
 pytest.register_assert_rewrite(
-    "tape.testing.agents", "tape.testing.environments", "tape.testing.garbage", "tape.testing.search"
+    "tape.testing.agents",
+    "tape.testing.environments",
+    "tape.testing.garbage",
+    "tape.testing.search",
+    "tape.testing.states",
 )
 
 from tape.testing.agents import AgentConformance  # noqa: E402
 from tape.testing.environments import EnvironmentConformance  # noqa: E402
 from tape.testing.search import SearchConformance  # noqa: E402
+from tape.testing.states import StateConformance  # noqa: E402
 
-__all__ = ["AgentConformance", "EnvironmentConformance", "Line", "LineModel", "SearchConformance"]
+__all__ = ["AgentConformance", "EnvironmentConformance", "Line", "LineModel", "SearchConformance", "StateConformance"]

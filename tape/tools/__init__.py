@@ -3,8 +3,9 @@
 from tape.tools.cost import Fixed, Likely, PerUnit, Uniform
 from tape.tools.environment import ToolEnvironment
 from tape.tools.errors import ToolError, ToolFailedError, ToolWarning
+from tape.tools.making import tool
 from tape.tools.mcp import mcp_tools
-from tape.tools.tool import Tool, tool
+from tape.tools.tool import Tool
 from tape.tools.toolbox import Toolbox
 from tape.tools.uncertain import learned
 

@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Generic, TypeVar, overload
 
-from tape.budget import Budget, BudgetLike, Resources
+from tape.budget import Budget, BudgetLike, Ledger, Resources
 from tape.lm.base import Request
 from tape.protocols import Action, AnswersAtLimit, AnswerT, Environment, FailedCall, Observation, State
+from tape.protocols.copies import Copies
 from tape.protocols.prompt_format import PromptFormat, pick
 from tape.redaction import redacted
 from tape.seeds import derive
@@ -21,6 +22,8 @@ from tape.tools.answers import AnswerType
 from tape.tools.apart import Made, attempt, make
 from tape.tools.at_once import ToolCallsAtOnce
 from tape.tools.calls import ANSWER, Call, parse
+from tape.tools.copies.base import CopyableState, States, states_of
+from tape.tools.copies.dry_run import DryRun
 from tape.tools.domain import LONGEST_PLAN, ToolDomain, as_state
 from tape.tools.errors import InvalidCallError, ToolError
 from tape.tools.prompts.chat import ChatToolFormat
@@ -51,7 +54,7 @@ Judge = Callable[[Any], bool]
 M = TypeVar("M")
 
 
-class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Generic[AnswerT]):
+class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[AnswerT]):
     """A task to be done by calls of tools and ended by an answer.
 
     Args:
@@ -64,6 +67,8 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Generic[AnswerT]):
         longest_plan: Calls of a sampled plan at most, up to 99.
         answer: The type of the answer, a pydantic model or another type that pydantic knows; by default a number or a
             text. What is of another type is refused once, which takes a step; a second time it ends the episode.
+        state: What the tools read and write, by the names that they use (:mod:`tape.tools.copies`). With
+            ``world_model="copy"`` plans are tried on copies of it.
 
     Raises:
         ToolError: The tools contradict each other, or an answer cannot have the type.
@@ -84,6 +89,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Generic[AnswerT]):
         prompt_formats: PromptFormats | None = None,
         tracebacks: bool = False,
         longest_plan: int = LONGEST_PLAN,
+        state: CopyableState | Mapping[str, CopyableState] | None = None,
     ) -> None: ...
 
     @overload
@@ -98,6 +104,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Generic[AnswerT]):
         tracebacks: bool = False,
         longest_plan: int = LONGEST_PLAN,
         answer: Any = None,
+        state: CopyableState | Mapping[str, CopyableState] | None = None,
     ) -> None: ...
 
     def __init__(
@@ -111,11 +118,14 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Generic[AnswerT]):
         tracebacks: bool = False,
         longest_plan: int = LONGEST_PLAN,
         answer: Any = None,
+        state: CopyableState | Mapping[str, CopyableState] | None = None,
     ) -> None:
         self.toolbox = tools if isinstance(tools, Toolbox) else Toolbox(tools)
         self.budget = Budget.read(budget)
         asked = None if answer is None else AnswerType(answer)
         self.domain = ToolDomain(task, self.toolbox, longest_plan=longest_plan, answer=asked)
+        self._states = states_of(state, {item.name: item.state for item in self.toolbox.all()})
+        self._dry_run: DryRun | None = None
         self._at_once = ToolCallsAtOnce(self.domain, lambda: self._state, self._make)
         self._prompt_formats = prompt_formats or {"chat": ChatToolFormat}
         self._judge = judge
@@ -136,8 +146,34 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Generic[AnswerT]):
 
     def reset(self, seed: int) -> Observation:
         """Start again. What the tools draw depends on the seed and on the call alone, not on what came before."""
-        self._state, self._seed, self.answered, self._failed, self._unfit = ToolState(), seed, None, [], 0
+        self._state, self._seed, self.answered, self._failed, self._unfit = (
+            ToolState(data=self._data()),
+            seed,
+            None,
+            [],
+            0,
+        )
         return self._observation()
+
+    def _data(self) -> str:
+        """The key of the states, where plans are tried on copies."""
+        return self._states.key() if self._dry_run is not None and self._states is not None else ""
+
+    @property
+    def copies(self) -> Copies | None:
+        """How calls are tried on copies; None without a state."""
+        return None if self._states is None else self
+
+    def begin(self, ledger: Ledger | None) -> DryRun | None:
+        """See :meth:`tape.protocols.copies.Copies.begin`."""
+        if self._dry_run is not None:
+            self._dry_run.close()
+        assert self._states is not None, "without a state there are no copies"
+        self._dry_run = None
+        if ledger is not None:
+            self._states.require_steady()
+            self._dry_run = DryRun(self.domain, self._states, self._try, ledger)
+        return self._dry_run
 
     def _observation(self) -> Observation:
         return Observation(self.domain.render(self._state), self._state)
@@ -221,11 +257,15 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Generic[AnswerT]):
         trace = "" if known is None else known.get("traceback", "")
         if made.error is not None and self._tracebacks:
             trace = cut("".join(traceback.format_exception(made.error)), LONGEST_TRACEBACK)
+        if self._dry_run is not None and self._states is not None:
+            self._states.changed(item.state, item.name)
         if failure is None:
-            self._state = self._state.with_call(call, made.written, text)
+            exact = self._dry_run is not None and item.can_be_tried and not item.reads
+            self._state = self._state.with_call(call, made.written, text, exact=exact)
             self._at_once.observed(call, len(self._state.got))
         else:
             self._state = self._state.with_failure(call, self._fail(call, failure, jsonable(counted), trace))
+        self._state = replace(self._state, data=self._data())
         if known is None:
             used = self._used(item, counted, made, asked, failed=failure is not None)
         else:
@@ -235,7 +275,14 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Generic[AnswerT]):
 
     async def _make(self, item: Tool, arguments: Mapping[str, Any], asked: str) -> Made:
         drawn = {} if item.random is None else {item.random: self._rng("result", item, asked)}
-        return await make(item, {**arguments, **drawn})
+        shared = {} if self._states is None else self._states.given(item.state)
+        return await make(item, {**arguments, **drawn, **shared})
+
+    async def _try(self, item: Tool, arguments: Mapping[str, Any], asked: str, states: States) -> Made:
+        """Make a call on a copy; what is drawn at random there is not what the episode will draw."""
+        drawn = {} if item.random is None else {item.random: self._rng("dry run", item, asked)}
+        tried = replace(item, function=item.dry_run) if callable(item.dry_run) else item
+        return await make(tried, {**arguments, **drawn, **states.given(item.state)})
 
     def _used(self, item: Tool, counted: Mapping[str, Any], made: Made, asked: str, *, failed: bool) -> Resources:
         if made.late:

@@ -21,11 +21,18 @@ class Obtained:
         call: The call.
         value: The result as JSON; None where it is predicted.
         text: For a result that a model reads: the text it is read from; empty once it was read.
+        exact: The call may be tried on a copy, so that its result counts and not what was asked.
     """
 
     call: Call
     value: str | None = field(default=None, compare=False)
     text: str = field(default="", compare=False)
+    exact: bool = field(default=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        """What it is in a state's key."""
+        return self.call.symbol if self.value is None or not self.exact else self.value
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,7 @@ class ToolState:
         answer: The answer as it was written, a JSON value or a placeholder; None before.
         note: The environment's last message where a call failed.
         refused: Calls that a person has refused; no part of the key, since nothing has changed.
+        data: The key of what the tools share (:mod:`tape.tools.copies`), where copies are planned on.
     """
 
     got: tuple[Obtained, ...] = ()
@@ -58,6 +66,7 @@ class ToolState:
     answer: str | None = None
     note: str = field(default="", compare=False)
     refused: tuple[Call, ...] = field(default=(), compare=False)
+    data: str = ""
 
     @property
     def failed(self) -> tuple[Call, ...]:
@@ -68,9 +77,9 @@ class ToolState:
         """The results; None for predicted ones."""
         return [None if found.value is None else json.loads(found.value) for found in self.got]
 
-    def with_call(self, call: Call, value: str | None = None, text: str = "") -> ToolState:
+    def with_call(self, call: Call, value: str | None = None, text: str = "", *, exact: bool = False) -> ToolState:
         """After a successful call."""
-        return replace(self, got=(*self.got, Obtained(call, value, text)), note="")
+        return replace(self, got=(*self.got, Obtained(call, value, text, exact)), note="")
 
     def with_failure(self, call: Call, note: str) -> ToolState:
         """After a call that gave nothing."""
@@ -95,9 +104,12 @@ class ToolState:
         So states with one key have the same history of calls that change something, and no path of a plan graph, which
         merges by key, leaves one out, adds one or changes their order. Which of the calls each variant did is left out:
         neither the quality of all of them together nor their cost depends on it.
+
+        Where plans are tried on copies, the key of what the tools share comes first, and results stand in the place of
+        calls: then states are one whatever has led to them.
         """
         variants = Counter(found.call.tool for found in self.got if found.call.variant)
-        parts = ["; ".join(found.call.symbol for found in self.got) or "nothing"]
+        parts = [*([self.data] if self.data else []), "; ".join(found.name for found in self.got) or "nothing"]
         if variants:
             parts.append("by " + ", ".join(f"{name} x{count}" for name, count in sorted(variants.items())))
         if self.failures:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from random import Random
-from typing import Any, Literal, get_args, get_type_hints, overload
+from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, ValidationError
 
 from tape.budget import Resources
 from tape.budget.deadline import MOST as MOST_SECONDS
 from tape.budget.resources import MOST
 from tape.reading import short
 from tape.tools.calls import ANSWER, Call, as_text, can_be_written, is_placeholder
-from tape.tools.cost import Amount, Cost, amounts
+from tape.tools.copies.base import Use
+from tape.tools.cost import Cost
 from tape.tools.errors import InvalidCallError, ToolError
 from tape.tools.variants import Variant
 
@@ -56,6 +56,8 @@ class Tool:
         loop: The event loop that the function needs, where it needs a certain one, as a session with a server does.
         takes: The types of data that it takes, one for each parameter in order (:mod:`tape.tools.typed`).
         gives: The type of data that it gives; empty where it is not typed.
+        state: What it does with the states of the environment, by their names (:mod:`tape.tools.copies`).
+        dry_run: What is called in its place on a copy; True: the function itself may be, without a state.
     """
 
     kind: str
@@ -74,6 +76,8 @@ class Tool:
     loop: asyncio.AbstractEventLoop | None = None
     takes: tuple[str, ...] = ()
     gives: str = ""
+    state: Mapping[str, Use] = field(default_factory=dict)
+    dry_run: bool | Callable[..., Any] = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function, as before it was a tool: outside of episodes, without a budget."""
@@ -98,6 +102,7 @@ class Tool:
                 f"{self.name}: a pure tool changes nothing, so it cannot be destructive; declare one of them"
             )
         self._require_time_and_place()
+        self._require_state()
         try:
             _checked(self.cost.worst())
         except Exception as error:  # whatever a cost of one's own raises
@@ -115,6 +120,13 @@ class Tool:
             raise ToolError(
                 f'{self.name}: a call with thread="caller" cannot be given up; leave out that or timeout=...'
             )
+
+    def _require_state(self) -> None:
+        for name, use in self.state.items():
+            if use not in get_args(Use):
+                raise ToolError(f'{self.name}: what it does with {name!r} is "read" or "write", got {use!r}')
+        if self.pure and self.writes:
+            raise ToolError(f"{self.name}: it writes a state, so it is not pure; declare one of them")
 
     def _require_types(self) -> None:
         """Check the declared types of data.
@@ -141,6 +153,16 @@ class Tool:
                 f"{self.name}: takes= names {len(self.takes)} types for {len(self.arguments.model_fields)} parameters "
                 f"({', '.join(self.arguments.model_fields) or 'none'}); give one for each, in their order"
             )
+
+    @property
+    def writes(self) -> bool:
+        """Whether a call may change a state."""
+        return "write" in self.state.values()
+
+    @property
+    def can_be_tried(self) -> bool:
+        """Whether it may be called on a copy."""
+        return bool(self.state) or self.dry_run is not False
 
     @property
     def name(self) -> str:
@@ -225,147 +247,3 @@ def _checked(amounts: Any) -> Resources:
         if (amounts[kind] or 0) > MOST:
             raise ToolError(f"{kind}: a count of {short(amounts[kind])} is no credible amount")
     return amounts
-
-
-def make_tool(
-    function: Callable[..., Any],
-    *,
-    kind: str | None = None,
-    variant: str = "",
-    cost: Cost | None = None,
-    quality: float | None = None,
-    reads: bool = False,
-    pure: bool = False,
-    destructive: bool = False,
-    timeout: float | None = None,
-    thread: Thread = "own",
-    takes: str | Sequence[str] = (),
-    gives: str = "",
-    **fixed: Amount,
-) -> Tool:
-    """Make a tool of a function; see :func:`tool`."""
-    name = str(kind or getattr(function, "__name__", ""))
-    if not name.isidentifier():
-        raise ToolError(f"a tool needs a name; give kind=..., got {name!r}")
-    if cost is not None and fixed:
-        raise ToolError(f"{name}: give either cost=... or amounts ({', '.join(fixed)}), not both")
-    fields: dict[str, Any] = {}
-    drawn = None
-    try:
-        hints = get_type_hints(function, include_extras=True)
-    except Exception as error:  # whatever evaluating a hint raises
-        raise ToolError(f"{name}: its type hints cannot be read: {error}") from error
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
-            raise ToolError(f"{name}: the parameter {parameter} cannot be given by name")
-        if parameter.name not in hints:
-            raise ToolError(f"{name}: the parameter {parameter.name} needs a type hint, else it has no schema")
-        if hints[parameter.name] is Random:
-            drawn = parameter.name
-            continue
-        default = ... if parameter.default is parameter.empty else parameter.default
-        fields[parameter.name] = (hints[parameter.name], default)
-    try:
-        arguments = create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid"), **fields)
-        arguments.model_json_schema()
-        if hidden := fields.keys() - arguments.model_fields.keys():
-            raise TypeError(f"{min(hidden)} is private")
-    except Exception as error:  # pydantic has no common base of what it refuses
-        raise ToolError(f"{name}: its parameters have no JSON schema: {error}") from error
-    described = inspect.getdoc(function) or ""
-    if not described:
-        raise ToolError(f"{name}: the function needs a docstring, which describes it to the model")
-    return Tool(
-        name,
-        variant,
-        function,
-        arguments,
-        described.split("\n\n")[0].replace("\n", " "),
-        cost or amounts(fixed),
-        quality,
-        reads,
-        drawn,
-        pure,
-        destructive,
-        timeout,
-        thread,
-        takes=(takes,) if isinstance(takes, str) else tuple(takes),
-        gives=gives,
-    )
-
-
-@overload
-def tool(function: Callable[..., Any], /) -> Tool: ...
-
-
-@overload
-def tool(
-    *,
-    kind: str | None = None,
-    variant: str = "",
-    cost: Cost | None = None,
-    quality: float | None = None,
-    reads: bool = False,
-    pure: bool = False,
-    destructive: bool = False,
-    timeout: float | None = None,
-    thread: Thread = "own",
-    takes: str | Sequence[str] = (),
-    gives: str = "",
-    **fixed: Amount,
-) -> Callable[[Callable[..., Any]], Tool]: ...
-
-
-def tool(
-    function: Callable[..., Any] | None = None,
-    /,
-    *,
-    kind: str | None = None,
-    variant: str = "",
-    cost: Cost | None = None,
-    quality: float | None = None,
-    reads: bool = False,
-    pure: bool = False,
-    destructive: bool = False,
-    timeout: float | None = None,
-    thread: Thread = "own",
-    takes: str | Sequence[str] = (),
-    gives: str = "",
-    **fixed: Amount,
-) -> Tool | Callable[[Callable[..., Any]], Tool]:
-    """Make a tool of the function below: ``@tool(usd="0.01", seconds=0.2)``, or ``@tool`` alone.
-
-    The arguments' schema comes from the type hints, the description from the docstring. A parameter of the type
-    ``random.Random`` is not the model's: it gets a generator that depends on the episode's seed and the call alone.
-
-    Args:
-        function: The function, where nothing is declared of it.
-        kind: What it does; by default the function's name. Give several functions the same kind and each a variant
-            where they do the same at another price or quality, and the solver chooses.
-        variant: Its name within the kind.
-        cost: A cost other than a fixed one, see :mod:`tape.tools.cost`.
-        quality: Probability in (0, 1] that a result is what was asked for, where it is known.
-        reads: The result is a text in which the model looks for the answer to the call.
-        pure: A call changes nothing, and returns the same while nothing else has been changed. Calls of pure tools may
-            be reordered and merged; those of others keep their order and number in the plan.
-        destructive: A call may destroy what cannot be brought back; approval can be asked for such calls.
-        timeout: Seconds after which a call is given up: it has failed, its worst case is booked, and a plain function
-            is left behind in its thread.
-        thread: ``"caller"`` for a plain function that uses what belongs to the thread that plays the episode, such as a
-            connection of ``sqlite3``. Such a call cannot be given up, and other agents of the event loop wait for it.
-        takes: For a typed tool (:mod:`tape.tools.typed`) the types of data that it takes: one for each parameter, in
-            their order; a text is one type.
-        gives: For a typed tool the type of data that it gives.
-        fixed: The fixed cost of a call in units; None for an unknown amount.
-
-    Raises:
-        ToolError: The function has no type hints or no docstring, or the declarations contradict each other.
-        ConfigError: A resource is not declared.
-    """
-    settings: dict[str, Any] = {
-        "kind": kind, "variant": variant, "cost": cost, "quality": quality, "reads": reads, "pure": pure,
-        "destructive": destructive, "timeout": timeout, "thread": thread, "takes": takes, "gives": gives,
-    }  # fmt: skip
-    if function is not None:
-        return make_tool(function)
-    return lambda below: make_tool(below, **settings | fixed)

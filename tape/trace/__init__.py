@@ -2,6 +2,7 @@
 
 from tape.trace.continued import ContinuedTrace as ContinuedTrace
 from tape.trace.continued import hold as hold
+from tape.trace.dry_run import DryRunEvent as DryRunEvent
 from tape.trace.events import SEARCH_SOLVER as SEARCH_SOLVER
 from tape.trace.events import ActedEvent as ActedEvent
 from tape.trace.events import ActionsSampledEvent as ActionsSampledEvent

@@ -11,6 +11,7 @@ from tape.sdp.events import ConcludedEvent
 from tape.trace import (
     ActedEvent,
     ActionsSampledEvent,
+    DryRunEvent,
     Event,
     FinishedEvent,
     ForecastEvent,
@@ -39,6 +40,9 @@ def _about(events: Sequence[Event]) -> Iterator[str]:
         yield "The simulator predicted what actions lead to: an upper bound, not a baseline."
     yield from _end(events)
     for event in events:
+        if isinstance(event, DryRunEvent):
+            changes = listing([line.strip() for line in event.changes]) or "nothing"
+            yield f"On a copy it was seen what the plan changes: {changes} ({event.tried})."
         if isinstance(event, ScheduledEvent) and event.calls:
             yield _at_once(event)
     yield from _forecasts(events)

@@ -122,6 +122,11 @@ class ChatToolFormat(ToolFormat):
             f"These calls were planned:\n{done or 'none'}\nand the answer {here.answer}. "
             "If every result is exact, is that the answer to the task? Answer right or wrong."
         )
+        if here.data:
+            ask = (
+                f"The calls were made on a copy, and came to this:\n{describe(here)}\n"
+                "If they are made for good, is that what the task asks for? Answer right or wrong."
+            )
         values = {option: value * self._domain.quality(state) for option, value in _SCORES.items()}
         asked = f"Task: {self._domain.task}\n\n{ask}"
         prompt = turns(self._rules, self._examples.get("score", ()), asked)

@@ -25,7 +25,7 @@ from tape.engine.result import EpisodeResult
 from tape.engine.settings import Execution
 from tape.errors import ApprovalError, ConfigError
 from tape.lm.scripted import ScriptedLM
-from tape.tools.tool import make_tool
+from tape.tools.making import make_tool
 from tape.trace import ActedEvent, ApprovalEvent, LedgerEvent, TraceWriter
 from tests.tape.agents.cleaning import ARCHIVE, CAPS, Cleaning, obedient, planner, stubborn
 

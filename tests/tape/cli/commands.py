@@ -25,7 +25,7 @@ from pathlib import Path
 from envs.gsm_hard.plugin import GsmHardPlugin
 from tape.runner import runner
 from tape.tools.environment import ToolEnvironment
-from tape.tools.tool import make_tool
+from tape.tools.making import make_tool
 
 HOW = os.environ["SLEEPY"]
 

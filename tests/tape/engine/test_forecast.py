@@ -23,7 +23,7 @@ from tape.lm.scripted import ScriptedLM
 from tape.sdp.agent import SdpAgent
 from tape.show.replay import describe
 from tape.tools import Fixed, Likely, Tool, ToolEnvironment, Uniform
-from tape.tools.tool import make_tool
+from tape.tools.making import make_tool
 from tape.trace import ActedEvent, ForecastEvent, InfeasibleEvent, TraceWriter, read_trace
 from tests.profiles import examples
 

@@ -15,7 +15,7 @@ from tape.engine.result import EpisodeResult
 from tape.lm.base import FREE, Price, Request
 from tape.lm.scripted import ScriptedLM
 from tape.tools import Tool, ToolEnvironment, tool
-from tape.tools.tool import make_tool
+from tape.tools.making import make_tool
 from tape.trace import InfeasibleEvent, PathSelectedEvent, TraceWriter
 from tests.profiles import examples
 from tests.tape.helpers import CORRIDOR, play

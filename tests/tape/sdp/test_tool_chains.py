@@ -23,8 +23,8 @@ from tape.sdp.events import ChainEvent, ValidatedEvent
 from tape.sdp.revalidation import checked, revalidate
 from tape.sdp.trajectory import CertifiedTrajectory
 from tape.tools import Fixed, ToolEnvironment, ToolFailedError, tool
+from tape.tools.making import make_tool
 from tape.tools.state import UNSAID
-from tape.tools.tool import make_tool
 from tape.trace import Event, TraceWriter
 from tests.profiles import examples
 from tests.tape.aec.toy import of_type

@@ -15,7 +15,7 @@ from tape.lm.scripted import ScriptedLM
 from tape.reading import parse_json
 from tape.tools import Tool, ToolEnvironment
 from tape.tools.calls import LONGEST_VALUE
-from tape.tools.tool import make_tool
+from tape.tools.making import make_tool
 from tape.trace import LedgerEvent, TraceWriter
 from tests.tape.deadlines import TimeUp
 

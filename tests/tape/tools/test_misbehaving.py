@@ -19,7 +19,7 @@ from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Resources
 from tape.lm.scripted import ScriptedLM
 from tape.tools import PerUnit, ToolEnvironment
-from tape.tools.tool import make_tool
+from tape.tools.making import make_tool
 from tape.trace import TraceWriter
 from tape.trace.file import read_trace
 from tests.tape.conftest import Keep

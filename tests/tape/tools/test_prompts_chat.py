@@ -16,11 +16,11 @@ from tape.lm.base import Choice, JsonSchema, Request
 from tape.lm.scripted import ScriptedLM, obeys
 from tape.tools import Tool, tool
 from tape.tools.calls import call, parse
+from tape.tools.making import make_tool
 from tape.tools.prompts.chat import ChatToolFormat
 from tape.tools.prompts.common import JUDGED_WRONG
 from tape.tools.results import LONGEST_RESULT, LONGEST_TEXT, cut
 from tape.tools.state import ToolState
-from tape.tools.tool import make_tool
 from tests.tape.offers import offers
 from tests.tape.tools.helpers import TOOLS, add, after, domain, fixed_action, note, plans, prompt
 

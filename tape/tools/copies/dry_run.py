@@ -1,0 +1,180 @@
+"""The tools themselves on copies, as the world model: plans are tried, and equal states are one node (``copy``)."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+from tape.budget import Ledger, Resources
+from tape.errors import EnvironmentFaultError
+from tape.protocols import Action, Prediction, State
+from tape.protocols.copies import DryRunModel
+from tape.tools.apart import Made
+from tape.tools.calls import ANSWER, Call, parse
+from tape.tools.copies.base import States
+from tape.tools.copies.guard import trial
+from tape.tools.domain import ToolDomain, as_state
+from tape.tools.errors import InvalidCallError, ToolError
+from tape.tools.results import as_asked
+from tape.tools.state import ToolState
+from tape.tools.tool import Tool
+
+MOST_COPIES = 256
+"""Copies that are kept; where the oldest is needed again, what follows from it is not tried but predicted."""
+
+Make = Callable[[Tool, dict[str, Any], str, States], Awaitable[Made]]
+"""Makes a call on some states, with what is drawn at random drawn apart from the episode's own."""
+
+
+@dataclass
+class Tried:
+    """What trying has come to.
+
+    Attributes:
+        calls: Calls on copies.
+        copies: Copies that were made.
+        predicted: Calls that could not be tried.
+        seconds: Real time of all.
+    """
+
+    calls: int = 0
+    copies: int = 0
+    predicted: int = 0
+    seconds: float = 0.0
+
+
+class DryRun(DryRunModel):
+    """A call is made on a copy of the states that it is planned in.
+
+    A call that cannot be tried is predicted as without copies: it has a result, which is not known. So are those after
+    it that need this result, and those in a state that is not known.
+
+    Args:
+        domain: The domain.
+        states: The real states.
+        make: Makes a call.
+        ledger: Pays the ``seconds`` that calls on copies take; nothing else.
+    """
+
+    def __init__(self, domain: ToolDomain, states: States, make: Make, ledger: Ledger) -> None:
+        self._domain, self._states, self._make, self._ledger = domain, states, make, ledger
+        self._copies: OrderedDict[str, States] = OrderedDict()
+        self._known: dict[tuple[str, Action], Prediction] = {}
+        self.tried = Tried()
+
+    async def predict(self, pairs: Sequence[tuple[State, Action]]) -> list[Prediction]:
+        """See :class:`tape.protocols.WorldModel`."""
+        return [await self._predicted(as_state(state), action) for state, action in pairs]
+
+    async def rollout(self, items: Sequence[tuple[State, Sequence[Action]]]) -> list[list[Prediction]]:
+        """See :class:`tape.protocols.WorldModel`."""
+        rollouts = []
+        for state, actions in items:
+            found: list[Prediction] = []
+            for action in actions:
+                found.append(await self._predicted(as_state(state), action))
+                if (state := found[-1].state) is None:
+                    break
+            rollouts.append(found)
+        return rollouts
+
+    async def _predicted(self, before: ToolState, action: Action) -> Prediction:
+        name = (f"{before.key()} # {[found.value for found in before.got]}", action)
+        if name not in self._known:
+            try:
+                self._known[name] = await self._tried(before, action)
+            except ToolError as error:
+                raise EnvironmentFaultError(f"{action} on a copy: {error}") from error
+        return self._known[name]
+
+    async def _tried(self, before: ToolState, action: Action) -> Prediction:
+        """What a call leads to; where it cannot be tried, what the tools declare.
+
+        Raises:
+            ToolError: A state cannot be copied; the tool touches what is outside, or writes what it declares to read.
+        """
+        declared = self._domain.outcome(before, action)
+        if declared.state is None or (call := parse(action)).kind == ANSWER:
+            return declared
+        item = self._domain.toolbox.find(call)
+        states = self._of(before.data) if item.can_be_tried else None
+        if states is None or any(before.got[k - 1].value is None for k in call.references):
+            self.tried.predicted += 1
+            return Prediction(self._guessed(before, item, call))
+        try:
+            arguments = item.filled(call, before.values())
+            asked = as_asked(arguments)
+        except InvalidCallError:
+            return Prediction(None)
+        copied = states.copy(item.state) if item.writes else states
+        self.tried.copies += copied is not states
+        made = await self._run(item, arguments, asked, copied)
+        copied.changed(item.state, item.name)
+        if made.failure is not None:
+            return Prediction(None)  # it would fail
+        data = copied.key()
+        self._keep(data, copied)
+        text = made.plain if isinstance(made.plain, str) else made.written
+        after = before.with_call(call, made.written, text if item.reads else "", exact=not item.reads)
+        return Prediction(replace(after, data=data))
+
+    def _guessed(self, before: ToolState, item: Tool, call: Call) -> ToolState:
+        """After a call that could not be tried: what it may have written is not known."""
+        after = before.with_call(call)
+        return replace(after, data=f"{before.data} after {call.symbol}") if item.writes and before.data else after
+
+    async def _run(self, item: Tool, arguments: dict[str, Any], asked: str, states: States) -> Made:
+        began = perf_counter()
+        worst = Resources({"seconds": item.worst["seconds"] or 0})
+        with self._ledger.reserve(worst) as held, trial(states.roots(item.state)) as running:
+            made = await self._make(item, arguments, asked, states)
+            held.settle(worst)
+        self.tried.calls += 1
+        self.tried.seconds += perf_counter() - began
+        if running.touched:
+            raise ToolError(
+                f"{item.name}: tried on a copy it was about to {running.touched[0]}; declare no state= for it, so that "
+                "it is predicted, or give dry_run= a function that does without"
+            )
+        return made
+
+    def _of(self, data: str) -> States | None:
+        """The states with a key: the real ones, or a copy; None where there is none."""
+        real = self._states
+        if data == real.key():
+            return real
+        if data in self._copies:
+            self._copies.move_to_end(data)
+        return self._copies.get(data)
+
+    def _keep(self, data: str, states: States) -> None:
+        if states is self._states or data in self._copies or data == self._states.key():
+            return
+        self._copies[data] = states
+        if len(self._copies) > MOST_COPIES:
+            _, oldest = self._copies.popitem(last=False)
+            oldest.close([*self._copies.values(), self._states])
+
+    async def difference(self, state: State, path: Sequence[Action]) -> list[str]:
+        """What a path changes, as far as it could be tried."""
+        [found] = await self.rollout([(state, path)])
+        reached = [as_state(one.state) for one in found if one.state is not None]
+        known = next((states for one in reversed(reached) if (states := self._of(one.data)) is not None), None)
+        if known is None:
+            return []
+        return self._states.difference(known)
+
+    def summary(self) -> str:
+        """Calls, copies and seconds so far."""
+        tried = self.tried
+        rest = f", {tried.predicted} predicted" if tried.predicted else ""
+        return f"{tried.calls} calls tried on {tried.copies} copies in {tried.seconds:.3f} s{rest}"
+
+    def close(self) -> None:
+        """Give up all copies."""
+        while self._copies:
+            _, states = self._copies.popitem()
+            states.close([*self._copies.values(), self._states])

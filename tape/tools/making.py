@@ -1,0 +1,176 @@
+"""Making a tool of a function: its schema from type hints, its description from the docstring."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import Any, get_type_hints, overload
+
+from pydantic import ConfigDict, create_model
+
+from tape.tools.copies.base import Use
+from tape.tools.cost import Amount, Cost, amounts
+from tape.tools.errors import ToolError
+from tape.tools.tool import Thread, Tool
+
+
+def make_tool(
+    function: Callable[..., Any],
+    *,
+    kind: str | None = None,
+    variant: str = "",
+    cost: Cost | None = None,
+    quality: float | None = None,
+    reads: bool = False,
+    pure: bool = False,
+    destructive: bool = False,
+    timeout: float | None = None,
+    thread: Thread = "own",
+    takes: str | Sequence[str] = (),
+    gives: str = "",
+    state: Mapping[str, Use] | None = None,
+    dry_run: bool | Callable[..., Any] = False,
+    **fixed: Amount,
+) -> Tool:
+    """Make a tool of a function; see :func:`tool`."""
+    name = str(kind or getattr(function, "__name__", ""))
+    if not name.isidentifier():
+        raise ToolError(f"a tool needs a name; give kind=..., got {name!r}")
+    if cost is not None and fixed:
+        raise ToolError(f"{name}: give either cost=... or amounts ({', '.join(fixed)}), not both")
+    fields: dict[str, Any] = {}
+    drawn, used = None, dict(state or {})
+    if missing := used.keys() - inspect.signature(function).parameters.keys():
+        raise ToolError(f"{name}: it uses the state {min(missing)!r} and has no parameter of this name, which gets it")
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except Exception as error:  # whatever evaluating a hint raises
+        raise ToolError(f"{name}: its type hints cannot be read: {error}") from error
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+            raise ToolError(f"{name}: the parameter {parameter} cannot be given by name")
+        if parameter.name not in hints and parameter.name not in used:
+            raise ToolError(f"{name}: the parameter {parameter.name} needs a type hint, else it has no schema")
+        if parameter.name in used:
+            continue
+        if hints[parameter.name] is Random:
+            drawn = parameter.name
+            continue
+        default = ... if parameter.default is parameter.empty else parameter.default
+        fields[parameter.name] = (hints[parameter.name], default)
+    try:
+        arguments = create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid"), **fields)
+        arguments.model_json_schema()
+        if hidden := fields.keys() - arguments.model_fields.keys():
+            raise TypeError(f"{min(hidden)} is private")
+    except Exception as error:  # pydantic has no common base of what it refuses
+        raise ToolError(f"{name}: its parameters have no JSON schema: {error}") from error
+    described = inspect.getdoc(function) or ""
+    if not described:
+        raise ToolError(f"{name}: the function needs a docstring, which describes it to the model")
+    return Tool(
+        name,
+        variant,
+        function,
+        arguments,
+        described.split("\n\n")[0].replace("\n", " "),
+        cost or amounts(fixed),
+        quality,
+        reads,
+        drawn,
+        pure or (bool(used) and "write" not in used.values()),
+        destructive,
+        timeout,
+        thread,
+        takes=(takes,) if isinstance(takes, str) else tuple(takes),
+        gives=gives,
+        state=used,
+        dry_run=dry_run,
+    )
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> Tool: ...
+
+
+@overload
+def tool(
+    *,
+    kind: str | None = None,
+    variant: str = "",
+    cost: Cost | None = None,
+    quality: float | None = None,
+    reads: bool = False,
+    pure: bool = False,
+    destructive: bool = False,
+    timeout: float | None = None,
+    thread: Thread = "own",
+    takes: str | Sequence[str] = (),
+    gives: str = "",
+    state: Mapping[str, Use] | None = None,
+    dry_run: bool | Callable[..., Any] = False,
+    **fixed: Amount,
+) -> Callable[[Callable[..., Any]], Tool]: ...
+
+
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    kind: str | None = None,
+    variant: str = "",
+    cost: Cost | None = None,
+    quality: float | None = None,
+    reads: bool = False,
+    pure: bool = False,
+    destructive: bool = False,
+    timeout: float | None = None,
+    thread: Thread = "own",
+    takes: str | Sequence[str] = (),
+    gives: str = "",
+    state: Mapping[str, Use] | None = None,
+    dry_run: bool | Callable[..., Any] = False,
+    **fixed: Amount,
+) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """Make a tool of the function below: ``@tool(usd="0.01", seconds=0.2)``, or ``@tool`` alone.
+
+    The arguments' schema comes from the type hints, the description from the docstring. A parameter of the type
+    ``random.Random`` is not the model's: it gets a generator that depends on the episode's seed and the call alone.
+
+    Args:
+        function: The function, where nothing is declared of it.
+        kind: What it does; by default the function's name. Give several functions the same kind and each a variant
+            where they do the same at another price or quality, and the solver chooses.
+        variant: Its name within the kind.
+        cost: A cost other than a fixed one, see :mod:`tape.tools.cost`.
+        quality: Probability in (0, 1] that a result is what was asked for, where it is known.
+        reads: The result is a text in which the model looks for the answer to the call.
+        pure: A call changes nothing, and returns the same while nothing else has been changed. Calls of pure tools may
+            be reordered and merged; those of others keep their order and number in the plan.
+        destructive: A call may destroy what cannot be brought back; approval can be asked for such calls.
+        timeout: Seconds after which a call is given up: it has failed, its worst case is booked, and a plain function
+            is left behind in its thread.
+        thread: ``"caller"`` for a plain function that uses what belongs to the thread that plays the episode, such as a
+            connection of ``sqlite3``. Such a call cannot be given up, and other agents of the event loop wait for it.
+        takes: For a typed tool (:mod:`tape.tools.typed`) the types of data that it takes: one for each parameter, in
+            their order; a text is one type.
+        gives: For a typed tool the type of data that it gives.
+        state: What it does with the states of the environment, ``"read"`` or ``"write"`` by their names; a parameter
+            of each name gets it (:mod:`tape.tools.copies`). One that only reads is pure.
+        dry_run: A function of the same parameters that is called in its place when a plan is tried on a copy; True
+            where the tool may be called then although it has no state, since it only computes.
+        fixed: The fixed cost of a call in units; None for an unknown amount.
+
+    Raises:
+        ToolError: The function has no type hints or no docstring, or the declarations contradict each other.
+        ConfigError: A resource is not declared.
+    """
+    settings: dict[str, Any] = {
+        "kind": kind, "variant": variant, "cost": cost, "quality": quality, "reads": reads, "pure": pure,
+        "destructive": destructive, "timeout": timeout, "thread": thread, "takes": takes, "gives": gives,
+        "state": state, "dry_run": dry_run,
+    }  # fmt: skip
+    if function is not None:
+        return make_tool(function)
+    return lambda below: make_tool(below, **settings | fixed)
