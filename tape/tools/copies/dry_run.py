@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -14,7 +14,7 @@ from tape.protocols import Action, Prediction, State
 from tape.protocols.copies import DryRunModel
 from tape.tools.apart import Made
 from tape.tools.calls import ANSWER, Call, parse
-from tape.tools.copies.base import States
+from tape.tools.copies.base import States, Use
 from tape.tools.copies.guard import trial
 from tape.tools.domain import ToolDomain, as_state
 from tape.tools.errors import InvalidCallError, ToolError
@@ -100,8 +100,8 @@ class DryRun(DryRunModel):
         if declared.state is None or (call := parse(action)).kind == ANSWER:
             return declared
         item = self._domain.toolbox.find(call)
-        states = self._of(before.data) if item.can_be_tried else None
-        if states is None or any(before.got[k - 1].value is None for k in call.references):
+        states = self._of(before.data) if item.state else self._states
+        if not item.can_be_tried or states is None or any(before.got[k - 1].value is None for k in call.references):
             self.tried.predicted += 1
             return Prediction(self._guessed(before, item, call))
         try:
@@ -109,14 +109,14 @@ class DryRun(DryRunModel):
             asked = as_asked(arguments)
         except InvalidCallError:
             return Prediction(None)
-        copied = states.copy(item.state) if item.writes else states
-        self.tried.copies += copied is not states
+        copied = self._copied(states, item.state) if item.writes else states
         made = await self._run(item, arguments, asked, copied)
         copied.changed(item.state, item.name)
         if made.failure is not None:
             return Prediction(None)  # it would fail
-        data = copied.key()
-        self._keep(data, copied)
+        data = copied.key() if item.state else before.data
+        if item.writes:
+            self._keep(data, copied)
         text = made.plain if isinstance(made.plain, str) else made.written
         after = before.with_call(call, made.written, text if item.reads else "", exact=not item.reads)
         return Prediction(replace(after, data=data))
@@ -142,21 +142,26 @@ class DryRun(DryRunModel):
         return made
 
     def _of(self, data: str) -> States | None:
-        """The states with a key: the real ones, or a copy; None where there is none."""
-        real = self._states
-        if data == real.key():
-            return real
+        """A copy with a key; None where there is none any more. The real states are never given to a call."""
+        if data not in self._copies and data == self._states.key():
+            copied = self._copied(self._states, dict.fromkeys(self._states.parts, "write"))
+            self._keep(copied.key(), copied)
         if data in self._copies:
             self._copies.move_to_end(data)
         return self._copies.get(data)
 
+    def _copied(self, states: States, used: Mapping[str, Use]) -> States:
+        self.tried.copies += 1
+        return states.copy(used)
+
     def _keep(self, data: str, states: States) -> None:
-        if states is self._states or data in self._copies or data == self._states.key():
+        if data in self._copies:
+            states.close(self._copies.values())
             return
         self._copies[data] = states
         if len(self._copies) > MOST_COPIES:
             _, oldest = self._copies.popitem(last=False)
-            oldest.close([*self._copies.values(), self._states])
+            oldest.close(self._copies.values())
 
     async def difference(self, state: State, path: Sequence[Action]) -> list[str]:
         """What a path changes, as far as it could be tried."""
@@ -177,4 +182,4 @@ class DryRun(DryRunModel):
         """Give up all copies."""
         while self._copies:
             _, states = self._copies.popitem()
-            states.close([*self._copies.values(), self._states])
+            states.close(self._copies.values())

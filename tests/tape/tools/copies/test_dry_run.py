@@ -84,7 +84,7 @@ def test_what_a_plan_would_destroy_is_seen_before_it_is_made(tmp_path: Path) -> 
     events = [*read_trace(tmp_path / "trace.jsonl")]
     [seen] = [event for event in events if isinstance(event, DryRunEvent)]
     assert seen.changes == [*asked[0].changes]
-    assert seen.tried.startswith("2 calls tried on 2 copies in ")
+    assert seen.tried.startswith("2 calls tried on 3 copies in ")
     assert "on a copy the plan changes" in seen.description()
     with pytest.raises(ResumeError, match="planned on copies of a state that has changed since"):
         TapeAgent(model(*plans), world_model="copy").resume(
@@ -215,13 +215,14 @@ def test_a_tool_that_writes_what_it_declares_to_read_is_found(where: str) -> Non
     @tool(state={"n": "read"}, usd=0)
     def peek(n: list[int]) -> int:
         """Look."""
-        if where == "copy" or len(real) > 1 or n is real:
+        if (n is real) == (where == "world"):
             n[0] += 1
         return 7
 
     result = run(model([("peek", {})]), [peek], PythonObject(real))
     assert result.end_state == "env_error"
     assert "peek has changed 'n', which it declares to read" in result.detail
+    assert real == ([1] if where == "world" else [0])  # never changed by a dry run
 
 
 def outside(what: Callable[[Path], object], dry: Any = False) -> Tool:
