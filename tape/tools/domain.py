@@ -59,6 +59,8 @@ class ToolDomain(Domain, Outcomes):
         if not isinstance(longest_plan, int) or not 1 <= longest_plan <= MOST_RESULTS:
             raise ToolError(f"longest_plan is a whole number from 1 to {MOST_RESULTS}, got {longest_plan!r}")
         self.task, self.toolbox = task, toolbox
+        self.since = 0
+        """So many results are from before something outside has changed, such as what a user asks for."""
         self.longest_plan: int = longest_plan
         self.answer = answer
 
@@ -157,7 +159,7 @@ class ToolDomain(Domain, Outcomes):
         A call that failed counts too: it may have changed something before it failed.
         """
         tried = [failure.after for failure in state.failures if not self.toolbox.is_pure(failure.call)]
-        return max([self._last_change(state), *tried])
+        return max([self._last_change(state), self.since, *tried])
 
     def spelled_out(self, state: State, action: Action) -> str:
         """The call with the values of the results that it refers to; as it is written where it is no possible call."""

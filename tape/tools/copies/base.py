@@ -85,6 +85,11 @@ class States:
                 self._keys[name] = digest(part.key())[:16]
         return ", ".join(f"{name} {self._keys[name]}" for name in self.parts)
 
+    def begin_again(self, parts: Mapping[str, CopyableState]) -> None:
+        """Take other states of the same names."""
+        self.parts = MappingProxyType(dict(parts))
+        self._keys.clear()
+
     def require_steady(self) -> None:
         """Refuse a state whose key changes without a call.
 

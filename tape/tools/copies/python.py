@@ -54,10 +54,14 @@ class PythonObject(CopyableState, Generic[T]):
         """All that it holds, hashed; or what ``key=`` returns."""
         return digest(self._key(self._value) if self._key is not None else repr([*_leaves(self._value)]))
 
+    def items(self) -> Iterator[tuple[str, str]]:
+        """Every value that it holds, as text, by where it stands."""
+        return ((place.lstrip(".") or "it", text) for place, text in _leaves(self._value))
+
     def difference(self, after: CopyableState) -> Sequence[str]:
         """Every value that is new, gone or another one, by where it stands."""
         assert isinstance(after, PythonObject)
-        old, new = (dict(_by_place(one.value)) for one in (self, after))
+        old, new = dict(self.items()), dict(after.items())
         found = []
         for place in dict.fromkeys((*old, *new)):
             if old.get(place) != new.get(place):
@@ -66,10 +70,6 @@ class PythonObject(CopyableState, Generic[T]):
                 else:
                     found.append(f"{place}: {f'{old[place]} -> ' if place in old else 'new, '}{new[place]}")
         return found
-
-
-def _by_place(value: Any) -> Iterator[tuple[str, str]]:
-    return ((place.lstrip(".") or "it", text) for place, text in _leaves(value))
 
 
 def _leaves(value: Any, place: str = "", above: tuple[int, ...] = ()) -> Iterator[tuple[str, str]]:

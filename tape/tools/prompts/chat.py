@@ -58,6 +58,13 @@ class ChatToolFormat(ToolFormat):
     ) -> None:
         super().__init__(domain)
         self._examples, self._longest = examples, longest
+        self.renew()
+
+    def renew(self) -> None:
+        """Read the tools again: others are there now."""
+        for name in ("_plan", "_first_plan", "_act", "_final"):
+            self.__dict__.pop(name, None)
+        domain = self._domain
         pure = all(item.pure for item in domain.toolbox.all())
         typed = [] if domain.answer is None else [TYPED.format(json.dumps(domain.answer.schema, ensure_ascii=False))]
         self._rules = "\n".join([RULES, *typed, *([] if pure else [CHANGES]), listed(domain.toolbox)])

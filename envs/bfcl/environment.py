@@ -1,0 +1,114 @@
+"""A conversation of BFCL as an environment: several requests, one world, an answer ends each turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from envs.bfcl.backend import ApiWorld, backend
+from envs.bfcl.calls import ApiCall, read_call
+from envs.bfcl.checks import Checked
+from envs.bfcl.functions import parameters_of, tools_of
+from envs.bfcl.source import LONG, Conversation, Source
+from tape.protocols import Observation
+from tape.protocols.prompt_format import PromptFormat
+from tape.tools.calls import Call
+from tape.tools.copies import CopyableState, PythonObject
+from tape.tools.environment import ToolEnvironment
+from tape.tools.prompts.chat import ChatToolFormat
+from tape.tools.toolbox import Toolbox
+
+MORE = "More tools are there now. Can it be done with them?"
+"""What the user says in a turn in which functions are added."""
+
+
+class BfclEnvironment(ToolEnvironment):
+    """One conversation.
+
+    Args:
+        conversation: The conversation.
+        source: The wheel that it is from.
+    """
+
+    def __init__(self, conversation: Conversation, source: Source) -> None:
+        self._conversation, self._source = conversation, source
+        self.turn = 0
+        """The number of the request that is being done."""
+        parameters = parameters_of(source, conversation.classes)
+        self._gold: list[list[ApiCall]] = [[read_call(one, parameters) for one in turn] for turn in conversation.gold]
+        self._formats: list[ChatToolFormat] = []
+        super().__init__(self._text(), self._tools(), judge=lambda _: not self._checked.failure, state=self._worlds())
+
+    def _worlds(self) -> dict[str, CopyableState]:
+        """Fresh APIs, the same again in which the gold calls are made, and the number of the turn."""
+        one, apis = self._conversation, backend(self._source)
+        self._world, gold = (
+            ApiWorld.of(apis, one.classes, one.config, long=one.kind == LONG) for _ in range(2)
+        )  # fmt: skip
+        self._checked = Checked(gold)
+        self._number = PythonObject([0])
+        return {"apis": self._world, "turn": self._number}
+
+    def _tools(self) -> Toolbox:
+        """What is there in this turn."""
+        one = self._conversation
+        held = [name for turn, names in one.held.items() if turn > self.turn for name in names]
+        return Toolbox(tools_of(self._source, one.classes, {*one.excluded, *held}))
+
+    def _text(self) -> str:
+        """The request of this turn, after those before it."""
+        said = [request or MORE for request in self._conversation.requests[: self.turn + 1]]
+        before = "".join(f"\n- {request}" for request in said[:-1])
+        return said[-1] + (f"\n\nDone before, at the user's earlier requests:{before}" if before else "")
+
+    def prompt_format(self, name: str) -> PromptFormat:
+        """See :meth:`tape.protocols.Environment.prompt_format`."""
+        found = super().prompt_format(name)
+        assert isinstance(found, ChatToolFormat)
+        self._formats.append(found)
+        return found
+
+    def reset(self, seed: int) -> Observation:
+        """Begin the conversation again."""
+        if self.turn or self._world.results:
+            self.turn = self.domain.since = 0
+            assert self._states is not None
+            self._states.begin_again(self._worlds())
+            self._renew()
+        return super().reset(seed)
+
+    def _renew(self) -> None:
+        self.domain.task = self._text()
+        if self._conversation.held:
+            self.toolbox = self.domain.toolbox = self._tools()
+            for one in self._formats:
+                one.renew()
+
+    def _take(self, call: Call) -> None:
+        """End a turn: check it, and let the user speak again."""
+        super()._take(call)
+        self._checked.turn(self._world, self._world.take_results(), self._gold[self.turn])
+        if self.turn + 1 == len(self._conversation.requests):
+            return
+        self.turn += 1
+        self._number.value[0] = self.turn
+        if self._states is not None:
+            self._states.changed({"turn": "write"}, "the user")
+        self.domain.since = len(self._state.got)
+        self._renew()
+        self._state = replace(self._state, answer=None, note=f"The user says: {self._text()}", data=self._data())
+        self.answered = None
+
+    @property
+    def failure(self) -> str:
+        """The first official rule that was not met; empty while all are."""
+        return self._checked.failure
+
+    def turns(self) -> Sequence[Sequence[ApiCall]]:
+        """The gold calls of each turn."""
+        return self._gold
+
+    def made_with(self) -> dict[str, Any]:
+        """The conversation."""
+        return {"conversation": self._conversation.id}

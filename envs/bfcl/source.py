@@ -1,0 +1,143 @@
+"""The data and the Python APIs of BFCL's multi-turn tasks, from an unpacked wheel of ``bfcl-eval``.
+
+Nothing of the package is installed or imported here. A file counts only with the hash of the pinned version: its Python
+is run, and its tasks are compared with published figures.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from tape.errors import DataError
+
+PACKAGE, VERSION = "bfcl_eval", "2026.3.23"
+KINDS = ("base", "miss_func", "miss_param", "long_context")
+"""Plain tasks; a function that comes only later; a parameter that the user names only later; very long results."""
+
+MODULES: Mapping[str, str] = {
+    "GorillaFileSystem": "gorilla_file_system",
+    "MathAPI": "math_api",
+    "MessageAPI": "message_api",
+    "TicketAPI": "ticket_api",
+    "TradingBot": "trading_bot",
+    "TravelAPI": "travel_booking",
+    "TwitterAPI": "posting_api",
+    "VehicleControlAPI": "vehicle_control",
+}
+"""The APIs by the names of their classes, and the files that they are in."""
+
+LONG = "long_context"
+_CODE, _DOCS = "eval_checker/multi_turn_eval/func_source_code", "data/multi_turn_func_doc"
+_HASHES: Mapping[str, str] = json.loads(resources.files(__package__).joinpath("pinned.json").read_text("utf-8"))
+"""SHA-256 of each file that is read."""
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A task: requests of a user, one after another.
+
+    Attributes:
+        id: Its name, for instance ``multi_turn_base_0``.
+        kind: One of :data:`KINDS`.
+        requests: What the user says in each turn; empty in the turn in which held functions come.
+        classes: The APIs.
+        config: What each API begins with.
+        held: Functions that are there only from a turn on, by that turn.
+        excluded: Functions that are never there.
+        gold: The calls that would do each turn, as Python writes them; none where nothing can be done yet.
+    """
+
+    id: str
+    kind: str
+    requests: tuple[str, ...]
+    classes: tuple[str, ...]
+    config: Mapping[str, Any]
+    held: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    excluded: tuple[str, ...] = ()
+    gold: tuple[tuple[str, ...], ...] = ()
+
+
+class Source:
+    """An unpacked wheel.
+
+    Args:
+        folder: The folder that has the package's folder ``bfcl_eval``, or that folder itself.
+
+    Raises:
+        DataError: It is not there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        root = folder if folder.name == PACKAGE else folder / PACKAGE
+        if not root.is_dir():
+            raise DataError(
+                f"{folder} has no folder {PACKAGE}: unpack the wheel of bfcl-eval {VERSION} there (`pip download "
+                f"--no-deps bfcl-eval=={VERSION}`, then `unzip`), and name it by --data"
+            )
+        self._root = root
+
+    def text(self, name: str) -> str:
+        """A file, if it is that of the pinned version.
+
+        Raises:
+            DataError: It is not there, or another one.
+        """
+        file = self._root / name
+        try:
+            content = file.read_bytes()
+        except OSError:
+            raise DataError(f"{file} is missing; unpack all of the wheel of bfcl-eval {VERSION}") from None
+        if hashlib.sha256(content).hexdigest() != _HASHES[name]:
+            raise DataError(f"{file} is not that of bfcl-eval {VERSION}, which alone is read; unpack its wheel")
+        return content.decode()
+
+    def modules(self) -> dict[str, str]:
+        """The Python of the APIs by the names of their modules; what others import comes first."""
+        return {name: self.text(f"{_CODE}/{name}.py") for name in (LONG, *MODULES.values())}
+
+    def documents(self, api: str) -> list[Mapping[str, Any]]:
+        """The functions of an API as models are told of them."""
+        return _lines(self.text(f"{_DOCS}/{MODULES[api]}.json"))
+
+    def conversations(self, kind: str) -> Sequence[Conversation]:
+        """The tasks of a kind, in their order.
+
+        Raises:
+            DataError: As :meth:`text`.
+        """
+        asked = _lines(self.text(f"data/BFCL_v4_multi_turn_{kind}.json"))
+        gold = {
+            one["id"]: one["ground_truth"]
+            for one in _lines(self.text(f"data/possible_answer/BFCL_v4_multi_turn_{kind}.json"))
+        }
+        return [_conversation(one, kind, gold[one["id"]]) for one in asked]
+
+
+def _lines(text: str) -> list[Mapping[str, Any]]:
+    return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
+def _conversation(one: Mapping[str, Any], kind: str, gold: Sequence[Sequence[str]]) -> Conversation:
+    return Conversation(
+        id=one["id"],
+        kind=kind,
+        requests=tuple("\n".join(said["content"] for said in turn) for turn in one["question"]),
+        classes=tuple(one["involved_classes"]),
+        config=one["initial_config"],
+        held={int(turn): tuple(names) for turn, names in one.get("missed_function", {}).items()},
+        excluded=tuple(one.get("excluded_function", ())),
+        gold=tuple(map(tuple, gold)),
+    )
+
+
+@lru_cache(maxsize=4)
+def source(folder: Path) -> Source:
+    """The wheel in a folder, checked once."""
+    return Source(folder)

@@ -1,0 +1,220 @@
+"""BFCL as an environment, with a made wheel: its files, its worlds, its rules, its turns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envs.bfcl import source as sources
+from envs.bfcl.backend import ApiWorld, Backend, backend
+from envs.bfcl.calls import read_call
+from envs.bfcl.checks import Checked
+from envs.bfcl.environment import BfclEnvironment
+from envs.bfcl.functions import DESTRUCTIVE, READ, tools_of
+from envs.bfcl.plugin import PLUGIN
+from envs.bfcl.source import Source
+from tape import TapeAgent
+from tape.agents.react import ReactAgent
+from tape.errors import ConfigError, DataError, EnvironmentFaultError
+from tape.lm.base import Request
+from tape.lm.scripted import ScriptedLM
+from tape.testing import StateConformance
+from tape.tools.making import make_tool
+from tests.envs.bfcl.made import hashes, wheel
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture
+def made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Source:
+    monkeypatch.setattr(sources, "_HASHES", hashes(folder))
+    return sources.source(folder)
+
+
+@pytest.fixture
+def apis(made: Source) -> Backend:
+    return backend(made)
+
+
+CONFIG = {"GorillaFileSystem": {"notes": {"a": "text"}}}
+
+
+def world(apis: Backend, *, long: bool = False) -> ApiWorld:
+    return ApiWorld.of(apis, ["GorillaFileSystem", "MathAPI"], CONFIG, long=long)
+
+
+def test_only_files_of_the_pinned_version_are_read(folder: Path, made: Source, tmp_path: Path) -> None:
+    assert [one.id for one in made.conversations("base")] == ["multi_turn_base_0"]
+    with pytest.raises(DataError, match="has no folder bfcl_eval: unpack the wheel of bfcl-eval"):
+        Source(tmp_path)
+    (tmp_path / "bfcl_eval").mkdir()
+    with pytest.raises(DataError, match="is missing; unpack all of the wheel"):
+        Source(tmp_path).conversations("base")
+    other = wheel(tmp_path)
+    file = other / "bfcl_eval/data/BFCL_v4_multi_turn_base.json"
+    file.write_text(file.read_text().replace("Copy", "Move"))
+    with pytest.raises(DataError, match="is not that of bfcl-eval"):
+        Source(other / "bfcl_eval").conversations("base")
+
+
+@pytest.mark.parametrize(
+    "text", ["cat(", "1 + 1", "none(x=1)", "cat(file_name=open('x'))", "cat('a', 'b')", "a.cat('x')", "cat(**{'x': 1})"]
+)
+def test_a_gold_call_is_read_and_never_evaluated(text: str) -> None:
+    parameters = {"cat": ["file_name"]}
+    assert read_call("cat('a')", parameters) == ("cat", {"file_name": "a"})
+    if text == "cat(**{'x': 1})":
+        assert read_call(text, parameters) == ("cat", {})
+        return
+    with pytest.raises(DataError, match="cannot be read"):
+        read_call(text, parameters)
+
+
+def test_calls_return_what_the_official_checker_writes(apis: Backend) -> None:
+    one = world(apis)
+    assert one.call("cat", {"file_name": "a"}) == '{"file_content": "text"}'
+    assert one.call("touch", {"file_name": "b"}) == "None"
+    assert one.call("echo", {"content": "said"}) == "said"
+    assert one.call("rm", {"file_name": "none"}) == "Error during execution: 'none'"
+    assert one.take_results()[-1] == "Error during execution: 'none'"
+    assert one.take_results() == []
+    assert "more" in str(world(apis, long=True).difference(world(apis)))
+    with pytest.raises(EnvironmentFaultError, match="there is no function _load_scenario"):
+        one.call("_load_scenario", {})
+
+
+@pytest.mark.parametrize(("name", "what"), [("reach", "socket"), ("start", "subprocess.Popen")])
+def test_the_process_reaches_nothing_outside(apis: Backend, name: str, what: str) -> None:
+    assert f"{what}" in world(apis).call(name, {})
+    assert "is not allowed here" in world(apis).call(name, {})
+
+
+def test_a_process_that_has_died_is_named(made: Source) -> None:
+    apis = Backend(made)
+    apis.close()
+    with pytest.raises(EnvironmentFaultError, match="ended"):
+        world(apis)
+
+
+def _call(name: str, use: str) -> Any:
+    def function(apis: ApiWorld, **given: Any) -> str:
+        return apis.call(name, given)
+
+    def declared(apis: Any, file_name: str) -> str:
+        """Do it."""
+        return function(apis, file_name=file_name)
+
+    return make_tool(declared, kind=name, state={"apis": use})  # type: ignore[dict-item]
+
+
+class TestWorld(StateConformance):
+    """The objects in the child process."""
+
+    name = "apis"
+    calls = (
+        (_call("cat", "read"), {"file_name": "a"}),
+        (_call("touch", "write"), {"file_name": "b"}),
+        (_call("rm", "write"), {"file_name": "a"}),
+        (_call("echo", "write"), {"file_name": "c"}),
+    )
+
+    @pytest.fixture(autouse=True)
+    def _apis(self, apis: Backend) -> None:
+        self._backend = apis
+
+    def state(self) -> ApiWorld:
+        return world(self._backend)
+
+
+def checked(apis: Backend, calls: Sequence[tuple[str, dict[str, str]]], gold: Sequence[str]) -> str:
+    parameters = {"cat": ["file_name"], "echo": ["content", "file_name"], "touch": ["file_name"]}
+    one, checks = world(apis), Checked(world(apis))
+    for name, given in calls:
+        one.call(name, given)
+    checks.turn(one, one.take_results(), [read_call(text, parameters) for text in gold])
+    return checks.failure
+
+
+def test_the_official_rules(apis: Backend) -> None:
+    read, write = ("cat", {"file_name": "a"}), ("touch", {"file_name": "b"})
+    assert checked(apis, [write, read], ["cat('a')", "touch('b')"]) == ""
+    assert checked(apis, [write, read, read], ["cat('a')", "touch('b')"]) == ""
+    assert checked(apis, [], ["cat('a')"]) == "no call was made"
+    assert checked(apis, [read], ["touch('b')"]) == "another state: GorillaFileSystem.notes"
+    assert checked(apis, [write], ["touch('b')", "cat('a')"]) == 'results were not seen: {"file_content": "text"}'
+    assert checked(apis, [write], []) == ""
+
+
+def gold_model(env: BfclEnvironment, wrong: int = -1) -> ScriptedLM:
+    """A model that plans the gold calls of each turn; in the turn ``wrong`` one that does nothing of the kind."""
+
+    def reply(request: Request, sample: int) -> str:
+        if request.role != "plan":
+            return "right"
+        calls = [{"tool": one.name, "arguments": dict(one.arguments)} for one in env.turns()[env.turn]]
+        if env.turn == wrong:
+            calls = [{"tool": "touch", "arguments": {"file_name": "wrong"}}]
+        return json.dumps({"calls": calls, "answer": "done"})
+
+    return ScriptedLM(reply)
+
+
+@pytest.mark.parametrize("world_model", ["lm", "copy"])
+@pytest.mark.parametrize("kind", sources.KINDS)
+@pytest.mark.parametrize("tightness", ["none", "loose", "tight"])
+def test_the_gold_calls_succeed_within_all_caps(
+    folder: Path, made: Source, kind: str, tightness: str, world_model: str
+) -> None:
+    part = "dev" if kind == "base" else "test"
+    [task] = PLUGIN.tasks({"data": str(folder), "kind": kind, "part": part, "tightness": tightness})
+    env = PLUGIN.make(task)
+    assert isinstance(env, BfclEnvironment)
+    agent = TapeAgent(gold_model(env), world_model=world_model, num_plans=1)
+    for _ in range(2):  # the second time from the beginning
+        result = agent.run(env, budget=task.budget)
+        assert (result.end_state, env.failure) == ("success", "")
+        assert [one.partition("(")[0] for one in result.actions if "answer" not in one] == ["cat", "echo", "rm"]
+
+
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_a_wrong_turn_fails_and_the_conversation_goes_on(made: Source, wrong: int) -> None:
+    env = BfclEnvironment(made.conversations("base")[0], made)
+    result = TapeAgent(gold_model(env, wrong), num_plans=1).run(env)
+    assert result.end_state == "failure"
+    assert env.failure == "another state: GorillaFileSystem.notes"
+    assert sum("answer" in action for action in result.actions) == 2
+
+
+def test_a_function_that_is_held_back_comes_in_its_turn(made: Source) -> None:
+    env = BfclEnvironment(made.conversations("miss_func")[0], made)
+    offered: list[bool] = []
+
+    def reply(request: Request, sample: int) -> str:
+        offered.append("rm(" in str(request.prompt) or "rm:" in str(request.prompt) or "- rm" in str(request.prompt))
+        return json.dumps({"thought": "", "call": {"tool": "answer", "arguments": {"value": "done"}}})
+
+    ReactAgent(ScriptedLM(reply)).run(env, budget="9 steps")
+    assert offered == [False, False, True]
+
+
+def test_tools_say_what_they_change(made: Source) -> None:
+    found = {one.name: one for one in tools_of(made, ["GorillaFileSystem"], ["wc"])}
+    assert "wc" not in found
+    assert (found["cat"].pure, found["rm"].destructive, found["touch"].writes) == (True, True, True)
+    assert found["cat"].description == "Do cat."
+    assert not READ & DESTRUCTIVE
+
+
+def test_what_the_command_line_refuses(folder: Path, made: Source) -> None:
+    options = {"data": str(folder), "kind": "miss_func", "part": "dev", "tightness": "none"}
+    with pytest.raises(ConfigError, match="for evaluation; give --part test"):
+        PLUGIN.tasks(options)
+    with pytest.raises(ConfigError, match="bfcl needs --data DIR"):
+        PLUGIN.tasks({**options, "data": None})
