@@ -22,4 +22,8 @@ def open_simulated(argument: str) -> LanguageModel:
         from envs.scienceworld.simulated.model import open_simulated as scienceworld
 
         return scienceworld(argument)
-    raise UnknownNameError("simulated model", what, ("scienceworld", "web_qa"))
+    if what == "bfcl":
+        from envs.bfcl import simulated as planner
+
+        return planner.SimulatedLM(planner.Rates.parse(query), f"simulated:{argument}")
+    raise UnknownNameError("simulated model", what, ("bfcl", "scienceworld", "web_qa"))

@@ -23,6 +23,13 @@ MORE = "More tools are there now. Can it be done with them?"
 """What the user says in a turn in which functions are added."""
 
 
+def text_of(conversation: Conversation, turn: int) -> str:
+    """The request of a turn, after those before it, as the task of an agent."""
+    said = [request or MORE for request in conversation.requests[: turn + 1]]
+    before = "".join(f"\n- {request}" for request in said[:-1])
+    return said[-1] + (f"\n\nDone before, at the user's earlier requests:{before}" if before else "")
+
+
 class BfclEnvironment(ToolEnvironment):
     """One conversation.
 
@@ -57,10 +64,7 @@ class BfclEnvironment(ToolEnvironment):
         return Toolbox(tools_of(self._source, one.classes, {*one.excluded, *held}))
 
     def _text(self) -> str:
-        """The request of this turn, after those before it."""
-        said = [request or MORE for request in self._conversation.requests[: self.turn + 1]]
-        before = "".join(f"\n- {request}" for request in said[:-1])
-        return said[-1] + (f"\n\nDone before, at the user's earlier requests:{before}" if before else "")
+        return text_of(self._conversation, self.turn)
 
     def prompt_format(self, name: str) -> PromptFormat:
         """See :meth:`tape.protocols.Environment.prompt_format`."""

@@ -1,0 +1,212 @@
+"""A simulated planner for BFCL: it knows the gold calls of the conversations that are played, and errs at stated rates.
+
+It gets the prompts that any model gets, and uses what they show: which request is to be done, which calls were made and
+which have failed. So agents are compared in planning, apart from language. Its results are no result of any model.
+
+An error strikes a gold call: another value (two of five), the call left out, the call after its follower, or another
+function of the same API (one of five each). Half of the errors come back whenever the same call is planned; the others
+are drawn anew for each sample. A call that was seen to fail is not proposed again. As a judge it compares the planned
+calls with the gold ones, and is wrong at its own rate.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
+
+from envs.bfcl.calls import ApiCall
+from envs.bfcl.functions import READ
+from tape.errors import ConfigError, ModelError
+from tape.lm.base import Request
+from tape.lm.scripted import ScriptedLM
+from tape.tools.calls import from_mapping, parse
+from tape.tools.errors import InvalidCallError
+
+_TASK = re.compile(r"^Task: (.*?)\n\n(?:So far:|These calls were planned:|The calls were made on a copy)", re.S | re.M)
+_MADE = re.compile(r"^#\d+ (?:= )?(.+)$", re.M)
+_FAILED = re.compile(r"^failed: (.+)$", re.M)
+
+
+class Rates(NamedTuple):
+    """How often it errs: in a planned call, and as a judge; each in [0, 1]. And the seed of its errors."""
+
+    errors: float = 0.1
+    verdicts: float = 0.1
+    seed: float = 0
+
+    @classmethod
+    def parse(cls, query: str) -> Rates:
+        """Read ``errors=0.1&verdicts=0.05&seed=1``.
+
+        Raises:
+            ConfigError: There is no such option, or it is out of range.
+        """
+        given = dict(parse_qsl(query, keep_blank_values=True))
+        try:
+            found = cls(**{name: float(text) for name, text in given.items()})
+        except (TypeError, ValueError):
+            found = cls(-1)
+        if not (0 <= found.errors <= 1 and 0 <= found.verdicts <= 1):
+            raise ConfigError(f"simulated:bfcl?{query}: options are errors and verdicts (0 to 1) and seed, a number")
+        return found
+
+
+class Turn(NamedTuple):
+    """A request that is known.
+
+    Attributes:
+        name: Its conversation and number.
+        gold: Its gold calls.
+        before: Those of the requests before it.
+        functions: The functions of its APIs that may be called, and their parameters.
+    """
+
+    name: str
+    gold: Sequence[ApiCall]
+    before: Sequence[ApiCall]
+    functions: Mapping[str, Sequence[str]]
+
+
+_KNOWN: dict[str, Turn] = {}
+
+
+def know(turns: Iterable[tuple[str, Turn]]) -> None:
+    """Make requests known, by the text of the task."""
+    _KNOWN.update(turns)
+
+
+def written(call: ApiCall) -> str:
+    """A call as prompts show it."""
+    return from_mapping(call.name, call.arguments).text
+
+
+class _Prompt:
+    """One request of an agent, and what it shows."""
+
+    def __init__(self, request: Request, sample: int, rates: Rates) -> None:
+        self.text = request.prompt if isinstance(request.prompt, str) else request.prompt[-1].content
+        task = _TASK.search(self.text)
+        if task is None or task[1] not in _KNOWN:
+            raise ModelError("unsupported: the simulated planner knows the conversations of BFCL that are played alone")
+        self.turn, self.rates = _KNOWN[task[1]], rates
+        self.own = f"{request.fingerprint('simulated')} {sample if request.temperature > 0 else 0}"
+        shown = self.text[task.end(1) :]
+        self.made = Counter(filter(None, map(_call_of, _MADE.findall(shown))))
+        self.failed = set(_FAILED.findall(shown))
+
+    def left(self) -> list[ApiCall]:
+        """The gold calls of this request that were not made yet."""
+        made = self.made - Counter(map(written, self.turn.before))
+        found = []
+        for call in self.turn.gold:
+            if made[written(call)] > 0:
+                made[written(call)] -= 1
+            else:
+                found.append(call)
+        return found
+
+    def _slip(self, call: ApiCall) -> random.Random | None:
+        """Chance to draw an error of a call from; None where there is none."""
+        for where in (self.turn.name, self.own):
+            rng = random.Random(f"{self.rates.seed} {where} {written(call)}")
+            if rng.random() < self.rates.errors / 2:
+                return rng
+        return None
+
+    def planned(self) -> list[ApiCall]:
+        """The calls that are left, with errors."""
+        found, late = list[ApiCall](), list[ApiCall]()
+        for call in self.left():
+            kind, planned = self._struck(call)
+            if kind == "order":
+                late.append(call)
+                continue
+            found += [*([] if kind == "missing" else [planned]), *late]
+            late = []
+        return found + late
+
+    def _struck(self, call: ApiCall) -> tuple[str, ApiCall]:
+        """The kind of error that strikes a call, empty for none, and what is planned in its place."""
+        rng = self._slip(call)
+        if rng is None:
+            return "", call
+        kind = rng.choice(("value", "value", "missing", "order", "function"))
+        wrong = _other_function(call, self.turn.functions, rng) if kind == "function" else call
+        wrong = _other_value(call, rng) if kind == "value" else wrong
+        return kind, call if written(wrong) in self.failed else wrong
+
+    def judged(self) -> bool:
+        """Whether what is planned does what is asked, by the gold calls; wrong at the rate of verdicts."""
+        made = self.made - Counter(map(written, self.turn.before))
+        gold = Counter(map(written, self.turn.gold))
+        more = (text for text in (made - gold) if parse(text).kind not in READ)
+        right = not gold - made and not any(more)
+        return right != (random.Random(f"{self.rates.seed} {self.own} verdict").random() < self.rates.verdicts)
+
+
+def _call_of(line: str) -> str:
+    """The call at the beginning of a line; empty where there is none."""
+    ends = [found.end() for found in re.finditer(r"\)", line)]
+    for end in ends:
+        try:
+            return parse(line[:end]).text
+        except InvalidCallError:
+            continue
+    return ""
+
+
+def _other_value(call: ApiCall, rng: random.Random) -> ApiCall:
+    if not call.arguments:
+        return call
+    name = rng.choice(sorted(call.arguments))
+    old = call.arguments[name]
+    new: Any = old
+    if isinstance(old, bool):
+        new = not old
+    elif isinstance(old, int | float):
+        new = old + rng.choice([-1, 1, 10])
+    elif isinstance(old, str):
+        new = old[:-1] if len(old) > 1 and rng.random() < 0.5 else f"{old}_2"
+    if isinstance(old, list):
+        new = old[:-1]
+    return ApiCall(call.name, {**call.arguments, name: new})
+
+
+def _other_function(call: ApiCall, functions: Mapping[str, Sequence[str]], rng: random.Random) -> ApiCall:
+    """Another function that takes the same arguments; the same call where there is none."""
+    others = [name for name, takes in functions.items() if name != call.name and {*takes} == {*call.arguments}]
+    return ApiCall(rng.choice(others), call.arguments) if others else call
+
+
+def reply(request: Request, sample: int, rates: Rates) -> str:
+    """The answer to a request."""
+    here = _Prompt(request, sample, rates)
+    if request.role == "score":
+        return "right" if here.judged() else "wrong"
+    if request.role == "select":
+        return "1"
+    if request.role == "answer":
+        return json.dumps({"answer": "done"})
+    calls = [{"tool": call.name, "arguments": dict(call.arguments)} for call in here.planned()]
+    if request.role == "act":
+        done = {"tool": "answer", "arguments": {"value": "done"}}
+        return json.dumps({"thought": "", "call": calls[0] if calls else done})
+    return json.dumps({"thought": "", "calls": calls, "answer": "done"})
+
+
+class SimulatedLM(ScriptedLM):
+    """The simulated planner.
+
+    Args:
+        rates: Its error rates.
+        name: The string it was opened with.
+    """
+
+    def __init__(self, rates: Rates, name: str) -> None:
+        super().__init__(lambda request, n: reply(request, n, rates), identity=f"simulated:bfcl@1 {rates}")
+        self.name = name
