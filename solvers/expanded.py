@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 from solvers.deadline import Deadline
 from solvers.errors import LateError
@@ -43,4 +42,4 @@ def search(problem: PathProblem, deadline: Deadline) -> Found:
     except LateError:
         pass
     paths = [tuple(edge for edge in path if edge != END) for path in found.paths]
-    return replace(found, paths=paths, bound=bound, seconds=time.perf_counter() - began, steps=steps)
+    return found._replace(paths=paths, bound=bound, seconds=time.perf_counter() - began, steps=steps)

@@ -61,17 +61,9 @@ class Select {
         Problem problem = this->problem();
         Graph &graph = problem.graph;
         Moves &moves = problem.moves;
-        graph.name = along(n, network_.offset, network_.heads);
-        graph.sorted = int(graph.name.size()) == n;
-        if (!graph.sorted) {
-            if (wanted_ > 1) return std::nullopt;  // others of the best may turn in circles
-            graph.name.resize(n);
-            std::iota(graph.name.begin(), graph.name.end(), 0);
-        }
-        Indices place(n);
-        for (int v = 0; v < n; ++v) place[graph.name[v]] = v;
+        const Indices place = graph.arrange(n, network_.offset, network_.heads);
+        if (!graph.sorted && wanted_ > 1) return std::nullopt;  // others of the best may turn in circles
         Cost largest = 1;
-        graph.nodes = n;
         graph.source = place[network_.start];
         graph.arrive.assign(n, 0);
         graph.out.push_back(0);

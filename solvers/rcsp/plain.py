@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from operator import add
 
 from solvers.deadline import Deadline
 from solvers.errors import LateError
@@ -36,18 +37,21 @@ def search(folded: Folded, wanted: int, elementary: bool, deadline: Deadline) ->
         elementary: No path meets a node twice.
         deadline: When to come back with what there is.
     """
-    limited = folded.limited.tolist()
+    problem = folded.problem
+    heads, node_cost = problem.heads.tolist(), folded.node_cost.tolist()
+    kept = [k for k, most in enumerate(folded.upper) if most is not None or folded.lower[k] > 0]
+    visits = [tuple(row) for row in folded.node_use[:, kept].tolist()]
     net = Net(
-        n=folded.n,
-        tails=folded.tails.tolist(),
-        heads=folded.heads.tolist(),
-        cost=folded.cost.tolist(),
-        use=list(map(tuple, folded.use.tolist())),
-        ids=range(len(folded.tails)),
-        lower=tuple(folded.lower.tolist()),
-        upper=tuple(most if known else None for most, known in zip(folded.upper.tolist(), limited, strict=True)),
-        source=folded.source,
-        target=folded.target,
+        n=problem.n_nodes,
+        tails=problem.tails.tolist(),
+        heads=heads,
+        cost=[cost + node_cost[head] for cost, head in zip(folded.cost.tolist(), heads, strict=True)],
+        use=[tuple(map(add, row, visits[head])) for row, head in zip(folded.use[:, kept].tolist(), heads, strict=True)],
+        ids=range(problem.n_edges),
+        lower=tuple(max(0, folded.lower[k]) for k in kept),
+        upper=tuple(folded.upper[k] for k in kept),
+        source=problem.source,
+        target=problem.target,
     )
     if elementary:
         ends = zip(net.tails, net.heads, strict=True)
