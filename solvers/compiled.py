@@ -6,7 +6,6 @@ Numbers that are too large for its integers are left to the search in Python (`s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from solvers import memory as limits
@@ -76,7 +75,7 @@ def search(
     left = deadline.left()
     (ending, paths, bound, ordered, labels, seconds, arcs, needed), priced = _solve(
         problem.edges, problem.rewards, parts.costs, parts.budgets, problem.start, problem.terminals,  # type: ignore[arg-type]
-        grid.moves, grid.weights, grid.rests, grid.scale, tuple(astuple(chance) for chance in parts.chances), wanted,
+        grid.moves, grid.weights, grid.rests, grid.scale, parts.chances, wanted,
         -1.0 if left is None else left, float(limits.MEMORY_CAP), tuple(known),
         prices if len(prices) == len(parts.budgets) else (),
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from operator import add, gt
 
@@ -216,7 +216,7 @@ def _binding(
         if max(column, default=0) * horizon > budget or k in tested:
             divisors[k] = 1 if k in tested else math.gcd(*column)
     place = {k: i for i, k in enumerate(divisors)}
-    chances = tuple(replace(one, mean=place[one.mean], variance=place[one.variance]) for one in parts.chances)
+    chances = tuple(one._replace(mean=place[one.mean], variance=place[one.variance]) for one in parts.chances)
     rows = deadline.each(usable.items())
     costs = {edge: tuple(row[k] // divisor for k, divisor in divisors.items()) for edge, row in rows}
     return costs, tuple(parts.budgets[k] // divisor for k, divisor in divisors.items()), chances
