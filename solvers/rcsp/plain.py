@@ -2,7 +2,7 @@
 
 1. The arcs that no path within the limits takes are dropped, one resource at a time (`plain_net.pruned`).
 2. Circles of negative cost that use nothing limited: if a path within the limits meets one, there is no best path.
-3. Prices on limited resources: at those where no circle is negative, what a path costs at least can be told from each
+3. Prices on limited resources: where no circle is negative at them, what a path costs at least can be told from each
    node (a Lagrangian relaxation). Paths found on the way bound the cost from above.
 4. Labels, i.e. beginnings of paths, in order of the least that a path which begins so costs. As many labels as paths
    are wanted must dominate another one before it is dropped.
@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from operator import add
 
 from solvers.deadline import Deadline
@@ -22,7 +23,10 @@ from solvers.errors import LateError
 from solvers.found import Ending, Found
 from solvers.rcsp.folded import Folded
 from solvers.rcsp.plain_labels import Labels
-from solvers.rcsp.plain_net import Net, Priced, at_prices, free_circle, pruned, relaxations, ways
+from solvers.rcsp.plain_net import Net, Priced, at_prices, free_circle, further, least_priced, pruned, ways
+
+_STEPS = 24
+"""Prices that are looked at, at most."""
 
 
 def search(folded: Folded, wanted: int, elementary: bool, deadline: Deadline) -> Found:
@@ -177,18 +181,26 @@ class _Search:
 
     def _relax(self, net: Net) -> Priced:
         """The relaxation of the greatest value that was found; bounds and paths on the way are taken note of."""
-        best: Priced | None = None
-        for one in relaxations(net, self._deadline):
+        best = one = least_priced(net, self._deadline)
+        least, scale, part = one.prices, net.scale, Fraction(1)
+        for _ in range(_STEPS):
             path: Sequence[int] | None = one.path if net.within(one.path) else None
-            if best is None or one.value > best.value:
-                best = one
+            if one is best:
                 self._raise_bound(one.value, net)
                 path = path or Labels(net, one, 1, None).dive(self._deadline)
             if self._wanted == 1 and path is not None:
                 self._keep(net, [path])
             if self.paths and self.bound is not None and self.bound >= self.paths[0][0]:
                 break
-        assert best is not None
+            aim = self.paths[0][0] * scale if self.paths else best.value + abs(best.value) // 20 + scale
+            prices = further(net, one, int(part * (aim - one.value)), least)
+            if prices is None:
+                break
+            one = at_prices(net, prices, self._deadline)
+            if one.value > best.value:
+                best = one
+            else:
+                part *= Fraction(2, 3)
         self._relaxed = net, best
         return best
 

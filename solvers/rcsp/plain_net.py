@@ -5,7 +5,7 @@ Everything is in Python's own integers: nothing overflows, so nothing is rounded
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import compress
@@ -21,12 +21,6 @@ Amounts = tuple[int, ...]
 
 _FINE = 2**10
 """Prices are so much finer than what makes a whole limit cost 1."""
-
-_ROUNDS = 3
-"""How often each price in turn is set to its best, at most."""
-
-_STEPS = 10
-"""Prices that are looked at for one resource in one round, at most."""
 
 
 @dataclass(frozen=True)
@@ -221,13 +215,11 @@ def _path(net: Net, back: Ways) -> tuple[int, ...]:
     return tuple(path)
 
 
-def relaxations(net: Net, deadline: Deadline) -> Iterator[Priced]:
-    """Relaxations at ever other prices, for the greatest of their values and for their paths.
+def least_priced(net: Net, deadline: Deadline) -> Priced:
+    """The relaxation at the least prices, in proportion to 1 / limit, at which no circle is negative: 0 if none is.
 
-    The first is at the least prices, in proportion to 1 / limit, at which no circle is negative: 0 where none is. Each
-    circle that is negative at some prices says how many times dearer they must be for it (Newton's method for the
-    greatest ratio). From there on one price at a time is set to its best, as long as that helps: for one limit this is
-    the exact dual, for more it may end below it.
+    Each circle that is negative at some prices says how many times dearer they must be for it (Newton's method for the
+    greatest ratio).
 
     Args:
         net: What `pruned` leaves of a net without `free_circle`, the target within reach.
@@ -237,58 +229,26 @@ def relaxations(net: Net, deadline: Deadline) -> Iterator[Priced]:
         LateError: If the deadline passes.
     """
     share = Fraction(0)
-    while not isinstance(best := priced(net, [_price(net, share, limit) for limit in net.upper], deadline), Priced):
-        shares = (Fraction(used, limit) for used, limit in zip(net.used(best), net.upper, strict=True) if limit)
-        share = Fraction(-sum(net.cost[arc] for arc in best)) / sum(shares)
-    yield best
-    base, limited = best.prices, [k for k, limit in enumerate(net.upper) if limit is not None]
-    for _ in range(_ROUNDS if len(limited) > 1 else 1):
-        before = best.value
-        for k in limited:
-            for one in _along(net, best, k, base[k], deadline):
-                yield one
-                best = max(best, one, key=lambda priced: priced.value)
-        if best.value == before:
-            return
+    while not isinstance(found := priced(net, [_price(net, share, limit) for limit in net.upper], deadline), Priced):
+        shares = (Fraction(used, limit) for used, limit in zip(net.used(found), net.upper, strict=True) if limit)
+        share = Fraction(-sum(net.cost[arc] for arc in found)) / sum(shares)
+    return found
 
 
-def _along(net: Net, best: Priced, k: int, least: int, deadline: Deadline) -> Iterator[Priced]:
-    """Relaxations on the way to the best price of one resource, not below the least one, the others as they are.
+def further(net: Net, one: Priced, gain: int, least: Sequence[int]) -> list[int] | None:
+    """Prices a step along the subgradient on, which would be worth so much were it straight; None if there is none.
 
-    Along one price the value is concave and piecewise linear; each path is a line above it. Where those of a path that
-    uses too much and of one that does not cross, the value is on both, and then greatest, or on a lower line.
+    A price rises where too much is used, and falls where less is, not below the least one (Held and Karp; Polyak).
     """
-
-    def at(price: int) -> Priced:
-        return at_prices(net, [*best.prices[:k], price, *best.prices[k + 1 :]], deadline)
-
-    def line(one: Priced) -> tuple[int, int]:
-        """The value of its path at the price 0 and how it rises."""
-        return one.value - one.prices[k] * one.over[k], one.over[k]
-
-    if best.over[k] > 0:
-        thriftiest = _path(net, ways(net, [use[k] for use in net.use], deadline, back=True))
-        over = net.over(thriftiest)
-        others = sum(price * over[j] for j, price in enumerate(best.prices) if j != k)
-        right = net.scale * sum(net.cost[arc] for arc in thriftiest) + others, over[k]
-        left, low, high = line(best), best.prices[k], None
-    elif best.over[k] < 0 and best.prices[k] > least:
-        yield (one := at(least))
-        left, right, low, high = line(one), line(best), least, best.prices[k]
-    else:
-        return
-    for _ in range(_STEPS):
-        if left[1] <= 0 or (high is not None and high - low < 2):
-            return
-        price = max(low + 1, (right[0] - left[0]) // (left[1] - right[1]))
-        price = price if high is None else min(price, high - 1)
-        yield (one := at(price))
-        if one.over[k] == 0 or one.value >= min(left[0] + left[1] * price, right[0] + right[1] * price):
-            return
-        if one.over[k] > 0:
-            left, low = line(one), price
-        else:
-            right, high = line(one), price
+    rows = list(zip(one.prices, one.over, [limit or 0 for limit in net.upper], least, strict=True))
+    shares = [Fraction(over, limit) if limit and (over > 0 or price > low) else 0 for price, over, limit, low in rows]
+    slope = sum(share * share for share in shares)
+    if not slope:
+        return None
+    return [
+        max(low, price + int(gain * share / slope / limit)) if limit else price
+        for share, (price, _, limit, low) in zip(shares, rows, strict=True)
+    ]
 
 
 def at_prices(net: Net, prices: Sequence[int], deadline: Deadline) -> Priced:
