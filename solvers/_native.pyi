@@ -23,14 +23,14 @@ def solve(
 ) -> tuple[tuple[int, list[tuple[int, ...]], int | None, bool, int, float, int, float], tuple[float, ...]]: ...
 def shortest_path(
     nodes: int,
-    arcs: int,
-    resources: int,
     tails: object,
     heads: object,
     cost: object,
+    node_cost: object,
     use: object,
-    lower: object,
-    upper: object,
+    node_use: object,
+    lower: tuple[int, ...],
+    upper: tuple[int | None, ...],
     source: int,
     target: int,
     wanted: int,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from solvers.deadline import NEVER, Deadline
 from solvers.problem import PathProblem
@@ -11,8 +11,7 @@ from solvers.risk import SCALE, variance_limit
 _SURROGATE_BITS = 40
 
 
-@dataclass(frozen=True)
-class Chance:
+class Chance(NamedTuple):
     """An exact test: the path's mean and variance, two of the linear resources, must keep a budget at a risk.
 
     Attributes:
@@ -28,8 +27,7 @@ class Chance:
     square: int
 
 
-@dataclass(frozen=True)
-class LinearParts:
+class LinearParts(NamedTuple):
     """Plain budgets that every feasible path keeps; it is feasible if and only if it passes the tests as well.
 
     Attributes:

@@ -45,34 +45,60 @@ def earning(
         gains: What a move along each of `edges` earns.
         deadline: Raises LateError where it passes.
     """
-    # Bellman and Ford. Where the edges by which gains grew last lead round, that circle earns.
-    best = [0] * n
-    came: dict[int, int] = {}
-    while True:
-        grown = False
-        for edge in deadline.each(edges):
-            tail, head = ends[edge]
-            if best[tail] + gains[edge] > best[head]:
-                best[head], came[head], grown = best[tail] + gains[edge], edge, True
-        if not grown:
-            return None
-        if circle := _round(came, ends):
-            return circle
+    return shortest([0] * n, [(edge, *ends[edge], -gains[edge]) for edge in edges], 1, deadline)[1] or None
 
 
-def _round(came: Mapping[int, int], ends: Sequence[_Edge]) -> tuple[int, ...]:
-    """A circle among edges of which at most one leads to each node, by its edges; empty if there is none."""
+def shortest(
+    least: list[int], arcs: Sequence[tuple[int, int, int, int]], far: int, deadline: Deadline, *, once: bool = False
+) -> tuple[dict[int, int], tuple[int, ...]]:
+    """Lowers the least weights of nodes along arcs until none is lowered any more (Bellman, Ford and Moore).
+
+    Args:
+        least: What is known of each node; changed in place.
+        arcs: Number, tail, head and weight of each.
+        far: A node that weighs so much or more is not reached.
+        deadline: Raises LateError where it passes.
+        once: The arcs come in an order in which one look at each is enough.
+
+    Returns:
+        By node, the arc that lowered it last. And a circle of negative weight in order of travel, if there is one: the
+        last arcs lead round there.
+    """
+    came: dict[int, tuple[int, int]] = {}
+    out: dict[int, list[tuple[int, int, int, int]]] = {}
+    if not once:
+        for one in deadline.each(arcs):
+            out.setdefault(one[1], []).append(one)
+    circle: tuple[int, ...] = ()
+    turn, negative = 0, any(weight < 0 for *_, weight in arcs)
+    while arcs and not circle:
+        deadline.check()
+        lowered = dict[int, None]()
+        for arc, tail, head, weight in deadline.each(arcs):
+            there = least[tail]
+            if there < far and there + weight < least[head]:
+                least[head], came[head], lowered[head] = there + weight, (arc, tail), None
+        turn += 1
+        if negative and not once and not turn & turn - 1:  # now and then, for it takes as long as many turns
+            circle = _round(came)
+        arcs = [one for node in lowered for one in out.get(node, ())]
+    return {node: arc for node, (arc, _) in came.items()}, circle
+
+
+def _round(came: Mapping[int, tuple[int, int]]) -> tuple[int, ...]:
+    """A circle among arcs, of which at most one leads to each node, from a tail; empty if there is none."""
     seen: dict[int, int] = {}
     for number, first in enumerate(came):
         node = first
         while node in came and node not in seen:
             seen[node] = number
-            node = ends[came[node]][0]
+            node = came[node][1]
         if seen.get(node) == number:
-            circle = [came[node]]
-            while ends[circle[-1]][0] != node:
-                circle.append(came[ends[circle[-1]][0]])
-            return tuple(reversed(circle))
+            arcs, at = [came[node][0]], came[node][1]
+            while at != node:
+                arcs.append(came[at][0])
+                at = came[at][1]
+            return tuple(reversed(arcs))
     return ()
 
 

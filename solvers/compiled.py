@@ -6,7 +6,6 @@ Numbers that are too large for its integers are left to the search in Python (`s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from solvers import memory as limits
@@ -19,7 +18,7 @@ from solvers.problem import PathProblem
 if TYPE_CHECKING:  # this needs NumPy, which `import solvers` does not load
     from solvers.rcsp.folded import Folded
 
-_FORM = 4
+_FORM = 5
 """That of `solvers/native/module.cpp`."""
 
 try:
@@ -39,9 +38,7 @@ _LARGEST_RISKY_BUDGET = 2**50
 _LARGEST_SQUARE = 2**50
 
 _TOO_WIDE = 6
-"""The ending that is none for others: numbers grow too large on the way."""
-_MOST_FOLDED_RESOURCES = 60
-_LARGEST_FOLDED_COST = 2**55
+"""The ending that is none for others: numbers are too large, or grow so on the way."""
 
 
 def can_solve(parts: LinearParts) -> bool:
@@ -78,7 +75,7 @@ def search(
     left = deadline.left()
     (ending, paths, bound, ordered, labels, seconds, arcs, needed), priced = _solve(
         problem.edges, problem.rewards, parts.costs, parts.budgets, problem.start, problem.terminals,  # type: ignore[arg-type]
-        grid.moves, grid.weights, grid.rests, grid.scale, tuple(astuple(chance) for chance in parts.chances), wanted,
+        grid.moves, grid.weights, grid.rests, grid.scale, parts.chances, wanted,
         -1.0 if left is None else left, float(limits.MEMORY_CAP), tuple(known),
         prices if len(prices) == len(parts.budgets) else (),
     )  # fmt: skip
@@ -98,31 +95,19 @@ def shortest(folded: Folded, wanted: int, elementary: bool, threads: int, deadli
         deadline: When to come back with what there is.
 
     Returns:
-        None where it was not built, or its integers prove too narrow.
+        None where it was not built, or its integers are or prove too narrow.
 
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed.
     """
-    if not AVAILABLE or not _fits(folded):
+    if not AVAILABLE:
         return None
-    import numpy as np
-
-    left = deadline.left()
+    problem, left = folded.problem, deadline.left()
     ending, paths, bound, ordered, labels, seconds, arcs, needed = _shortest_path(
-        folded.n, len(folded.tails), len(folded.upper),
-        np.ascontiguousarray(folded.tails, dtype=np.int32), np.ascontiguousarray(folded.heads, dtype=np.int32),
-        np.ascontiguousarray(folded.cost), folded.use, folded.lower, folded.upper, folded.source, folded.target, wanted,
-        elementary, threads, -1.0 if left is None else left, float(limits.MEMORY_CAP),
+        problem.n_nodes, problem.tails, problem.heads, folded.cost, folded.node_cost, folded.use, folded.node_use,
+        folded.lower, folded.upper, problem.source, problem.target, wanted, elementary, threads,
+        -1.0 if left is None else left, float(limits.MEMORY_CAP),
     )  # fmt: skip
     if ending == _TOO_WIDE:
         return None
     return Found(Ending(ending), paths, bound, ordered, labels, seconds, needed, arcs)
-
-
-def _fits(folded: Folded) -> bool:
-    """Whether the integers are wide enough, as far as that can be told beforehand."""
-    if len(folded.upper) > _MOST_FOLDED_RESOURCES:
-        return False
-    cost = max(abs(int(folded.cost.max())), abs(int(folded.cost.min()))) if len(folded.cost) else 0
-    use = max(folded.upper[folded.limited].max(initial=0), folded.lower.max(initial=0))
-    return cost * folded.n < _LARGEST_FOLDED_COST and int(use) < _LARGEST_BUDGET

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 from solvers.deadline import Deadline
 from solvers.errors import LateError
 from solvers.found import Ending, Found
 from solvers.grid import most_objective
-from solvers.network import build_network
 from solvers.problem import PathProblem
 from solvers.rcsp.plain import searched
 from solvers.reach import distances
-from solvers.time_expanded import END, net_of_states
+from solvers.time_expanded import END, states_of
 
 _ARC_BYTES = 1_000
 """What an arc takes, in arrays and in lists."""
@@ -32,17 +30,16 @@ def search(problem: PathProblem, deadline: Deadline) -> Found:
     began = time.perf_counter()
     found, bound, steps = Found(Ending.OUT_OF_TIME, []), most_objective(problem), 0
     try:
-        network = build_network(problem, deadline)
-        steps = network.horizon
-        net, _ = net_of_states(network, _ARC_BYTES, deadline)
-        if net is None:
+        states = states_of(problem, _ARC_BYTES, deadline)
+        steps = states.grid.moves
+        if states.net is None:
             moves = distances(problem, deadline)
             reached = any(moves.get(terminal, problem.steps + 1) <= problem.steps for terminal in problem.terminals)
             found = Found(Ending.INFEASIBLE if reached else Ending.UNREACHABLE, [])
         else:
-            found = searched(net, 1, deadline, ties=True)
-            bound = bound if found.bound is None else network.objective_bound(-int(found.bound))
+            found = searched(states.net, 1, deadline, ties=True)
+            bound = bound if found.bound is None else states.objective_bound(-int(found.bound))
     except LateError:
         pass
     paths = [tuple(edge for edge in path if edge != END) for path in found.paths]
-    return replace(found, paths=paths, bound=bound, seconds=time.perf_counter() - began, steps=steps)
+    return found._replace(paths=paths, bound=bound, seconds=time.perf_counter() - began, steps=steps)

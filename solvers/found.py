@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 
 class Ending(IntEnum):
@@ -23,8 +23,7 @@ class Ending(IntEnum):
     """The search would take more memory than it may; the paths handed out are feasible."""
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """The result of one search.
 
     Attributes:

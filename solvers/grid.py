@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from solvers.deadline import NEVER, Deadline
 from solvers.horizon import useful_moves
@@ -23,8 +23,7 @@ _LARGEST_UNITS = 2.0**49
 _LARGEST_SCORE = 2.0**58
 
 
-@dataclass(frozen=True)
-class Grid:
+class Grid(NamedTuple):
     """How paths of at most so many moves are compared.
 
     Attributes:

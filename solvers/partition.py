@@ -159,7 +159,7 @@ class Partition:
         return without_path(Status.TIMEOUT) if left == 0 else solve(restricted.problem, self._backend, left)
 
     def _score(self, edges: Sequence[int]) -> int:
-        """The exact score as `solvers.network.Network` defines it, of the whole horizon, in integers of any size."""
+        """The score that `solvers.time_expanded.States` defines, of the whole horizon."""
         nodes = path_nodes(self._problem, edges)
         units = sum(self._units(step, node) for step, node in enumerate(nodes[1:])) + self._staying(nodes[-1])
         units -= sum(self._units(step, nodes[-1]) for step in range(len(edges)))

@@ -42,8 +42,8 @@ class SolverInfo:
 
 def available() -> list[SolverInfo]:
     """Every solver there is, the built-in ones first, whether it can run here or not."""
-    loaders = _built_in() | _declared()
-    return [_info(name, loader) for name, loader in loaders.items()]
+    built_in = {name: _import_loader(target) for name, target in _BUILT_IN.items()}
+    return [_info(name, loader) for name, loader in (built_in | _declared()).items()]
 
 
 def get(name: str) -> Solver:
@@ -59,17 +59,14 @@ def get(name: str) -> Solver:
         SolverUnavailableError: If it cannot run here; it says why and what to install.
     """
     name = _ALIASES.get(name, name)
-    loader = _built_in().get(name) or _declared().get(name)  # all installed metadata are read only where need be
+    target = _BUILT_IN.get(name)
+    loader = _declared().get(name) if target is None else _import_loader(target)  # the former reads all metadata
     if loader is None:
-        raise UnknownSolverError(name, [*_built_in(), *_declared(), *_ALIASES])
+        raise UnknownSolverError(name, [*_BUILT_IN, *_declared(), *_ALIASES])
     found, reason = _load(loader)
     if found is None or reason:
         raise SolverUnavailableError(name, reason)
     return found()
-
-
-def _built_in() -> dict[str, Callable[[], object]]:
-    return {name: _import_loader(target) for name, target in _BUILT_IN.items()}
 
 
 def _declared() -> dict[str, Callable[[], object]]:

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import cached_property
 from statistics import NormalDist
 from typing import Any, Literal
 
@@ -88,7 +89,7 @@ class Risk:
         """How many standard deviations the budget must leave above the mean."""
         return math.sqrt(self._squared())
 
-    @property
+    @cached_property
     def square(self) -> int:
         """`ceil(factor**2 * SCALE)`, a positive int: what `keeps` and `variance_limit` take."""
         return math.ceil(self._squared() * SCALE)

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from operator import add, gt
 
-import numpy as np
-from numpy.typing import NDArray
-
+from solvers.chances import Chance, LinearParts, linear_parts
 from solvers.deadline import NEVER as NO_LIMIT
 from solvers.deadline import Deadline
 from solvers.errors import BackendError
+from solvers.grid import Grid, most_objective, score_grid
 from solvers.memory import require_memory
-from solvers.network import AnyArray, IntArray, Network, build_network
 from solvers.problem import PathProblem
-from solvers.rcsp.plain_bounds import pruned
-from solvers.rcsp.plain_net import Net, distances
+from solvers.rcsp.plain_net import Amounts, Net, pruned, ways
 from solvers.reach import least_amounts, spread
 
 END = -1
 """The name of an arc that ends a path."""
 
-_ROOM = 2**56
-"""Priced costs are no more than this, where prices can be so coarse: they have to stay within 64 bits."""
+_STEP_BYTES = 1_000
+"""What a step takes, however few arcs it has."""
 
 _ARC_BYTES = 2_800
 """What an arc takes, here (some 280 bytes) and in the backend: as measured with CP-SAT at 45,000 arcs, the most."""
@@ -112,114 +111,196 @@ def expand(problem: PathProblem, deadline: Deadline = NO_LIMIT) -> TimeExpanded:
     """
     if any(budget < 0 for budget in problem.budgets):
         return TimeExpanded((), ())
-    network = build_network(problem, deadline)
-    budgets = tuple(int(budget) for budget in network.budgets)
-    net, nodes = net_of_states(network, _ARC_BYTES, deadline)
-    net = net and pruned(net, deadline)
-    if net is None or not len(net.tails):
-        return TimeExpanded((), budgets)
-    grid = network.grid
-    weights = [grid.weight(step) for step in range(network.horizon)]
-    left = [*np.cumsum(weights[::-1])[::-1].tolist(), 0.0]  # left[step]: the weights of all the stays from there on
-    assert net.layers is not None
-    columns = (net.layers.tolist(), nodes[net.tails].tolist(), net.ids.tolist(), net.use.tolist())
+    states = states_of(problem, _ARC_BYTES, deadline)
+    grid, net = states.grid, states.net and pruned(states.net, deadline)
+    if net is None or not net.tails:
+        return TimeExpanded((), states.budgets)
+    weights = [grid.weight(step) for step in range(grid.moves)]
+    left = [0.0]  # the weights of all the stays from the last step on, from the one before it, ...
+    for weight in reversed(weights):
+        left.append(left[-1] + weight)
     arcs = []
-    for step, tail, edge, costs in deadline.each(zip(*columns, strict=True)):
+    for tail, edge, costs in deadline.each(zip(net.tails, net.ids, net.use, strict=True)):
+        step, node = states.names[tail]
         if edge == END:
-            stays = left[step] * problem.rewards[tail] + grid.rest(tail)
-            arcs.append(Arc(step, tail, None, None, stays, tuple(costs)))
+            stays = left[grid.moves - step] * problem.rewards[node] + grid.rest(node)
+            arcs.append(Arc(step, node, None, None, stays, costs))
         else:
             head = problem.edges[edge][1]
-            arcs.append(Arc(step, tail, head, edge, weights[step] * problem.rewards[head], tuple(costs)))
-    best = distances(net, net.cost, [net.target], deadline, back=True).least[net.source]
-    return TimeExpanded(arcs, budgets, network.objective_bound(-int(best)), grid.beyond)
+            arcs.append(Arc(step, node, head, edge, weights[step] * problem.rewards[head], costs))
+    best = ways(net, net.cost, deadline, back=True).least[net.source]
+    return TimeExpanded(arcs, states.budgets, states.objective_bound(-best), grid.beyond)
 
 
-def net_of_states(network: Network, arc_bytes: int, deadline: Deadline = NO_LIMIT) -> tuple[Net | None, IntArray]:
-    """The arcs on ways from the start to a terminal, as far as each budget by itself allows them, as a net of states.
+@dataclass(frozen=True)
+class States:
+    """The nodes of a problem at each step, with the arcs between them, of the edges and resources that can bind.
 
-    A state is a node at a step. An arc from one step to the next is a move; an arc to the target, named `END`, ends the
-    path and stands for all the stays up to the horizon. A path costs minus its exact score.
+    A *score* is an exact integer, `(L + 1) * objective in units - moves`, where L are the grid's steps and the units
+    its own. Equal scores mean equal objectives and equally many moves, so that one number carries the first two rules
+    of the order; only the lexicographic one is left.
+
+    Rewards, times their discount, are rounded once to a decimal grid on which every sum is an exact integer. Equality
+    of objectives is therefore exact, transitive and independent of the order of summation, and 0.1 + 0.2 equals 0.3 as
+    a reader expects. Up to 1000 steps the grid is finer than 1e-13 of the largest possible objective. Paths whose
+    objectives differ by less than L + 1 units may count as equal, also where OPTIMAL is claimed.
+
+    Attributes:
+        grid: The units, and the steps to look at.
+        budgets: K' budgets, of the resources that can bind.
+        most: No path has a greater objective.
+        net: An arc from one step to the next is a move; an arc to the target, named `END`, ends the path and stands for
+            all the stays up to the horizon. A path costs minus its score. None where no way leads to a terminal.
+        names: Step and node of each state, by its number in the net.
+    """
+
+    grid: Grid
+    budgets: Amounts
+    most: float
+    net: Net | None
+    names: Sequence[tuple[int, int]]
+
+    def objective_bound(self, score: int) -> float:
+        """The greatest objective that a path of at most this score can have."""
+        factor = self.grid.moves + 1
+        return min(self.most, self.grid.bound((score + factor - 1) // factor))
+
+
+def states_of(problem: PathProblem, arc_bytes: int, deadline: Deadline = NO_LIMIT) -> States:
+    """The states on ways from the start to a terminal, as far as each budget by itself allows them.
 
     Args:
-        network: The network.
+        problem: A problem whose budgets are not negative.
         arc_bytes: What each of the arcs will take.
         deadline: When to give up.
-
-    Returns:
-        The net, None where there is no such way; and the node of each of its states.
 
     Raises:
         LateError: If the deadline passes.
         TooLargeError: If there are so many arcs that they would not fit into memory.
     """
-    n, count, horizon = len(network.is_terminal), len(network.budgets), network.horizon
-    tail, target = network.tails, n * (horizon + 1)
-    back = list(zip(network.heads.tolist(), tail.tolist(), strict=True))
-    ahead = _least_costs(network, back, deadline)
-    moves = spread(back, network.ends.tolist(), deadline)
-    to_go = np.full(n, horizon + 1)
-    to_go[list(moves)] = list(moves.values())
-    behind, reached = np.zeros((n, count), dtype=network.costs.dtype), np.arange(n) == network.start
-    parts = []
-    made = 0
-    for step in range(horizon + 1):
-        deadline.check()
-        ends, slots = np.flatnonzero(reached & network.is_terminal), np.zeros(0, dtype=np.int64)
-        earned = network.stay(step)[ends]
-        if step < horizon:
-            slots, behind, reached = _moves(network, behind, reached, ahead, to_go < horizon - step)
-            earned = np.concatenate([network.move(step)[network.heads[slots]], earned])
-        made += len(earned)
-        require_memory(arc_bytes * made, f"a model of {made:,} arcs at the first {step + 1:,} steps")
-        parts.append(
-            (
-                np.concatenate([step * n + tail[slots], step * n + ends]),
-                np.concatenate([(step + 1) * n + network.heads[slots], np.full(len(ends), target)]),
-                -earned,
-                np.concatenate([network.costs[slots], np.zeros((len(ends), count), dtype=network.costs.dtype)]),
-                np.concatenate([network.edge_ids[slots], np.full(len(ends), END)]),
-                np.full(len(earned), step),
-            )
-        )
-    tails, heads, cost, use, ids, layers = (np.concatenate(column) for column in zip(*parts, strict=True))
-    if not (heads == target).any():
-        return None, tails
-    names, numbers = np.unique(np.concatenate([tails, heads]), return_inverse=True)
+    grid, terminals = score_grid(problem, 1, deadline), set(problem.terminals)
+    table = 8.0 * len(terminals) if grid.weights else 0.0
+    require_memory((_STEP_BYTES + table) * grid.moves, f"a time-expanded graph of {grid.moves:,} steps")
+    deadline.check()
+    costs, budgets, chances = _binding(linear_parts(problem, deadline), grid.moves, deadline)
+    out: list[list[tuple[int, int, Amounts]]] = [[] for _ in range(problem.n_nodes)]
+    for edge, cost in deadline.each(costs.items()):
+        out[problem.edges[edge][0]].append((edge, problem.edges[edge][1], cost))
+    rows, names = _arcs(problem, grid, out, _rooms(problem, costs, budgets, deadline), arc_bytes, deadline)
+    target = len(names)
+    if not any(head < 0 for _, head, *_ in rows):
+        return States(grid, budgets, most_objective(problem), None, names)
+    tails, heads, cost, use, ids = zip(*rows, strict=True)
     net = Net(
-        n=len(names), tails=numbers[: len(tails)], heads=numbers[len(tails) :], cost=cost, use=use,
-        lower=np.zeros(count, dtype=np.int64), upper=network.budgets, limited=np.ones(count, dtype=np.bool_), source=0,
-        target=len(names) - 1, ids=ids, behind=np.zeros((len(names), count), dtype=np.int64), chances=network.chances,
-        layers=layers,
+        target + 1, tails, [target if head < 0 else head for head in heads], cost, use, ids, (0,) * len(budgets),
+        budgets, 0, target, layered=True, chances=chances,
     )  # fmt: skip
-    return replace(net, scale=min(net.scale, max(1, _ROOM // net.farthest(cost)))), names % n
+    return States(grid, budgets, most_objective(problem), net, names)
 
 
-def _least_costs(network: Network, back: Sequence[tuple[int, int]], deadline: Deadline) -> AnyArray:
-    """[n, K']: the least of each resource, by itself, that a way to a terminal uses; budget + 1 if there is none."""
-    least = np.tile(network.budgets + 1, (len(network.is_terminal), 1))
-    for k in range(len(network.budgets)):
-        ways = ((head, tail, cost) for (head, tail), cost in zip(back, network.costs[:, k].tolist(), strict=True))
-        for node, amount in least_amounts(ways, network.ends.tolist(), deadline).items():
-            least[node, k] = min(amount, least[node, k])
-    return least
+def _binding(
+    parts: LinearParts, horizon: int, deadline: Deadline
+) -> tuple[dict[int, Amounts], Amounts, tuple[Chance, ...]]:
+    """By usable edge the costs of the K' resources that can bind, their budgets, and the tests on them.
 
-
-def _moves(
-    network: Network, behind: AnyArray, reached: NDArray[np.bool_], ahead: AnyArray, completes: NDArray[np.bool_]
-) -> tuple[IntArray, AnyArray, NDArray[np.bool_]]:
-    """The slots that lead from reached nodes to ones whence a terminal can be reached in time and within each budget.
-
-    Returns:
-        The slots, and `behind` and `reached` one step on.
+    Left out are edges that cost more than a whole budget, and resources of which even as many of the dearest edges as
+    there are steps keep the budget. Costs and budgets are divided by the costs' greatest common divisor.
     """
-    tails = network.tails
-    spent = behind[tails] + network.costs
-    within = (spent + ahead[network.heads] <= network.budgets).all(axis=1)
-    slots = np.flatnonzero(reached[tails] & completes[network.heads] & within)
-    following = np.empty_like(behind)
-    following[:] = network.budgets + 1
-    np.minimum.at(following, network.heads[slots], spent[slots])
-    arrived = np.zeros_like(reached)
-    arrived[network.heads[slots]] = True
-    return slots, following, arrived
+    rows = deadline.each(enumerate(parts.costs))
+    usable = {edge: row for edge, row in rows if not any(map(gt, row, parts.budgets))}
+    tested = {column for chance in parts.chances for column in (chance.mean, chance.variance)}
+    divisors: dict[int, int] = {}
+    for k, budget in enumerate(parts.budgets):
+        deadline.check()
+        column = [row[k] for row in usable.values()]
+        if max(column, default=0) * horizon > budget or k in tested:
+            divisors[k] = 1 if k in tested else math.gcd(*column)
+    place = {k: i for i, k in enumerate(divisors)}
+    chances = tuple(one._replace(mean=place[one.mean], variance=place[one.variance]) for one in parts.chances)
+    rows = deadline.each(usable.items())
+    costs = {edge: tuple(row[k] // divisor for k, divisor in divisors.items()) for edge, row in rows}
+    return costs, tuple(parts.budgets[k] // divisor for k, divisor in divisors.items()), chances
+
+
+def _rooms(
+    problem: PathProblem, costs: Mapping[int, Amounts], budgets: Amounts, deadline: Deadline
+) -> dict[int, tuple[int, Amounts]]:
+    """The fewest moves from each node to a terminal, and how much of each resource may be used on the way there."""
+    back = [problem.edges[edge][::-1] for edge in costs]
+    moves = spread(back, problem.terminals, deadline)
+    columns = []
+    for k, budget in enumerate(budgets):
+        tolls = ((*ends, row[k]) for ends, row in zip(back, costs.values(), strict=True))
+        least = least_amounts(tolls, problem.terminals, deadline)
+        columns.append([budget - least[node] for node in moves])
+    rooms = zip(*columns, strict=True) if columns else [()] * len(moves)
+    return {node: (count, room) for (node, count), room in zip(moves.items(), rooms, strict=True)}
+
+
+_Row = tuple[int, int, int, Amounts, int]
+"""Tail, head, cost, use and name of an arc; the head of one that ends a path is -1."""
+
+
+def _arcs(
+    problem: PathProblem,
+    grid: Grid,
+    out: Sequence[Sequence[tuple[int, int, Amounts]]],
+    rooms: Mapping[int, tuple[int, Amounts]],
+    arc_bytes: int,
+    deadline: Deadline,
+) -> tuple[list[_Row], list[tuple[int, int]]]:
+    """The arcs step by step, and the states' names.
+
+    Args:
+        problem: The problem.
+        grid: Its grid.
+        out: Of each node the edges that leave it: number, head and costs.
+        rooms: Those of `_rooms`.
+        arc_bytes: What each of the arcs will take.
+        deadline: When to give up.
+    """
+    earned, stays, factor = _earned(problem, grid), _stays(problem, grid), grid.moves + 1
+    names, rows, nothing = [(0, problem.start)], list[_Row](), (0,) * len(next(iter(rooms.values()), (0, ()))[1])
+    layer, terminals = {problem.start: (0, nothing)}, set(problem.terminals)
+    for step in range(grid.moves + 1):
+        deadline.check()
+        here, following = sorted(layer.items()), dict[int, tuple[int, Amounts]]()
+        for node, (tail, used) in deadline.each(here if step < grid.moves else ()):
+            for edge, head, cost in out[node]:
+                to_go, room = rooms.get(head, (factor, nothing))
+                spent = tuple(map(add, used, cost))
+                if to_go >= grid.moves - step or any(map(gt, spent, room)):
+                    continue
+                number, least = following.get(head, (len(names), spent))
+                if number == len(names):
+                    names.append((step + 1, head))
+                following[head] = number, tuple(map(min, least, spent))
+                rows.append((tail, number, 1 - factor * earned(step, head), cost, edge))
+        rows += [(tail, -1, -factor * stays(step, node), nothing, END) for node, (tail, _) in here if node in terminals]
+        require_memory(arc_bytes * len(rows), f"a model of {len(rows):,} arcs at the first {step + 1:,} steps")
+        layer = following
+    return rows, names
+
+
+def _earned(problem: PathProblem, grid: Grid) -> Callable[[int, int], int]:
+    """The units of arriving at a node by a move, counted from 0."""
+    return lambda step, node: round(grid.weight(step) * problem.rewards[node] * grid.scale)
+
+
+def _stays(problem: PathProblem, grid: Grid) -> Callable[[int, int], int]:
+    """The units of staying at a terminal from a step to the end."""
+    earned = _earned(problem, grid)
+
+    def rest(node: int) -> int:
+        return grid.rests[node] if grid.rests else 0
+
+    @cache
+    def sums(node: int) -> list[int]:
+        found = [rest(node)]
+        for step in reversed(range(grid.moves)):
+            found.append(found[-1] + earned(step, node))
+        return found[::-1]
+
+    if grid.weights:
+        return lambda step, node: sums(node)[step]
+    return lambda step, node: (grid.moves - step) * earned(0, node) + rest(node)

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
+from typing import NamedTuple
 
 from solvers.answer import with_path, without_path
 from solvers.deadline import NEVER, Deadline
@@ -27,8 +28,7 @@ from solvers.reach import distances, leading_nodes
 from solvers.solution import PathSolution
 
 
-@dataclass(frozen=True)
-class Compiled:
+class Compiled(NamedTuple):
     """A problem as backends take it.
 
     Attributes:
@@ -76,7 +76,7 @@ def compiled(problem: PathProblem, deadline: Deadline = NEVER) -> Compiled:
         return Compiled(problem, problem)
     if problem.horizon is None:
         found = compiled(problem.with_valid(horizon=enough_moves(problem, deadline)), deadline)
-        return replace(found, original=problem)
+        return found._replace(original=problem)
     useful = set(distances(problem, deadline)) & set(leading_nodes(problem, deadline))
     kept = [edge for edge, ends in enumerate(deadline.each(problem.edges)) if useful.issuperset(ends)]
     arrivals = {edge: (problem.edges[edge][1], _brought(problem, edge)) for edge in deadline.each(kept)}

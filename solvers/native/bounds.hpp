@@ -22,11 +22,6 @@ class Pruner : public Prices {
     // Whether the path that was found is that of the smallest edges among the best.
     bool smallest() const { return smallest_; }
 
-    // How much of its limit a resource leaves to the thriftiest path.
-    double leeway(int k) const {
-        return leeway_.empty() || problem_.upper[k] == 0 ? 1 : double(leeway_[k]) / double(problem_.upper[k]);
-    }
-
     // The greatest weight of a path of interest at these prices.
     Cost limit(const Weights &weights) const {
         const Cost most = found.interest(problem_.ties);
@@ -108,12 +103,8 @@ class Pruner : public Prices {
             side_by_side(count - first, threads, clock_, [&](int i, Pulse pulse) { grow_back(first + i, pulse); });
             for (int i = 1; i < count; ++i)
                 if (back[i].far[graph.source] > bar(i)) return ended();
-            leeway_.assign(K_, 0);
             need_.clear();
-            for (int i = 1; i < all; ++i) {
-                leeway_[limited_[i - 1]] = bar(i) - back[i].far[graph.source];
-                need_.push_back(back[i].far);
-            }
+            for (int i = 1; i < all; ++i) need_.push_back(back[i].far);
             for (int i = 1; i < count; ++i) try_path(dive(weights[i], back[i], false));
             side_by_side(count, threads, clock_, [&](int i, Pulse pulse) {
                 Heap heap;
@@ -324,7 +315,7 @@ class Pruner : public Prices {
     Cost bound_ = -FAR;
     Cost pruned_ = 2 * FAR;  // what was of interest when it was pruned last
     bool smallest_ = false;
-    Amounts leeway_, at_, start_;
+    Amounts at_, start_;
     Costs cost_there_, cost_back_;
     Amounts used_there_, used_back_;
 };

@@ -1,19 +1,19 @@
 // The time-expanded graph: states (step, node) that lie on some way from the start to a terminal, and their arcs.
 #pragma once
 
-#include <functional>
-#include <queue>
-
 #include "network.hpp"
+#include "passes.hpp"
 
 namespace tape {
 
-// The slots that lead into each node.
-struct Reversed {
-    Indices offset, slots, tails;
+// The slots that lead from each node to others, or with `back` into it: of node v those of offset[v]..offset[v + 1].
+struct Links {
+    Indices offset, slots, ends;
 
-    explicit Reversed(const Network &network)
-        : offset(network.nodes + 1, 0), slots(network.heads.size()), tails(network.heads.size()) {
+    Links(const Network &network, bool back) : offset(network.offset), slots(network.heads.size()), ends(network.heads) {
+        std::iota(slots.begin(), slots.end(), 0);
+        if (!back) return;
+        offset.assign(network.nodes + 1, 0);
         for (const auto head : network.heads) ++offset[head + 1];
         std::partial_sum(offset.begin(), offset.end(), offset.begin());
         Indices next(offset.begin(), offset.end() - 1);
@@ -21,54 +21,41 @@ struct Reversed {
             for (int slot = network.offset[v]; slot < network.offset[v + 1]; ++slot) {
                 const auto place = next[network.heads[slot]]++;
                 slots[place] = slot;
-                tails[place] = v;
+                ends[place] = v;
             }
     }
 };
 
-// Fewest moves from each node to a terminal; horizon + 1 where there is no way.
-inline Indices moves_to_go(const Network &network, const Reversed &reversed, Clock &clock) {
+// Fewest moves along links from some nodes to each; horizon + 1 where there is no way.
+inline Indices fewest_moves(const Network &network, const Links &links, Indices queue, Clock &clock) {
     const int beyond = network.horizon + 1;
-    Indices distance(network.nodes, beyond), queue;
-    for (int v = 0; v < network.nodes; ++v)
-        if (network.terminal[v]) {
-            distance[v] = 0;
-            queue.push_back(v);
-        }
+    Indices distance(network.nodes, beyond);
+    for (const auto v : queue) distance[v] = 0;
     for (std::size_t i = 0; i < queue.size(); ++i) {
         const int v = queue[i];
-        clock.tick(1 + reversed.offset[v + 1] - reversed.offset[v]);
-        for (int j = reversed.offset[v]; j < reversed.offset[v + 1]; ++j)
-            if (distance[reversed.tails[j]] == beyond && distance[v] + 1 < beyond) {
-                distance[reversed.tails[j]] = distance[v] + 1;
-                queue.push_back(reversed.tails[j]);
+        clock.tick(1 + links.offset[v + 1] - links.offset[v]);
+        for (int j = links.offset[v]; j < links.offset[v + 1]; ++j)
+            if (int &there = distance[links.ends[j]]; there == beyond && distance[v] + 1 < beyond) {
+                there = distance[v] + 1;
+                queue.push_back(links.ends[j]);
             }
     }
     return distance;
 }
 
-// The least of resource k that is used from each node to a terminal, in any number of moves; BEYOND if there is no way.
-inline Amounts least_to_go(const Network &network, const Reversed &reversed, int k, Clock &clock) {
-    using Entry = std::pair<Amount, int>;
-    const int K = network.resources;
+// The least of resource k that is used along links from some nodes to each, in any number of moves; BEYOND if there is no
+// way within the budget.
+inline Amounts least_use(const Network &network, const Links &links, const Indices &from, int k, Clock &clock) {
     Amounts least(network.nodes, BEYOND);
-    std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue;
-    for (int v = 0; v < network.nodes; ++v)
-        if (network.terminal[v]) {
-            least[v] = 0;
-            queue.push({0, v});
-        }
-    while (!queue.empty()) {
-        const auto [amount, v] = queue.top();
-        queue.pop();
+    Heap heap;
+    for (const auto v : from) heap.push(least[v] = 0, v);
+    while (!heap.empty()) {
+        const auto [amount, v] = heap.pop();
         if (amount > least[v]) continue;
-        clock.tick(8 + reversed.offset[v + 1] - reversed.offset[v]);
-        for (int j = reversed.offset[v]; j < reversed.offset[v + 1]; ++j) {
-            const Amount there = amount + network.costs[std::size_t(reversed.slots[j]) * K + k];
-            if (there < least[reversed.tails[j]]) {
-                least[reversed.tails[j]] = there;
-                queue.push({there, reversed.tails[j]});
-            }
+        clock.tick(8 + links.offset[v + 1] - links.offset[v]);
+        for (int j = links.offset[v]; j < links.offset[v + 1]; ++j) {
+            const Amount there = amount + network.cost(links.slots[j])[k];
+            if (there < least[links.ends[j]] && there <= network.budgets[k]) heap.push(least[links.ends[j]] = there, links.ends[j]);
         }
     }
     return least;
@@ -96,7 +83,7 @@ struct Everything {
 
 // The states that lie on some way from the start to a terminal within the horizon, without those to which even the
 // thriftiest way leaves too little of some resource. No states at all if no terminal can be reached in time.
-// need: [resources][nodes] the `least_to_go`.
+// need: [resources][nodes] the least that is used from each node on.
 template <class Which>
 Graph expand(const Network &network, const std::vector<Amounts> &need, const Indices &to_go, Clock &clock, Which which) {
     Graph graph;

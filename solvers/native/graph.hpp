@@ -34,6 +34,19 @@ struct Moves {
     int count() const { return int(edge.size()); }
 };
 
+// The nodes along the arcs; fewer than there are where there is a circle.
+inline Indices along(int nodes, const Indices &out, const Indices &head) {
+    Indices missing(nodes, 0), order;
+    order.reserve(nodes);
+    for (const auto h : head) ++missing[h];
+    for (int v = 0; v < nodes; ++v)
+        if (missing[v] == 0) order.push_back(v);
+    for (std::size_t i = 0; i < order.size(); ++i)
+        for (int a = out[order[i]]; a < out[order[i] + 1]; ++a)
+            if (--missing[head[a]] == 0) order.push_back(head[a]);
+    return order;
+}
+
 struct Graph {
     int nodes = 0, source = 0;
     bool sorted = true;  // every arc leads from a node to one of greater number: there is no circle
@@ -55,6 +68,20 @@ struct Graph {
                bytes_of(in) + bytes_of(by) + bytes_of(tail);
     }
 
+    // Numbers the nodes along the arcs, where that can be: `name` has the old number of each, what is returned the new one.
+    Indices arrange(int count, const Indices &first, const Indices &heads) {
+        nodes = count;
+        name = along(count, first, heads);
+        sorted = int(name.size()) == count;
+        if (!sorted) {
+            name.resize(count);
+            std::iota(name.begin(), name.end(), 0);
+        }
+        Indices place(count);
+        for (int v = 0; v < count; ++v) place[name[v]] = v;
+        return place;
+    }
+
     // Fills what is only needed where there are circles.
     void index() {
         if (sorted) return;
@@ -72,19 +99,6 @@ struct Graph {
         for (int a = 0; a < m; ++a) by[next[head[a]]++] = a;
     }
 };
-
-// The nodes along the arcs; fewer than there are where there is a circle.
-inline Indices along(int nodes, const Indices &out, const Indices &head) {
-    Indices missing(nodes, 0), order;
-    order.reserve(nodes);
-    for (const auto h : head) ++missing[h];
-    for (int v = 0; v < nodes; ++v)
-        if (missing[v] == 0) order.push_back(v);
-    for (std::size_t i = 0; i < order.size(); ++i)
-        for (int a = out[order[i]]; a < out[order[i] + 1]; ++a)
-            if (--missing[head[a]] == 0) order.push_back(head[a]);
-    return order;
-}
 
 // Leaves out the arcs that are not kept, and what then is on no way from the source to an end. Returns the old number of
 // each node. No nodes are left if there is no way.

@@ -7,14 +7,6 @@
 
 namespace tape {
 
-// How labels are set.
-struct Manner {
-    bool quick = false;    // with no bound but the cheapest way on, which is soon made and enough where few are of interest
-    bool ordered = false;  // of equal costs the smallest edges count, and come first
-    std::size_t most = std::size_t(-1);  // labels
-    std::size_t width = 0;               // of the beam that goes before, for paths to beat
-};
-
 template <class Use> class Labels : public Store<Use> {
     using Stored = Store<Use>;
     using typename Stored::Begun, typename Stored::Claim;

@@ -1,7 +1,5 @@
 // The Python door: reads a problem's own tuples, solves without the GIL, answers with plain numbers.
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030B0000
-#include <Python.h>
+#include "python.hpp"
 
 #include <new>
 
@@ -10,54 +8,6 @@
 namespace {
 
 using namespace tape;
-
-struct PythonError {};
-
-long long integer(PyObject *value) {
-    int overflow = 0;
-    const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
-    if (overflow) return overflow > 0 ? BEYOND : -BEYOND;
-    if (number == -1 && PyErr_Occurred()) throw PythonError{};
-    return std::max<long long>(-BEYOND, std::min<long long>(BEYOND, number));
-}
-
-// What Python has checked already, so that a mistake there is an error and not a crash here.
-void require(bool holds, const char *what) {
-    if (holds) return;
-    PyErr_SetString(PyExc_ValueError, what);
-    throw PythonError{};
-}
-
-int index(PyObject *value, int count) {
-    const long long number = integer(value);
-    require(number >= 0 && number < count, "an index is out of range");
-    return int(number);
-}
-
-Amount amount(PyObject *value, Amount most) {
-    const Amount number = integer(value);
-    require(number >= 0 && number <= most, "an amount is out of range");
-    return number;
-}
-
-double real(PyObject *value) {
-    const double number = PyFloat_AsDouble(value);
-    if (number == -1.0 && PyErr_Occurred()) throw PythonError{};
-    require(std::isfinite(number), "expected finite numbers");
-    return number;
-}
-
-PyObject *item(PyObject *tuple, Py_ssize_t i) {
-    PyObject *found = PyTuple_GetItem(tuple, i);
-    if (!found) throw PythonError{};
-    return found;
-}
-
-Py_ssize_t size(PyObject *tuple) {
-    const Py_ssize_t count = PyTuple_Size(tuple);
-    if (count < 0) throw PythonError{};
-    return count;
-}
 
 constexpr int MOST_STATIC_RESOURCES = 60;
 
@@ -230,107 +180,126 @@ PyObject *solve_problem(PyObject *, PyObject *args) {
     }
 }
 
-// The integers of an array that Python checked: `count` of them, of this width.
-template <class Number> class Array {
-  public:
-    Array(PyObject *object, std::size_t count) {
-        if (PyObject_GetBuffer(object, &view_, PyBUF_C_CONTIGUOUS) < 0) throw PythonError{};
-        if (view_.len == Py_ssize_t(count * sizeof(Number))) return;
-        PyBuffer_Release(&view_);
-        require(false, "an array has another length or width than expected");
-    }
-    ~Array() { PyBuffer_Release(&view_); }
-    Array(const Array &) = delete;
-    Array &operator=(const Array &) = delete;
-
-    Number operator[](std::size_t i) const { return static_cast<const Number *>(view_.buf)[i]; }
-
-  private:
-    Py_buffer view_;
-};
-
 struct Asked {
-    int nodes, arcs, resources, source, target, simple, threads;
-    PyObject *tails, *heads, *cost, *use, *lower, *upper;
+    int nodes, source, target, simple, threads;
+    PyObject *tails, *heads, *cost, *node_cost, *use, *node_use, *lower, *upper;
     Py_ssize_t wanted;
     double time_limit, cap;
 };
 
-Problem read(const Asked &asked, Clock &clock) {
-    const int n = asked.nodes, m = asked.arcs, K = asked.resources;
-    require(n > 0 && m >= 0 && K >= 0 && K <= MOST_STATIC_RESOURCES, "a size is out of range");
-    require(asked.source >= 0 && asked.source < n && asked.target >= 0 && asked.target < n, "an end is out of range");
-    require(asked.wanted > 0 && asked.threads > 0, "expected at least one path and one thread");
-    clock.require(double(m) * (96 + 32.0 * K) + 128.0 * n);
+// The graph of a problem and its moves, without what moves use: arcs by tail, nodes along the arcs where that can be.
+void read_graph(const Asked &asked, int m, Problem &problem) {
+    const int n = asked.nodes;
     const Array<std::int32_t> tails(asked.tails, std::size_t(m)), heads(asked.heads, std::size_t(m));
-    const Array<std::int64_t> cost(asked.cost, std::size_t(m)), use(asked.use, std::size_t(m) * K);
-    const Array<std::int64_t> lower(asked.lower, std::size_t(K)), upper(asked.upper, std::size_t(K));
-    Problem problem;
-    problem.wanted = std::size_t(asked.wanted);
-    problem.simple = asked.simple != 0;
-    problem.threads = asked.threads;
-    for (int k = 0; k < K; ++k) {
-        require(lower[k] >= 0 && lower[k] <= upper[k] && upper[k] <= NO_LIMIT, "a limit is out of range");
-        problem.lower.push_back(lower[k]);
-        problem.upper.push_back(upper[k]);
-    }
-    const Cost most = LARGEST_WEIGHT / 2 / n;
+    const Array<std::int64_t> cost(asked.cost, std::size_t(m)), at_node(asked.node_cost, std::size_t(n));
     Indices begin(std::size_t(n) + 1, 0);
     for (int a = 0; a < m; ++a) {
-        require(tails[a] >= 0 && tails[a] < n && heads[a] >= 0 && heads[a] < n, "an end of an arc is out of range");
-        require(cost[a] <= most && cost[a] >= -most, "a cost is out of scale");
-        ++begin[tails[a] + 1];
+        require(tails(a) >= 0 && tails(a) < n && heads(a) >= 0 && heads(a) < n, "an end of an arc is out of range");
+        ++begin[tails(a) + 1];
     }
     std::partial_sum(begin.begin(), begin.end(), begin.begin());
     Indices by_tail(m), to(m), next(begin.begin(), begin.end() - 1);
     for (int a = 0; a < m; ++a) {
-        to[next[tails[a]]] = heads[a];
-        by_tail[next[tails[a]]++] = a;
+        to[next[tails(a)]] = heads(a);
+        by_tail[next[tails(a)]++] = a;
     }
     Graph &graph = problem.graph;
     Moves &moves = problem.moves;
-    graph.nodes = n;
-    graph.name = along(n, begin, to);
-    graph.sorted = int(graph.name.size()) == n;
-    if (!graph.sorted) {
-        graph.name.resize(n);
-        std::iota(graph.name.begin(), graph.name.end(), 0);
-    }
-    Indices place(n);
-    for (int v = 0; v < n; ++v) place[graph.name[v]] = v;
+    const Indices place = graph.arrange(n, begin, to);
     graph.source = place[asked.source];
     graph.arrive.assign(n, 0);
     graph.finish.assign(n, FAR);
     graph.finish[place[asked.target]] = 0;
-    moves.resources = K;
-    moves.use.resize(std::size_t(m) * K);
     for (auto *one : {&graph.head, &graph.move, &moves.edge}) one->resize(m);
     moves.cost.resize(m);
     graph.out.push_back(0);
     int at = 0;
     for (const int v : graph.name) {
         for (int i = begin[v]; i < begin[v + 1]; ++i, ++at) {
-            const int id = by_tail[i];
             graph.head[at] = place[to[i]];
             graph.move[at] = at;
-            moves.edge[at] = id;
-            moves.cost[at] = cost[id];
-            for (int k = 0; k < K; ++k) {
-                const Amount amount = moves.use[std::size_t(at) * K + k] = use[std::size_t(id) * K + k];
-                require(amount >= 0 && amount <= NO_LIMIT, "an amount is out of range");
-            }
+            moves.edge[at] = by_tail[i];
+            moves.cost[at] = cost(by_tail[i]) + at_node(to[i]);
         }
         graph.out.push_back(at);
     }
     graph.index();
+}
+
+// What moves use of the resources that limit something. An amount above an upper limit is cut to that limit plus one, and
+// where there is only a lower limit to that: no sum of amounts leaves their integers, and none is compared otherwise.
+void read_use(const Asked &asked, int m, Problem &problem) {
+    const std::size_t all = std::size_t(size(asked.upper));
+    const Array<std::int32_t> heads(asked.heads, std::size_t(m));
+    const Array<std::int64_t> use(asked.use, std::size_t(m), all), at_node(asked.node_use, std::size_t(asked.nodes), all);
+    const Amounts none(all, 0);
+    const auto own = [&](std::size_t a) { return use.nothing() ? none.data() : use.row(a); };
+    const auto visit = [&](std::size_t a) { return at_node.nothing() ? none.data() : at_node.row(std::size_t(heads(a))); };
+    std::vector<std::size_t> kept;
+    for (std::size_t k = 0; k < all; ++k) {
+        PyObject *limit = item(asked.upper, Py_ssize_t(k));
+        const Amount upper = limit == Py_None ? NO_LIMIT : integer(limit);
+        const Amount lower = std::max<Amount>(0, integer(item(asked.lower, Py_ssize_t(k))));
+        require(lower <= upper, "a limit is out of range");
+        Amount most = 0;
+        for (std::size_t a = 0; a < std::size_t(m) && most <= 0; ++a) most = own(a)[k] + visit(a)[k];
+        if (lower == 0 && (upper == NO_LIMIT || most == 0)) continue;
+        kept.push_back(k);
+        problem.lower.push_back(lower);
+        problem.upper.push_back(upper);
+    }
+    const std::size_t K = kept.size();
+    problem.moves.resources = int(K);
+    problem.moves.use.resize(std::size_t(m) * K);
+    Amounts most;
+    for (std::size_t i = 0; i < K; ++i) most.push_back(problem.limits(int(i)) ? problem.upper[i] + 1 : problem.lower[i]);
+    Amount *next = problem.moves.use.data(), least = 0;
+    for (const std::int32_t edge : problem.moves.edge) {
+        const Amount *const along = own(std::size_t(edge)), *const there = visit(std::size_t(edge));
+        for (std::size_t i = 0; i < K; ++i) {
+            const Amount one = along[kept[i]] + there[kept[i]];
+            least = std::min(least, one);
+            *next++ = std::min(one, most[i]);
+        }
+    }
+    require(least >= 0, "an amount is out of range");
+}
+
+// Whether the integers of the search are wide enough, as far as that can be told beforehand.
+bool fits(const Problem &problem) {
+    constexpr Cost LARGEST_COSTS = Cost{1} << 55;  // of as many arcs as there are nodes
+    const Cost most = LARGEST_COSTS / problem.graph.nodes;
+    const auto narrow = [&](Cost cost) { return cost < most && cost > -most; };
+    if (problem.moves.resources > MOST_STATIC_RESOURCES) return false;
+    for (int k = 0; k < problem.moves.resources; ++k)
+        if (std::max(problem.lower[k], problem.limits(k) ? problem.upper[k] : 0) >= LARGEST_BUDGET) return false;
+    return std::all_of(problem.moves.cost.begin(), problem.moves.cost.end(), narrow);
+}
+
+Problem read(const Asked &asked, Clock &clock) {
+    require(asked.nodes > 0, "a size is out of range");
+    const auto is_node = [&](int v) { return v >= 0 && v < asked.nodes; };
+    require(is_node(asked.source) && is_node(asked.target), "an end is out of range");
+    require(asked.wanted > 0 && asked.threads > 0, "expected at least one path and one thread");
+    const Py_ssize_t m = PyObject_Size(asked.tails);
+    if (m < 0) throw PythonError{};
+    require(m < INT32_MAX, "too many arcs");
+    clock.require(double(m) * (96 + 32.0 * double(size(asked.upper))) + 128.0 * asked.nodes);
+    Problem problem;
+    problem.wanted = std::size_t(asked.wanted);
+    problem.simple = asked.simple != 0;
+    problem.threads = asked.threads;
+    read_graph(asked, int(m), problem);
+    read_use(asked, int(m), problem);
     return problem;
 }
 
 PyObject *shortest_path(PyObject *, PyObject *args) {
     Asked asked{};
-    if (!PyArg_ParseTuple(args, "iiiOOOOOOiinpidd", &asked.nodes, &asked.arcs, &asked.resources, &asked.tails, &asked.heads,
-                          &asked.cost, &asked.use, &asked.lower, &asked.upper, &asked.source, &asked.target, &asked.wanted,
-                          &asked.simple, &asked.threads, &asked.time_limit, &asked.cap))
+    if (!PyArg_ParseTuple(args, "iOOOOOOO!O!iinpidd", &asked.nodes, &asked.tails, &asked.heads, &asked.cost, &asked.node_cost,
+                          &asked.use, &asked.node_use, &PyTuple_Type, &asked.lower, &PyTuple_Type, &asked.upper,
+                          &asked.source, &asked.target, &asked.wanted, &asked.simple, &asked.threads, &asked.time_limit,
+                          &asked.cap))
         return nullptr;
     try {
         Clock clock(asked.time_limit, interrupted, asked.cap);
@@ -342,6 +311,10 @@ PyObject *shortest_path(PyObject *, PyObject *args) {
         } catch (const TooLarge &large) {
             answer.ending = Ending::TooLarge;
             answer.bytes = large.bytes;
+            return answered(answer, false, 0, clock.seconds());
+        }
+        if (!fits(problem)) {
+            answer.ending = Ending::TooWide;
             return answered(answer, false, 0, clock.seconds());
         }
         Py_BEGIN_ALLOW_THREADS;
@@ -368,7 +341,7 @@ PyMethodDef methods[] = {
      "solve(edges, rewards, costs, budgets, start, terminals, moves, weights, rest, scale, chances, wanted, time_limit, "
      "cap, known, prices)"},
     {"shortest_path", shortest_path, METH_VARARGS,
-     "shortest_path(nodes, arcs, resources, tails, heads, cost, use, lower, upper, source, target, wanted, simple, threads, "
+     "shortest_path(nodes, tails, heads, cost, node_cost, use, node_use, lower, upper, source, target, wanted, simple, threads, "
      "time_limit, cap)"},
     {nullptr, nullptr, 0, nullptr}};
 
@@ -378,7 +351,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", "Compiled labelling.
 }  // namespace
 
 // Changes with what `solve` takes and gives: Python does not use a build that does not match it.
-constexpr long FORM = 4;
+constexpr long FORM = 5;
 
 PyMODINIT_FUNC PyInit__native() {
     PyObject *module = PyModule_Create(&definition);

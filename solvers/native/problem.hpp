@@ -33,7 +33,6 @@ struct Problem {
     int threads = 1;
     Cost enough = -FAR;    // a path of at most this cost ends the search
     Cost ceiling = FAR;    // paths of this cost or more are of no interest
-    std::size_t most_labels = std::size_t(-1);
 
     bool limits(int k) const { return upper[k] < NO_LIMIT; }
     bool any_lower() const {

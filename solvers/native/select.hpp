@@ -61,17 +61,9 @@ class Select {
         Problem problem = this->problem();
         Graph &graph = problem.graph;
         Moves &moves = problem.moves;
-        graph.name = along(n, network_.offset, network_.heads);
-        graph.sorted = int(graph.name.size()) == n;
-        if (!graph.sorted) {
-            if (wanted_ > 1) return std::nullopt;  // others of the best may turn in circles
-            graph.name.resize(n);
-            std::iota(graph.name.begin(), graph.name.end(), 0);
-        }
-        Indices place(n);
-        for (int v = 0; v < n; ++v) place[graph.name[v]] = v;
+        const Indices place = graph.arrange(n, network_.offset, network_.heads);
+        if (!graph.sorted && wanted_ > 1) return std::nullopt;  // others of the best may turn in circles
         Cost largest = 1;
-        graph.nodes = n;
         graph.source = place[network_.start];
         graph.arrive.assign(n, 0);
         graph.out.push_back(0);
@@ -109,8 +101,12 @@ class Select {
     // Expanded in time, after passes over the network itself where they pay.
     Answer in_time() {
         Problem expanded = problem();
-        const Reversed reversed(network_);
-        const Indices to_go = moves_to_go(network_, reversed, clock_), from = moves_from_start(network_, clock_);
+        const Links back(network_, true), onwards(network_, false);
+        Indices ends;
+        for (int v = 0; v < network_.nodes; ++v)
+            if (network_.terminal[v]) ends.push_back(v);
+        const Indices to_go = fewest_moves(network_, back, ends, clock_);
+        const Indices from = fewest_moves(network_, onwards, {network_.start}, clock_);
         const int K = network_.resources;
         const bool reached = to_go[network_.start] <= network_.horizon && wanted_ == 1;
         const double share = reached ? filled(network_, from, to_go, clock_) : 0;
@@ -122,11 +118,11 @@ class Select {
         std::vector<Amounts> need;
         bool tight = false;
         for (int k = 0; k < K; ++k) {
-            need.push_back(least_to_go(network_, reversed, k, clock_));
+            need.push_back(least_use(network_, back, ends, k, clock_));
             tight |= double(network_.budgets[k]) < TIGHT * double(need[k][network_.start]);
         }
         if (share >= FILLED_FOR_ALL && K && !tight) {
-            Steps steps(network_, expanded, slots_within(network_, need, clock_), from, to_go);
+            Steps steps(network_, expanded, slots_within(network_, onwards, need, clock_), from, to_go);
             steps.set_need(&need);
             Pass pass = steps.pass(free, clock_);
             if (Dive first = steps.dive(pass, false, clock_); first.keeps) return proved(std::move(first));

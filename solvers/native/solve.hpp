@@ -10,9 +10,6 @@ namespace tape {
 // Labels that may be made before anything is pruned.
 constexpr std::size_t FEW_LABELS = 1024;
 
-// Labels that may be made in the search for any path at all.
-constexpr std::size_t MOST_LABELS = 200'000;
-
 struct Answer {
     Ending ending = Ending::OutOfTime;
     std::vector<Path> paths;  // best first; with Unbounded the edges of a circle
@@ -126,10 +123,6 @@ class Solve {
         if (ending == Ending::OutOfTime) ending = pruner_->prune();
         if (ending != Ending::OutOfTime) return ending;
         if (problem_.wanted == 1 && !problem_.any_lower() && !pruner_->circles_pay()) problem_.simple = false;
-        if (easy && !problem_.finest && pruner_->found.paths().empty()) {
-            if (first_path() == Ending::Infeasible) return Ending::Infeasible;
-            if (!pruner_->found.paths().empty() && (ending = pruner_->prune()) != Ending::OutOfTime) return ending;
-        }
         return set_labels();
     }
 
@@ -222,53 +215,6 @@ class Solve {
         return answer.paths.empty() ? answer.ending : Ending::Proved;
     }
 
-    // Looks for any path at all: one that uses least of a resource, within the other limits. That is an easier problem
-    // of the same kind. OutOfTime: nothing is known.
-    Ending first_path() {
-        const Graph &graph = problem_.graph;
-        const Moves &moves = problem_.moves;
-        int scarce = -1;
-        double least = 2;
-        for (int k = 0; k < moves.resources; ++k)
-            if (problem_.limits(k) && pruner_->leeway(k) < least) {
-                least = pruner_->leeway(k);
-                scarce = k;
-            }
-        if (scarce < 0) return Ending::OutOfTime;
-        Problem easier;
-        easier.graph = graph;
-        easier.threads = problem_.threads;
-        easier.enough = problem_.upper[scarce];
-        easier.ceiling = problem_.upper[scarce] + 1;
-        easier.most_labels = MOST_LABELS;
-        const Cost most = LARGEST_WEIGHT / 2 / graph.nodes;
-        Indices kept;
-        for (int k = 0; k < moves.resources; ++k)
-            if (k != scarce && problem_.limits(k)) {
-                kept.push_back(k);
-                easier.lower.push_back(0);
-                easier.upper.push_back(problem_.upper[k]);
-            }
-        easier.moves.resources = int(kept.size());
-        for (int m = 0; m < moves.count(); ++m) {
-            const Amount *const used = moves.used(m);
-            if (used[scarce] > most) return Ending::OutOfTime;
-            easier.moves.cost.push_back(used[scarce]);
-            easier.moves.edge.push_back(m);
-            for (const int k : kept) easier.moves.use.push_back(used[k]);
-        }
-        Answer answer = Solve(std::move(easier), clock_).run();
-        answer_.labels += answer.labels;
-        if (answer.ending == Ending::Infeasible || answer.paths.empty()) return answer.ending;
-        Path path;
-        for (const int m : answer.paths.front().edges) {
-            path.cost += moves.cost[m];
-            path.edges.push_back(moves.edge[m]);
-        }
-        pruner_->found.offer(std::move(path));
-        return Ending::OutOfTime;
-    }
-
     // Sets labels; where paths turn in circles that must not, again with the nodes remembered that they come back to.
     Ending set_labels() {
         const bool ordered = problem_.ties && problem_.wanted > 1;
@@ -287,7 +233,7 @@ class Solve {
         const std::vector<Path> before = pruner_->found.paths();
         Indices critical;
         for (;;) {
-            const Ending ending = labelled(critical, {false, ordered, problem_.most_labels});
+            const Ending ending = labelled(critical, {false, ordered});
             if (!problem_.simple) return ending;
             const std::size_t known_nodes = critical.size();
             for (const Path &path : pruner_->found.paths()) ends_->repeats(path, critical);

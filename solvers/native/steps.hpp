@@ -20,56 +20,6 @@ constexpr double FEW_STEPS = 1000;
 // below so many times the thriftiest use leaves so few paths that the expanded graph is small.
 constexpr double ROOMY = 0.9, TIGHT = 1.1;
 
-// here[i] = min(here[i], next[head[i]] + paid[i])
-TAPE_VECTORISED inline void follow(Cost *__restrict here, const Cost *__restrict next, const std::int32_t *__restrict head,
-                                   const Cost *__restrict paid, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
-        const Cost through = next[head[i]] + paid[i];
-        here[i] = here[i] < through ? here[i] : through;
-    }
-}
-
-// Fewest moves from the start to each node; horizon + 1 where there is no way.
-inline Indices moves_from_start(const Network &network, Clock &clock) {
-    const int beyond = network.horizon + 1;
-    Indices distance(network.nodes, beyond), queue{network.start};
-    distance[network.start] = 0;
-    for (std::size_t i = 0; i < queue.size(); ++i) {
-        const int v = queue[i];
-        clock.tick(1 + network.offset[v + 1] - network.offset[v]);
-        for (int slot = network.offset[v]; slot < network.offset[v + 1]; ++slot)
-            if (int &there = distance[network.heads[slot]]; there == beyond && distance[v] + 1 < beyond) {
-                there = distance[v] + 1;
-                queue.push_back(network.heads[slot]);
-            }
-    }
-    return distance;
-}
-
-// The least of resource k that is used from the start to each node, in any number of moves; BEYOND if there is no way.
-inline Amounts least_so_far(const Network &network, int k, Clock &clock) {
-    using Entry = std::pair<Amount, int>;
-    const int K = network.resources;
-    Amounts least(network.nodes, BEYOND);
-    std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue;
-    least[network.start] = 0;
-    queue.push({0, network.start});
-    while (!queue.empty()) {
-        const auto [amount, v] = queue.top();
-        queue.pop();
-        if (amount > least[v]) continue;
-        clock.tick(8 + network.offset[v + 1] - network.offset[v]);
-        for (int slot = network.offset[v]; slot < network.offset[v + 1]; ++slot) {
-            const Amount there = amount + network.costs[std::size_t(slot) * K + k];
-            if (there < least[network.heads[slot]] && there <= network.budgets[k]) {
-                least[network.heads[slot]] = there;
-                queue.push({there, network.heads[slot]});
-            }
-        }
-    }
-    return least;
-}
-
 // A pass: what each step and node weighs on the best way to the end, what arriving there takes included.
 struct Pass {
     Amounts price;
@@ -80,49 +30,28 @@ struct Pass {
     Cost bound() const { return far[0] - payment; }
 };
 
-// The network's useful nodes and slots, laid out so that a pass is a few long loops without surprises: nodes by falling
-// number of slots; then the first slots of all nodes, the second slots of those that have two, and so on.
+// The network's useful nodes and slots.
 class Steps {
   public:
     // `use`: [slots] which to keep; `to_go`, `from`: fewest moves from and to each node.
     Steps(const Network &network, const Problem &problem, const std::vector<std::uint8_t> &use, const Indices &from, const Indices &to_go)
-        : network_(network), problem_(problem), rank_(network.nodes, -1) {
-        const int horizon = network.horizon, K = network.resources;
-        const auto lies = [&](int v) { return from[v] + to_go[v] <= horizon; };
-        Indices slots(network.nodes, 0), sizes;
-        for (int v = 0; v < network.nodes; ++v) {
-            if (!lies(v)) continue;
-            for (int slot = network.offset[v]; slot < network.offset[v + 1]; ++slot)
-                slots[v] += use[slot] && lies(network.heads[slot]);
-            if (std::size_t(slots[v]) >= sizes.size()) sizes.resize(std::size_t(slots[v]) + 1, 0);
-            ++sizes[slots[v]];
-        }
-        if (sizes.empty()) return;
-        Indices next(sizes.size(), 0);  // where nodes of that many slots go
-        for (std::size_t size = sizes.size() - 1; size-- > 0;) next[size] = next[size + 1] + sizes[size + 1];
-        nodes_.resize(std::size_t(next[0] + sizes[0]));
+        : network_(network), problem_(problem), rank_(network.nodes, -1), begin_{0} {
         for (int v = 0; v < network.nodes; ++v)
-            if (lies(v)) {
-                rank_[v] = next[slots[v]]++;
-                nodes_[rank_[v]] = v;
+            if (from[v] + to_go[v] <= network.horizon) {
+                rank_[v] = std::int32_t(nodes_.size());
+                nodes_.push_back(v);
             }
-        begin_.push_back(0);
-        for (std::size_t size = 1; size < sizes.size(); ++size)  // by now next[size]: the nodes of that many or more
-            begin_.push_back(begin_.back() + next[size]);
-        head_.resize(begin_.back());
-        slot_.resize(begin_.back());
-        for (std::size_t i = 0; i < nodes_.size(); ++i) {
-            std::size_t row = 0;
-            for (int slot = network.offset[nodes_[i]]; slot < network.offset[nodes_[i] + 1]; ++slot)
+        head_.reserve(network.heads.size());
+        slot_.reserve(network.heads.size());
+        for (const auto v : nodes_) {
+            if (network.terminal[v]) ends_.push_back(rank_[v]);
+            for (int slot = network.offset[v]; slot < network.offset[v + 1]; ++slot)
                 if (const int head = rank_[network.heads[slot]]; use[slot] && head >= 0) {
-                    head_[begin_[row] + i] = head;
-                    slot_[begin_[row++] + i] = slot;
+                    head_.push_back(head);
+                    slot_.push_back(slot);
                 }
-            if (network.terminal[nodes_[i]]) ends_.push_back(std::int32_t(i));
+            begin_.push_back(std::int32_t(head_.size()));
         }
-        costs_.resize(K);
-        for (int k = 0; k < K; ++k)
-            for (const auto slot : slot_) costs_[k].push_back(network.costs[std::size_t(slot) * K + k]);
         const std::size_t rows = network.weights.empty() ? 1 : network.weights.size();
         arrive_.reserve(rows * nodes_.size());
         for (std::size_t step = 0; step < rows; ++step)
@@ -144,24 +73,29 @@ class Steps {
         pass.paid.assign(network_.heads.size(), 0);
         const std::size_t m = nodes_.size();
         const int horizon = network_.horizon, K = network_.resources;
-        Costs paid(head_.size(), 0);
         for (int k = 0; k < K; ++k) {
             if (price[k] == 0) continue;
             pass.payment += price[k] * network_.budgets[k];
             for (std::size_t slot = 0; slot < pass.paid.size(); ++slot) pass.paid[slot] += price[k] * network_.costs[slot * K + k];
-            for (std::size_t a = 0; a < paid.size(); ++a) paid[a] += price[k] * costs_[k][a];
         }
+        Costs paid(slot_.size());
+        for (std::size_t a = 0; a < paid.size(); ++a) paid[a] = pass.paid[slot_[a]];
         pass.far.assign(1 + m * std::size_t(horizon), FAR);
         for (int step = horizon; step > 0; --step) {
             clock.tick(head_.size() + m);
-            Cost *here = pass.far.data() + 1 + std::size_t(step - 1) * m;
+            Cost *const here = pass.far.data() + 1 + std::size_t(step - 1) * m;
+            const Cost *const next = here + m, *const arrive = arrive_.data() + (arrive_.size() > m ? std::size_t(step - 1) * m : 0);
             for (const auto i : ends_) here[i] = -network_.stay(step, nodes_[i]);
-            if (step < horizon)
-                for (std::size_t row = 0; row + 1 < begin_.size(); ++row)
-                    follow(here, here + m, head_.data() + begin_[row], paid.data() + begin_[row],
-                           std::size_t(begin_[row + 1] - begin_[row]));
-            const Cost *arrive = arrive_.data() + (arrive_.size() > m ? std::size_t(step - 1) * m : 0);
-            for (std::size_t i = 0; i < m; ++i) here[i] += arrive[i];
+            const std::int32_t *const heads = head_.data(), *const begin = begin_.data();
+            const Cost *const toll = paid.data();
+            for (std::size_t i = 0; i < m; ++i) {
+                Cost best = here[i];
+                for (int a = begin[i], end = step < horizon ? begin[i + 1] : a; a < end; ++a) {
+                    const Cost through = next[heads[a]] + toll[a];
+                    best = through < best ? through : best;
+                }
+                here[i] = best + arrive[i];
+            }
         }
         Cost best = network_.terminal[network_.start] ? -network_.stay(0, network_.start) : FAR;
         each(network_.start, [&](int slot, int head) { best = std::min(best, pass.far[place(1, head)] + pass.paid[slot]); });
@@ -211,11 +145,7 @@ class Steps {
     // Calls `what(slot, rank of its head)` for a node's slots, in their order.
     template <class What> void each(int v, const What &what) const {
         const std::size_t i = std::size_t(rank_[v]);
-        for (std::size_t row = 0; row + 1 < begin_.size(); ++row) {
-            const std::size_t a = std::size_t(begin_[row]) + i;
-            if (a >= std::size_t(begin_[row + 1])) break;
-            what(slot_[a], head_[a]);
-        }
+        for (int a = begin_[i]; a < begin_[i + 1]; ++a) what(slot_[a], head_[a]);
     }
 
     int rank(int v) const { return rank_[v]; }
@@ -226,12 +156,11 @@ class Steps {
 
     const Network &network_;
     const Problem &problem_;
-    Indices nodes_;  // by falling number of slots
+    Indices nodes_;
     Indices rank_;   // [nodes] the place of each in `nodes_`; -1 where no path passes
-    Indices begin_;  // row r, the r-th slots of the nodes that have so many, is begin_[r] .. begin_[r + 1]
+    Indices begin_;  // the slots of rank i are head_, slot_[begin_[i]..begin_[i + 1]]
     Indices head_, slot_;
     Indices ends_;   // ranks of terminals
-    std::vector<Amounts> costs_;  // [resources][arcs]
     Costs arrive_;   // at each node; with a discount for each step
     const std::vector<Amounts> *need_ = nullptr;
 };
@@ -262,10 +191,11 @@ inline bool roomy(const Network &network) {
 }
 
 // The slots that some path may take which keeps each budget by itself.
-inline std::vector<std::uint8_t> slots_within(const Network &network, const std::vector<Amounts> &need, Clock &clock) {
+inline std::vector<std::uint8_t> slots_within(const Network &network, const Links &onwards, const std::vector<Amounts> &need,
+                                              Clock &clock) {
     std::vector<std::uint8_t> use(network.heads.size(), 1);
     for (int k = 0; k < network.resources; ++k) {
-        const Amounts so_far = least_so_far(network, k, clock);
+        const Amounts so_far = least_use(network, onwards, {network.start}, k, clock);
         for (int v = 0; v < network.nodes; ++v)
             for (int slot = network.offset[v]; slot < network.offset[v + 1]; ++slot)
                 use[slot] &= so_far[v] + network.cost(slot)[k] + need[k][network.heads[slot]] <= network.budgets[k];

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -139,5 +139,5 @@ def _together(question: Question, raised: Sequence[str], deadline: Deadline) -> 
 
 
 def _solved(question: Question, problem: RcspProblem, deadline: Deadline, *, maximise: bool = False) -> Solved:
-    other = replace(question, asked=replace(question.asked, problem=problem))
+    other = question._replace(asked=question.asked._replace(problem=problem))
     return solved(other, 1, deadline, maximise=maximise)

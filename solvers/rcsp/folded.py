@@ -1,7 +1,7 @@
-"""A problem in whole numbers, with what nodes cost and use moved onto the edges: what the searches take.
+"""A problem in whole numbers: what the searches take.
 
-Searches calculate in 64-bit integers only. Integers stay as they are. Where all costs, or all amounts of a resource,
-are decimals of at most 12 places, they are counted in units of the last place, exactly: 0.1 + 0.2 is 0.3 here. Other
+Searches calculate in integers only. Integers stay as they are. Where all costs, or all amounts of a resource, are
+decimals of at most 12 places, they are counted in units of the last place, exactly: 0.1 + 0.2 is 0.3 here. Other
 floats, and decimals that are too long for sums of as many as there are nodes, are counted on a grid. Costs are rounded
 to the nearest point of it; in a graph of 1,000 nodes each is known to 13 digits of the greatest. Amounts are rounded
 so that no limit is broken by it: up for an upper limit (and the limit down), down for a lower limit (and the limit up).
@@ -13,14 +13,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from solvers.rcsp.problem import LARGEST_AMOUNT, Amount, Indices, Numbers, RcspProblem, is_nothing
-
-NO_LIMIT = LARGEST_AMOUNT
-"""The upper limit of a resource that has none."""
+from solvers.rcsp.problem import Amount, Numbers, RcspProblem, is_nothing
 
 _MOST_PLACES = 12
 _EXACT = 2**51
@@ -41,25 +39,18 @@ Whole = npt.NDArray[np.int64]
 class Folded:
     """What searches take. All numbers are exact.
 
-    The cost and use of an edge include those of the node that it leads to. Those of the source itself are not in any
-    edge: they are taken off the limits (and `source_cost` off all costs). Only resources that have a limit are here,
-    and one that has two may take two columns.
-
-    An amount above the upper limit of its resource is cut to that limit plus one, and where there is only a lower limit
-    to that; so no amount exceeds 2**60, and comparing sums with the limits is right also where they are cut in the same
-    way. The sum of the costs of any n edges is within 2**60.
+    What a node costs and uses is added to each edge that leads to it. Those of the source itself are taken off the
+    limits, and off all costs. Searches may cut an amount above the upper limit of its resource to that limit plus one,
+    and where there is only a lower limit to that. A resource that has two limits may take two columns here.
 
     Attributes:
-        n: The nodes are 0..n-1.
-        tails: m nodes, int32.
-        heads: m nodes, int32.
-        cost: m costs, int64, possibly negative.
-        use: m x k amounts, int64, C-contiguous, not negative.
-        lower: k lower limits, not negative.
-        upper: k upper limits, not negative; `NO_LIMIT` for none.
-        source: A node.
-        target: A node.
-        columns: For each of the k columns, the resource of the problem whose it is.
+        problem: Nodes, edges and ends are the problem's.
+        cost: m costs of the edges, int64, possibly negative.
+        node_cost: n costs of the nodes.
+        use: m x k amounts, int64, not negative.
+        node_use: n x k amounts.
+        lower: k lower limits; at most 0 for none.
+        upper: k upper limits; None for none.
         cost_unit: So many units of `cost` are 1 of the problem's.
         cost_places: Decimal places by which costs are counted exactly; None if they were rounded.
         use_places: The same for each of the problem's K resources.
@@ -67,25 +58,27 @@ class Folded:
             is none. Then nothing is to be searched.
     """
 
-    n: int
-    tails: Indices
-    heads: Indices
+    problem: RcspProblem
     cost: Whole
+    node_cost: Whole
     use: Whole
-    lower: Whole
-    upper: Whole
-    source: int
-    target: int
-    columns: tuple[int, ...] = ()
+    node_use: Whole
+    lower: tuple[int, ...]
+    upper: tuple[int | None, ...]
     cost_unit: Fraction = Fraction(1)
     cost_places: int | None = 0
     use_places: tuple[int | None, ...] = ()
     hopeless: int | None = None
 
-    @property
-    def limited(self) -> npt.NDArray[np.bool_]:
-        """(k,) Which columns have an upper limit."""
-        return np.asarray(self.upper < NO_LIMIT, dtype=np.bool_)
+
+class _Column(NamedTuple):
+    """What edges and nodes use of a resource, counted for some of its limits; those are less what the source uses."""
+
+    resource: int
+    edges: Whole
+    nodes: Whole
+    lower: int
+    upper: int | None
 
 
 def fold(problem: RcspProblem, *, maximise: bool = False) -> Folded:
@@ -95,33 +88,34 @@ def fold(problem: RcspProblem, *, maximise: bool = False) -> Folded:
         problem: The problem.
         maximise: Look for the greatest cost: all costs change their sign.
     """
-    cost, unit, cost_places = _folded_costs(problem, maximise)
+    cost, node_cost, unit, cost_places = _costs(problem, maximise)
+    if maximise:
+        cost, node_cost = -cost, -node_cost
     places: list[int | None] = [0] * len(problem.resources)
-    if problem.use.dtype.kind == problem.node_use.dtype.kind == "i":
-        use, kept = _integers(problem)
+    of: list[int] = list(range(len(places)))
+    use, node_use = problem.use, problem.node_use
+    if use.dtype.kind == node_use.dtype.kind == "i":
+        spent = node_use[problem.source].tolist()
+        lower = [_up(low or 0) - one for low, one in zip(problem.lower, spent, strict=True)]
+        upper = [None if most is None else _down(most) - one for most, one in zip(problem.upper, spent, strict=True)]
     else:
-        kept = []
-        for k in range(len(places)):
+        columns = []
+        for k in of:
             found, places[k] = _columns(problem, k)
-            kept += [one for one in found if one.binds]
-        use = _together(problem, kept)
-    hopeless = next((one.resource for one in kept if one.upper < max(0, one.lower)), None)
+            columns += found
+        of, lower = [one.resource for one in columns], [one.lower for one in columns]
+        upper = [one.upper for one in columns]
+        use = _beside([one.edges for one in columns], problem.n_edges)
+        node_use = _beside([one.nodes for one in columns], problem.n_nodes)
+    limits = enumerate(zip(lower, upper, strict=True))
+    hopeless = next((of[i] for i, (low, most) in limits if most is not None and most < max(0, low)), None)
     return Folded(
-        n=problem.n_nodes,
-        tails=problem.tails,
-        heads=problem.heads,
-        cost=-cost if maximise else cost,
-        use=use,
-        lower=np.array([max(0, one.lower) for one in kept], dtype=np.int64),
-        upper=np.array([one.upper for one in kept], dtype=np.int64),
-        source=problem.source,
-        target=problem.target,
-        columns=tuple(one.resource for one in kept),
-        cost_unit=unit,
-        cost_places=cost_places,
-        use_places=tuple(places),
-        hopeless=hopeless,
+        problem, cost, node_cost, use, node_use, tuple(lower), tuple(upper), unit, cost_places, tuple(places), hopeless
     )
+
+
+def _beside(columns: list[Whole], count: int) -> Whole:
+    return np.column_stack(columns) if columns else np.zeros((count, 0), dtype=np.int64)
 
 
 def exact(value: Amount, places: int | None) -> Fraction:
@@ -136,64 +130,12 @@ def as_written(limit: Amount) -> int | Fraction:
     return Fraction(repr(limit)) if isinstance(limit, float) else limit
 
 
-@dataclass
-class _Column:
-    """One column of the folded amounts."""
-
-    resource: int
-    lower: int
-    upper: int
-    use: Whole | None = None
-    """The m amounts; None where all columns are made at once."""
-
-    @property
-    def binds(self) -> bool:
-        """Whether there is a limit."""
-        return self.upper != NO_LIMIT or self.lower > 0
-
-    @property
-    def most(self) -> int:
-        """Amounts may be cut to this."""
-        return max(0, self.lower if self.upper == NO_LIMIT else self.upper + 1)
-
-
-def _integers(problem: RcspProblem) -> tuple[Whole, list[_Column]]:
-    """All amounts at once, where they are integers: this is what takes the least time."""
-    use = problem.use.astype(np.int64, copy=False)
-    if not is_nothing(problem.node_use):
-        use = use + problem.node_use.astype(np.int64, copy=False)[problem.heads]
-    greatest = _greatest_each(use)
-    columns = []
-    for k, at_source in enumerate(problem.node_use[problem.source].tolist()):
-        one = _Column(k, _up(problem.lower[k] or 0) - at_source, _down(problem.upper[k], at_source))
-        if one.binds and (greatest[k] or one.lower > 0 or one.upper < 0):
-            columns.append(one)
-    kept = [one.resource for one in columns]
-    if len(kept) != use.shape[1]:
-        use = use[:, kept]
-    if any(greatest[one.resource] > one.most for one in columns):
-        use = np.minimum(use, np.array([one.most for one in columns], dtype=np.int64))
-    return np.ascontiguousarray(use), columns
-
-
-def _greatest_each(rows: Whole) -> list[int]:
-    """The greatest number of each column, 0 at least; many rows at a time, which NumPy does ten times as fast."""
-    m, columns = rows.shape
-    whole = m - m % _BLOCK
-    if not whole or not columns:
-        return list(rows.max(axis=0, initial=0).tolist())
-    blocks = rows[:whole].reshape(-1, _BLOCK * columns).max(axis=0).reshape(_BLOCK, columns)
-    return list(np.maximum(blocks.max(axis=0, initial=0), rows[whole:].max(axis=0, initial=0)).tolist())
-
-
 def _up(limit: Amount) -> int:
     return limit if isinstance(limit, int) else math.ceil(as_written(limit))
 
 
-def _down(limit: Amount | None, at_source: int) -> int:
-    if limit is None:
-        return NO_LIMIT
-    return (limit if isinstance(limit, int) else math.floor(as_written(limit))) - at_source
+def _down(limit: Amount) -> int:
+    return limit if isinstance(limit, int) else math.floor(as_written(limit))
 
 
 def _places(*arrays: Numbers) -> int | None:
@@ -233,27 +175,19 @@ def _units(array: Numbers, places: int) -> Whole:
     return np.rint(array * 10.0**places).astype(np.int64)
 
 
-def _folded_costs(problem: RcspProblem, maximise: bool) -> tuple[Whole, Fraction, int | None]:
-    """What edges cost, with the node that each leads to; in how many units a 1 is, and the places that are exact."""
-    arrays = (problem.cost, problem.node_cost)
-    places: int | None = 0
-    unit = Fraction(1)
-    if any(array.dtype.kind != "i" for array in arrays):
-        places = _places(*arrays)
-        greatest = sum(map(_greatest, arrays))
-        most = 2**_COST_BITS // problem.n_nodes
-        if places is not None and greatest * 10.0**places <= most:
-            arrays = (_units(arrays[0], places), _units(arrays[1], places))
-            unit = Fraction(10**places)
-        else:
-            places = None
-            most = 2**_COST_GRID // problem.n_nodes
-            shift = most.bit_length() - 1 - math.frexp(greatest)[1]
-            rounded = np.floor if maximise else np.ceil  # up, once the sign has changed
-            arrays = (_on_points(arrays[0], shift, rounded), _on_points(arrays[1], shift, rounded))
-            unit = Fraction(2) ** shift
-    cost, node_cost = arrays
-    return cost if is_nothing(node_cost) else cost + node_cost[problem.heads], unit, places
+def _costs(problem: RcspProblem, maximise: bool) -> tuple[Whole, Whole, Fraction, int | None]:
+    """What edges and what nodes cost; in how many units a 1 is, and the places that are exact."""
+    cost, node_cost = problem.cost, problem.node_cost
+    if cost.dtype.kind == node_cost.dtype.kind == "i":
+        return cost, node_cost, Fraction(1), 0
+    places = _places(cost, node_cost)
+    greatest = _greatest(cost) + _greatest(node_cost)
+    if places is not None and greatest * 10.0**places <= 2**_COST_BITS // problem.n_nodes:
+        return _units(cost, places), _units(node_cost, places), Fraction(10**places), places
+    most = 2**_COST_GRID // problem.n_nodes
+    shift = most.bit_length() - 1 - math.frexp(greatest)[1]
+    rounded = np.floor if maximise else np.ceil  # up, once the sign has changed
+    return _on_points(cost, shift, rounded), _on_points(node_cost, shift, rounded), Fraction(2) ** shift, None
 
 
 def _on_points(array: Numbers, shift: int, rounded: np.ufunc) -> Whole:
@@ -263,56 +197,33 @@ def _on_points(array: Numbers, shift: int, rounded: np.ufunc) -> Whole:
 
 
 def _columns(problem: RcspProblem, k: int) -> tuple[list[_Column], int | None]:
-    """The columns of a resource, and the decimal places by which it is counted exactly."""
-    arrays = (problem.use[:, k], problem.node_use[:, k])
-    lower, upper = problem.lower[k], problem.upper[k]
-    places = _places(*arrays)
-    limit = max((lower, upper or 0))
-    if places is None or as_written(limit) * 10**places * problem.n_nodes >= 2**_LIMIT_BITS:
-        return _rounded(problem, k), None
-    at_source = exact(problem.node_use[problem.source, k].item(), places)
-    least = math.ceil((as_written(lower or 0) - at_source) * 10**places)
-    most = NO_LIMIT if upper is None else math.floor((as_written(upper) - at_source) * 10**places)
-    return [_column(problem, k, least, most, [_units(array, places) for array in arrays])], places
+    """The columns of a resource, one for each limit where they are rounded; the places by which it is exact."""
+    edges, nodes = problem.use[:, k], problem.node_use[:, k]
+    lower, upper = problem.lower[k] or 0, problem.upper[k]
+    places = _places(edges, nodes)
+    if places is None or as_written(max(lower, upper or 0)) * 10**places * problem.n_nodes >= 2**_LIMIT_BITS:
+        found = []
+        if upper is not None:
+            parts, units = _on_grid(problem, k, upper, np.ceil)
+            found.append(_Column(k, *parts, 0, math.floor(units) - int(parts[1][problem.source])))
+        if lower > 0:
+            parts, units = _on_grid(problem, k, lower, np.floor)
+            found.append(_Column(k, *parts, math.ceil(units) - int(parts[1][problem.source]), None))
+        return found, None
+    spent = exact(nodes[problem.source].item(), places)
+    least = math.ceil((as_written(lower) - spent) * 10**places)
+    most = None if upper is None else math.floor((as_written(upper) - spent) * 10**places)
+    return [_Column(k, _units(edges, places), _units(nodes, places), least, most)], places
 
 
-def _rounded(problem: RcspProblem, k: int) -> list[_Column]:
-    """A column for each limit of a resource, rounded to its safe side."""
-    found = []
-    upper, lower = problem.upper[k], problem.lower[k] or 0
-    if upper is not None:
-        parts, units = _on_grid(problem, k, upper, np.ceil)
-        found.append(_column(problem, k, 0, math.floor(units) - int(parts[1][problem.source]), parts))
-    if lower > 0:
-        parts, units = _on_grid(problem, k, lower, np.floor)
-        found.append(_column(problem, k, math.ceil(units) - int(parts[1][problem.source]), NO_LIMIT, parts))
-    return found
-
-
-def _on_grid(problem: RcspProblem, k: int, limit: Amount, rounded: np.ufunc) -> tuple[list[Whole], Fraction]:
+def _on_grid(problem: RcspProblem, k: int, limit: Amount, rounded: np.ufunc) -> tuple[tuple[Whole, Whole], Fraction]:
     """What edges and what nodes use of a resource, and its limit, all on the grid."""
     bits = min(_LIMIT_GRID, _LIMIT_BITS - problem.n_nodes.bit_length())
     shift = bits - (math.frexp(limit)[1] if limit > 0 else 0)
+
+    def points(array: Numbers) -> Whole:
+        units = np.minimum(rounded(np.ldexp(array.astype(np.float64), shift)), 2.0 ** (bits + 1))
+        return np.asarray(units, dtype=np.int64)
+
     with np.errstate(over="ignore"):  # of what is far above the limit
-        parts = [
-            np.minimum(rounded(np.ldexp(array.astype(np.float64), shift)), 2.0 ** (bits + 1)).astype(np.int64)
-            for array in (problem.use[:, k], problem.node_use[:, k])
-        ]
-    return parts, as_written(limit) * Fraction(2) ** shift
-
-
-def _column(problem: RcspProblem, k: int, lower: int, upper: int, parts: list[Whole]) -> _Column:
-    """The column whose amounts are those of the edges and of the nodes that they lead to, cut to the limits."""
-    edges, nodes = parts
-    column = _Column(k, lower, upper)
-    use = edges if is_nothing(problem.node_use) else edges + nodes[problem.heads]
-    column.use = np.minimum(use, column.most) if len(use) and use.max() > column.most else use
-    return column
-
-
-def _together(problem: RcspProblem, columns: list[_Column]) -> Whole:
-    rows = np.empty((problem.n_edges, len(columns)), dtype=np.int64)
-    for i, one in enumerate(columns):
-        assert one.use is not None
-        rows[:, i] = one.use
-    return rows
+        return (points(problem.use[:, k]), points(problem.node_use[:, k])), as_written(limit) * Fraction(2) ** shift

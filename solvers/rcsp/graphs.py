@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,7 @@ Limits = Mapping[str, Any]
 """For each resource an upper limit, a pair of a lower and an upper one, or None for none; so is None in a pair."""
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(NamedTuple):
     """A problem, and how whoever asked calls its nodes and edges.
 
     Attributes:

@@ -7,8 +7,8 @@ import itertools
 import math
 import operator
 from bisect import insort
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,17 +16,40 @@ import numpy.typing as npt
 from solvers import memory
 from solvers.deadline import Deadline
 from solvers.found import Ending
-from solvers.rcsp.plain_bounds import Priced
-from solvers.rcsp.plain_net import Net
-
-Path = tuple[int, tuple[int, ...]]
-"""Its cost and its arcs."""
+from solvers.rcsp.plain_net import Amounts, Net, Priced
 
 LABEL_BYTES = 700.0
 """Of one label, but for its amounts."""
 
-_NARROW = 2**40
-"""Sums of so many of such costs as there can be labels in memory fit into 64 bits."""
+
+class Label(NamedTuple):
+    """A beginning of paths.
+
+    Attributes:
+        node: Where it ends.
+        cost: What it costs.
+        used: K amounts.
+        met: The bits of the critical nodes that it met.
+        names: What its arcs are called outside, where ties are to be broken by that.
+        before: It without its last arc.
+        arc: Its last arc.
+    """
+
+    node: int
+    cost: int
+    used: Amounts
+    met: int
+    names: tuple[int, ...] = ()
+    before: Label | None = None
+    arc: int = -1
+
+    def arcs(self) -> tuple[int, ...]:
+        """All its arcs."""
+        label, arcs = self, []
+        while label.before is not None:
+            arcs.append(label.arc)
+            label = label.before
+        return tuple(reversed(arcs))
 
 
 class Labels:
@@ -38,141 +61,140 @@ class Labels:
     every way on that this one could take.
 
     With a lower limit, a label dominates others only if it has used no less, or so much that what must be used behind
-    the node reaches the limit.
+    the node reaches the limit. With `ties` it dominates one that costs as much only if its arcs have smaller names.
 
     Args:
         net: What `pruned` leaves.
         best: Prices at which no circle is negative.
         wanted: How many paths.
-        limit: Paths must be cheaper; None for no limit.
+        limit: Paths must be cheaper; None for no limit. With `ties` it is the least cost, which paths must have.
         critical: Nodes that no path may meet twice, each with a bit of its own.
+        ties: Of all paths of the least cost, find that of the smallest names; for a net in layers, in which these
+            have equally many arcs.
 
     Attributes:
-        found: Costs and labels of the cheapest paths, cheapest first.
+        made: How many labels there are.
+        found: Costs, names, numbers and labels of the cheapest paths, cheapest first.
         least: All other paths that are cheaper than the limit, and those found, cost at least this many 1 / scale.
     """
 
-    def __init__(self, net: Net, best: Priced, wanted: int, limit: int | None, critical: Mapping[int, int]) -> None:
-        self._net, self._wanted, self._limit, self._critical = net, wanted, limit, critical
-        self._limited = np.flatnonzero(net.limited).tolist()
-        self._demanded = np.flatnonzero(net.lower > 0).tolist()
-        self._lower = net.lower.tolist()
-        self._behind = net.behind.tolist()
-        self._room = rooms(net)
-        self._lack = [[max(0, self._lower[k] - row[k]) for k in self._demanded] for row in self._behind]
-        self._out = leaving(net, best)
-        self._dtype = row_type(net)
+    def __init__(
+        self,
+        net: Net,
+        best: Priced,
+        wanted: int,
+        limit: int | None,
+        critical: Mapping[int, int] | None = None,
+        *,
+        ties: bool = False,
+    ) -> None:
+        self._net, self._wanted, self._limit, self._ties = net, wanted, limit, ties
+        self._critical = critical or {}
+        self._scale = net.scale
+        self._limited = [k for k, most in enumerate(net.upper) if most is not None]
+        self._demanded = [k for k, low in enumerate(net.lower) if low > 0]
+        upper = [math.inf if most is None else most for most in net.upper]
+        self._room = [tuple(map(operator.sub, upper, row)) for row in net.behind]
+        self._lack = [[max(0, net.lower[k] - row[k]) for k in self._demanded] for row in net.behind]
+        self._out: list[list[tuple[int, int, int]]] = [[] for _ in range(net.n)]
+        for arc, (tail, head, weight) in enumerate(zip(net.tails, net.heads, best.weights, strict=True)):
+            self._out[tail].append((arc, head, weight + best.behind[head] - best.behind[tail]))
         self._fronts: dict[int, Front] = {}
-        nothing = (0,) * len(self._lower)
-        self._node, self._cost, self._before, self._arc = [net.source], [0], [-1], [-1]
-        self._met = [critical.get(net.source, 0)]
-        self._heap: list[tuple[int, tuple[int, ...], int]] = [(best.value, nothing, 0)]
+        self.made = 1
         self.least = best.value
-        self.found: list[tuple[int, int]] = []
-        if net.source == net.target and not any(self._lower) and (limit is None or limit > 0):
-            self._take_note(0, 0)
-
-    def __len__(self) -> int:
-        return len(self._node)
+        self.found: list[tuple[int, tuple[int, ...], int, Label]] = []
+        first = Label(net.source, 0, (0,) * len(net.lower), self._critical.get(net.source, 0))
+        self._heap = [(self.least, first.names, first.used, 0, first)]
+        if net.source == net.target and not any(net.lower) and self._of_interest(0):
+            self._take_note(first, 0)
 
     @property
     def bytes(self) -> float:
         """What the labels take, about."""
-        return len(self) * (LABEL_BYTES + 64.0 * len(self._lower))
+        return self.made * (LABEL_BYTES + 64.0 * len(self._net.lower))
 
     def run(self, deadline: Deadline) -> Ending:
         """Goes on until no path that is left is of interest; PROVED also if there is no path."""
         for turn in itertools.count():
             if not self._heap or not self._of_interest(self._heap[0][0]):
-                return Ending.PROVED
-            self.least, used, label = heapq.heappop(self._heap)
+                break
+            self.least, *_, label = heapq.heappop(self._heap)
             if turn % 64 == 0 and deadline.passed():
                 return Ending.OUT_OF_TIME
             if self.bytes > memory.MEMORY_CAP:
                 return Ending.TOO_LARGE
-            if self._settle(label, used):
-                self._extend(label, used)
-        raise AssertionError("unreachable")
-
-    def paths(self) -> list[Path]:
-        """The paths found, cheapest first."""
-        return [(cost, self._arcs(label)) for cost, label in self.found]
-
-    def _arcs(self, label: int) -> tuple[int, ...]:
-        arcs = []
-        while self._before[label] >= 0:
-            arcs.append(self._arc[label])
-            label = self._before[label]
-        return tuple(reversed(arcs))
+            if self._settle(label):
+                self._extend(label)
+        return Ending.PROVED
 
     def _of_interest(self, least: int) -> bool:
-        return self._limit is None or least < self._limit * self._net.scale
+        return self._limit is None or least < self._limit * self._scale + self._ties
 
-    def _settle(self, label: int, used: tuple[int, ...]) -> bool:
+    def _settle(self, label: Label) -> bool:
         """Whether too few others dominate a label; then it may dominate others."""
-        node = self._node[label]
-        short = [-min(used[k], lack) for k, lack in zip(self._demanded, self._lack[node], strict=True)]
-        row = np.array([self._cost[label], *(used[k] for k in self._limited), *short], dtype=self._dtype)
-        front = self._fronts.get(node)
-        if front is None:
-            front = self._fronts[node] = Front(row)
-        if front.dominates(row, self._met[label], self._wanted):
+        used = label.used
+        short = [-min(used[k], lack) for k, lack in zip(self._demanded, self._lack[label.node], strict=True)]
+        row = _row([label.cost, *(used[k] for k in self._limited), *short])
+        front = self._fronts.setdefault(label.node, Front(row))
+
+        def covers(other: Label) -> bool:
+            smaller = not self._ties or other.cost < label.cost or other.names < label.names
+            return smaller and not other.met & ~label.met
+
+        if front.dominates(row, self._wanted, covers if self._ties or self._critical else None):
             return False
-        front.add(row, self._met[label])
+        front.add(row, label)
         return True
 
-    def _extend(self, label: int, used: tuple[int, ...]) -> None:
-        for arc, head, more, cost, use in self._out[self._node[label]]:
+    def _extend(self, label: Label) -> None:
+        for more, one in self._onwards(label):
+            late = self._ties and self.found and one.names > self.found[0][1]
+            if late or not self._of_interest(self.least + more):
+                continue
+            heapq.heappush(self._heap, (self.least + more, one.names, one.used, self.made, one))
+            if one.node == self._net.target and all(map(operator.ge, one.used, self._net.lower)):
+                self._take_note(one, self.made)
+            self.made += 1
+
+    def _onwards(self, label: Label) -> Iterator[tuple[int, Label]]:
+        """Labels by one arc more that each limit by itself allows, and how much dearer such paths are at least."""
+        net = self._net
+        for arc, head, more in self._out[label.node]:
             bit = self._critical.get(head, 0)
-            total = tuple(map(operator.add, used, use))
-            if self._met[label] & bit or any(map(operator.gt, total, self._room[head])):
+            used = tuple(map(operator.add, label.used, net.use[arc]))
+            if label.met & bit or any(map(operator.gt, used, self._room[head])):
                 continue
-            if not self._of_interest(self.least + more) or not self._net.keeps(total, self._behind[head]):
-                continue
-            heapq.heappush(self._heap, (self.least + more, total, len(self)))
-            if head == self._net.target and all(map(operator.ge, total, self._lower)):
-                self._take_note(self._cost[label] + cost, len(self))
-            self._node.append(head)
-            self._cost.append(self._cost[label] + cost)
-            self._before.append(label)
-            self._arc.append(arc)
-            self._met.append(self._met[label] | bit)
+            if net.keeps(used, net.behind[head]):
+                names = (*label.names, net.ids[arc]) if self._ties else ()
+                yield more, Label(head, label.cost + net.cost[arc], used, label.met | bit, names, label, arc)
 
-    def _take_note(self, cost: int, label: int) -> None:
+    def dive(self, deadline: Deadline) -> tuple[int, ...] | None:
+        """A path within the limits, by the way on that is the cheapest at each node; before anything is run."""
+        label: Label | None = self._heap[0][-1]
+        for move in range(self._net.n):
+            if move % 64 == 63:
+                deadline.check()
+            if label is None or label.node == self._net.target:
+                break
+            _, label = min(self._onwards(label), default=(0, None), key=operator.itemgetter(0))
+        arcs = label.arcs() if label is not None and label.node == self._net.target else None
+        return arcs if arcs is not None and self._net.within(arcs) else None
+
+    def _take_note(self, label: Label, number: int) -> None:
         """Of a path within the limits."""
-        if self._limit is None or cost < self._limit:
-            insort(self.found, (cost, label))
-            del self.found[self._wanted :]
-            if len(self.found) == self._wanted:
-                self._limit = self.found[-1][0]
+        if self._limit is not None and label.cost >= self._limit + self._ties:
+            return
+        insort(self.found, (label.cost, label.names, number, label))
+        del self.found[self._wanted :]
+        if len(self.found) == self._wanted:
+            self._limit = self.found[-1][0]
 
 
-def row_type(net: Net) -> type[Any]:
-    """As what the costs and amounts of all labels can be stored."""
-    if object in (net.use.dtype, net.cost.dtype):
-        return object
-    if net.layers is not None:
-        return np.int64 if net.farthest(net.cost) < 2**62 else object
-    return np.int64 if not len(net.cost) or int(np.abs(net.cost).max()) < _NARROW else object
-
-
-def rooms(net: Net) -> list[tuple[float, ...]]:
-    """For each node what may have been used of each resource on the way to it."""
-    columns = list(zip(net.upper.tolist(), net.limited.tolist(), strict=True))
-    return [
-        tuple(most - less if limited else math.inf for (most, limited), less in zip(columns, row, strict=True))
-        for row in net.behind.tolist()
-    ]
-
-
-def leaving(net: Net, best: Priced) -> list[list[tuple[int, int, int, int, tuple[int, ...]]]]:
-    """Of each node the arcs that leave it: arc, head, how much dearer at least paths through it are, cost, use."""
-    out: list[list[tuple[int, int, int, int, tuple[int, ...]]]] = [[] for _ in range(net.n)]
-    dearer = best.weights + best.behind.least[net.heads] - best.behind.least[net.tails]
-    columns = (net.tails.tolist(), net.heads.tolist(), dearer.tolist(), net.cost.tolist(), net.use.tolist())
-    for arc, (tail, head, more, cost, use) in enumerate(zip(*columns, strict=True)):
-        out[tail].append((arc, head, more, cost, tuple(use)))
-    return out
+def _row(values: list[int]) -> npt.NDArray[Any]:
+    try:
+        return np.array(values, dtype=np.int64)
+    except OverflowError:
+        return np.array(values, dtype=object)
 
 
 class Front:
@@ -180,22 +202,22 @@ class Front:
 
     def __init__(self, like: npt.NDArray[Any]) -> None:
         self._rows = np.empty((4, len(like)), dtype=like.dtype)
-        self._met: list[int] = []
-        self._any_met = 0
+        self._labels: list[Label] = []
 
-    def dominates(self, row: npt.NDArray[Any], met: int, wanted: int) -> bool:
-        """Whether `wanted` labels are as good as this one everywhere, and have met no critical node that it has not."""
-        if len(self._met) < wanted:
+    def dominates(self, row: npt.NDArray[Any], wanted: int, covers: Callable[[Label], bool] | None = None) -> bool:
+        """Whether `wanted` labels are as good as this one everywhere, of those that cover it otherwise."""
+        if len(self._labels) < wanted:
             return False
-        as_good = (self._rows[: len(self._met)] <= row).all(axis=1)
-        if self._any_met & ~met:
-            return sum(not self._met[i] & ~met for i in np.flatnonzero(as_good)) >= wanted
-        return int(as_good.sum()) >= wanted
+        as_good = (self._rows[: len(self._labels)] <= row).all(axis=1)
+        if covers is None:
+            return int(as_good.sum()) >= wanted
+        return sum(covers(self._labels[i]) for i in np.flatnonzero(as_good)) >= wanted
 
-    def add(self, row: npt.NDArray[Any], met: int) -> None:
+    def add(self, row: npt.NDArray[Any], label: Label) -> None:
         """One label more."""
-        if len(self._met) == len(self._rows):
+        if len(self._labels) == len(self._rows):
             self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
-        self._rows[len(self._met)] = row
-        self._met.append(met)
-        self._any_met |= met
+        if row.dtype == object:  # too large for the others' 64 bits
+            self._rows = self._rows.astype(object)
+        self._rows[len(self._labels)] = row
+        self._labels.append(label)

@@ -1,91 +1,73 @@
-"""The graph that the plain search works on, and the least ways through it.
+"""The graph that the search in Python works on, and what is known of it before any label is made.
 
-Everything is in exact integers: 64 bits wide where sums fit, Python's own where they do not.
+Everything is in Python's own integers: nothing overflows, so nothing is rounded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Any, NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from fractions import Fraction
+from itertools import compress
+from operator import mul
+from typing import NamedTuple
 
 from solvers.chances import Chance
+from solvers.circles import shortest
 from solvers.deadline import Deadline
 from solvers.risk import keeps
 
-Integers = npt.NDArray[Any]
-"""int64, or object with Python integers."""
+Amounts = tuple[int, ...]
 
-_SAFE = 2**59
-"""Four of such numbers add up in 64 bits."""
+_FINE = 2**10
+"""Prices are so much finer than what makes a whole limit cost 1."""
 
 
 @dataclass(frozen=True)
 class Net:
-    """The part of a graph that is still of interest.
+    """The part of a graph that is still of interest, with m arcs and K resources.
 
     Attributes:
         n: The number of nodes.
-        tails: (m,) int64.
-        heads: (m,) int64.
-        cost: (m,).
-        use: (m, K).
-        lower: (K,); 0 for none.
-        upper: (K,); meaningless where a resource is not `limited`.
-        limited: (K,) bool; which resources have an upper limit.
+        tails: m nodes.
+        heads: m nodes.
+        cost: m costs.
+        use: m rows of K amounts.
+        ids: m numbers, what the arcs are called outside.
+        lower: K lower limits; 0 for none.
+        upper: K upper limits; None for none.
         source: Where paths begin.
         target: Where they end.
-        ids: (m,) What the arcs are called outside.
-        behind: (n, K) At least this much is used from a node to the target; meaningless for nodes that no arc touches.
+        layered: The arcs come in such an order that no path takes an earlier one after a later one; so there is no
+            circle.
         chances: Tests that what a path uses must pass beside its limits.
-        layers: (m,) Rising; an arc leads from its layer to a later one, so that there is no circle. None for any graph.
-        scale: Prices are whole multiples of 1 / scale; priced costs are in that unit.
+        behind: n rows: at least this much is used from a node to the target; meaningless for nodes without arcs.
     """
 
     n: int
-    tails: Integers
-    heads: Integers
-    cost: Integers
-    use: Integers
-    lower: Integers
-    upper: Integers
-    limited: npt.NDArray[np.bool_]
+    tails: Sequence[int]
+    heads: Sequence[int]
+    cost: Sequence[int]
+    use: Sequence[Amounts]
+    ids: Sequence[int]
+    lower: Amounts
+    upper: tuple[int | None, ...]
     source: int
     target: int
-    ids: Integers
-    behind: Integers
+    layered: bool = False
     chances: tuple[Chance, ...] = ()
-    layers: Integers | None = None
-    scale: int = 2**10
+    behind: Sequence[Amounts] = ()
 
-    def only(self, kept: npt.NDArray[np.bool_]) -> Net:
-        """With those arcs alone; (m,) bool."""
-        if kept.all():
-            return self
-        tails, heads, cost, use, ids = (one[kept] for one in (self.tails, self.heads, self.cost, self.use, self.ids))
-        layers = None if self.layers is None else self.layers[kept]
-        return replace(self, tails=tails, heads=heads, cost=cost, use=use, ids=ids, layers=layers)
+    @property
+    def scale(self) -> int:
+        """Prices, and priced costs, are whole multiples of 1 / scale."""
+        return _FINE * max(1, *(limit for limit in self.upper if limit is not None), 1)
 
-    def in_layers(self) -> list[slice]:
-        """The arcs of each layer."""
-        assert self.layers is not None
-        begins = np.flatnonzero(np.diff(self.layers, prepend=-1)).tolist()
-        return [slice(*pair) for pair in pairwise([*begins, len(self.layers)])]
-
-    def farthest(self, weights: Integers) -> int:
-        """No way without circles weighs more, or less than minus so much."""
-        if self.layers is None:
-            return (self.n + 2) * _most(weights)
-        return sum(_most(weights[arcs]) for arcs in self.in_layers())
-
-    def wide(self, weights: Integers, times: int = 1) -> Integers:
-        """Weights of arcs so wide that `times` of the farthest ways can be added, and four of those."""
-        narrow = weights.dtype == object or self.farthest(weights) * times < _SAFE
-        return weights if narrow else weights.astype(object)
+    def only(self, kept: Iterable[bool]) -> Net:
+        """With those arcs alone."""
+        kept = list(kept)
+        tails, heads, cost, ids = (list(compress(one, kept)) for one in (self.tails, self.heads, self.cost, self.ids))
+        return replace(self, tails=tails, heads=heads, cost=cost, use=list(compress(self.use, kept)), ids=ids)
 
     def keeps(self, used: Sequence[int], behind: Sequence[int]) -> bool:
         """Whether the tests are passed by what is used and what must be used behind."""
@@ -94,103 +76,188 @@ class Net:
             for one in self.chances
         )
 
-    def used(self, arcs: Sequence[int]) -> list[int]:
+    def used(self, arcs: Iterable[int]) -> Amounts:
         """What a path uses of each resource."""
-        return [sum(column) for column in zip(*self.use[list(arcs)].tolist(), strict=True)] or [0] * len(self.upper)
+        return tuple(map(sum, zip(*(self.use[arc] for arc in arcs), strict=True))) or (0,) * len(self.upper)
+
+    def over(self, arcs: Iterable[int]) -> Amounts:
+        """What a path uses above the upper limits; 0 where there is none."""
+        return tuple(0 if most is None else used - most for used, most in zip(self.used(arcs), self.upper, strict=True))
 
     def within(self, arcs: Sequence[int]) -> bool:
         """Whether a path keeps all limits and passes the tests."""
         used = self.used(arcs)
-        rows = zip(used, self.lower.tolist(), self.upper.tolist(), self.limited.tolist(), strict=True)
-        kept = all(low <= amount and not (limited and amount > high) for amount, low, high, limited in rows)
-        return kept and self.keeps(used, (0,) * len(used))
+        enough = all(amount >= low for amount, low in zip(used, self.lower, strict=True))
+        return enough and max(self.over(arcs), default=0) <= 0 and self.keeps(used, (0,) * len(used))
 
 
-class Distances(NamedTuple):
-    """Least sums of weights from a node to all.
+class Ways(NamedTuple):
+    """Least sums of weights between one node and all others.
 
     Attributes:
-        least: (n,); of nodes that are not `reached` it means nothing.
-        reached: (n,) bool.
-        last: (n,) The last arc on such a way, -1 where it is empty.
+        least: n sums; `far` or more where there is no way.
+        far: More than any sum.
+        last: By node, the arc by which it is reached.
         circle: The arcs of a negative circle in order of travel; then nothing else means anything.
     """
 
-    least: Integers
-    reached: npt.NDArray[np.bool_]
-    last: Integers
-    circle: tuple[int, ...] = ()
+    least: list[int]
+    far: int
+    last: Mapping[int, int]
+    circle: tuple[int, ...]
 
 
-def _most(values: Integers) -> int:
-    """The greatest absolute value, 1 at least."""
-    return max(-int(values.min()), int(values.max()), 1) if len(values) else 1
-
-
-def distances(
-    net: Net, weights: Integers, starts: Sequence[int], deadline: Deadline, *, back: bool = False
-) -> Distances:
-    """Shortest ways from any of some nodes.
-
-    Where there are no circles, one look at each layer. Else rounds over the arcs that leave what the last round
-    improved, after Bellman, Ford and Moore. A round that improves after n rounds is the sign of a negative circle, and
-    the last arcs then lead back into one: an arc is a last arc only while the tail of it is no farther than when it was
-    set.
-
-    Args:
-        net: Whose arcs.
-        weights: (m,) May be negative.
-        starts: Nodes at distance 0.
-        deadline: When to give up.
-        back: Against the arcs: ways to the starts.
+def ways(net: Net, weights: Sequence[int], deadline: Deadline, *, back: bool = False) -> Ways:
+    """Ways from the source, or `back` from the target against the arcs; weights may be negative.
 
     Raises:
         LateError: If the deadline passes.
     """
-    weights = net.wide(weights)
-    tails, heads = (net.heads, net.tails) if back else (net.tails, net.heads)
-    far = 1 + net.farthest(weights)
-    least = np.full(net.n, far, dtype=weights.dtype)
-    last = np.full(net.n, -1, dtype=np.int64)
-    active = np.unique(np.asarray(starts, dtype=np.int64))
-    least[active] = 0
-
-    def extend(arcs: Integers) -> Integers:
-        """Takes arcs whose tails are reached; the nodes that they improve."""
-        offered, to = least[tails[arcs]] + weights[arcs], heads[arcs]
-        before = least[to]
-        np.minimum.at(least, to, offered)
-        took = np.flatnonzero((offered < before) & (offered == least[to]))
-        last[to[took]] = arcs[took]
-        return to[took]
-
-    if net.layers is not None:
-        every = np.arange(len(tails))
-        for layer in net.in_layers()[:: -1 if back else 1]:
-            deadline.check()
-            arcs = every[layer]
-            extend(arcs[np.asarray(least[tails[arcs]] < far, dtype=np.bool_)])
-        return Distances(least, np.asarray(least < far, dtype=np.bool_), last)
-    order = np.argsort(tails, kind="stable")
-    first = np.searchsorted(tails[order], np.arange(net.n + 1))
-    for _ in range(net.n):
-        deadline.check()
-        counts = first[active + 1] - first[active]
-        begins = np.repeat(first[active] - np.cumsum(counts) + counts, counts)
-        active = np.unique(extend(order[begins + np.arange(len(begins))]))
-        if not len(active):
-            return Distances(least, np.asarray(least < far, dtype=np.bool_), last)
-    return Distances(least, np.asarray(least < far, dtype=np.bool_), last, _circle(tails, last, int(active[0])))
+    far = 1 + sum(map(abs, weights))
+    arcs = list(zip(range(len(weights)), net.tails, net.heads, weights, strict=True))
+    if back:
+        arcs = [(arc, head, tail, weight) for arc, tail, head, weight in reversed(arcs)]
+    least = [far] * net.n
+    least[net.target if back else net.source] = 0
+    last, circle = shortest(least, arcs, far, deadline, once=net.layered)
+    return Ways(least, far, last, circle[::-1] if back else circle)
 
 
-def _circle(tails: Integers, last: Integers, node: int) -> tuple[int, ...]:
-    """The circle that the last arcs lead back into from a node."""
-    seen: set[int] = set()
-    while node not in seen:
-        seen.add(node)
-        node = int(tails[last[node]])
-    arcs, at = [int(last[node])], int(tails[last[node]])
-    while at != node:
-        arcs.append(int(last[at]))
-        at = int(tails[last[at]])
-    return tuple(reversed(arcs))
+def pruned(net: Net, deadline: Deadline) -> Net:
+    """Drops the arcs that no path within the upper limits takes, as far as one resource at a time shows it.
+
+    The least use on the way to an arc, its own, and the least use behind it must keep the limit. What one resource
+    drops may make the least uses of the others greater: on, until a round over all resources drops nothing.
+
+    Raises:
+        LateError: If the deadline passes.
+    """
+    net, _ = _on_ways(net, [0] * len(net.tails), None, deadline)
+    behind: list[Sequence[int]] = [()] * len(net.upper)
+    unchanged = k = 0
+    while unchanged < len(behind):
+        m = len(net.tails)
+        net, behind[k] = _on_ways(net, [row[k] for row in net.use], net.upper[k], deadline)
+        unchanged = unchanged + 1 if len(net.tails) == m else 1
+        k = (k + 1) % len(behind)
+    return replace(net, behind=list(zip(*behind, strict=True)) or [()] * net.n)
+
+
+def _on_ways(net: Net, weights: Sequence[int], most: int | None, deadline: Deadline) -> tuple[Net, Sequence[int]]:
+    """The arcs on paths from the source to the target of at most that weight, and the least behind each node."""
+    ahead, far, *_ = ways(net, weights, deadline)
+    behind = ways(net, weights, deadline, back=True).least
+    kept = [
+        ahead[tail] < far and behind[head] < far and (most is None or ahead[tail] + weight + behind[head] <= most)
+        for tail, head, weight in deadline.each(zip(net.tails, net.heads, weights, strict=True))
+    ]
+    return (net if all(kept) else net.only(kept)), behind
+
+
+def free_circle(net: Net, deadline: Deadline) -> tuple[int, ...]:
+    """A circle of negative cost that uses nothing that is limited, as arcs in order of travel; empty if there is none.
+
+    Raises:
+        LateError: If the deadline passes.
+    """
+    if net.layered:
+        return ()
+    limited = [most is not None for most in net.upper]
+    rows = zip(range(len(net.tails)), net.tails, net.heads, net.cost, strict=True)
+    arcs = [row for row, use in zip(rows, net.use, strict=True) if not any(compress(use, limited))]
+    return shortest([0] * net.n, arcs, 1, deadline)[1]
+
+
+class Priced(NamedTuple):
+    """A Lagrangian relaxation: upper limits are not kept, but use has a price.
+
+    Attributes:
+        prices: K prices of one unit, in 1 / scale.
+        weights: m priced costs, in 1 / scale.
+        behind: The least priced cost from each node to the target.
+        value: No path that keeps the limits is cheaper than this many 1 / scale.
+        path: The arcs of the path of least priced cost.
+        over: What that path uses above the upper limits.
+    """
+
+    prices: Amounts
+    weights: Sequence[int]
+    behind: Sequence[int]
+    value: int
+    path: tuple[int, ...]
+    over: Amounts
+
+
+def priced(net: Net, prices: Sequence[int], deadline: Deadline) -> Priced | tuple[int, ...]:
+    """The relaxation at given prices, or a circle that is negative there. The target must be within reach.
+
+    Raises:
+        LateError: If the deadline passes.
+    """
+    scale = net.scale
+    if any(prices):
+        weights = [scale * cost + sum(map(mul, prices, use)) for cost, use in zip(net.cost, net.use, strict=True)]
+    else:
+        weights = [scale * cost for cost in net.cost]
+    found = ways(net, weights, deadline, back=True)
+    if found.circle:
+        return found.circle
+    path = _path(net, found)
+    rebate = sum(price * (limit or 0) for price, limit in zip(prices, net.upper, strict=True))
+    return Priced(tuple(prices), weights, found.least, found.least[net.source] - rebate, path, net.over(path))
+
+
+def _path(net: Net, back: Ways) -> tuple[int, ...]:
+    path, at = [], net.source
+    while at != net.target:
+        path.append(back.last[at])
+        at = net.heads[path[-1]]
+    return tuple(path)
+
+
+def least_priced(net: Net, deadline: Deadline) -> Priced:
+    """The relaxation at the least prices, in proportion to 1 / limit, at which no circle is negative: 0 if none is.
+
+    Each circle that is negative at some prices says how many times dearer they must be for it (Newton's method for the
+    greatest ratio).
+
+    Args:
+        net: What `pruned` leaves of a net without `free_circle`, the target within reach.
+        deadline: When to give up.
+
+    Raises:
+        LateError: If the deadline passes.
+    """
+    share = Fraction(0)
+    while not isinstance(found := priced(net, [_price(net, share, limit) for limit in net.upper], deadline), Priced):
+        shares = (Fraction(used, limit) for used, limit in zip(net.used(found), net.upper, strict=True) if limit)
+        share = Fraction(-sum(net.cost[arc] for arc in found)) / sum(shares)
+    return found
+
+
+def further(net: Net, one: Priced, gain: int, least: Sequence[int]) -> list[int] | None:
+    """Prices a step along the subgradient on, which would be worth so much were it straight; None if there is none.
+
+    A price rises where too much is used, and falls where less is, not below the least one (Held and Karp; Polyak).
+    """
+    rows = list(zip(one.prices, one.over, [limit or 0 for limit in net.upper], least, strict=True))
+    shares = [Fraction(over, limit) if limit and (over > 0 or price > low) else 0 for price, over, limit, low in rows]
+    slope = sum(share * share for share in shares)
+    if not slope:
+        return None
+    return [
+        max(low, price + int(gain * share / slope / limit)) if limit else price
+        for share, (price, _, limit, low) in zip(shares, rows, strict=True)
+    ]
+
+
+def at_prices(net: Net, prices: Sequence[int], deadline: Deadline) -> Priced:
+    """The relaxation at prices at which no circle is negative."""
+    found = priced(net, prices, deadline)
+    assert isinstance(found, Priced), "a circle is negative"
+    return found
+
+
+def _price(net: Net, share: Fraction, limit: int | None) -> int:
+    """The price at which the whole limit costs the share, rounded up."""
+    return -int(-net.scale * share // limit) if limit else 0

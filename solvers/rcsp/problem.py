@@ -282,6 +282,9 @@ def _limits(name: str, values: Any, n_resources: int) -> tuple[Amount | None, ..
         return (None,) * n_resources
     limits: list[Amount | None] = []
     listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    plain = [value for value in listed if type(value) is int and -LARGEST_AMOUNT < value < LARGEST_AMOUNT]
+    if len(plain) + listed.count(None) == len(listed) == n_resources:
+        return tuple(listed)
     for k, value in enumerate(listed):
         limit = None if value is None else _real(name, (len(listed),), k, value)
         if isinstance(limit, float):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, overload
 
@@ -189,14 +189,13 @@ def shortest_paths(
     deadline = Deadline(limit)
     question = Question(asked(graph, source, target, limits, cost), elementary, _threads(threads), limit)
     found = solved(question, wanted, deadline, maximise=maximise)
-    paths = [_path(question, found, path, maximise) for path in found.paths]
     seconds = time.perf_counter() - began
-    timed = tuple(replace(path, seconds=seconds) for path in paths)
+    paths = tuple(_path(question, found, path, maximise, seconds) for path in found.paths)
     unexplained = (question, found.unreachable) if found.status is Status.INFEASIBLE else None
-    return ShortestPaths(found.status, timed, seconds, found.seconds, found.message, unexplained)
+    return ShortestPaths(found.status, paths, seconds, found.seconds, found.message, unexplained)
 
 
-def _path(question: Question, found: Solved, path: Counted, maximise: bool) -> ShortestPath:
+def _path(question: Question, found: Solved, path: Counted, maximise: bool, seconds: float) -> ShortestPath:
     """A path in terms of the graph."""
     graph, (cost_places, use_places) = question.asked, found.places
     best = found.status is Status.OPTIMAL
@@ -213,6 +212,7 @@ def _path(question: Question, found: Solved, path: Counted, maximise: bool) -> S
             for name, amount, places in zip(graph.problem.resources, path.use, use_places, strict=True)
         },
         bound=None if bound is None else stated(bound, cost_places),
+        seconds=seconds,
         solve_seconds=found.seconds,
         message="" if best else found.message,
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from solvers import compiled
 from solvers.deadline import Deadline
@@ -15,8 +15,7 @@ from solvers.rcsp.verified import Counted, counted, is_endless
 from solvers.solution import Status
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     """What is asked.
 
     Attributes:
@@ -32,8 +31,7 @@ class Question:
     time_limit: float | None
 
 
-@dataclass(frozen=True)
-class Solved:
+class Solved(NamedTuple):
     """What came out.
 
     Attributes:
@@ -90,10 +88,13 @@ def solved(question: Question, wanted: int, deadline: Deadline, *, maximise: boo
         faults.append("a path came twice, or there are more than were asked for")
     if faults:
         return Solved(Status.ERROR, message="the answer failed its check: " + "; ".join(faults))
-    bound = None
+    bound: int | Fraction | None = None
     if found.bound is not None:  # on folded costs, of which the source's own are no part
-        at_source = exact(problem.node_cost[problem.source].item(), folded.cost_places)
-        bound = sign * (Fraction(found.bound) / folded.cost_unit) + at_source
+        at_source = problem.node_cost[problem.source].item()
+        if folded.cost_places == 0 and type(found.bound) is type(at_source) is int:  # most often, and much faster
+            bound = sign * found.bound + at_source
+        else:
+            bound = sign * (Fraction(found.bound) / folded.cost_unit) + exact(at_source, folded.cost_places)
     status, message = _status(found, wanted)
     places = (folded.cost_places, folded.use_places)
     return Solved(status, paths, bound, found.seconds, message, found.ending is Ending.UNREACHABLE, places)

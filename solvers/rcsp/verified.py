@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
 
 from solvers.rcsp.folded import Folded, as_written, exact
 from solvers.rcsp.problem import Amount, Numbers, RcspProblem, is_nothing
 
 
-@dataclass(frozen=True)
-class Counted:
+class Counted(NamedTuple):
     """A path with what it costs and uses, exactly.
 
     Attributes:
@@ -38,7 +39,8 @@ def counted(problem: RcspProblem, folded: Folded, edges: Sequence[int], *, eleme
         edges: The path's edges.
         elementary: It may not meet a node twice.
     """
-    known = [edge for edge in edges if 0 <= edge < problem.n_edges]
+    m = problem.n_edges
+    known = np.array([edge for edge in edges if 0 <= edge < m], dtype=np.intp)
     faults = [] if len(known) == len(edges) else ["an edge does not exist"]
     tails, heads = problem.tails[known].tolist(), problem.heads[known].tolist()
     nodes = [problem.source, *heads]
