@@ -25,6 +25,7 @@ from tape.errors import ConfigError, ModelError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.tools.calls import from_mapping, parse
+from tape.tools.copies.dry_run import ON_COPY
 from tape.tools.errors import InvalidCallError
 
 _TASK = re.compile(r"^Task: (.*?)\n\n(?:So far:|These calls were planned:|The calls were made on a copy)", re.S | re.M)
@@ -97,7 +98,7 @@ class _Prompt:
         self.own = f"{request.fingerprint('simulated')} {sample if request.temperature > 0 else 0}"
         shown = self.text[task.end(1) :]
         self.made = Counter(filter(None, map(_call_of, _MADE.findall(shown))))
-        self.failed = set(_FAILED.findall(shown))
+        self.failed = "\n".join(_FAILED.findall(shown)) + shown.partition(ON_COPY)[2]
 
     def left(self) -> list[ApiCall]:
         """The gold calls of this request that were not made yet."""

@@ -210,6 +210,8 @@ class Planner:
     async def _sample(self, attempt: int) -> list[Plan]:
         """Sample plans from the current state."""
         count = self._episode.config.num_plans
+        if attempt and self._episode.dry_run is not None:
+            self._episode.state = self._episode.dry_run.told(self._episode.state)
         sampled = await sample_plans(self._episode, self._proposer, count, self._rounds, attempt)
         self._sampled += sampled
         self._plans = [begun for plan in sampled for begun in recovered(self._episode, plan)]

@@ -19,6 +19,10 @@ class DryRunModel(WorldModel):
         """What a path from the current state changes in the end, a line each, for people."""
 
     @abstractmethod
+    def told(self, state: State) -> State:
+        """The current state with what has failed on copies since the last observation, for the next plans to see."""
+
+    @abstractmethod
     def summary(self) -> str:
         """How many actions were made on copies, and what that took."""
 

@@ -18,12 +18,15 @@ from tape.tools.copies.base import States, Use
 from tape.tools.copies.guard import trial
 from tape.tools.domain import ToolDomain, as_state
 from tape.tools.errors import InvalidCallError, ToolError
-from tape.tools.results import as_asked
+from tape.tools.results import LONGEST_NOTE, as_asked, cut
 from tape.tools.state import ToolState
 from tape.tools.tool import Tool
 
 MOST_COPIES = 256
 """Copies that are kept; where the oldest is needed again, what follows from it is not tried but predicted."""
+
+ON_COPY = "On a copy these calls have failed:"
+"""How the note begins that tells a model of it."""
 
 Make = Callable[[Tool, dict[str, Any], str, States], Awaitable[Made]]
 """Makes a call on some states, with what is drawn at random drawn apart from the episode's own."""
@@ -63,6 +66,7 @@ class DryRun(DryRunModel):
         self._domain, self._states, self._make, self._ledger = domain, states, make, ledger
         self._copies: OrderedDict[str, States] = OrderedDict()
         self._known: dict[tuple[str, Action], Prediction] = {}
+        self._failed: dict[str, str] = {}
         self.tried = Tried()
 
     async def predict(self, pairs: Sequence[tuple[State, Action]]) -> list[Prediction]:
@@ -112,8 +116,9 @@ class DryRun(DryRunModel):
         copied = self._copied(states, item.state) if item.writes else states
         made = await self._run(item, arguments, asked, copied)
         copied.changed(item.state, item.name)
-        if made.failure is not None:
-            return Prediction(None)  # it would fail
+        if made.failure is not None:  # it would fail
+            self._failed[call.text] = made.failure
+            return Prediction(None)
         data = copied.key() if item.state else before.data
         if item.writes:
             self._keep(data, copied)
@@ -171,6 +176,15 @@ class DryRun(DryRunModel):
         if known is None:
             return []
         return self._states.difference(known)
+
+    def told(self, state: State) -> ToolState:
+        """The failures are in the note, which is no part of the key: nothing has happened for good."""
+        failed, self._failed = self._failed, {}
+        here = as_state(state)
+        if not failed:
+            return here
+        listed = "; ".join(f"{text}: {why}" for text, why in failed.items())
+        return replace(here, note=cut(" ".join(filter(None, (here.note, f"{ON_COPY} {listed}"))), 2 * LONGEST_NOTE))
 
     def summary(self) -> str:
         """Calls, copies and seconds so far."""

@@ -192,6 +192,21 @@ def test_a_call_that_fails_on_a_copy_is_in_no_plan() -> None:
     assert (result.answer, result.actions[0], result.failed_calls) == (5, "pop(at=0)", [])
 
 
+def test_what_has_failed_on_a_copy_is_told_before_plans_are_sampled_again() -> None:
+    @tool(state={"bag": "write"}, usd=0)
+    def pop(bag: list[int], at: int) -> int:
+        """Take one out."""
+        return bag.pop(at)
+
+    def reply(request: Request, sample: int) -> str:
+        told = "On a copy these calls have failed: pop(at=7): " in str(request.prompt)
+        calls = [{"tool": "pop", "arguments": {"at": 0 if told else 7}}]
+        return json.dumps({"calls": calls, "answer": "#1"}) if request.role == "plan" else "right"
+
+    result = run(ScriptedLM(reply), [pop], PythonObject([5]))
+    assert (result.answer, result.actions, result.mismatches) == (5, ["pop(at=0)", "answer(value=#1)"], 0)
+
+
 def test_variants_of_a_call_are_tried_each() -> None:
     def variant(name: str, more: int, usd: str) -> Tool:
         @tool(kind="grow", variant=name, state={"n": "write"}, usd=usd)
