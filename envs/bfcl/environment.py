@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,11 +10,11 @@ from typing import Any
 from envs.bfcl.backend import ApiWorld, backend
 from envs.bfcl.calls import ApiCall, read_call
 from envs.bfcl.checks import Checked
-from envs.bfcl.functions import parameters_of, tools_of
+from envs.bfcl.functions import DESTRUCTIVE, parameters_of, tools_of
 from envs.bfcl.source import LONG, Conversation, Source
 from tape.protocols import Observation
 from tape.protocols.prompt_format import PromptFormat
-from tape.tools.calls import Call
+from tape.tools.calls import Call, from_mapping
 from tape.tools.copies import CopyableState, PythonObject
 from tape.tools.environment import ToolEnvironment
 from tape.tools.prompts.chat import ChatToolFormat
@@ -55,6 +56,7 @@ class BfclEnvironment(ToolEnvironment):
         )  # fmt: skip
         self._checked = Checked(gold)
         self._number = PythonObject([0])
+        self._wrong = 0
         return {"apis": self._world, "turn": self._number}
 
     def _tools(self) -> Toolbox:
@@ -92,6 +94,7 @@ class BfclEnvironment(ToolEnvironment):
     def _take(self, call: Call) -> None:
         """End a turn: check it, and let the user speak again."""
         super()._take(call)
+        self._wrong += self._wrong_now()
         self._checked.turn(self._world, self._world.take_results(), self._gold[self.turn])
         if self.turn + 1 == len(self._conversation.requests):
             return
@@ -103,6 +106,16 @@ class BfclEnvironment(ToolEnvironment):
         self._renew()
         self._state = replace(self._state, answer=None, note=f"The user says: {self._text()}", data=self._data())
         self.answered = None
+
+    def _wrong_now(self) -> int:
+        """The calls of this turn that cannot be taken back, and that the gold calls do not have."""
+        made = Counter(one.call.text for one in self._state.got[self.domain.since :] if one.call.kind in DESTRUCTIVE)
+        return (made - Counter(from_mapping(one.name, one.arguments).text for one in self._gold[self.turn])).total()
+
+    def measures(self) -> dict[str, float]:
+        """How many calls were made that cannot be taken back and were wrong."""
+        over = self.ended() or self.turn >= len(self._gold)
+        return {"wrong_irreversible": float(self._wrong + (0 if over else self._wrong_now()))}
 
     @property
     def failure(self) -> str:

@@ -23,6 +23,7 @@ from tape.errors import ConfigError, DataError, EnvironmentFaultError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.testing import StateConformance
+from tape.tools import ToolEnvironment
 from tape.tools.making import make_tool
 from tests.envs.bfcl.made import hashes, wheel
 
@@ -189,7 +190,40 @@ def test_a_wrong_turn_fails_and_the_conversation_goes_on(made: Source, wrong: in
     result = TapeAgent(gold_model(env, wrong), num_plans=1).run(env)
     assert result.end_state == "failure"
     assert env.failure == "another state: GorillaFileSystem.notes"
+    assert result.measures == {"wrong_irreversible": 0}
     assert sum("answer" in action for action in result.actions) == 2
+
+
+def test_wrong_calls_that_cannot_be_taken_back_are_counted(made: Source) -> None:
+    env = BfclEnvironment(made.conversations("base")[0], made)
+    calls = [{"tool": "rm", "arguments": {"file_name": "a"}}, {"tool": "touch", "arguments": {"file_name": "a"}}]
+
+    def reply(request: Request, sample: int) -> str:
+        return json.dumps({"calls": calls, "answer": "done"}) if request.role == "plan" else "right"
+
+    result = TapeAgent(ScriptedLM(reply), num_plans=1).run(env)
+    # The first time it is wrong; in the second turn it is what was asked for.
+    assert result.measures == {"wrong_irreversible": 1}
+
+
+def test_the_simulated_planner_errs_at_its_rates(folder: Path, made: Source) -> None:
+    [task] = PLUGIN.tasks({"data": str(folder), "kind": "base", "part": "dev", "tightness": "loose"})
+    right = TapeAgent("simulated:bfcl?errors=0&verdicts=0", world_model="copy").run(PLUGIN.make(task))
+    assert right.end_state == "success"
+    agents = [TapeAgent(f"simulated:bfcl?errors=1&seed={seed}", num_plans=1) for seed in range(4)]
+    assert not all(agent.run(PLUGIN.make(task), budget=task.budget).success for agent in agents)
+    with pytest.raises(ConfigError, match="options are errors and verdicts"):
+        TapeAgent("simulated:bfcl?errors=2")
+    unknown = TapeAgent("simulated:bfcl").run(ToolEnvironment("Something else.", [cat_tool()]))
+    assert (unknown.end_state, "knows the conversations of BFCL" in unknown.detail) == ("model_error", True)
+
+
+def cat_tool() -> Any:
+    def cat(file_name: str) -> str:
+        """Read a file."""
+        return file_name
+
+    return make_tool(cat)
 
 
 def test_a_function_that_is_held_back_comes_in_its_turn(made: Source) -> None:
