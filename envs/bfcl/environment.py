@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from envs.bfcl.backend import ApiWorld, backend
 from envs.bfcl.calls import ApiCall, read_call
 from envs.bfcl.checks import Checked
 from envs.bfcl.functions import DESTRUCTIVE, parameters_of, tools_of
+from envs.bfcl.simulated import Turn, know
 from envs.bfcl.source import LONG, Conversation, Source
 from tape.protocols import Observation
 from tape.protocols.prompt_format import PromptFormat
@@ -46,6 +47,7 @@ class BfclEnvironment(ToolEnvironment):
         parameters = parameters_of(source, conversation.classes)
         self._gold: list[list[ApiCall]] = [[read_call(one, parameters) for one in turn] for turn in conversation.gold]
         self._formats: list[ChatToolFormat] = []
+        know(self._turns(parameters))
         super().__init__(self._text(), self._tools(), judge=lambda _: not self._checked.failure, state=self._worlds())
 
     def _worlds(self) -> dict[str, CopyableState]:
@@ -64,6 +66,14 @@ class BfclEnvironment(ToolEnvironment):
         one = self._conversation
         held = [name for turn, names in one.held.items() if turn > self.turn for name in names]
         return Toolbox(tools_of(self._source, one.classes, {*one.excluded, *held}))
+
+    def _turns(self, parameters: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Turn]]:
+        """The requests, for the simulated planner."""
+        one = self._conversation
+        there = {name: takes for name, takes in parameters.items() if name not in one.excluded}
+        for turn, gold in enumerate(self._gold):
+            before = [call for earlier in self._gold[:turn] for call in earlier]
+            yield text_of(one, turn), Turn(f"{one.id} {turn}", gold, before, there)
 
     def _text(self) -> str:
         return text_of(self._conversation, self.turn)

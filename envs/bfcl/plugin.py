@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from envs.bfcl.calls import ApiCall, read_call
-from envs.bfcl.environment import BfclEnvironment, text_of
+from envs.bfcl.calls import read_call
+from envs.bfcl.environment import BfclEnvironment
 from envs.bfcl.functions import PRICES, parameters_of, use_of
-from envs.bfcl.simulated import Turn, know
 from envs.bfcl.source import KINDS, VERSION, Conversation, Source, source
 from tape.budget import Budget
 from tape.errors import ConfigError
@@ -83,8 +82,6 @@ class BfclPlugin(EnvironmentPlugin):
             found = found[:DEVELOPMENT] if part == "dev" else found[DEVELOPMENT:]
         elif part == "dev":
             raise ConfigError(f"all conversations of the kind {kind} are for evaluation; give --part test")
-        for one in found:
-            know(_turns(wheel, one))
         return [self._task(wheel, one, part, tightness) for one in found]
 
     @staticmethod
@@ -102,17 +99,6 @@ class BfclPlugin(EnvironmentPlugin):
     def make(self, task: Task) -> Environment:
         """A fresh environment; the runner passes the task's budget."""
         return BfclEnvironment(task.facts["conversation"], task.facts["source"])
-
-
-def _turns(wheel: Source, one: Conversation) -> Iterator[tuple[str, Turn]]:
-    """The requests of a conversation, for the simulated planner."""
-    parameters = parameters_of(wheel, one.classes)
-    there = {name: takes for name, takes in parameters.items() if name not in one.excluded}
-    before: list[ApiCall] = []
-    for turn, written in enumerate(one.gold):
-        gold = [read_call(text, parameters) for text in written]
-        yield text_of(one, turn), Turn(f"{one.id} {turn}", gold, tuple(before), there)
-        before += gold
 
 
 PLUGIN = BfclPlugin()

@@ -1,4 +1,4 @@
-"""A simulated planner for BFCL: it knows the gold calls of the conversations that are played, and errs at stated rates.
+"""A simulated planner for BFCL: it knows the gold calls of conversations that were made here, and errs at stated rates.
 
 It gets the prompts that any model gets, and uses what they show: which request is to be done, which calls were made and
 which have failed. So agents are compared in planning, apart from language. Its results are no result of any model.
