@@ -22,7 +22,7 @@ from urllib.parse import parse_qsl
 from envs.bfcl.calls import ApiCall
 from envs.bfcl.functions import READ
 from tape.errors import ConfigError, ModelError
-from tape.lm.base import Request
+from tape.lm.base import JsonSchema, Request
 from tape.lm.scripted import ScriptedLM
 from tape.tools.calls import from_mapping, parse
 from tape.tools.copies.dry_run import ON_COPY
@@ -184,6 +184,14 @@ def _other_function(call: ApiCall, functions: Mapping[str, Sequence[str]], rng: 
     return ApiCall(rng.choice(others), call.arguments) if others else call
 
 
+def _fixed_action(request: Request) -> str | None:
+    """The action that a request admits alone."""
+    if request.role != "act" or not isinstance(request.constraint, JsonSchema):
+        return None
+    schema: Mapping[str, Any] = request.constraint.model.model_json_schema()["properties"].get("action", {})
+    return schema.get("const")
+
+
 def reply(request: Request, sample: int, rates: Rates) -> str:
     """The answer to a request."""
     here = _Prompt(request, sample, rates)
@@ -193,6 +201,8 @@ def reply(request: Request, sample: int, rates: Rates) -> str:
         return "1"
     if request.role == "answer":
         return json.dumps({"answer": "done"})
+    if (fixed := _fixed_action(request)) is not None:
+        return json.dumps({"thought": "", "action": fixed})
     calls = [{"tool": call.name, "arguments": dict(call.arguments)} for call in here.planned()]
     if request.role == "act":
         done = {"tool": "answer", "arguments": {"value": "done"}}

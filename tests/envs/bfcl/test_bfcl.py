@@ -208,8 +208,10 @@ def test_wrong_calls_that_cannot_be_taken_back_are_counted(made: Source) -> None
 
 def test_the_simulated_planner_errs_at_its_rates(folder: Path, made: Source) -> None:
     [task] = PLUGIN.tasks({"data": str(folder), "kind": "base", "part": "dev", "tightness": "loose"})
-    right = TapeAgent("simulated:bfcl?errors=0&verdicts=0", world_model="copy").run(PLUGIN.make(task))
-    assert right.end_state == "success"
+    for execution in ("forced", "constrained"):
+        agent = TapeAgent("simulated:bfcl?errors=0&verdicts=0", world_model="copy", execution=execution)
+        right = agent.run(PLUGIN.make(task), budget=task.budget)
+        assert (right.end_state, right.mismatches) == ("success", 0)
     agents = [TapeAgent(f"simulated:bfcl?errors=1&seed={seed}", num_plans=1) for seed in range(4)]
     assert not all(agent.run(PLUGIN.make(task), budget=task.budget).success for agent in agents)
     with pytest.raises(ConfigError, match="options are errors and verdicts"):
