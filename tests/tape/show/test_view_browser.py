@@ -61,6 +61,8 @@ def test_a_person_looks_through_an_episode(browser: Browser, tmp_path: Path) -> 
     assert "Kaloris" in browser.text(".answer")
     assert [bar.text.split("\n")[0] for bar in browser.all(".budget")] == ["steps", "usd"]
     assert "$0.003 left of $0.008" in browser.text(".budgets")
+    # The strips have no outline: stretched to the width of the page, it would cover them.
+    assert browser.do("return getComputedStyle(document.querySelector('.bars rect')).stroke") == "none"
     # The path and what is left along it stand in the graph.
     drawn = browser.text(".graph-area")
     assert all(text in drawn for text in ("search cheap", "$0.007 left", "$0.003 left"))
