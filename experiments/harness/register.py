@@ -35,7 +35,7 @@ OURS = (TAPE.label, "TAPE (LM world model)")
 """What the engine with all its additions is called, and was until engine 2."""
 
 
-SCIENCEWORLD, OFFICIAL_GAMES = "scienceworld-test", "alfworld-official"
+SCIENCEWORLD, OFFICIAL_GAMES, BFCL = "scienceworld-test", "alfworld-official", "bfcl-test"
 OWN_PARTS = {
     "musique_search": ("questions", "data"),
     "locomo": ("part", "data"),
@@ -55,6 +55,7 @@ SETS = (
     *TEST_SETS,
     SCIENCEWORLD,
     OFFICIAL_GAMES,
+    BFCL,
     DESK,
     LOCOMO_HELD_OUT,
     *(f"{environment}-test" for environment in OWN_PARTS),
@@ -66,6 +67,8 @@ def test_set(spec: RunSpec) -> str | None:
     """The test set that a configuration plays; None if it plays none."""
     if spec.environment == "scienceworld":
         return SCIENCEWORLD if spec.options.get("split") == "test" else None
+    if spec.environment == "bfcl":
+        return BFCL if spec.options.get("part") == "test" else None
     if Path(str(spec.options.get("data"))).name == DESK:
         return DESK
     if spec.environment == "alfworld":
