@@ -140,6 +140,11 @@ class Approver:
             )
         self._approve, self._when = approve, when
 
+    @property
+    def selective(self) -> bool:
+        """Whether it selects actions beside the destructive ones."""
+        return self._when is not None
+
     def selects(self, request: ApprovalRequest) -> bool:
         """Whether to ask about an action that is not marked.
 

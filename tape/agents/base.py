@@ -306,6 +306,8 @@ class Agent(Configured, ABC):
             )
             yield episode
         finally:
+            if episode.dry_run is not None:
+                episode.dry_run.close()
             stop_listening()
             end_line()
             if not isinstance(trace, TraceWriter):

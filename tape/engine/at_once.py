@@ -9,19 +9,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal, Protocol
 
-from tape.budget import Reservation, unknown
+from tape.budget import Ledger, Reservation, unknown
+from tape.budget.deadline import Deadline
+from tape.engine.result import EpisodeResult
+from tape.engine.settings import TapeConfig
 from tape.errors import BudgetExceededError
-from tape.protocols import Action
+from tape.protocols import Action, Environment, State
 from tape.protocols.at_once import CallsAtOnce
-from tape.trace import LedgerEvent, ScheduledCall, ScheduledEvent, with_critical
-
-if TYPE_CHECKING:
-    from tape.engine.episode import Episode
+from tape.trace import LedgerEvent, ScheduledCall, ScheduledEvent, TraceWriter, with_critical
 
 PURPOSE = "ahead:"
 """The purpose of what is set aside for an action that has begun before its turn, before the action."""
+
+
+class Played(Protocol):
+    """What is needed of an episode."""
+
+    env: Environment
+    config: TapeConfig
+    ledger: Ledger
+    trace: TraceWriter
+    deadline: Deadline
+    state: State
+    result: EpisodeResult
+
+    @property
+    def asks(self) -> bool:
+        """Whether an approver decides by the moment what it is asked about."""
+
+    async def step(self, action: Action, *, text: str = "") -> Any:
+        """Take a step."""
 
 
 @dataclass
@@ -49,7 +68,7 @@ class AtOnce:
         calls: What its environment begins.
     """
 
-    def __init__(self, episode: Episode, calls: CallsAtOnce) -> None:
+    def __init__(self, episode: Played, calls: CallsAtOnce) -> None:
         self._episode, self._calls, self._most = episode, calls, episode.config.parallel
         self._ahead: dict[Action, _Ahead] = {}
         self._ran: list[ScheduledCall] = []
@@ -59,15 +78,15 @@ class AtOnce:
         self._noted: set[Action] = set()
 
     @classmethod
-    def of(cls, episode: Episode) -> AtOnce | None:
+    def of(cls, episode: Played) -> AtOnce | None:
         """None where actions run one after another, or the environment begins none before its turn."""
         calls = episode.env.calls_at_once
         return None if calls is None or episode.config.parallel == 1 else cls(episode, calls)
 
     @property
     def busy(self) -> bool:
-        """Whether an action has begun before its turn."""
-        return any(one.start is not None for one in self._ahead.values())
+        """Whether an action of the path is paid for before its turn."""
+        return bool(self._ahead)
 
     def _now(self) -> int:
         return round(self._episode.deadline.elapsed() * 1000)
@@ -123,6 +142,8 @@ class AtOnce:
             return
         episode, path = self._episode, [action, *rest]
         most = self._calls.independent(path)
+        if episode.asks:
+            most = min(most, 1)  # what is asked about may depend on the step and on what is left then
         if episode.config.horizon is not None:
             most = min(most, episode.config.horizon - episode.result.steps)
         count = min(most, 1)
@@ -133,8 +154,6 @@ class AtOnce:
 
     def _paid(self, action: Action) -> bool:
         episode = self._episode
-        if episode.asked(action) is not None:
-            return False
         try:
             held = episode.ledger.reserve(episode.env.domain.cost(episode.state, action))
         except BudgetExceededError:
@@ -168,11 +187,6 @@ class AtOnce:
             self._ahead[action].start = self._now()
             self._calls.note(action)
 
-    def has_begun(self, action: Action) -> bool:
-        """Whether an action has begun before its turn."""
-        one = self._ahead.get(action)
-        return one is not None and one.start is not None
-
     def turn(self, action: Action) -> Reservation | None:
         """What is set aside for an action whose turn it is; None where nothing is."""
         one = self._ahead.pop(action, None)
@@ -195,6 +209,8 @@ class AtOnce:
         Raises:
             EpisodeEnded: As a step does.
         """
+        for action in [action for action, one in self._ahead.items() if one.start is None]:
+            self._ahead.pop(action).reservation.release()
         self._giving_up, seen = True, set[Action]()
         try:
             while (begun := self._calls.begun()) is not None and begun[0] not in seen:

@@ -213,12 +213,14 @@ class Episode:
             ApprovalError: The answer was not understood.
         """
         here = (self.result.steps, action)
-        if self.approver is None or self._approved == here or (self.at_once and self.at_once.has_begun(action)):
+        if self.approver is None or self._approved == here:
             return
         if action in self.refused:
             self._log_approval(action, Approval.REFUSE, "refused before")
             raise ActionRefused(action)
-        if (request := self.asked(action, rest)) is not None:
+        with environment_faults(f"approval of {action!r} cannot be requested"):
+            request = self._request(action, rest)
+        if request.reason == "destructive" or self.approver.selects(request):
             # An action that cannot be paid for needs no approval.
             self.ledger.release(self.ledger.reserve(self.env.domain.cost(self.state, action)))
             if self.dry_run is not None:
@@ -232,13 +234,10 @@ class Episode:
                 await self._refuse(action)
         self._approved = here
 
-    def asked(self, action: Action, rest: Sequence[Action] = ()) -> ApprovalRequest | None:
-        """What an approver is asked before an action is executed; None where it needs no approval."""
-        if self.approver is None:
-            return None
-        with environment_faults(f"approval of {action!r} cannot be requested"):
-            request = self._request(action, rest)
-        return request if request.reason == "destructive" or self.approver.selects(request) else None
+    @property
+    def asks(self) -> bool:
+        """Whether an approver decides by the moment what it is asked about."""
+        return self.approver is not None and self.approver.selective
 
     def _request(self, action: Action, rest: Sequence[Action]) -> ApprovalRequest:
         domain = self.env.domain

@@ -286,6 +286,8 @@ class TapeConfig(BaseModel):
     def _is_consistent(self) -> TapeConfig:
         if self.replan_every_step and not self.replan:
             raise ValueError("replan_every_step contradicts replan off")
+        if self.parallel > 1 and self.costs != "declared":
+            raise ValueError("parallel pays for actions before their turn at their worst, so it needs costs='declared'")
         if self.parallel > 1 and self.execution == "free":
             raise ValueError("parallel begins planned actions before their turn, so it contradicts execution='free'")
         if self.scorer == "declared" and self.goal_test == "lm":

@@ -65,6 +65,7 @@ class ToolCallsAtOnce(CallsAtOnce):
         self._path: list[_Planned] = []
         self._numbers: dict[int, int] = {}
         """The number that a result has got, by the one that it was planned to get."""
+        self._turn: _Planned | None = None
         self._most = 0
         self._tell: tuple[Callable[[Action], None], ...] = ()
 
@@ -140,8 +141,8 @@ class ToolCallsAtOnce(CallsAtOnce):
         try:
             arguments = item.filled(one.call, results)
             one.asked = as_asked(arguments)
-        except InvalidCallError:
-            return  # in its turn it is refused
+        except Exception:  # also what a validator raises
+            return  # in its turn it is refused, or ends the episode
         # With a time limit, however long, a plain function gets a thread of its own.
         apart = replace(item, timeout=item.timeout or MOST)
         one.begun, one.task = True, asyncio.ensure_future(self._make(apart, arguments, one.asked))
@@ -168,22 +169,22 @@ class ToolCallsAtOnce(CallsAtOnce):
 
     async def take(self, call: Call, asked: str) -> Made | None:
         """What comes of a call whose turn it is, if it has begun; None where it is to be made now, and may be."""
-        for one, written in self._open():
-            if written.tool == call.tool and (written == call or (one.begun and one.asked == asked)):
-                one.taken = True
-                if one.task is not None:
-                    return await one.task
-                while self._most and len(running := self._running()) >= self._most:
-                    await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        same = [(one, written) for one, written in self._open() if written.tool == call.tool]
+        begun = (one for one, written in same if one.begun and (one.asked == asked or written == call))
+        self._turn = next(begun, next((one for one, written in same if not one.begun and written == call), None))
+        if self._turn is None:
+            return None
+        self._turn.taken = True
+        if self._turn.task is not None:
+            return await self._turn.task
+        while self._most and len(running := self._running()) >= self._most:
+            await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
         return None
 
-    def observed(self, call: Call, number: int) -> None:
-        """Note which number the result of a call has got."""
-        for one in self._path:
-            written = one.call.renumbered(lambda number: self._numbers.get(number, number))
-            if written == call and one.number not in self._numbers:
-                self._numbers[one.number] = number
-                return
+    def observed(self, number: int) -> None:
+        """Note which number the result of the call has got whose turn it was."""
+        if self._turn is not None:
+            self._numbers[self._turn.number], self._turn = number, None
 
     async def stop(self) -> None:
         """Cancel what still runs, and wait until it has ended."""

@@ -260,9 +260,9 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
         if self._dry_run is not None and self._states is not None:
             self._states.changed(item.state, item.name)
         if failure is None:
-            exact = self._dry_run is not None and item.can_be_tried and not item.reads
+            exact = item.exact if self._dry_run is not None else ""
             self._state = self._state.with_call(call, made.written, text, exact=exact)
-            self._at_once.observed(call, len(self._state.got))
+            self._at_once.observed(len(self._state.got))
         else:
             self._state = self._state.with_failure(call, self._fail(call, failure, jsonable(counted), trace))
         self._state = replace(self._state, data=self._data())
@@ -281,8 +281,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
     async def _try(self, item: Tool, arguments: Mapping[str, Any], asked: str, states: States) -> Made:
         """Make a call on a copy; what is drawn at random there is not what the episode will draw."""
         drawn = {} if item.random is None else {item.random: self._rng("dry run", item, asked)}
-        tried = replace(item, function=item.dry_run) if callable(item.dry_run) else item
-        return await make(tried, {**arguments, **drawn, **states.given(item.state)})
+        return await make(item, {**arguments, **drawn, **states.given(item.state)})
 
     def _used(self, item: Tool, counted: Mapping[str, Any], made: Made, asked: str, *, failed: bool) -> Resources:
         if made.late:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from typing import Any, get_type_hints, overload
+from typing import Any, cast, get_type_hints, overload
 
 from pydantic import ConfigDict, create_model
 
@@ -39,28 +39,10 @@ def make_tool(
         raise ToolError(f"a tool needs a name; give kind=..., got {name!r}")
     if cost is not None and fixed:
         raise ToolError(f"{name}: give either cost=... or amounts ({', '.join(fixed)}), not both")
-    fields: dict[str, Any] = {}
-    drawn, used = None, dict(state or {})
-    if missing := used.keys() - inspect.signature(function).parameters.keys():
-        raise ToolError(f"{name}: it uses the state {min(missing)!r} and has no parameter of this name, which gets it")
+    used = dict(state or {})
+    fields, drawn = _parameters(name, function, used)
     try:
-        hints = get_type_hints(function, include_extras=True)
-    except Exception as error:  # whatever evaluating a hint raises
-        raise ToolError(f"{name}: its type hints cannot be read: {error}") from error
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
-            raise ToolError(f"{name}: the parameter {parameter} cannot be given by name")
-        if parameter.name not in hints and parameter.name not in used:
-            raise ToolError(f"{name}: the parameter {parameter.name} needs a type hint, else it has no schema")
-        if parameter.name in used:
-            continue
-        if hints[parameter.name] is Random:
-            drawn = parameter.name
-            continue
-        default = ... if parameter.default is parameter.empty else parameter.default
-        fields[parameter.name] = (hints[parameter.name], default)
-    try:
-        arguments = create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid"), **fields)
+        arguments = create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid"), **cast("Any", fields))
         arguments.model_json_schema()
         if hidden := fields.keys() - arguments.model_fields.keys():
             raise TypeError(f"{min(hidden)} is private")
@@ -88,6 +70,33 @@ def make_tool(
         state=used,
         dry_run=dry_run,
     )
+
+
+def _parameters(
+    name: str, function: Callable[..., Any], used: Mapping[str, Use]
+) -> tuple[dict[str, tuple[Any, Any]], str | None]:
+    """The parameters that a model fills, with their types and defaults; and the one that gets a generator."""
+    fields: dict[str, tuple[Any, Any]] = {}
+    drawn = None
+    if missing := used.keys() - inspect.signature(function).parameters.keys():
+        raise ToolError(f"{name}: it uses the state {min(missing)!r} and has no parameter of this name, which gets it")
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except Exception as error:  # whatever evaluating a hint raises
+        raise ToolError(f"{name}: its type hints cannot be read: {error}") from error
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+            raise ToolError(f"{name}: the parameter {parameter} cannot be given by name")
+        if parameter.name not in hints and parameter.name not in used:
+            raise ToolError(f"{name}: the parameter {parameter.name} needs a type hint, else it has no schema")
+        if parameter.name in used:
+            continue
+        if hints[parameter.name] is Random:
+            drawn = parameter.name
+            continue
+        default = ... if parameter.default is parameter.empty else parameter.default
+        fields[parameter.name] = (hints[parameter.name], default)
+    return fields, drawn
 
 
 @overload

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from tape.tools.calls import Call
 
+Exact = Literal["", "call", "value"]
 UNSAID = "the result does not say"
 """The note on a call in whose result a model has not found what was looked for."""
 
@@ -21,18 +22,21 @@ class Obtained:
         call: The call.
         value: The result as JSON; None where it is predicted.
         text: For a result that a model reads: the text it is read from; empty once it was read.
-        exact: The call may be tried on a copy, so that its result counts and not what was asked.
+        exact: The call may be tried on a copy: then its result counts, ``value``, and not what was asked; or both,
+            ``call``, where it changes nothing and so is not made again.
     """
 
     call: Call
     value: str | None = field(default=None, compare=False)
     text: str = field(default="", compare=False)
-    exact: bool = field(default=False, compare=False)
+    exact: Exact = field(default="", compare=False)
 
     @property
     def name(self) -> str:
         """What it is in a state's key."""
-        return self.call.symbol if self.value is None or not self.exact else self.value
+        if self.value is None or not self.exact:
+            return self.call.symbol
+        return self.value if self.exact == "value" else f"{self.call.symbol} = {self.value}"
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,7 @@ class ToolState:
         """The results; None for predicted ones."""
         return [None if found.value is None else json.loads(found.value) for found in self.got]
 
-    def with_call(self, call: Call, value: str | None = None, text: str = "", *, exact: bool = False) -> ToolState:
+    def with_call(self, call: Call, value: str | None = None, text: str = "", *, exact: Exact = "") -> ToolState:
         """After a successful call."""
         return replace(self, got=(*self.got, Obtained(call, value, text, exact)), note="")
 
@@ -105,8 +109,8 @@ class ToolState:
         merges by key, leaves one out, adds one or changes their order. Which of the calls each variant did is left out:
         neither the quality of all of them together nor their cost depends on it.
 
-        Where plans are tried on copies, the key of what the tools share comes first, and results stand in the place of
-        calls: then states are one whatever has led to them.
+        Where plans are tried on copies, the key of what the tools share comes first, and of calls that change something
+        the results stand in their place: then states are one whatever has led to them.
         """
         variants = Counter(found.call.tool for found in self.got if found.call.variant)
         parts = [*([self.data] if self.data else []), "; ".join(found.name for found in self.got) or "nothing"]

@@ -19,6 +19,7 @@ from tape.tools.calls import ANSWER, Call, as_text, can_be_written, is_placehold
 from tape.tools.copies.base import Use
 from tape.tools.cost import Cost
 from tape.tools.errors import InvalidCallError, ToolError
+from tape.tools.state import Exact
 from tape.tools.variants import Variant
 
 STEP = Resources({"steps": 1})
@@ -163,6 +164,13 @@ class Tool:
     def can_be_tried(self) -> bool:
         """Whether it may be called on a copy."""
         return bool(self.state) or self.dry_run is not False
+
+    @property
+    def exact(self) -> Exact:
+        """What of a call counts in a state, where it may be tried; see :class:`tape.tools.state.Obtained`."""
+        if not self.can_be_tried or self.reads:
+            return ""
+        return "call" if self.pure else "value"
 
     @property
     def name(self) -> str:

@@ -109,8 +109,10 @@ class States:
         """
         for name, use in used.items():
             before = self._keys.pop(name, None)
-            if use == "read" and before is not None and digest(self.parts[name].key())[:16] != before:
-                raise ToolError(f"{tool} has changed {name!r}, which it declares to read; declare that it writes it")
+            if use == "read" and before is not None:
+                self._keys[name] = digest(self.parts[name].key())[:16]
+                if self._keys[name] != before:
+                    raise ToolError(f'{tool} has changed {name!r}, which it declares to read; declare "write"')
 
     def copy(self, used: Mapping[str, Use]) -> States:
         """Copies of what a tool writes, with the rest as it is."""

@@ -15,7 +15,7 @@ from tape.protocols.copies import DryRunModel
 from tape.tools.apart import Made
 from tape.tools.calls import ANSWER, Call, parse
 from tape.tools.copies.base import States, Use
-from tape.tools.copies.guard import trial
+from tape.tools.copies.guard import Trial, guarded
 from tape.tools.domain import ToolDomain, as_state
 from tape.tools.errors import InvalidCallError, ToolError
 from tape.tools.results import LONGEST_NOTE, as_asked, cut
@@ -114,17 +114,28 @@ class DryRun(DryRunModel):
         except InvalidCallError:
             return Prediction(None)
         copied = self._copied(states, item.state) if item.writes else states
-        made = await self._run(item, arguments, asked, copied)
-        copied.changed(item.state, item.name)
+        try:
+            made = await self._run(item, arguments, asked, copied)
+            copied.changed(item.state, item.name)
+        except BaseException:
+            self._given_up(copied, states)
+            raise
         if made.failure is not None:  # it would fail
+            self._given_up(copied, states)
             self._failed[call.text] = made.failure
             return Prediction(None)
         data = copied.key() if item.state else before.data
         if item.writes:
             self._keep(data, copied)
         text = made.plain if isinstance(made.plain, str) else made.written
-        after = before.with_call(call, made.written, text if item.reads else "", exact=not item.reads)
+        after = before.with_call(call, made.written, text if item.reads else "", exact=item.exact)
         return Prediction(replace(after, data=data))
+
+    @staticmethod
+    def _given_up(copied: States, states: States) -> None:
+        """Close a copy that is not kept."""
+        if copied is not states:
+            copied.close([states])
 
     def _guessed(self, before: ToolState, item: Tool, call: Call) -> ToolState:
         """After a call that could not be tried: what it may have written is not known."""
@@ -134,8 +145,9 @@ class DryRun(DryRunModel):
     async def _run(self, item: Tool, arguments: dict[str, Any], asked: str, states: States) -> Made:
         began = perf_counter()
         worst = Resources({"seconds": item.worst["seconds"] or 0})
-        with self._ledger.reserve(worst) as held, trial(states.roots(item.state)) as running:
-            made = await self._make(item, arguments, asked, states)
+        running = Trial(tuple(states.roots(item.state)))
+        with self._ledger.reserve(worst) as held:
+            made = await self._make(replace(item, function=guarded(_dry(item), running)), arguments, asked, states)
             held.settle(worst)
         self.tried.calls += 1
         self.tried.seconds += perf_counter() - began
@@ -197,3 +209,8 @@ class DryRun(DryRunModel):
         while self._copies:
             _, states = self._copies.popitem()
             states.close(self._copies.values())
+
+
+def _dry(item: Tool) -> Callable[..., Any]:
+    """What is called on a copy."""
+    return item.dry_run if callable(item.dry_run) else item.function

@@ -9,6 +9,8 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import Context
 from pathlib import Path
 
 from tape.tools.copies.base import MOST_BYTES, CopyableState, CopyError
@@ -49,18 +51,29 @@ class Folder(CopyableState):
     def copy(self) -> Folder:
         """Files and links as they are; a link that leads outside is refused."""
         size = 0
+        self._contents()  # all are files, folders or links
         for number, file in enumerate(self._files()):
-            if file.is_symlink() and not file.resolve().is_relative_to(self._path):
-                raise CopyError(f"{file} leads out of {self._path}, so a copy would not be independent")
+            if file.is_symlink():
+                self._require_inside(file)
             size += file.lstat().st_size
             if size > MOST_BYTES or number >= MOST_FILES:
                 raise CopyError(
                     f"{self._path} has more than {MOST_BYTES >> 20} MiB or {MOST_FILES} files, and no more are copied"
                 )
+        with _readable(self._path):
+            return self._copied()
+
+    def _require_inside(self, link: Path) -> None:
+        """Refuse a link that a copy would share."""
+        if link.readlink().is_absolute() or not link.resolve().is_relative_to(self._path):
+            raise CopyError(f"the link {link} leads out of {self._path}, or has a whole path; a copy would share it")
+
+    def _copied(self) -> Folder:
         above = Path(tempfile.mkdtemp(prefix="tape-copy-"))
         shutil.copytree(self._path, above / "copy", symlinks=True)
         copied = Folder(above / "copy")
-        copied._remove = weakref.finalize(copied, shutil.rmtree, above, ignore_errors=True)
+        # Whenever it is collected, perhaps while some call is tried: in a context of its own.
+        copied._remove = weakref.finalize(copied, Context().run, shutil.rmtree, above, ignore_errors=True)
         return copied
 
     def close(self) -> None:
@@ -79,6 +92,8 @@ class Folder(CopyableState):
         for file in self._files():
             if file.is_symlink():
                 held = f"link to {file.readlink()}"
+            elif not file.is_dir() and not file.is_file():
+                raise CopyError(f"{file} is neither a file nor a folder")
             else:
                 held = "folder" if file.is_dir() else hashlib.sha256(file.read_bytes()).hexdigest()
             found[file.relative_to(self._path).as_posix()] = held
@@ -86,6 +101,10 @@ class Folder(CopyableState):
 
     def key(self) -> str:
         """Names and contents of all files, hashed; not their times."""
+        with _readable(self._path):
+            return self._key()
+
+    def _key(self) -> str:
         return hashlib.sha256(repr(self._contents()).encode("utf-8", "surrogatepass")).hexdigest()
 
     def difference(self, after: CopyableState) -> Sequence[str]:
@@ -98,6 +117,15 @@ class Folder(CopyableState):
                 found.append(f"{word}: {name}")
                 found += [f"  {line}" for line in _lines(self._path / name, after._path / name)]
         return found
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Turn what the disk refuses into :class:`CopyError`."""
+    try:
+        yield
+    except OSError as error:  # shutil's errors too
+        raise CopyError(f"{path} cannot be read or copied: {error}") from error
 
 
 def _lines(old: Path, new: Path) -> list[str]:

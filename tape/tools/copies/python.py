@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -51,8 +50,8 @@ class PythonObject(CopyableState, Generic[T]):
             ) from error
 
     def key(self) -> str:
-        """All that it holds, hashed; or what ``key=`` returns."""
-        return digest(self._key(self._value) if self._key is not None else repr([*_leaves(self._value)]))
+        """All that it holds, hashed, with its types, and with what is held in several places; or what ``key=`` says."""
+        return digest(self._key(self._value) if self._key is not None else "\n".join(_Written().of(self._value)))
 
     def items(self) -> Iterator[tuple[str, str]]:
         """Every value that it holds, as text, by where it stands."""
@@ -72,46 +71,98 @@ class PythonObject(CopyableState, Generic[T]):
         return found
 
 
-def _leaves(value: Any, place: str = "", above: tuple[int, ...] = ()) -> Iterator[tuple[str, str]]:
-    """The place and the text of every value inside another, in an order that does not depend on the process.
+def _plain(value: Any) -> str | None:
+    """A value that holds no other, as text; None of others."""
+    if isinstance(value, Enum | date | time | timedelta):
+        return str(value)
+    if isinstance(value, _PLAIN):
+        return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+    return None
+
+
+class _Written:
+    """Writes an object so that equal texts mean equal objects; what was written before is named by its number."""
+
+    def __init__(self) -> None:
+        self._seen: dict[int, tuple[int, Any]] = {}
+
+    def of(self, value: Any, depth: int = 0) -> Iterator[str]:
+        """The lines of an object, in an order that does not depend on the process.
+
+        Raises:
+            CopyError: Its states cannot be told apart, or it is too deep.
+        """
+        if (text := _plain(value)) is not None:
+            yield f"{type(value).__qualname__} {text}"
+            return
+        if id(value) in self._seen:
+            yield f"again {self._seen[id(value)][0]}"
+            return
+        if depth >= DEEPEST:
+            raise CopyError(f"an object has over {DEEPEST} others inside each other; give PythonObject(..., key=...)")
+        if not isinstance(value, tuple | frozenset):  # copies of these may be the same object, or another
+            self._seen[id(value)] = (len(self._seen), value)
+        yield f"{type(value).__module__}.{type(value).__qualname__} ("
+        for where, one in _inside(value):
+            yield where
+            yield from self.of(one, depth + 1)
+        yield ")"
+
+
+def _leaves(value: Any) -> Iterator[tuple[str, str]]:
+    """The place and the text of every value inside another, for people; what stands in several places, in the first."""
+    left, seen = [("", value)], set[int]()
+    while left:
+        where, one = left.pop()
+        if (text := _plain(one)) is not None:
+            yield where, text
+        elif id(one) not in seen:
+            seen.add(id(one))
+            inside = [*_inside(one)]
+            if not inside:
+                yield where, f"empty {type(one).__name__}"
+            left += [(where + name, held) for name, held in reversed(inside)]
+
+
+def _inside(value: Any) -> Iterator[tuple[str, Any]]:
+    """What an object holds, by its place in it.
 
     Raises:
-        CopyError: There is something whose states cannot be told apart, or it is too deep.
+        CopyError: Nothing shows what it holds.
     """
-    if isinstance(value, Enum | date | time | timedelta):
-        yield place, str(value)
-    elif isinstance(value, _PLAIN):
-        yield place, json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
-    elif id(value) in above:
-        yield place, f"the same as {len(above) - above.index(id(value))} levels above"
-    elif len(above) >= DEEPEST:
-        raise CopyError(f"an object has more than {DEEPEST} others inside each other; give PythonObject(..., key=...)")
-    else:
-        inside = [*_inside(value, place)]
-        if not inside:
-            yield place, f"empty {type(value).__name__}"
-        for where, one in inside:
-            yield from _leaves(one, where, (*above, id(value)))
+    held = [*_items(value)]
+    attributes = dict(getattr(value, "__dict__", {}))
+    for name in (name for kind in type(value).__mro__ for name in _slots(kind)):
+        if hasattr(value, name):
+            attributes[name] = getattr(value, name)
+    shown = held or isinstance(value, Mapping | list | tuple | set | frozenset)
+    if callable(value) or not (shown or attributes or hasattr(value, "__dict__") or _slots(type(value))):
+        raise CopyError(
+            f"{type(value).__name__} has no key; give PythonObject(..., key=...), which returns a text that differs "
+            "where calls would behave differently"
+        )
+    yield from held
+    yield from ((f".{name}", one) for name, one in sorted(attributes.items()))
 
 
-def _inside(value: Any, place: str) -> Iterator[tuple[str, Any]]:
+def _items(value: Any) -> Iterator[tuple[str, Any]]:
     match value:
         case Mapping():
-            keyed = [(f".{name}" if isinstance(name, str) else f"[{name!r}]", one) for name, one in value.items()]
-            yield from ((place + name, one) for name, one in sorted(keyed, key=lambda item: item[0]))
+            named = [(f".{n}" if isinstance(n, str) else f"[{_line(n)}]", one) for n, one in value.items()]
+            yield from sorted(named, key=lambda item: item[0])
         case list() | tuple():
-            yield from ((f"{place}[{number}]", one) for number, one in enumerate(value))
+            yield from ((f"[{number}]", one) for number, one in enumerate(value))
         case set() | frozenset():
-            held = sorted(", ".join(f"{inner}{text}" for inner, text in _leaves(one)) for one in value)
-            yield from ((f"{place}{{{text}}}", True) for text in held)
+            yield from ((f"{{{text}}}", True) for text in sorted(map(_line, value)))
         case Random():
-            yield f"{place}.state", digest(repr(value.getstate()))
-        case _ if is_dataclass(value) and not isinstance(value, type):
-            yield from ((f"{place}.{field.name}", getattr(value, field.name)) for field in fields(value))
-        case _ if hasattr(value, "__dict__") and not callable(value):
-            yield from ((f"{place}.{name}", one) for name, one in sorted(vars(value).items()))
-        case _:
-            raise CopyError(
-                f"what {place.lstrip('.') or 'it'} holds, {type(value).__name__}, has no key; give PythonObject(..., "
-                "key=...), which returns a text that differs where calls would behave differently"
-            )
+            yield ".state", digest(repr(value.getstate()))
+
+
+def _line(value: Any) -> str:
+    text = _plain(value)
+    return "; ".join(_Written().of(value)) if text is None else text
+
+
+def _slots(kind: type) -> tuple[str, ...]:
+    given = vars(kind).get("__slots__", ())
+    return tuple(n for n in ((given,) if isinstance(given, str) else given) if n not in ("__dict__", "__weakref__"))

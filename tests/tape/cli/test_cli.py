@@ -53,7 +53,7 @@ def test_lists_help_and_version(tape: Tape) -> None:
         assert written.code == code
         assert all(text in written.out for text in texts)
     known = ", ".join(sorted(names("tape.environments")))
-    assert "alfworld, gsm_hard" in known
+    assert "alfworld, bfcl, gsm_hard" in known
     assert f"there is no environment 'chess'; there is: {known}" in tape("run", "chess", "--out", "x").err
     assert "required: environment" in tape("run").err
     assert tape("nonsense").code == 2

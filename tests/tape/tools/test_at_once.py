@@ -147,6 +147,29 @@ def test_what_is_asked_about_does_not_begin_before_its_turn() -> None:
     assert asked == [("b(x=2)", ["a 1 0"])]
 
 
+def test_what_is_asked_about_may_depend_on_the_step() -> None:
+    asked = []
+
+    def approve(request: ApprovalRequest) -> Approval:
+        asked.append(request.action)
+        return Approval.ALLOW
+
+    plan: Plan = [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": 3})]
+    result = play(World(), plan, approve=approve, approve_when=lambda request: request.step >= 1)
+    assert result.end_state == "success"
+    assert asked[:2] == ["b(x=2)", "c(x=3)"]
+
+
+def test_numbers_stay_right_where_two_calls_come_to_the_same_text() -> None:
+    # a fails: so b is #1, and c(x=#2), which has begun, is written as the call that has not: c(x=#1).
+    world = World(fails=["a"], waits={"a": "d"})
+    plan: Plan = [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": "#1"}), ("c", {"x": "#2"}), ("d", {"x": "#4"})]
+    result = play(world, plan, [("b", {"x": 9})], budget="$0.05, 9 steps", parallel=8)
+    assert result.actions == ["a(x=1)", "b(x=2)", "c(x=#1)", "d(x=#2)", "b(x=9)", "answer(value=#4)"]
+    assert (result.end_state, result.used["usd"]) == ("success", 50_000)
+    assert len(world.log) == 5
+
+
 SECONDS = {"a": 5, "b": 1, "c": 3, "d": 1}
 """One after another 10, at once 6."""
 
@@ -244,7 +267,9 @@ def test_an_episode_is_played_again_alike(tmp_path: Path) -> None:
     assert (found.findings, found.unchecked) == ([], [])
 
 
-def test_a_free_execution_cannot_begin_anything() -> None:
+def test_what_parallel_cannot_go_with() -> None:
+    with pytest.raises(ConfigError, match="needs costs='declared'"):
+        TapeAgent(ScriptedLM(script(CHAIN)), parallel=2, costs="expected")
     with pytest.raises(ConfigError, match="contradicts execution='free'"):
         TapeAgent(ScriptedLM(script(CHAIN)), parallel=2, execution="free")
 

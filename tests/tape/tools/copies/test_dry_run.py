@@ -6,10 +6,13 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import socket
 import sqlite3
 import subprocess
 import sys
+import tempfile
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
@@ -333,3 +336,78 @@ def test_without_copies_a_state_is_only_given_to_the_tools() -> None:
     env = ToolEnvironment("task", counter.tools(), state=PythonObject({"pears": 2}))
     result = TapeAgent(model([("put", {"fruit": "figs"}), ("total", {})])).run(env)
     assert (result.answer, counter.calls) == (3, ["put figs", "total"])
+
+
+def test_no_file_is_attached_to_a_copy_of_a_database(tmp_path: Path) -> None:
+    @tool(state={"db": "write"}, usd=0)
+    def leak(db: sqlite3.Connection, how: str) -> str:
+        """Write elsewhere."""
+        with contextlib.suppress(sqlite3.Error):
+            db.execute(how)
+        return "done"
+
+    for how in (f"attach '{tmp_path / 'x.sqlite'}' as other", f"vacuum into '{tmp_path / 'y.sqlite'}'"):
+        made = sqlite3.connect(":memory:", check_same_thread=False)
+        result = run(model([("leak", {"how": how})]), [leak], SQLite(made))
+        assert (result.end_state, "tried on a copy it was about to attach" in result.detail) == ("env_error", True)
+        assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="earlier versions of Python do not tell of new threads")
+def test_a_thread_is_not_started_where_it_would_not_be_watched(tmp_path: Path) -> None:
+    def start(files: Path) -> None:
+        threading.Thread(target=(files.parent / "other").write_text, args=("x",)).start()
+
+    result = run(model([("touch", {})]), [outside(start)], Folder(tmp_path))
+    assert "about to start a thread" in result.detail
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_ordinary_file_code_works_in_the_copy(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a").write_text("x")
+
+    def work(files: Path) -> None:
+        shutil.rmtree(files / "sub")
+        with tempfile.TemporaryDirectory(dir=files) as made:
+            (Path(made) / "b").write_text("y")
+        (files / "c").write_text("z")
+        (files / "c").rename(files / "d")
+
+    result = run(model([("touch", {})]), [outside(work)], Folder(tmp_path))
+    assert (result.end_state, [file.name for file in tmp_path.iterdir()]) == ("success", ["d"])
+
+
+class Counted(PythonObject[list[int]]):
+    """Counts the copies that are open."""
+
+    open = 0
+
+    def copy(self) -> Counted:
+        Counted.open += 1
+        return Counted(list(self.value))
+
+    def close(self) -> None:
+        Counted.open -= 1
+
+
+def test_all_copies_are_closed_with_the_episode() -> None:
+    @tool(state={"bag": "write"}, usd=0)
+    def pop(bag: list[int], at: int) -> int:
+        """Take one out."""
+        return bag.pop(at)
+
+    run(model([("pop", {"at": 7})], [("pop", {"at": 0})]), [pop], Counted([5, 6]))
+    assert Counted.open == 0
+
+
+def test_a_wrong_declaration_is_found_after_a_call_that_failed() -> None:
+    @tool(state={"n": "read"}, usd=0)
+    def peek(n: list[int], at: int) -> int:
+        """Look, and count; but nothing where it fails."""
+        found = n[at]
+        n[0] += 1
+        return found
+
+    result = run(model([("peek", {"at": 5})], [("peek", {"at": 0})]), [peek], PythonObject([0]))
+    assert "peek has changed 'n'" in result.detail

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from dataclasses import dataclass, field
@@ -134,9 +135,9 @@ def test_differences_say_what_is_where(tmp_path: Path) -> None:
     after = shop.copy()
     sell.function(after.value, "pears")
     assert [*shop.difference(after)] == [
-        "stock.pears: 3 -> 2",
         "orders: empty list, gone",
         "seen: empty set, gone",
+        "stock.pears: 3 -> 2",
         'orders[0][0]: new, "pears"',
         "orders[0][1]: new, 1",
         'seen{"pears"}: new, True',
@@ -155,7 +156,7 @@ def test_differences_say_what_is_where(tmp_path: Path) -> None:
 def test_what_cannot_be_copied_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CopyError, match=r"dict cannot be copied: .*lock"):
         PythonObject({"lock": threading.Lock()}).copy()
-    with pytest.raises(CopyError, match="what handler holds, function, has no key; give PythonObject"):
+    with pytest.raises(CopyError, match="function has no key; give PythonObject"):
         PythonObject({"handler": lambda: None}).key()
     assert PythonObject({"handler": lambda: None}, key=lambda value: "same").key()
     with pytest.raises(CopyError, match="there is no database"):
@@ -221,3 +222,122 @@ def test_declarations_that_contradict_each_other() -> None:
 def test_long_differences_are_cut() -> None:
     lines = base.shortened([str(number) for number in range(50)])
     assert (len(lines), lines[-1]) == (41, "and 10 more")
+
+
+def friends(count: int) -> list[Any]:
+    """Everybody is the friend of everybody."""
+    people: list[dict[str, Any]] = [{"name": number} for number in range(count)]
+    for one in people:
+        one["friends"] = people
+    return people
+
+
+@dataclass
+class Other:
+    """As the first, of another type."""
+
+    at: int
+
+
+@dataclass
+class One:
+    """With an attribute that is no field."""
+
+    at: int
+
+    def __post_init__(self) -> None:
+        self.more = self.at
+
+
+class Slots:
+    """Its values stand in slots."""
+
+    __slots__ = ("at",)
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+
+
+def twice(value: Any) -> list[Any]:
+    return [value, value]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (One(1), Other(1)),
+        (Slots(1), Slots(2)),
+        ({"a.b": 1}, {"a": {"b": 1}}),
+        ([1], (1,)),
+        ([1], {0: 1}),
+        (twice([1]), [[1], [1]]),
+        ({1: 2}, {"1": 2}),
+        (True, 1),
+    ],
+)
+def test_what_differs_has_another_key(one: Any, other: Any) -> None:
+    assert PythonObject(one).key() != PythonObject(other).key()
+    for value in (one, other):
+        assert PythonObject(value).key() == PythonObject(value).copy().key()
+
+
+def test_an_attribute_that_is_no_field_counts() -> None:
+    one, other = One(1), One(1)
+    other.more = 7
+    assert PythonObject(one).key() != PythonObject(other).key()
+    assert [*PythonObject(one).difference(PythonObject(other))] == ["more: 1 -> 7"]
+
+
+def test_objects_that_hold_each_other_are_written_once() -> None:
+    assert PythonObject(friends(40)).key() == PythonObject(friends(40)).key()
+    deep: list[Any] = []
+    for _ in range(200):
+        deep = [deep]
+    with pytest.raises(CopyError, match="has over 100 others inside each other"):
+        PythonObject(deep).key()
+
+
+def shop(path: Path) -> sqlite3.Connection:
+    made = sqlite3.connect(path, check_same_thread=False)
+    made.executescript("create table t (a); insert into t values (1); insert into t values (null)")
+    return made
+
+
+def test_a_connection_may_have_its_own_rows_and_no_open_transaction(tmp_path: Path) -> None:
+    connection = shop(tmp_path / "a.sqlite")
+    connection.row_factory = sqlite3.Row
+    one = SQLite(connection)
+    copied = one.copy()
+    assert copied.value.execute("select a from t").fetchone()["a"] == 1
+    copied.value.execute("delete from t where a = 1")
+    assert [*one.difference(copied)] == ["t: 1 row gone", "  '(1,)'"]
+    connection.execute("insert into t values (5)")
+    with pytest.raises(CopyError, match="a transaction that is not committed"):
+        one.copy()
+    connection.rollback()
+    assert one.copy().key() == one.key()
+    with pytest.raises(CopyError, match="belongs to one thread"):
+        SQLite(sqlite3.connect(tmp_path / "a.sqlite"))
+    connection.execute("insert into t values (cast(x'ff' as text))")
+    connection.commit()
+    with pytest.raises(CopyError, match="the database cannot be read"):
+        one.key()
+
+
+def test_rules_on_foreign_keys_are_those_of_the_connection(tmp_path: Path) -> None:
+    connection = shop(tmp_path / "a.sqlite")
+    connection.execute("pragma foreign_keys = on")
+    assert SQLite(connection).copy().value.execute("pragma foreign_keys").fetchone() == (1,)
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(CopyError, match="pipe is neither a file nor a folder"):
+        Folder(tmp_path).key()
+    with pytest.raises(CopyError, match="pipe is neither a file nor a folder"):
+        Folder(tmp_path).copy()
+    (tmp_path / "pipe").unlink()
+    (tmp_path / "real").write_text("x")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with pytest.raises(CopyError, match="has a whole path"):
+        Folder(tmp_path).copy()
