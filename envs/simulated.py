@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from envs.rates import Rates
 from tape.errors import UnknownNameError
 from tape.lm.base import LanguageModel
 
@@ -17,7 +18,7 @@ def open_simulated(argument: str) -> LanguageModel:
     if what == "web_qa":
         from envs.web_qa import simulated as web
 
-        return web.SimulatedLM(web.Rates.parse(query), f"simulated:{argument}")
+        return web.SimulatedLM(Rates.parse(what, query), f"simulated:{argument}")
     if what == "scienceworld":
         from envs.scienceworld.simulated.model import open_simulated as scienceworld
 
@@ -25,5 +26,5 @@ def open_simulated(argument: str) -> LanguageModel:
     if what == "bfcl":
         from envs.bfcl import simulated as planner
 
-        return planner.SimulatedLM(planner.Rates.parse(query), f"simulated:{argument}")
+        return planner.SimulatedLM(Rates.parse(what, query), f"simulated:{argument}")
     raise UnknownNameError("simulated model", what, ("bfcl", "scienceworld", "web_qa"))

@@ -17,11 +17,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl
 
 from envs.bfcl.calls import ApiCall
 from envs.bfcl.functions import READ
-from tape.errors import ConfigError, ModelError
+from envs.rates import Rates
+from tape.errors import ModelError
 from tape.lm.base import JsonSchema, Request
 from tape.lm.scripted import ScriptedLM
 from tape.tools.calls import from_mapping, parse
@@ -31,30 +31,6 @@ from tape.tools.errors import InvalidCallError
 _TASK = re.compile(r"^Task: (.*?)\n\n(?:So far:|These calls were planned:|The calls were made on a copy)", re.S | re.M)
 _MADE = re.compile(r"^#\d+ (?:= )?(.+)$", re.M)
 _FAILED = re.compile(r"^failed: (.+)$", re.M)
-
-
-class Rates(NamedTuple):
-    """How often it errs: in a planned call, and as a judge; each in [0, 1]. And the seed of its errors."""
-
-    errors: float = 0.1
-    verdicts: float = 0.1
-    seed: float = 0
-
-    @classmethod
-    def parse(cls, query: str) -> Rates:
-        """Read ``errors=0.1&verdicts=0.05&seed=1``.
-
-        Raises:
-            ConfigError: There is no such option, or it is out of range.
-        """
-        given = dict(parse_qsl(query, keep_blank_values=True))
-        try:
-            found = cls(**{name: float(text) for name, text in given.items()})
-        except (TypeError, ValueError):
-            found = cls(-1)
-        if not (0 <= found.errors <= 1 and 0 <= found.verdicts <= 1):
-            raise ConfigError(f"simulated:bfcl?{query}: options are errors and verdicts (0 to 1) and seed, a number")
-        return found
 
 
 class Turn(NamedTuple):

@@ -12,13 +12,13 @@ import random
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple
-from urllib.parse import parse_qsl
+from typing import Any
 
+from envs.rates import Rates
 from envs.web_qa.made import FACTS, PRICES, Program, read
 from envs.web_qa.prompts import MOST_ACTIONS, MOST_QUOTES, Final
 from envs.web_qa.web import DATA, load_pages, load_tasks
-from tape.errors import ConfigError, ModelError
+from tape.errors import ModelError
 from tape.lm.base import JsonSchema, Request
 from tape.lm.scripted import ScriptedLM
 
@@ -28,30 +28,6 @@ _TASK, _PAGE, _SEEN = (
 )
 _STEP, _ADDRESS = re.compile(r"^Step \d+ \((\w+)\): (.+)$", re.M), re.compile(r"https://[\w./-]+")
 _ROWS, _LINK = re.compile(r"^- [^\n]*?: (\[.*\])", re.M), re.compile(r"- \[(.+?)\]\((\S+?)\)")
-
-
-class Rates(NamedTuple):
-    """How often it errs, each in [0, 1], and the seed of its errors; ``verdicts`` turns a verdict round."""
-
-    errors: float = 0.1
-    verdicts: float = 0.1
-    seed: float = 0
-
-    @classmethod
-    def parse(cls, query: str) -> Rates:
-        """Read ``errors=0.1&verdicts=0.05&seed=1``.
-
-        Raises:
-            ConfigError: There is no such option, or it is out of range.
-        """
-        given = dict(parse_qsl(query, keep_blank_values=True))
-        try:
-            found = cls(**{name: float(text) for name, text in given.items()})
-        except (TypeError, ValueError):
-            found = cls(-1)
-        if not (0 <= found.errors <= 1 and 0 <= found.verdicts <= 1):
-            raise ConfigError(f"simulated:web_qa?{query}: options are errors and verdicts (0 to 1) and seed, a number")
-        return found
 
 
 @cache

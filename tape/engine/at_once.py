@@ -136,7 +136,7 @@ class AtOnce:
     def begin(self, action: Action, rest: Sequence[Action]) -> None:
         """Pay for the actions of a path that may run beside its first one, whose turn it is, and begin what can.
 
-        What an action could not be paid for, or would have to be approved, ends them.
+        The first that cannot be paid for ends them. Where an approver selects by the moment, none begins early.
         """
         if self._giving_up:
             return

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from tape.reading import short
 from tape.tools.errors import ToolError
 
 Use = Literal["read", "write"]
@@ -154,14 +152,6 @@ def shortened(lines: Sequence[str]) -> list[str]:
 def digest(text: str | bytes) -> str:
     """A hash of a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text).hexdigest()
-
-
-def shown(value: Any) -> str:
-    """A value in a line for people."""
-    try:
-        return short(json.dumps(value, ensure_ascii=False))
-    except (TypeError, ValueError):
-        return short(repr(value))
 
 
 def states_of(given: Any, used: Mapping[str, Mapping[str, Use]]) -> States | None:

@@ -1,0 +1,32 @@
+"""A scripted planner, and an episode that plans on copies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tape.agents.tape import TapeAgent
+from tape.engine.result import EpisodeResult
+from tape.lm.base import Request
+from tape.lm.scripted import ScriptedLM
+from tape.tools import Tool, ToolEnvironment
+
+Calls = Sequence[tuple[str, dict[str, Any]]]
+
+
+def model(*plans: Calls, right: Callable[[str], bool] = lambda shown: True) -> ScriptedLM:
+    """A model that proposes plans in turn, each answered by its last result, and judges what a copy shows."""
+
+    def reply(request: Request, sample: int) -> str:
+        if request.role == "plan":
+            made = [{"tool": name, "arguments": arguments} for name, arguments in plans[sample % len(plans)]]
+            return json.dumps({"calls": made, "answer": f"#{len(made)}"})
+        return "right" if right(str(request.prompt)) else "wrong"
+
+    return ScriptedLM(reply)
+
+
+def run(lm: ScriptedLM, tools: Sequence[Tool], state: Any, settings: Any = None, **more: Any) -> EpisodeResult:
+    agent = TapeAgent(lm, world_model="copy", **(settings or {}))
+    return agent.run(ToolEnvironment("task", tools, state=state, budget=more.pop("budget", None)), **more)
