@@ -32,7 +32,6 @@ from solvers.errors import (
     SolverError,
     SolverUnavailableError,
     UnknownSolverError,
-    UnsupportedProblemError,
 )
 from solvers.explain import explain
 from solvers.explanation import Cause, Explanation, Joint, Need
@@ -48,7 +47,7 @@ from solvers.solution import PathSolution, Status
 
 if TYPE_CHECKING:
     from solvers.rcsp.problem import RcspProblem
-    from solvers.rcsp.reading import read_dimacs, read_rcsp
+    from solvers.rcsp.reading import read_rcsp
     from solvers.rcsp.shortest import ShortestPath, ShortestPaths, shortest_path, shortest_paths
     from solvers.scheduling.api import schedule
     from solvers.scheduling.check import check_schedule
@@ -64,7 +63,6 @@ _WHERE = {
     "Variant": "solvers.scheduling.problem",
     "check_schedule": "solvers.scheduling.check",
     "critical_steps": "solvers.scheduling.placing",
-    "read_dimacs": "solvers.rcsp.reading",
     "read_rcsp": "solvers.rcsp.reading",
     "schedule": "solvers.scheduling.api",
     "shortest_path": "solvers.rcsp.shortest",
@@ -100,7 +98,6 @@ __all__ = [
     "SolverUnavailableError",
     "Status",
     "UnknownSolverError",
-    "UnsupportedProblemError",
     "Variant",
     "available",
     "check",
@@ -114,7 +111,6 @@ __all__ = [
     "k_best",
     "next_budget",
     "objective_of",
-    "read_dimacs",
     "read_rcsp",
     "schedule",
     "shortest_path",

@@ -12,7 +12,7 @@ from solvers.answer import without_path
 from solvers.base import Solver
 from solvers.check import check
 from solvers.deadline import Deadline
-from solvers.errors import EndlessError, LateError, ProblemError, RiskUnsupportedError, UnsupportedProblemError
+from solvers.errors import EndlessError, LateError, ProblemError, RiskUnsupportedError
 from solvers.problem import PathProblem
 from solvers.registry import get
 from solvers.risk import Risk
@@ -47,7 +47,6 @@ def solve(
     Raises:
         ProblemError: If the time limit is not a positive number, or the risk is malformed.
         RiskUnsupportedError: If the solver cannot keep the risk; nothing is solved then.
-        UnsupportedProblemError: If the solver is not made for such problems; it names those that are.
         EndlessError: If the problem has no horizon, and none is enough; it names the circle that has no end.
         UnknownSolverError: If no solver goes by the name.
         SolverUnavailableError: If the solver cannot run here.
@@ -112,7 +111,7 @@ def answered(problem: PathProblem, find: Callable[[], PathSolution]) -> PathSolu
         faults = check(problem, answer)
     except LateError as error:
         return without_path(Status.TIMEOUT, message=str(error))
-    except (UnsupportedProblemError, EndlessError):
+    except EndlessError:
         raise
     except Exception as error:  # KeyboardInterrupt and SystemExit pass through
         return without_path(Status.ERROR, message=f"{type(error).__name__}: {error}")

@@ -9,14 +9,13 @@ from solvers.answer import with_path, without_path
 from solvers.check import OPTIMALITY_TOLERANCE
 from solvers.deadline import Deadline
 from solvers.errors import BackendError, ProblemError
-from solvers.grid import decimal_scale
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
-from solvers.time_expanded import TimeExpanded, expand
+from solvers.time_expanded import Programme, programme
 from solvers.worker import WorkerSolver
 
 # CP-SAT refuses objectives whose sum over all variables could overflow, and reports bounds as doubles.
-_LARGEST_SUM = 2.0**52
+_LARGEST_SUM = 2**52
 
 _STATUS = {
     "OPTIMAL": Status.OPTIMAL,
@@ -30,9 +29,8 @@ _STATUS = {
 class CpSatSolver(WorkerSolver):
     """The integer programme of TAPE eq. 6-11 with exact integer budgets and a fixed seed.
 
-    CP-SAT has integer objectives only. The gains are rounded to a decimal grid, as fine as its range allows, and its
-    integer optimum is then exact on that grid. The bound includes the rounding error, so it is valid for the real
-    gains; where rounding leaves a gap above `OPTIMALITY_TOLERANCE`, the answer is FEASIBLE, not OPTIMAL. Ties are
+    CP-SAT has integer objectives only. The gains are rounded to units as fine as its range allows, and its integer
+    optimum is then exact in these. The bound includes the rounding error, so it is valid for the real gains; where rounding leaves a gap above `OPTIMALITY_TOLERANCE`, the answer is FEASIBLE, not OPTIMAL. Ties are
     broken in no particular way, and with several workers not always in the same one.
 
     Args:
@@ -54,21 +52,19 @@ class CpSatSolver(WorkerSolver):
 
     def _search(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
         deadline = Deadline(time_limit)
-        graph = expand(problem, deadline)
-        if not graph.arcs:
+        asked = programme(problem, deadline)
+        if asked is None:
             return without_path(Status.INFEASIBLE, message="no terminal can be reached within horizon and budgets")
         from ortools.sat.python import cp_model
 
-        scale = decimal_scale(sum(abs(arc.gain) for arc in graph.arcs), _LARGEST_SUM)
+        coarse = max(1, -(-sum(map(abs, asked.gains)) // _LARGEST_SUM))
         model = cp_model.CpModel()
-        arcs = [model.new_bool_var(f"a{index}") for index in range(len(graph.arcs))]
-        for (step, node), (entering, leaving) in graph.flow().items():
-            born = int((step, node) == (0, problem.start))
-            model.add(sum(arcs[i] for i in leaving) == sum(arcs[i] for i in entering) + born)
-        for k, budget in enumerate(graph.budgets):
-            costs = [arc.costs[k] for arc in graph.arcs]
-            model.add(cp_model.LinearExpr.weighted_sum(arcs, costs) <= budget)
-        gains = [round(arc.gain * scale) for arc in graph.arcs]
+        arcs = [model.new_bool_var(f"a{index}") for index in range(len(asked.gains))]
+        for entering, leaving, more in asked.flow():
+            model.add(sum(arcs[i] for i in leaving) == sum(arcs[i] for i in entering) + more)
+        for k, budget in enumerate(asked.net.upper):
+            model.add(cp_model.LinearExpr.weighted_sum(arcs, [row[k] for row in asked.net.use]) <= budget)
+        gains = [(2 * gain + coarse) // (2 * coarse) for gain in asked.gains]
         model.maximize(cp_model.LinearExpr.weighted_sum(arcs, gains))
 
         solver = cp_model.CpSolver()
@@ -82,19 +78,21 @@ class CpSatSolver(WorkerSolver):
         status = _STATUS[solver.status_name(solver.solve(model))]
         seconds = time.perf_counter() - began
         if status in (Status.INFEASIBLE, Status.TIMEOUT):
-            return without_path(status, graph.bound if status is Status.TIMEOUT else None).but(solve_seconds=seconds)
+            return without_path(status, asked.most if status is Status.TIMEOUT else None).but(solve_seconds=seconds)
         if status is Status.ERROR:
             raise BackendError(f"CP-SAT finds the model invalid: {model.validate()[:200]}")
-        edges = graph.edges_of([i for i, arc in enumerate(arcs) if solver.boolean_value(arc)])
-        bound = solver.best_objective_bound / scale + (graph.arcs[-1].step + 2) / scale
-        return _answer(problem, graph, edges, status, bound).but(solve_seconds=seconds)
+        chosen = [i for i, arc in enumerate(arcs) if solver.boolean_value(arc)]
+        bound = coarse * (round(solver.best_objective_bound) + (asked.grid.moves + 1) * (coarse > 1))
+        return _answer(problem, asked, chosen, status, bound).but(solve_seconds=seconds)
 
 
-def _answer(problem: PathProblem, graph: TimeExpanded, edges: list[int], status: Status, bound: float) -> PathSolution:
-    """The path, called OPTIMAL only if the bound on the gains proves that it is, in the real gains."""
-    gain = graph.gain_of(edges)
-    if min(bound, graph.bound - graph.beyond) - gain > OPTIMALITY_TOLERANCE * max(1.0, abs(gain)):
+def _answer(problem: PathProblem, asked: Programme, chosen: list[int], status: Status, bound: int) -> PathSolution:
+    """The path, called OPTIMAL only if the bound in units proves that it is, in the real gains."""
+    edges, grid = asked.edges_of(chosen), asked.grid
+    gain = sum(asked.gains[arc] for arc in chosen) / grid.scale
+    most = grid._replace(beyond=0.0).bound(bound)
+    if min(most, asked.most - grid.beyond) - gain > OPTIMALITY_TOLERANCE * max(1.0, abs(gain)):
         status = Status.FEASIBLE
-    if status is Status.OPTIMAL and graph.beyond:  # the gains of other ends than the richest may be cut short
+    if status is Status.OPTIMAL and grid.beyond:  # the gains of other ends than the richest may be cut short
         return with_path(problem, edges, status)
-    return with_path(problem, edges, status, min(bound + graph.beyond, graph.bound))
+    return with_path(problem, edges, status, min(most + grid.beyond, asked.most))

@@ -123,19 +123,3 @@ class TooLargeError(BackendError):
 
 class LateError(SolverError):
     """The time was up in the middle of something; `solve` turns it into an answer with status TIMEOUT."""
-
-
-class UnsupportedProblemError(SolverError):
-    """A backend was given a kind of problem that it cannot express.
-
-    Attributes:
-        name: The solver's name.
-        feature: What it cannot express.
-        instead: Names of solvers that can.
-    """
-
-    def __init__(self, name: str, feature: str, instead: Sequence[str]) -> None:
-        super().__init__(f"solver {name!r} cannot handle {feature}; use one of {', '.join(instead)}")
-        self.name = name
-        self.feature = feature
-        self.instead = tuple(instead)

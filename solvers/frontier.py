@@ -79,7 +79,7 @@ def frontier(
     Raises:
         ProblemError: If an argument is malformed, a resource is called "objective", or there is a risk.
         EndlessError: If the problem has no horizon, and none is enough; it names the circle that has no end.
-        UnknownSolverError, SolverUnavailableError, UnsupportedProblemError: As `solve` does.
+        UnknownSolverError, SolverUnavailableError: As `solve` does.
     """
     deadline, began = Deadline(checked_time_limit(time_limit)), time.perf_counter()
     names = _checked(problem, criteria)

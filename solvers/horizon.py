@@ -12,10 +12,8 @@ where they *pay*: where they earn more than the poorest terminal that they lead 
 4. With a discount there is a step from which on nothing is worth a unit of the grid on which objectives are compared
    (`solvers.grid`); after it every circle is lost.
 
-For the best path alone (k = 1) two more things are known. A path is not worse where it ends at a terminal that earns as
-much as all that can be reached from there; so nothing leaves such a terminal. And where a terminal of reward c can be
-reached by a path that keeps the budgets, and the horizon is so long that it makes up for the way there, poorer
-terminals than the circles are no ends of a best path, so that those circles do not pay.
+For the best path alone (k = 1) one more thing is known. A path is not worse where it ends at a terminal that earns as
+much as all that can be reached from there; so nothing leaves such a terminal.
 
 The objective is "stay" here; `solvers.visit` writes the other one in its terms.
 """
@@ -30,8 +28,6 @@ from fractions import Fraction
 from solvers.circles import between, components, earning, longest
 from solvers.deadline import NEVER, Deadline
 from solvers.problem import PathProblem
-from solvers.reach import fewest_moves
-from solvers.risk import keeps
 
 WORTH = 1000
 """Up to this horizon, looking at every step costs less than finding out which to leave out."""
@@ -163,7 +159,7 @@ def _by_circles(problem: PathProblem, edges: Sequence[int], wanted: int, deadlin
     if not rounds:
         return longest(order, ends)
     found = [problem.steps]
-    if not _pays(problem, rounds, known, deadline) or (wanted == 1 and _worth_the_way(problem, rounds, deadline)):
+    if not _pays(problem, rounds, known, deadline):
         found.append(wanted * len(met) - 1)
     free = [edge for edge in edges if not any(problem.costs[edge])]
     paid = paid_moves(problem, [edge for edge in edges if any(problem.costs[edge])])
@@ -204,27 +200,3 @@ def _pays(problem: PathProblem, rounds: Sequence[int], known: _Ends, deadline: D
     unit = math.lcm(*{gain.denominator for gain in exact.values()})
     gains = {edge: int(gain * unit) for edge, gain in exact.items()}
     return earning(problem.n_nodes, part, problem.edges, gains, deadline) is not None
-
-
-def _worth_the_way(problem: PathProblem, rounds: Sequence[int], deadline: Deadline) -> bool:
-    """Whether the best terminal, by the fewest moves, beats every path to a terminal that is poorer than the circles.
-
-    Such a path earns at most `richest` a move on its circles and stays, and `most` on the way, which is a path. The
-    factor of two leaves room for all rounding, here and on the grid.
-    """
-    if problem.discount < 1.0:
-        return False
-    way = fewest_moves(problem, deadline)
-    if way is None or len(way) > min(problem.steps, problem.n_nodes - 1):
-        return False
-    square = 0 if problem.risk is None else problem.risk.square
-    for k, budget in enumerate(problem.budgets):
-        mean = sum(problem.costs[edge][k] for edge in way)
-        variance = sum(problem.spreads[edge][k] ** 2 for edge in way) if problem.spreads else 0
-        if not keeps(mean, variance, budget, square):
-            return False
-    goal = problem.rewards[problem.edges[way[-1]][1] if way else problem.start]
-    richest = max(problem.rewards[problem.edges[edge][1]] for edge in rounds)
-    most, least = max(problem.rewards), min(problem.rewards)
-    lost = len(way) * (goal - least) + problem.n_nodes * max(0.0, most - richest)
-    return goal > richest and problem.steps * (goal - richest) > 2 * lost

@@ -14,7 +14,7 @@ from solvers.api import checked_count, checked_time_limit, posed
 from solvers.base import Solver
 from solvers.check import check
 from solvers.deadline import Deadline
-from solvers.errors import BackendError, EndlessError, LateError, UnsupportedProblemError
+from solvers.errors import BackendError, EndlessError, LateError
 from solvers.problem import PathProblem
 from solvers.risk import Risk
 from solvers.solution import PathSolution, Status
@@ -96,7 +96,6 @@ def k_best(
     Raises:
         ProblemError: If k is not a positive integer, the time limit not a positive number, or the risk malformed.
         RiskUnsupportedError: If the solver cannot keep the risk; nothing is solved then.
-        UnsupportedProblemError: If the solver is not made for such problems; it names those that are.
         EndlessError: If the problem has no horizon, and none is enough; it names the circle that has no end.
         UnknownSolverError: If no solver goes by the name.
         SolverUnavailableError: If the solver cannot run here.
@@ -109,7 +108,7 @@ def k_best(
         found = _found(problem, k, backend, deadline, skip)
     except LateError as error:
         found = KBest(Status.TIMEOUT, message=str(error))
-    except (UnsupportedProblemError, EndlessError):
+    except EndlessError:
         raise
     except Exception as error:  # KeyboardInterrupt and SystemExit pass through
         found = KBest(Status.ERROR, message=f"{type(error).__name__}: {error}")

@@ -43,7 +43,7 @@ def next_budget(
         ProblemError: If there is no such resource, or there is a risk, or the time limit is malformed.
         BackendError: If the solver fails, or a path does not survive its check.
         EndlessError: If the problem has no horizon, and none is enough for its own budgets.
-        UnknownSolverError, SolverUnavailableError, UnsupportedProblemError: As `solve` does.
+        UnknownSolverError, SolverUnavailableError: As `solve` does.
     """
     deadline = Deadline(checked_time_limit(time_limit))
     if resource not in problem.resources:

@@ -12,21 +12,17 @@ import heapq
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from solvers.answer import without_path
 from solvers.api import solve
 from solvers.base import Solver
 from solvers.check import objective_of, path_nodes
+from solvers.criteria import exact_objective
 from solvers.deadline import Deadline
 from solvers.errors import BackendError, LateError
-from solvers.grid import decimal_scale, tail_weight
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
-
-_LARGEST_UNITS = 2.0**49
-
-_STEPS = 10_000
-"""More discounted stays are added by their closed form."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +68,8 @@ class Ranked:
 class _Candidate:
     """The best path that is known of a part; the first in order is the best of all."""
 
-    loss: int
+    loss: Fraction
+    moves: int
     edges: tuple[int, ...]
     part: Part = field(compare=False)
 
@@ -98,9 +95,7 @@ class Partition:
         self._problem = problem
         self._backend = backend
         self._deadline = deadline
-        largest = max(map(abs, problem.rewards)) * tail_weight(problem.discount, 0, min(problem.steps, _STEPS))
-        self._scale = decimal_scale(largest, _LARGEST_UNITS)
-        self._stays: dict[int, int] = {}  # by node, the units of staying there from the first step to the last
+        self._objective = exact_objective(problem)
         self._candidates: list[_Candidate] = []
         self._bounds_of_unproved: dict[tuple[int, ...], float] = {}
         self._out: dict[int, list[int]] = {}
@@ -152,33 +147,11 @@ class Partition:
         edges = restricted.original(answer.edges)
         if answer.status is not Status.OPTIMAL:
             self._bounds_of_unproved[edges] = bound
-        heapq.heappush(self._candidates, _Candidate(-self._score(edges), edges, part))
+        heapq.heappush(self._candidates, _Candidate(-self._objective(edges), len(edges), edges, part))
 
     def _solved(self, restricted: _Restricted) -> PathSolution:
         left = self._deadline.left()
         return without_path(Status.TIMEOUT) if left == 0 else solve(restricted.problem, self._backend, left)
-
-    def _score(self, edges: Sequence[int]) -> int:
-        """The score that `solvers.time_expanded.States` defines, of the whole horizon."""
-        nodes = path_nodes(self._problem, edges)
-        units = sum(self._units(step, node) for step, node in enumerate(nodes[1:])) + self._staying(nodes[-1])
-        units -= sum(self._units(step, nodes[-1]) for step in range(len(edges)))
-        return units * (self._problem.steps + 1) - len(edges)
-
-    def _units(self, step: int, node: int) -> int:
-        return round(self._problem.discount**step * self._problem.rewards[node] * self._scale)
-
-    def _staying(self, node: int) -> int:
-        """The units of staying at a node at every step."""
-        horizon, discount = self._problem.steps, self._problem.discount
-        if node not in self._stays:
-            if discount == 1.0:
-                self._stays[node] = horizon * self._units(0, node)
-            elif horizon <= _STEPS:
-                self._stays[node] = sum(self._units(step, node) for step in range(horizon))
-            else:
-                self._stays[node] = round(tail_weight(discount, 0, horizon) * self._problem.rewards[node] * self._scale)
-        return self._stays[node]
 
     def _restricted(self, part: Part) -> _Restricted | None:
         """The part as a problem; None if it has no path for want of an edge.

@@ -13,7 +13,7 @@ from solvers.deadline import Deadline
 from solvers.errors import BackendError
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
-from solvers.time_expanded import TimeExpanded, expand
+from solvers.time_expanded import Programme, programme
 from solvers.worker import WorkerSolver
 
 # By PuLP's `status` and `sol_status`. Neither alone will do: the first calls a run that the time limit ended "Optimal",
@@ -105,18 +105,18 @@ class PulpSolver(WorkerSolver):
 
     def _search(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
         deadline = Deadline(time_limit)
-        graph = expand(problem, deadline)
-        if not graph.arcs:
+        asked = programme(problem, deadline)
+        if asked is None:
             return without_path(Status.INFEASIBLE, message="no terminal can be reached within horizon and budgets")
-        if max(graph.budgets, default=0) > self.largest_amount:
+        if max((most or 0 for most in asked.net.upper), default=0) > self.largest_amount:
             raise BackendError(
                 f"this solver calculates in floating point and is exact for budgets up to {self.largest_amount} only; "
                 "use a coarser resolution, or one of the solvers labelling and cp-sat"
             )
-        model, arcs = _model(problem, graph)
+        model, arcs = _model(asked)
         left = deadline.left()
         if left == 0.0:  # which some would take for no limit
-            return without_path(Status.TIMEOUT, graph.bound).but(solve_seconds=0.0)
+            return without_path(Status.TIMEOUT, asked.most).but(solve_seconds=0.0)
         watch = Stopwatch()
         solver = self._configured(left, watch)
         began = time.perf_counter()
@@ -127,10 +127,10 @@ class PulpSolver(WorkerSolver):
         if limit is not None and elapsed >= _NEARLY_ALL * limit:
             status = _CUT_SHORT.get(status, status)
         if status in (Status.INFEASIBLE, Status.TIMEOUT):
-            found = without_path(status, graph.bound if status is Status.TIMEOUT else None)
+            found = without_path(status, asked.most if status is Status.TIMEOUT else None)
         else:
-            edges = graph.edges_of([index for index, arc in enumerate(arcs) if (arc.varValue or 0.0) > 0.5])
-            found = with_path(problem, edges, status, None if status is Status.OPTIMAL else graph.bound)
+            edges = asked.edges_of([index for index, arc in enumerate(arcs) if (arc.varValue or 0.0) > 0.5])
+            found = with_path(problem, edges, status, None if status is Status.OPTIMAL else asked.most)
         return found.but(solve_seconds=watch.seconds)
 
 
@@ -178,19 +178,19 @@ class PulpHighsSolver(PulpSolver):
         return solver
 
 
-def _model(problem: PathProblem, graph: TimeExpanded) -> tuple[Any, list[Any]]:
+def _model(asked: Programme) -> tuple[Any, list[Any]]:
     """PuLP's model and its variables, one for each arc."""
     import pulp
 
-    factor = _LARGEST_GAIN / (max(abs(arc.gain) for arc in graph.arcs) or 1.0)
+    factor = _LARGEST_GAIN / (max(map(abs, asked.gains)) or 1)
     model = pulp.LpProblem("walk", pulp.LpMaximize)
-    arcs = [model.add_variable(f"a{index}", cat=pulp.LpBinary) for index in range(len(graph.arcs))]
-    model += pulp.LpAffineExpression((arcs[i], arc.gain * factor) for i, arc in enumerate(graph.arcs))
-    for (step, node), (entering, leaving) in graph.flow().items():
+    arcs = [model.add_variable(f"a{index}", cat=pulp.LpBinary) for index in range(len(asked.gains))]
+    model += pulp.LpAffineExpression((arcs[i], gain * factor) for i, gain in enumerate(asked.gains))
+    for entering, leaving, more in asked.flow():
         terms = [*((arcs[i], 1) for i in leaving), *((arcs[i], -1) for i in entering)]
-        model += pulp.LpAffineExpression(terms) == int((step, node) == (0, problem.start))
-    for k, budget in enumerate(graph.budgets):
-        model += pulp.LpAffineExpression((arcs[i], arc.costs[k]) for i, arc in enumerate(graph.arcs)) <= budget
+        model += pulp.LpAffineExpression(terms) == more
+    for k, budget in enumerate(asked.net.upper):
+        model += pulp.LpAffineExpression((arcs[i], row[k]) for i, row in enumerate(asked.net.use)) <= budget
     return model, arcs
 
 

@@ -115,16 +115,6 @@ def least_with_reserves(problem: PathProblem, resource: int, reserves: Sequence[
     return None
 
 
-def fewest_moves(problem: PathProblem, deadline: Deadline = NEVER) -> tuple[int, ...] | None:
-    """The edges of a shortest path to a terminal of the greatest reward there is among those that can be reached."""
-    moves = distances(problem, deadline)
-    ends = [terminal for terminal in problem.terminals if terminal in moves]
-    if not ends:
-        return None
-    end = max(ends, key=lambda node: (problem.rewards[node], -moves[node]))
-    return way(problem, deadline.each(range(len(problem.edges))), moves, end)
-
-
 def way(problem: PathProblem, edges: Iterable[int], moves: Mapping[int, int], end: int) -> tuple[int, ...]:
     """Of some edges those of a way of the fewest moves to a node; `moves` has these for each node, 0 at a source."""
     came: dict[int, int] = {}

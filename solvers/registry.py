@@ -17,7 +17,6 @@ _BUILT_IN = {
     "cp-sat": "solvers.cp_sat:CpSatSolver",
     "pulp:cbc": "solvers.pulp_model:CbcSolver",
     "pulp:highs": "solvers.pulp_model:PulpHighsSolver",
-    "networkx": "solvers.networkx_dag:NetworkxSolver",
 }
 
 _ALIASES = {"pulp": "pulp:cbc"}

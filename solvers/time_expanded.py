@@ -1,9 +1,8 @@
-"""The time-expanded graph of a problem, pruned: as arcs for an integer programme, or as a net for the plain search."""
+"""The time-expanded graph of a problem: a net for the search in Python, and for integer programmes."""
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -27,109 +26,6 @@ _STEP_BYTES = 1_000
 
 _ARC_BYTES = 2_800
 """What an arc takes, here (some 280 bytes) and in the backend: as measured with CP-SAT at 45,000 arcs, the most."""
-
-
-@dataclass(frozen=True)
-class Arc:
-    """One binary decision.
-
-    Attributes:
-        step: The step at which it leaves, from 0.
-        tail: The node that it leaves.
-        head: The node that a move enters; None for the arc that ends the path here.
-        edge: The edge index of a move; None for the arc that ends the path here.
-        gain: What it adds to the objective: the discounted reward of `head`, or of all the stays to the horizon, less
-            what all paths earn alike (`TimeExpanded.beyond`).
-        costs: K' amounts, of the resources that can bind.
-    """
-
-    step: int
-    tail: int
-    head: int | None
-    edge: int | None
-    gain: float
-    costs: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class TimeExpanded:
-    """The arcs from which exactly the paths of a problem can be made.
-
-    A path takes moves from (step 0, start) and finishes with one ending arc at a terminal. As an ending arc
-    stands for all the stays up to the horizon, nothing can move after a stay: that staying is final needs no further
-    constraint.
-
-    Attributes:
-        arcs: Those that lie on some way from the start to a terminal which keeps each budget by itself, by step.
-        budgets: K' ints, of the resources that can bind, in the units of `Arc.costs`.
-        bound: No path has a greater objective (the unbudgeted optimum); minus infinity if there are no arcs.
-        beyond: A path's objective is at most this more than the sum of its arcs' gains. Exactly so much more where it
-            ends at the richest terminal, and wherever the steps are as many as the horizon: then it is 0.
-    """
-
-    arcs: Sequence[Arc]
-    budgets: tuple[int, ...]
-    bound: float = -math.inf
-    beyond: float = 0.0
-
-    def gain_of(self, edges: Sequence[int]) -> float:
-        """The sum of the gains of a path, by its edges: what solvers compare."""
-        ways = {(arc.step, arc.edge): arc for arc in self.arcs if arc.edge is not None}
-        path = [ways[step, edge] for step, edge in enumerate(edges)]
-        last = path[-1].head if path else self.arcs[0].tail
-        end = next(arc for arc in self.arcs if arc.edge is None and (arc.step, arc.tail) == (len(path), last))
-        return math.fsum(arc.gain for arc in [*path, end])
-
-    def flow(self) -> Mapping[tuple[int, int], tuple[list[int], list[int]]]:
-        """For each (step, node): the indices of the arcs that enter, and of those that leave."""
-        rows: dict[tuple[int, int], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-        for index, arc in enumerate(self.arcs):
-            rows[arc.step, arc.tail][1].append(index)
-            if arc.head is not None:
-                rows[arc.step + 1, arc.head][0].append(index)
-        return rows
-
-    def edges_of(self, chosen: Sequence[int]) -> list[int]:
-        """The edges of the path that the chosen arcs (ascending indices) form.
-
-        Raises:
-            BackendError: If they do not form one.
-        """
-        arcs = [self.arcs[index] for index in chosen]
-        edges = [arc.edge for arc in arcs if arc.edge is not None]
-        if [arc.step for arc in arcs] != list(range(len(arcs))) or len(edges) != len(arcs) - 1:
-            raise BackendError(f"the {len(arcs)} arcs chosen by the solver do not form a path")
-        return edges
-
-
-def expand(problem: PathProblem, deadline: Deadline = NO_LIMIT) -> TimeExpanded:
-    """Enumerates the arcs; none at all if that already shows that no path is feasible.
-
-    Raises:
-        LateError: If the deadline passes.
-        TooLargeError: If there are so many that no model of them would fit into memory.
-    """
-    if any(budget < 0 for budget in problem.budgets):
-        return TimeExpanded((), ())
-    states = states_of(problem, _ARC_BYTES, deadline)
-    grid, net = states.grid, states.net and pruned(states.net, deadline)
-    if net is None or not net.tails:
-        return TimeExpanded((), states.budgets)
-    weights = [grid.weight(step) for step in range(grid.moves)]
-    left = [0.0]  # the weights of all the stays from the last step on, from the one before it, ...
-    for weight in reversed(weights):
-        left.append(left[-1] + weight)
-    arcs = []
-    for tail, edge, costs in deadline.each(zip(net.tails, net.ids, net.use, strict=True)):
-        step, node = states.names[tail]
-        if edge == END:
-            stays = left[grid.moves - step] * problem.rewards[node] + grid.rest(node)
-            arcs.append(Arc(step, node, None, None, stays, costs))
-        else:
-            head = problem.edges[edge][1]
-            arcs.append(Arc(step, node, head, edge, weights[step] * problem.rewards[head], costs))
-    best = ways(net, net.cost, deadline, back=True).least[net.source]
-    return TimeExpanded(arcs, states.budgets, states.objective_bound(-best), grid.beyond)
 
 
 @dataclass(frozen=True)
@@ -164,6 +60,64 @@ class States:
         """The greatest objective that a path of at most this score can have."""
         factor = self.grid.moves + 1
         return min(self.most, self.grid.bound((score + factor - 1) // factor))
+
+
+@dataclass(frozen=True)
+class Programme:
+    """An integer programme: of the arcs, which are binary decisions, exactly the paths of a problem can be made.
+
+    A path takes moves from the start and finishes with one arc to the target. As that stands for all the stays up to
+    the horizon, nothing can move after a stay: that staying is final needs no further constraint.
+
+    Attributes:
+        grid: The units of gains.
+        net: The arcs, those on some way to the target that keeps each budget by itself, with their use and its limits.
+        gains: What each arc adds to the objective, in units of the grid.
+        most: No path has a greater objective (the unbudgeted optimum).
+    """
+
+    grid: Grid
+    net: Net
+    gains: Sequence[int]
+    most: float
+
+    def flow(self) -> list[tuple[list[int], list[int], int]]:
+        """Of each node but the target the arcs that enter, those that leave, and how many more of the latter."""
+        net = self.net
+        rows: list[tuple[list[int], list[int], int]] = [([], [], int(node == net.source)) for node in range(net.n)]
+        for arc, (tail, head) in enumerate(zip(net.tails, net.heads, strict=True)):
+            rows[tail][1].append(arc)
+            rows[head][0].append(arc)
+        return [row for node, row in enumerate(rows) if node != net.target and any(row)]
+
+    def edges_of(self, chosen: Sequence[int]) -> list[int]:
+        """The edges of the path that the chosen arcs (ascending) form.
+
+        Raises:
+            BackendError: If they do not form one.
+        """
+        net, at = self.net, [self.net.source, *(self.net.heads[arc] for arc in chosen)]
+        if [net.tails[arc] for arc in chosen] != at[:-1] or at[-1] != net.target:
+            raise BackendError(f"the {len(chosen)} arcs chosen by the solver do not form a path")
+        return [net.ids[arc] for arc in chosen[:-1]]
+
+
+def programme(problem: PathProblem, deadline: Deadline = NO_LIMIT) -> Programme | None:
+    """The integer programme of a problem; None if making it already shows that no path is feasible.
+
+    Raises:
+        LateError: If the deadline passes.
+        TooLargeError: If there are so many arcs that no model of them would fit into memory.
+    """
+    if any(budget < 0 for budget in problem.budgets):
+        return None
+    states = states_of(problem, _ARC_BYTES, deadline)
+    net = states.net and pruned(states.net, deadline)
+    if net is None or not net.tails:
+        return None
+    factor = states.grid.moves + 1
+    best = ways(net, net.cost, deadline, back=True).least[net.source]
+    return Programme(states.grid, net, [-(cost // factor) for cost in net.cost], states.objective_bound(-best))
 
 
 def states_of(problem: PathProblem, arc_bytes: int, deadline: Deadline = NO_LIMIT) -> States:

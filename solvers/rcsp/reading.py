@@ -1,10 +1,10 @@
-"""Files with resource-constrained shortest path problems: the OR-Library's format, and DIMACS graphs."""
+"""Files with resource-constrained shortest path problems: the OR-Library's format."""
 
 from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -12,10 +12,8 @@ import numpy as np
 
 from solvers.errors import FileFormatError, ProblemError
 from solvers.memory import MEMORY_CAP
-from solvers.rcsp.problem import MOST, Amount, Numbers, RcspProblem
+from solvers.rcsp.problem import MOST, Numbers, RcspProblem
 from solvers.reading import LARGEST_FILE
-
-_Words = Callable[[bytes], list[bytes]]
 
 _PIECE = 2**22
 _A_NODE = 64
@@ -36,7 +34,7 @@ def read_rcsp(path: str | Path) -> RcspProblem:
         FileFormatError: If it cannot be read or holds something else; it names the line.
     """
     file = _File(path)
-    numbers = file.numbers(bytes.split)
+    numbers = file.numbers()
     sizes = numbers[:3].tolist()
     if len(sizes) < 3 or any(size != int(size) or size < 0 for size in sizes):
         file.refuse(1, "a problem begins with three integers: the nodes n, the edges m and the resources K")
@@ -70,98 +68,6 @@ def read_rcsp(path: str | Path) -> RcspProblem:
         file.refuse(file.line(begins[error.field] + row * step + column), str(error))
 
 
-def read_dimacs(
-    cost: str | Path,
-    *others: str | Path,
-    source: int = 1,
-    target: int | None = None,
-    upper: Sequence[Amount | None] | None = None,
-    lower: Sequence[Amount | None] | None = None,
-    resources: Sequence[str] = (),
-) -> RcspProblem:
-    """Reads a graph in the format of the 9th DIMACS challenge, from one `.gr` file for each weight of its arcs.
-
-    The arcs of all files have to be the same, in the same order, as those of a road map's distances and times are.
-
-    Args:
-        cost: The file with the costs (lines `p sp NODES ARCS`, `a TAIL HEAD WEIGHT`, and `c` for comments); packed, if
-            its name ends with `.gz`.
-        others: K files with what the arcs use of each resource.
-        source: Where paths begin, as the files number the nodes: from 1.
-        target: Where they end; None for the last node.
-        upper: K upper limits; None for none.
-        lower: K lower limits; None for none.
-        resources: K names; r0, r1, ... by default.
-
-    Raises:
-        FileFormatError: If a file cannot be read or holds something else; it names the line.
-        ProblemError: If the ends, the limits or the names are malformed.
-    """
-    n, arcs = _graph(cost)
-    use = [np.empty((len(arcs), 0), dtype=np.int64)]
-    for other in others:
-        nodes, more = _graph(other)
-        if nodes != n or len(more) != len(arcs):
-            text = f"{nodes} nodes and {len(more)} arcs, and {cost} has {n} and {len(arcs)}; they must be the same"
-            raise FileFormatError(other, None, text)
-        differing = (more[:, :2] != arcs[:, :2]).any(axis=1)
-        if differing.any():
-            text = f"arc {int(np.argmax(differing)) + 1} leads elsewhere than in {cost}; they must come in one order"
-            raise FileFormatError(other, None, text)
-        use.append(_narrow(more[:, 2:]))
-    for name, node in (("source", source), ("target", target)):
-        if node is not None and (isinstance(node, bool) or not isinstance(node, int) or not 1 <= node <= n):
-            raise ProblemError(name, None, node, f"expected a node of {cost}, from 1 to {n}")
-    tails, heads, costs = (_narrow(arcs[:, column]) for column in range(3))
-    end = -1 if target is None else target - 1
-    return RcspProblem(
-        n, tails - 1, heads - 1, costs, np.hstack(use), None, None, lower, upper, source - 1, end, resources
-    )
-
-
-def _graph(path: str | Path) -> tuple[int, Numbers]:
-    """The number of nodes, and m rows of tail, head and weight as they are in the file."""
-    file = _File(path)
-    start = 0
-    for at, line in file.lines():
-        start += len(line) + 1
-        words = line.split()
-        if not words or words[0] == b"c":
-            continue
-        if len(words) == 4 and words[:2] == [b"p", b"sp"] and words[2].isdigit() and words[3].isdigit():
-            break
-        file.refuse(at, "expected 'p sp NODES ARCS', after comments that begin with 'c'")
-    else:
-        file.refuse(None, "no line 'p sp NODES ARCS'")
-    n, m = int(words[2][:20]), int(words[3][:20])
-    file.require(at, n, m)
-    numbers = file.numbers(_weights, start, "'a TAIL HEAD WEIGHT' or a comment")
-    if len(numbers) != 3 * m:
-        file.refuse(at, f"{m} arcs are announced, and there are {len(numbers) // 3}")
-    rows = numbers.reshape(m, 3)
-    wrong = (rows[:, :2] < 1) | (rows[:, :2] > n) | (rows[:, :2] != np.rint(rows[:, :2]))
-    if wrong.any():
-        at = file.line(3 * int(np.argmax(wrong.any(axis=1))), _weights, start)
-        file.refuse(at, f"the ends of an arc must be nodes, from 1 to {n}")
-    return n, rows
-
-
-def _weights(text: bytes) -> list[bytes]:
-    """Three words for each arc; an empty one for a line that is none."""
-    words = text.split()
-    if len(words) % 4 == 0 and words[::4].count(b"a") == len(words) // 4 and b"_" not in text:
-        del words[::4]
-        return words
-    found: list[bytes] = []
-    for line in text.split(b"\n"):
-        words = line.split()
-        if words and words[0] == b"a" and len(words) == 4 and b"_" not in line:
-            found += words[1:]
-        elif words and words[0] != b"c":
-            found.append(b"")
-    return found
-
-
 class _File:
     """A text of numbers, and where in it they are."""
 
@@ -178,36 +84,33 @@ class _File:
     def refuse(self, line: int | None, message: str) -> NoReturn:
         raise FileFormatError(self.path, line, message)
 
-    def pieces(self, start: int = 0) -> Iterator[bytes]:
-        """The text from there on, some lines at a time, so that its words are never all in memory."""
+    def pieces(self) -> Iterator[bytes]:
+        """The text, some lines at a time, so that its words are never all in memory."""
+        start = 0
         while start < len(self.data):
             end = self.data.find(b"\n", start + _PIECE) + 1 or len(self.data)
             yield self.data[start:end]
             start = end
 
-    def numbers(self, words: _Words, start: int = 0, expected: str = "numbers") -> Numbers:
-        """The numbers among the words from there on: integers if all are."""
-        if (at := self.data.find(b"_", start)) >= 0 and words is bytes.split:  # which Python would take in numbers
-            self.refuse(self.data.count(b"\n", 0, at) + 1, f"expected {expected}, found '_'")
-        found = [_integers_or_floats(words(piece)) for piece in self.pieces(start)]
+    def numbers(self) -> Numbers:
+        """The numbers in the text: integers if all are."""
+        if (at := self.data.find(b"_")) >= 0:  # which Python would take in numbers
+            self.refuse(self.data.count(b"\n", 0, at) + 1, "expected numbers, found '_'")
+        found = [_integers_or_floats(piece.split()) for piece in self.pieces()]
         if any(part is None for part in found):
-            for at, line in self.lines(start):
-                if _integers_or_floats(words(line)) is None:
-                    self.refuse(at, f"expected {expected}, found {line[:60].decode(errors='replace')!r}")
+            for at, line in enumerate(self.data.split(b"\n"), 1):
+                if _integers_or_floats(line.split()) is None:
+                    self.refuse(at, f"expected numbers, found {line[:60].decode(errors='replace')!r}")
         numbers = np.concatenate([part for part in found if part is not None] or [np.empty(0, dtype=np.int64)])
         if numbers.dtype.kind == "f" and not (near := np.abs(numbers) < 2.0**53).all():
             text = "what is not finite, or 2**53 or more beside decimals, is no number that can be counted exactly"
-            self.refuse(self.line(int(np.argmin(near)), words, start), text)
+            self.refuse(self.line(int(np.argmin(near))), text)
         return numbers
 
-    def lines(self, start: int = 0) -> Iterator[tuple[int, bytes]]:
-        """The lines from there on, with their numbers from 1."""
-        yield from enumerate(self.data[start:].split(b"\n"), self.data.count(b"\n", 0, start) + 1)
-
-    def line(self, position: int, words: _Words = bytes.split, start: int = 0) -> int:
-        """The line of a word, counted among those from there on."""
-        for at, line in self.lines(start):
-            position -= len(words(line))
+    def line(self, position: int) -> int:
+        """The line of a word, from 1."""
+        for at, line in enumerate(self.data.split(b"\n"), 1):
+            position -= len(line.split())
             if position < 0:
                 return at
         return self.data.count(b"\n") + 1

@@ -1,10 +1,9 @@
-"""``tape solve FILE --format rcsp`` and ``--format dimacs``: the cheapest path within limits."""
+"""``tape solve FILE --format rcsp``: the cheapest path within limits."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,19 +43,9 @@ def solve(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
 
 
 def _problem(parser: argparse.ArgumentParser, args: argparse.Namespace) -> RcspProblem:
-    from solvers import read_dimacs, read_rcsp
+    from solvers import read_rcsp
 
-    if args.format == "rcsp":
-        if args.weights:
-            parser.error("--weights is for --format dimacs; an rcsp file has its amounts")
-        problem = read_rcsp(args.graph)
-    else:
-        pairs = [pair.partition("=") for pair in args.weights or ()]
-        for name, _, file in pairs:
-            if not name or not file:
-                parser.error(f"--weights {name}: expected NAME=FILE, for instance time=USA-road-t.NY.gr")
-        files = [Path(file) for _, _, file in pairs]
-        problem = read_dimacs(args.graph, *files, resources=[name for name, _, _ in pairs])
+    problem = read_rcsp(args.graph)
     goals = args.goal or [str(problem.target + 1)]
     if len(goals) > 1:
         parser.error(f"--goal: --format {args.format} takes one")

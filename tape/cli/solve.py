@@ -24,8 +24,6 @@ def main(argv: Sequence[str]) -> int:
         from tape.cli import shortest
 
         return shortest.solve(parser, args)
-    if args.weights:
-        parser.error("--weights is for --format dimacs")
     return _plan_graph(args)
 
 
@@ -118,24 +116,17 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("graph", type=Path, metavar="FILE", help="a plan graph (JSON), or in another --format")
     parser.add_argument(
         "--format",
-        choices=["graph", "rcsp", "dimacs"],
+        choices=["graph", "rcsp"],
         default="graph",
-        help="rcsp: a resource-constrained shortest path problem as in the OR-Library; dimacs: a .gr graph with the "
-        "costs of its arcs, and --weights (default: graph)",
-    )
-    parser.add_argument(
-        "--weights",
-        action="append",
-        metavar="NAME=FILE",
-        help="with --format dimacs: a .gr file with what the same arcs use of a resource; several times for several",
+        help="rcsp: a resource-constrained shortest path problem as in the OR-Library (default: graph)",
     )
     parser.add_argument(
         "--budget",
         default="",
-        help="hard caps, for instance 'steps=8,usd=$0.05,seconds=2 min,tokens=10k'; with rcsp and dimacs plain numbers "
+        help="hard caps, for instance 'steps=8,usd=$0.05,seconds=2 min,tokens=10k'; with rcsp plain numbers "
         "by resource, in the place of the file's: 'r0=73'",
     )
-    parser.add_argument("--start", help="the start node (default: the graph's own, and with rcsp and dimacs the first)")
+    parser.add_argument("--start", help="the start node (default: the graph's own, and with rcsp the first)")
     parser.add_argument(
         "--goal",
         action="append",

@@ -23,16 +23,12 @@ LONGEST = 0.4
 """Seconds until an interrupt; a worker has started and searches by then."""
 
 EASY = CASES[0].problem
-EASY_WITHOUT_BUDGETS = EASY.with_valid(costs=((),) * len(EASY.edges), budgets=(), resources=())
 HARD = layered(1)
 TIGHT = HARD.with_valid(budgets=(1,) * len(HARD.budgets))
-BARE = layered(1, n=1500, horizon=150).with_valid(costs=((),) * 4500, budgets=(), resources=())
 
 
 def called(name: str) -> list[Callable[[], Any]]:
     """What is interrupted."""
-    if name == "networkx":  # it has no budgets
-        return [lambda: solve(BARE, name), lambda: solve(BARE, name, time_limit=0.2)]
     calls: list[Callable[[], Any]] = [
         lambda: solve(HARD if name != "labelling" else endless(0), name),
         lambda: solve(HARD, name, time_limit=0.2),
@@ -69,15 +65,14 @@ def main(name: str, seed: str, count: str) -> None:
     calls = called(name)
     outcomes: Counter[str] = Counter()
     groups: set[int] = set()
-    easy = EASY_WITHOUT_BUDGETS if name == "networkx" else EASY
-    solve(easy, name)  # numpy cannot be imported again where its import was interrupted
+    solve(EASY, name)  # numpy cannot be imported again where its import was interrupted
     for number in range(int(count)):
         outcomes[interrupted(rng.choice(calls), rng.uniform(0, LONGEST))] += 1
         groups |= {worker.pid for worker in _workers._all}
         assert not left_over(), (number, left_over())
-        answer = solve(easy, name)
+        answer = solve(EASY, name)
         assert answer.status is Status.OPTIMAL, (number, answer)
-        assert check(easy, answer) == []
+        assert check(EASY, answer) == []
         groups |= {worker.pid for worker in _workers._all}
     print(json.dumps({"outcomes": outcomes, "workers": sorted(groups)}))
 

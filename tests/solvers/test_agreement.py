@@ -2,51 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvers import PathProblem, Status, UnsupportedProblemError, available, check, solve
-from solvers.testing import CASES, Case, SolverConformance, layered, risky, small, tight
+from solvers import PathProblem, Status, available, check, solve
+from solvers.testing import SolverConformance, layered, risky, small, tight
 from tests.profiles import examples
 from tests.solvers.reference import same_path_as_brute_force
-
-UNBUDGETED = [case for case in CASES if not case.problem.budgets]
-SUITE = SolverConformance()  # in part: it refuses the suite's problems with budgets
-SUITE.name = "networkx"
-
-
-def without_budgets(problem: PathProblem) -> PathProblem:
-    """The problem, less its resources."""
-    return replace(problem, costs=[], budgets=[], resources=[])
-
-
-@pytest.mark.parametrize("example", UNBUDGETED, ids=lambda example: example.title)
-def test_hand_made_problem(example: Case) -> None:
-    SUITE.test_hand_made_problem(example)
-
-
-@pytest.mark.parametrize(("first", "count"), [(0, 60), pytest.param(20_000, 300, marks=pytest.mark.soak)])
-def test_brute_force_agrees(first: int, count: int) -> None:
-    for seed in range(first, first + count):
-        SUITE.agrees_with_brute_force(without_budgets(small(seed)))
-
-
-def test_budgets_are_refused_by_name_with_solvers_that_can() -> None:
-    problem = replace(CASES[0].problem, costs=[[1], [1]], budgets=[9], resources=["usd"])
-    with pytest.raises(UnsupportedProblemError, match="usd") as caught:
-        solve(problem, "networkx")
-    assert caught.value.name == "networkx"
-    assert "labelling" in caught.value.instead
-
-
-def test_a_hopeless_time_limit_is_never_taken_for_a_proof_of_infeasibility() -> None:
-    solution = solve(CASES[0].problem, "networkx", time_limit=1e-6)
-    assert solution.status in (Status.OPTIMAL, Status.TIMEOUT)
-
 
 BACKENDS = ["cp-sat", "pulp:cbc", "pulp:highs"]
 

@@ -24,7 +24,7 @@ from solvers.testing.brute_force import paths, ranking
 from tests.solvers.reference import Reference, same_path_as_brute_force
 from tests.solvers.test_agreement import needs
 
-BACKENDS = ["networkx", "cp-sat", "pulp:cbc", "pulp:highs"]
+BACKENDS = ["cp-sat", "pulp:cbc", "pulp:highs"]
 ENUMERATED = 6
 """Paths of up to so many moves are enumerated."""
 
@@ -143,8 +143,6 @@ def test_so_they_do_with_every_backend(solver: str) -> None:
     for seed in range(9_000, 9_025):
         for costly in (True, False):
             problem = drawn(seed, costly=costly)
-            if solver == "networkx":
-                problem = replace(problem, costs=(), budgets=(), resources=())
             ours, theirs = solve(problem), solve(problem, solver)
             assert check(problem, theirs) == []
             if theirs.status is Status.ERROR:
@@ -212,8 +210,7 @@ EARNING = {"n": 3, "rewards": [0, 5.0, 1.0]}
         (EARNING, 1, 10**18),  # a free circle earns more than every end
         ({**EARNING, "discount": 0.9}, 1, 360),  # until what is left counts no more
         ({"n": 4, "rewards": [-4.0, 3.0, -4.0, 0.0]}, 1, 3),  # a circle loses more than it earned
-        # A circle earns more than the end at 1, but less than that at the last node; then nearly as much as that.
-        ({"n": 4, "rewards": [0.0, 0.2, 0.5, 1.0], "terminals": [1, 3]}, 1, 3),
+        # A circle earns more than the end at 1.
         ({"n": 4, "rewards": [0.0, 0.2, 0.999, 1.0], "terminals": [1, 3], "horizon": 1001}, 1, 1001),
         ({"n": 3, "horizon": 1000}, 1, 1000),  # a short horizon is looked at step by step
     ],

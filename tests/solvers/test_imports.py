@@ -28,7 +28,7 @@ def test_listing_the_solvers_needs_numpy_alone() -> None:
     assert set(done.stdout.split()) <= {"numpy"}
 
 
-BACKENDS = ["labelling", "cp-sat", "pulp:cbc", "pulp:highs", "networkx"]
+BACKENDS = ["labelling", "cp-sat", "pulp:cbc", "pulp:highs"]
 
 # In one fresh process for each first backend: it is used, and then all the others, in orders that between them have
 # every backend before every other.
@@ -39,7 +39,7 @@ problem = PathProblem(2, [(0, 1)], [0.0, 1.0], [], [], start=0, terminals=[1], h
 for name in sys.argv[1:]:
     answer = solve(problem, name)
     assert (answer.status, answer.objective) == ("OPTIMAL", 2.0), answer
-print(sorted({"ortools", "highspy", "pulp", "networkx"} & set(sys.modules)))
+print(sorted({"ortools", "highspy", "pulp"} & set(sys.modules)))
 """
 
 

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from tests.solvers.processes import running, until
 
 HANG_GUARD = 120.0
 
-BACKENDS = ["cp-sat", "pulp:cbc", "pulp:highs", "networkx"]
+BACKENDS = ["cp-sat", "pulp:cbc", "pulp:highs"]
 
 # The worker is warm and, half a second later, deep in its search. What is tested is what comes after the signal: it
 # does not wait for the search, so no answer arrives after those to the easy problem.
@@ -52,13 +51,6 @@ except KeyboardInterrupt:
 """
 
 
-def hard(solver: str) -> PathProblem:
-    problem = layered(1)
-    if solver == "networkx":  # which is hard to keep busy
-        return replace(layered(1, n=3000, horizon=300), costs=[], budgets=[], resources=[])
-    return problem
-
-
 @pytest.fixture(params=BACKENDS)
 def backend(request: pytest.FixtureRequest) -> str:
     name: str = request.param
@@ -79,7 +71,7 @@ def run(session: str, name: str, problem: PathProblem, temporary: Path | None = 
 
 
 def test_ctrl_c_returns_at_once_and_leaves_no_process(backend: str) -> None:
-    code, (outcome, answers, *groups) = run(SESSION, backend, hard(backend))
+    code, (outcome, answers, *groups) = run(SESSION, backend, layered(1))
     assert (code, outcome, answers) == (0, "interrupted", "0")
     assert groups
     assert running(map(int, groups)) == []
@@ -94,7 +86,7 @@ def test_ctrl_c_stops_the_compiled_search(call: str) -> None:
 
 
 def test_a_time_limit_ends_a_hard_search_without_a_proof(backend: str) -> None:
-    problem = hard(backend)
+    problem = layered(1)
     assert solve(CASES[0].problem, backend).status is Status.OPTIMAL  # so that the worker has started
     solution = solve(problem, backend, time_limit=0.5)
     assert solution.status in (Status.FEASIBLE, Status.TIMEOUT), solution.message
@@ -105,7 +97,7 @@ def test_a_time_limit_ends_a_hard_search_without_a_proof(backend: str) -> None:
 def test_a_kill_of_the_parent_leaves_no_process_and_no_file(backend: str, tmp_path: Path) -> None:
     session = SESSION.replace("signal.SIGINT", "signal.SIGKILL")
     session = session.replace("threading.Timer", "print(*groups, flush=True); threading.Timer")
-    code, words = run(session, backend, hard(backend), tmp_path)
+    code, words = run(session, backend, layered(1), tmp_path)
     assert code == -9
     groups = [int(group) for group in words]
     assert groups
@@ -114,7 +106,7 @@ def test_a_kill_of_the_parent_leaves_no_process_and_no_file(backend: str, tmp_pa
 
 
 FILES = {solvers.worker.__file__, solvers.worker_process.__file__}
-NAMES = ("labelling", "cp-sat", "pulp:cbc", "pulp:highs", "networkx")
+NAMES = ("labelling", "cp-sat", "pulp:cbc", "pulp:highs")
 
 
 def interrupted_at(moment: int, call: Callable[[], object]) -> str:

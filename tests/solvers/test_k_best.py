@@ -17,7 +17,6 @@ from solvers import (
     RiskUnsupportedError,
     Solver,
     Status,
-    UnsupportedProblemError,
     check,
     k_best,
     solve,
@@ -137,8 +136,6 @@ class TestKBest:
             k_best(MANY, 2, risk=1.5)
         with pytest.raises(RiskUnsupportedError, match="labelling"):
             k_best(risky(1), 2, "cp-sat")
-        with pytest.raises(UnsupportedProblemError):
-            k_best(PathProblem(2, [(0, 1)], [0, 1], [[1]], [2], start=0, terminals=[1], horizon=2), 2, "networkx")
 
     def test_the_risk_of_the_call_takes_the_place_of_the_problems(self) -> None:
         problem = PathProblem(2, [(0, 1), (0, 1)], [0, 1], [[1], [1]], [3], 0, [1], 1, spreads=[[0], [5]])

@@ -37,7 +37,7 @@ from solvers.deadline import Deadline
 from solvers.errors import LateError, TooLargeError
 from solvers.reading import LARGEST_FILE, parse_json
 from solvers.testing import demanding, layered
-from solvers.time_expanded import expand
+from solvers.time_expanded import programme
 from solvers.visit import compiled
 from solvers.wire import problem_line, read_reply, unpack
 from solvers.worker import stop_workers
@@ -50,7 +50,7 @@ LIMIT = 0.2
 BUSY = 0.25
 """Seconds that other processes may take from ours; the promise is a tenth of the limit and 50 ms."""
 
-WORKERS = ["cp-sat", "pulp:cbc", "pulp:highs", "networkx"]
+WORKERS = ["cp-sat", "pulp:cbc", "pulp:highs"]
 
 
 def wide(edges: int, horizon: int, resources: int = 2, nodes: int | None = None) -> PathProblem:
@@ -180,7 +180,7 @@ class TestMemory:
     def test_a_model_that_would_not_fit_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("solvers.memory.MEMORY_CAP", 20 * 2**20)
         with pytest.raises(TooLargeError, match=r"a model of \d+,\d+ arcs at the first \d+ steps would take"):
-            expand(wide(400, 60, resources=1))
+            programme(wide(400, 60, resources=1))
 
 
 GOOD: dict[str, Any] = {

@@ -222,13 +222,11 @@ def test_moves_that_take_too_long_to_count_are_refused(monkeypatch: pytest.Monke
         enough_moves(CIRCLE)
 
 
-@pytest.mark.parametrize("solver", ["labelling", "networkx"])
+@pytest.mark.parametrize("solver", ["labelling", "cp-sat"])
 def test_paths_may_be_left_out_by_their_beginnings(solver: str) -> None:
     met = 0
     for seed in range(60):
         problem = visiting(seed)
-        if solver == "networkx":
-            problem = replace(problem, budgets=[], costs=[], resources=())
         unwanted = {edge for edge in range(len(problem.edges)) if edge % 3 == 0}
         ranked = [edges for _, edges in ranking(problem)]
         expected = [edges for edges in ranked if not unwanted & set(edges)]

@@ -31,7 +31,6 @@ BACKENDS: dict[str, Callable[[], Solver]] = {
     "cp-sat": _named("cp-sat"),
     CBC: _named(CBC),
     "pulp:highs": _named("pulp:highs"),
-    "networkx": _named("networkx"),
 }
 
 BENCHED = tuple(name for name in BACKENDS if name != "cp-sat")
@@ -71,8 +70,6 @@ def competes(backend: str, spec: Spec, size: int, place: int) -> bool:
     if spec.family == "stress" or (spec.shape == HARD and spec.seed not in _HARD_SEEDS):
         return False
     binds = spec.budget is not None and spec.budget < 1
-    if backend == "networkx":
-        return spec.budget is None
     if backend in SAMPLED:
         return place % SAMPLE_EVERY == 0 and size <= _LARGEST_SAMPLED
     if backend == CP_SAT:

@@ -18,7 +18,6 @@ from experiments.benches.solvers.backends import BACKENDS
 from solvers import PathProblem, PathSolution, Solver, Status, solve
 
 _WARM_UP = PathProblem(3, [(0, 1), (0, 2), (1, 2)], [0.0, 0.4, 0.6], [[2], [1], [1]], [2], 0, [2], 3)
-_FREE_WARM_UP = PathProblem(3, [(0, 1), (0, 2), (1, 2)], [0.0, 0.4, 0.6], [], [], 0, [2], 3)
 _REPEATED_WITHIN = 1.0  # seconds; who needs longer is timed once
 
 
@@ -49,7 +48,7 @@ def measure(request: Request) -> dict[str, Any]:
     The first solve of the instance counts only where it takes longer than `_REPEATED_WITHIN` seconds.
     """
     solver = BACKENDS[request.backend]()
-    solve(_FREE_WARM_UP if request.backend == "networkx" else _WARM_UP, solver)
+    solve(_WARM_UP, solver)
     problem = PathProblem.from_json(Path(request.problem).read_text(encoding="utf-8"))
     solution, seconds = _timed(problem, solver, request.limit)
     wholes, solves, spent = [seconds], [solution.solve_seconds], seconds

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from solvers import FileFormatError, ProblemError, RcspProblem, read_dimacs, read_rcsp, shortest_path
+from solvers import FileFormatError, RcspProblem, read_rcsp, shortest_path
 
 OPTIMA = {1: 131, 3: 2, 5: 100, 7: 6, 9: 420, 11: 6, 13: 448, 15: 9, 17: 652, 19: 6, 21: 858, 23: 4}
 """Of the odd-numbered instances of Beasley and Christofides (1989), as published."""
@@ -27,8 +27,6 @@ SMALL = """ 3 3 2
  1 3 30 4 4.5
  2 3 -5 2 2
 """
-
-GRAPH = "c a small one\nc\np sp 3 2\nc arcs\na 1 2 10\na 2 3 5\n"
 
 
 def file(tmp_path: Path, text: str | bytes, name: str = "problem.txt") -> Path:
@@ -102,7 +100,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="gz"):
         read_rcsp(file(tmp_path, SMALL, "problem.gz"))
     with pytest.raises(FileFormatError, match="gz"):
-        read_dimacs(file(tmp_path, gzip.compress(GRAPH.encode())[:-9], "cut.gz"))
+        read_rcsp(file(tmp_path, gzip.compress(SMALL.encode())[:-9], "cut.gz"))
 
 
 def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,57 +112,13 @@ def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_long_files_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("solvers.rcsp.reading._PIECE", 5)
     assert read_rcsp(file(tmp_path, SMALL)).cost.tolist() == [10, 30, -5]
-    assert read_dimacs(file(tmp_path, GRAPH)).cost.tolist() == [10, 5]
     with pytest.raises(FileFormatError, match=":7: expected numbers"):
         read_rcsp(file(tmp_path, SMALL.replace("10 1 1", "10 1 x")))
 
 
-def test_a_dimacs_graph(tmp_path: Path) -> None:
-    miles = file(tmp_path, GRAPH, "miles.gr")
-    hours = file(tmp_path, "p sp 3 2\na 1 2 4\nc late comment\na 2 3 0.5\n", "hours.gr")
-    problem = read_dimacs(miles, hours, upper=[5], resources=["hours"], source=1, target=3)
-    assert problem.use.tolist() == [[4], [0.5]]
-    answer = shortest_path(problem)
-    assert (answer.cost, answer.resources) == (15, {"hours": 4.5})
-    assert read_dimacs(miles).target == 2
-    with pytest.raises(ProblemError, match="source = 0: expected a node"):
-        read_dimacs(miles, source=0)
-    with pytest.raises(ProblemError, match="target = 4: expected a node"):
-        read_dimacs(miles, target=4)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "text"),
-    [
-        ("p sp 3 2", "p max 3 2", ":3: expected 'p sp NODES ARCS'"),
-        ("p sp 3 2", "p sp 3 x", ":3: expected 'p sp NODES ARCS'"), ("p sp 3 2", "p sp 0 2", ":3: 0 nodes and 2 edges"),
-        ("p sp 3 2", f"p sp {10**30} 2", ":3: "), ("p sp 3 2", "p sp 3 1", ":3: 1 arcs are announced, and there are 2"),
-        ("p sp 3 2\n", "", ":4: expected 'p sp NODES ARCS'"),
-        ("a 2 3 5", "a 2 4 5", ":6: the ends of an arc must be nodes, from 1 to 3"),
-        ("a 2 3 5", "a 2 3", ":6: expected 'a TAIL HEAD WEIGHT' or a comment, found 'a 2 3'"),
-        ("a 2 3 5", "e 2 3 5", ":6: expected 'a TAIL HEAD WEIGHT' or a comment, found 'e 2 3 5'"),
-        ("a 2 3 5", "2 3 5 1", ":6: expected"), ("a 2 3 5", "a 2 3 1_0", ":6: expected"),
-        ("a 2 3 5", "a 2 3 inf", ":6: what is not finite"), ("c arcs", "7", ":4: expected"),
-    ],
-)  # fmt: skip
-def test_a_wrong_graph_is_refused_with_its_line(tmp_path: Path, old: str, new: str, text: str) -> None:
-    with pytest.raises(FileFormatError) as error:
-        read_dimacs(file(tmp_path, GRAPH.replace(old, new)))
-    assert text in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("other", "text"),
-    [("p sp 3 1\na 1 2 4\n", "3 nodes and 1 arcs, and "), ("p sp 3 2\na 1 2 4\na 1 3 4\n", "arc 2 leads elsewhere")],
-)
-def test_graphs_of_several_weights_must_be_the_same(tmp_path: Path, other: str, text: str) -> None:
-    with pytest.raises(FileFormatError, match=text):
-        read_dimacs(file(tmp_path, GRAPH, "a.gr"), file(tmp_path, other, "b.gr"))
-
-
 WORDS = st.sampled_from(["0", "1", "2", "3", "-1", "2.5", "nan", "1e400", "a", "p", "sp", "c", "9" * 30, "x", "\xff"])
 TEXTS = st.lists(st.lists(WORDS, max_size=6).map(" ".join), max_size=12).map("\n".join)
-CHANGED = st.tuples(st.sampled_from([SMALL, GRAPH]), st.integers(0, 200), st.integers(0, 3), WORDS).map(
+CHANGED = st.tuples(st.just(SMALL), st.integers(0, 200), st.integers(0, 3), WORDS).map(
     lambda one: one[0][: one[1]] + one[3] + one[0][one[1] + one[2] :]
 )
 
@@ -173,9 +127,8 @@ CHANGED = st.tuples(st.sampled_from([SMALL, GRAPH]), st.integers(0, 200), st.int
 @given(st.one_of(TEXTS, CHANGED, st.binary(max_size=60)))
 def test_any_text_is_a_problem_or_refused(tmp_path: Path, text: str | bytes) -> None:
     path = file(tmp_path, text)
-    for read in (read_rcsp, read_dimacs):
-        with contextlib.suppress(FileFormatError):
-            assert isinstance(read(path), RcspProblem)
+    with contextlib.suppress(FileFormatError):
+        assert isinstance(read_rcsp(path), RcspProblem)
 
 
 @given(st.data())

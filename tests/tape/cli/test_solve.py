@@ -12,8 +12,6 @@ from tape.engine.graph import PlanGraph
 from tests.tape.commandline import Tape
 
 PROBLEM = "3 3 1\n0\n9\n0\n0\n0\n1 2 1 4\n2 3 1 4\n1 3 5 1\n"
-GRAPH = "p sp 3 3\na 1 2 1\na 2 3 1\na 1 3 5\n"
-TIMES = "p sp 3 3\na 1 2 4\na 2 3 4.5\na 1 3 1\n"
 
 
 @pytest.fixture
@@ -146,16 +144,6 @@ def test_a_problem_has_an_object_for_programs_and_text_for_people(problem: Path,
     assert "explanation" not in tape(*short, "--json", "--no-explain").data
 
 
-def test_a_dimacs_graph(tmp_path: Path, tape: Tape) -> None:
-    (tmp_path / "costs.gr").write_text(GRAPH)
-    (tmp_path / "times.gr").write_text(TIMES)
-    graph = [tmp_path / "costs.gr", "--format", "dimacs", "--weights", f"time={tmp_path / 'times.gr'}"]
-    assert tape("solve", *graph, "--json").data["resources"] == {"time": 8.5}
-    written = tape("solve", *graph, "--budget", "time=8.4")
-    assert written.out.splitlines()[1:] == ["cost 5", "time: 1 of 8.4", "path 1 3"]
-    assert "path 2 3" in tape("solve", *graph, "--start", "2", "--goal", "3").out
-
-
 @pytest.mark.parametrize(
     ("added", "text"),
     [
@@ -164,7 +152,7 @@ def test_a_dimacs_graph(tmp_path: Path, tape: Tape) -> None:
         ("--start 4", "'4' is no node of"), ("--goal ٣", "'٣' is no node of"),
         ("--goal 1 --goal 2", "--goal: --format rcsp takes one"),
         ("--horizon 4", "--horizon is for plan graphs, not for --format rcsp"),
-        ("--risk 0.1", "--risk is for plan graphs"), ("--weights a=b", "--weights is for --format dimacs"),
+        ("--risk 0.1", "--risk is for plan graphs"),
     ],
 )  # fmt: skip
 def test_what_is_malformed_is_named(problem: Path, added: str, text: str, tape: Tape) -> None:
@@ -177,8 +165,6 @@ def test_wrong_files(problem: Path, tmp_path: Path, tape: Tape) -> None:
     code, _, error = tape("solve", problem, "--format", "rcsp")
     assert (code, error) == (2, f"tape solve: {problem}:7: expected numbers, found '1 2 x 4'\n")
     assert "No such file" in tape("solve", tmp_path / "none", "--format", "rcsp").err
-    assert "expected NAME=FILE" in tape("solve", problem, "--format", "dimacs", "--weights", "time").err
-    assert "--weights is for --format dimacs" in tape("solve", problem, "--weights", "time=x").err
     problem.write_text("2 2 0\n1 2 -1\n2 1 0\n")
     code, _, error = tape("solve", problem, "--format", "rcsp")
     assert (code, "has no end: it costs less than nothing" in error) == (2, True)
