@@ -30,8 +30,9 @@ class CpSatSolver(WorkerSolver):
     """The integer programme of TAPE eq. 6-11 with exact integer budgets and a fixed seed.
 
     CP-SAT has integer objectives only. The gains are rounded to units as fine as its range allows, and its integer
-    optimum is then exact in these. The bound includes the rounding error, so it is valid for the real gains; where rounding leaves a gap above `OPTIMALITY_TOLERANCE`, the answer is FEASIBLE, not OPTIMAL. Ties are
-    broken in no particular way, and with several workers not always in the same one.
+    optimum is then exact in these. The bound includes the rounding error, so it is valid for the real gains; where
+    rounding leaves a gap above `OPTIMALITY_TOLERANCE`, the answer is FEASIBLE, not OPTIMAL. Ties are broken in no
+    particular way, and with several workers not always in the same one.
 
     Args:
         workers: How many threads CP-SAT searches with.

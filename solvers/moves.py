@@ -28,7 +28,7 @@ from solvers.deadline import NEVER, Deadline
 from solvers.errors import EndlessError
 from solvers.horizon import paid_moves
 from solvers.problem import PathProblem
-from solvers.reach import affordable, least_amounts, spread, way
+from solvers.reach import affordable, least_amounts
 
 MOST_MOVES = 10_000
 """Longer paths are not looked for; whoever wants them says so by a horizon."""
@@ -69,7 +69,7 @@ def enough_moves(problem: PathProblem, deadline: Deadline = NEVER) -> int:
     paid = paid_moves(problem, usable)
     if paid is not None and paid <= MOST_MOVES and paid * len(usable) > _WORTH:
         return max(simple, paid)
-    if _goes_on(problem, usable, circle) or (most := _bounded(problem, usable, circle, deadline)) > MOST_MOVES:
+    if (most := _bounded(problem, usable, circle, deadline)) > MOST_MOVES:
         raise EndlessError(circle, f"it earns, and the budgets allow for more than {MOST_MOVES} moves")
     return max(simple, most)
 
@@ -78,17 +78,6 @@ def _earning(problem: PathProblem, edges: Sequence[int], deadline: Deadline) -> 
     """A circle of these edges that earns, by its edges; None if there is none. With a discount, any circle."""
     gains = _gains(problem, edges) if problem.discount == 1 else dict.fromkeys(edges, 1)
     return earning(problem.n_nodes, edges, problem.edges, gains, deadline)
-
-
-def _goes_on(problem: PathProblem, edges: Sequence[int], circle: Sequence[int]) -> bool:
-    """Whether a shortest way round by a circle leaves enough for more than `MOST_MOVES` moves on it."""
-    on = problem.edges[circle[0]][0]
-    ends = [problem.edges[edge] for edge in edges]
-    moves, onwards = spread(ends, [problem.start]), spread(ends, [on])
-    end = min((terminal for terminal in problem.terminals if terminal in onwards), key=onwards.__getitem__)
-    path = [*way(problem, edges, moves, on), *way(problem, edges, onwards, end)]
-    path += list(circle) * (MOST_MOVES // len(circle) + 1)
-    return all(sum(problem.costs[edge][k] for edge in path) <= budget for k, budget in enumerate(problem.budgets))
 
 
 def _gains(problem: PathProblem, edges: Sequence[int]) -> dict[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from solvers.deadline import NEVER, Deadline
 from solvers.problem import PathProblem
@@ -113,20 +113,6 @@ def least_with_reserves(problem: PathProblem, resource: int, reserves: Sequence[
             if tail not in done:
                 heapq.heappush(queue, (max(reserve, cost + amount), tail))
     return None
-
-
-def way(problem: PathProblem, edges: Iterable[int], moves: Mapping[int, int], end: int) -> tuple[int, ...]:
-    """Of some edges those of a way of the fewest moves to a node; `moves` has these for each node, 0 at a source."""
-    came: dict[int, int] = {}
-    for edge in edges:
-        tail, head = problem.edges[edge]
-        if tail in moves and moves[tail] + 1 == moves[head]:
-            came.setdefault(head, edge)
-    back = []
-    while moves[end]:
-        back.append(came[end])
-        end = problem.edges[came[end]][0]
-    return tuple(reversed(back))
 
 
 def affordable(problem: PathProblem, edge: int) -> bool:

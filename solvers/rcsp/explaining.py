@@ -1,9 +1,15 @@
-"""Why no path keeps all limits: which one is short, and what would do."""
+"""Why no path keeps all limits: which one is short, and what would do.
+
+With sure amounts the least of one limit is the answer to one problem, in which the resource is the cost. Where several
+have to be raised, the search is that of plan graphs (`solvers.relaxations`).
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -11,13 +17,18 @@ import numpy as np
 from solvers.deadline import Deadline
 from solvers.errors import EndlessError
 from solvers.explanation import Need
+from solvers.rcsp.folded import as_written, fold
 from solvers.rcsp.problem import Amount, RcspProblem
 from solvers.rcsp.solving import Question, Solved, solved
-from solvers.rcsp.verified import stated
+from solvers.rcsp.verified import Counted, stated
+from solvers.relaxations import OpenError, together
 from solvers.solution import Status
 
 _SECONDS = 10.0
 """For all searches together, where the call had no time limit."""
+
+_FINE = 2**20
+"""Parts of 1 in which limits are counted whose amounts are no short decimals."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +38,15 @@ class RcspExplanation:
     Attributes:
         reachable: Edges lead from the source to the target, whatever the limits.
         needs: One for each limit, those first that no path keeps even alone, then those of which a change would do.
-        together: Upper limits that would do together, where no one change would: what a path uses that is over them by
-            little. None if one change would do, or none is known.
+        together: Upper limits that would do together, where no one change would, raised as evenly as whole percentages
+            allow (`solvers.relaxations.together`). None if one change would do, or none is known.
+        minimal: None of those can be less while the others stay.
     """
 
     reachable: bool
     needs: tuple[Need, ...] = ()
-    together: dict[str, Amount] | None = None
+    together: dict[str, Amount | None] | None = None
+    minimal: bool = False
 
     def text(self) -> str:
         """Sentences for people, a line each."""
@@ -42,7 +55,8 @@ class RcspExplanation:
         lines = [line for need in self.needs for line in need.sentences()]
         if self.together is not None:
             amounts = " and ".join(f"{name} at {amount}" for name, amount in self.together.items())
-            lines.append(f"Together {amounts} would do.")
+            least = "; none of these can be less while the others stay" if self.minimal else ""
+            lines.append(f"Together {amounts} would do{least}.")
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -55,6 +69,7 @@ class RcspExplanation:
             "reachable": self.reachable,
             "needs": [{name: getattr(need, name) for name in names} for need in self.needs],
             "together": self.together,
+            "minimal": self.minimal,
             "text": self.text(),
         }
 
@@ -87,12 +102,9 @@ def explained(question: Question, unreachable: bool) -> RcspExplanation:
             at_least = given if within is None else within
             needs.append(Need(name, given, within, at_least, None, sure, limit, alone))
     needs.sort(key=lambda need: (not need.excludes, need.least is None))
-    together = None
-    if not any(need.least is not None for need in needs):
-        short = [need.limit for need in needs if need.excludes and need.side == "upper"]
-        capped = [name for name, upper in zip(problem.resources, problem.upper, strict=True) if upper is not None]
-        together = (short and _together(question, short, deadline)) or _together(question, capped, deadline)
-    return RcspExplanation(True, tuple(needs), together)
+    if any(need.least is not None for need in needs):
+        return RcspExplanation(True, tuple(needs))
+    return RcspExplanation(True, tuple(needs), *_together(question, deadline))
 
 
 def _extreme(
@@ -116,26 +128,45 @@ def _extreme(
     return stated(found.paths[0].cost, found.places[0]), True
 
 
-def _together(question: Question, raised: Sequence[str], deadline: Deadline) -> dict[str, Amount] | None:
-    """What would do as upper limits on some resources, with those on the others as given; None if nothing is known.
+def _together(question: Question, deadline: Deadline) -> tuple[dict[str, Amount | None] | None, bool]:
+    """What would do as upper limits together, by name, and whether none of them can be less; None if nothing is known.
 
-    It is what the path uses for which the shares of these limits add up to the least.
+    Limits are counted in units of the last decimal place, or of `_FINE` where amounts are no short decimals.
     """
     problem = question.asked.problem
-    capped = [problem.resources.index(name) for name in raised]
-    given = [problem.upper[k] or 0 for k in capped]
-    shares = np.array([1 / upper if upper > 0 else 1.0 for upper in given])
-    shared = problem.with_valid(
-        cost=problem.use[:, capped] @ shares,
-        node_cost=problem.node_use[:, capped] @ shares,
-        upper=tuple(None if k in capped else upper for k, upper in enumerate(problem.upper)),
-    )
-    found = _solved(question, shared, deadline)
-    if not found.paths:
-        return None
-    used = found.paths[0].use
-    over = {k: used[k] for k, upper in zip(capped, given, strict=True) if used[k] > upper}
-    return {problem.resources[k]: stated(amount, found.places[1][k]) for k, amount in over.items()} or None
+    places = fold(problem).use_places
+    capped = [k for k, upper in enumerate(problem.upper) if upper is not None]
+    units = {k: _FINE if (one := places[k]) is None else 10**one for k in capped}
+    given = [math.floor(as_written(problem.upper[k] or 0) * units[k]) for k in capped]
+    shares = np.array([1 / (limit or 1) * units[k] for k, limit in zip(capped, given, strict=True)])
+    shared = problem.with_valid(cost=problem.use[:, capped] @ shares, node_cost=problem.node_use[:, capped] @ shares)
+
+    def upper(limits: Sequence[int]) -> list[Amount | None]:
+        amounts: list[Amount | None] = [None] * len(places)
+        for k, limit in zip(capped, limits, strict=True):
+            amounts[k] = stated(Fraction(limit, units[k]), places[k])
+        return amounts
+
+    def ask(limits: Sequence[int] | None) -> Counted | None:
+        amounts = [None] * len(places) if limits is None else upper(limits)
+        found = _solved(question, shared.with_valid(upper=tuple(amounts)), deadline)
+        if not found.paths and found.status is not Status.INFEASIBLE:
+            raise OpenError("whether there is a path is open")
+        return found.paths[0] if found.paths else None
+
+    def needs(path: Counted) -> list[int]:
+        return [max(limit, math.ceil(path.use[k] * units[k])) for k, limit in zip(capped, given, strict=True)]
+
+    try:
+        free = ask(None)
+        found = free and together(given, [0] * len(given), needs(free), ask, needs)
+    except OpenError:
+        found = None
+    if found is None:
+        return None, False
+    amounts = upper(found.limits)
+    raised = [k for k, limit, least in zip(capped, found.limits, given, strict=True) if limit > least]
+    return {problem.resources[k]: amounts[k] for k in raised}, found.proven
 
 
 def _solved(question: Question, problem: RcspProblem, deadline: Deadline, *, maximise: bool = False) -> Solved:

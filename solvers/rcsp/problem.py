@@ -110,31 +110,6 @@ class RcspProblem:
         """The number of edges m."""
         return len(self.tails)
 
-    @classmethod
-    def from_csr(cls, indptr: Any, indices: Any, cost: Any, use: Any = None, **others: Any) -> RcspProblem:
-        """A problem whose graph is in compressed sparse rows, as SciPy and most graph tools have it.
-
-        Args:
-            indptr: n + 1 positions: the edges of node v are those from `indptr[v]` up to `indptr[v + 1]`.
-            indices: m nodes where the edges end.
-            cost: m costs, in the order of `indices`.
-            use: m x K amounts, or None.
-            others: The other fields of `RcspProblem`, by name.
-
-        Raises:
-            ProblemError: If anything is malformed.
-        """
-        starts = _array("indptr", indptr)
-        if starts.ndim != 1 or not len(starts) or starts.dtype.kind not in "iu":
-            raise ProblemError("indptr", None, indptr, "expected n + 1 integers, from 0 up to the number of edges")
-        counts = np.diff(starts)
-        m = len(_array("indices", indices))
-        if starts[0] != 0 or starts[-1] != m or (len(counts) and counts.min() < 0):
-            at = int(np.argmin(counts >= 0)) + 1 if len(counts) and counts.min() < 0 else 0 if starts[0] else -1
-            raise ProblemError("indptr", at % len(starts), int(starts[at]), f"must rise from 0 to the {m} edges")
-        tails = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
-        return cls(len(counts), tails, indices, cost, use, **others)
-
     def with_limits(self, lower: Sequence[Amount], upper: Sequence[Amount | None]) -> RcspProblem:
         """The same problem with other limits: K each."""
         return self.with_valid(

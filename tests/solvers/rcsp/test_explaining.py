@@ -62,7 +62,9 @@ def test_limits_that_are_short(limits: dict[str, Any], needs: list[tuple[Any, ..
 def test_no_change_of_one_limit_is_enough() -> None:
     _, explanation = infeasible({"time": 2, "usd": 1})
     assert explanation.together is not None
-    assert explanation.text().splitlines()[-1].startswith("Together ")
+    last = explanation.text().splitlines()[-1]
+    assert last.startswith("Together ")
+    assert last.endswith(" would do; none of these can be less while the others stay.")
     again = shortest_path(commute(), "home", "office", dict(explanation.together), cost="usd")
     assert again.status == "OPTIMAL"
 
@@ -118,7 +120,12 @@ def test_every_claim_is_true() -> None:
             relaxed += need.least is not None
         if explanation and explanation.together:
             assert all(need.least is None for need in explanation.needs)
-            assert shortest_path(edges, 0, n - 1, limits | explanation.together).status == "OPTIMAL"
+            raised = limits | explanation.together
+            assert shortest_path(edges, 0, n - 1, raised, elementary=elementary).status == "OPTIMAL"
+            assert explanation.minimal
+            for name, amount in explanation.together.items():
+                less = shortest_path(edges, 0, n - 1, raised | {name: amount - 1}, elementary=elementary)
+                assert less.status == "INFEASIBLE"
     assert relaxed > 30
 
 

@@ -114,18 +114,6 @@ def test_what_is_malformed_is_named(changes: dict[str, object], text: str) -> No
         RcspProblem(**fields)  # type: ignore[arg-type]
 
 
-def test_compressed_rows() -> None:
-    problem = RcspProblem.from_csr([0, 2, 2, 3], [1, 2, 0], [5, 6, 7], [[1], [2], [3]], upper=[4], target=1)
-    assert problem.n_nodes == 3
-    assert problem.tails.tolist() == [0, 0, 2]
-    assert problem.heads.tolist() == [1, 2, 0]
-    for rows, text in (([0, 2, 1, 3], r"indptr\[2\] = 1"), ([0, 1], r"indptr\[1\] = 1"), ([1, 3], r"indptr\[0\] = 1")):
-        with pytest.raises(ProblemError, match=text):
-            RcspProblem.from_csr(rows, [1, 2, 0], [5, 6, 7])
-    with pytest.raises(ProblemError, match="indptr"):
-        RcspProblem.from_csr([0.0, 3.0], [1, 2, 0], [5, 6, 7])
-
-
 def test_nothing_is_warned_of() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -97,14 +97,12 @@ def graphs(rng: random.Random) -> Iterator[tuple[Any, Any, Any]]:
     graph.add_edges_from(listed)
     cost = [one["cost"] for one in attributes]
     use = np.array([[one["time"], one["load"]] for one in attributes]).reshape(m, 2)
-    starts = np.searchsorted([tail for tail, _ in edges], range(n + 1))
     heads = [head for _, head in edges]
     names = ["time", "load"]
     yield graph, 0, n - 1
     if {0, n - 1} <= {node for ends in edges for node in ends}:
         yield iter(listed), 0, n - 1
     yield RcspProblem(n, [tail for tail, _ in edges], heads, cost, use, resources=names), None, None
-    yield RcspProblem.from_csr(starts, heads, cost, use, resources=names), None, n - 1
     yield nx.relabel_nodes(graph, lambda node: f"v{node}"), "v0", f"v{n - 1}"
 
 
