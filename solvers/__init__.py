@@ -7,7 +7,6 @@
     paths = k_best(problem, 3)             # the three best, in order
     curve = frontier(problem, ("r0", "objective"))  # all paths of which none is both cheaper and better
     need = next_budget(problem, "r0")      # the least larger budget that has a better best path
-    session = Session()                    # a sequence of related problems: bounds are kept
     print(explain(problem))                # which limit is short where there is no path, and what would do
 
     path = shortest_path(graph, "a", "z", {"time": 10})     # any networkx graph: the cheapest path within limits
@@ -42,7 +41,6 @@ from solvers.next_budget import next_budget
 from solvers.problem import PathProblem
 from solvers.registry import SolverInfo, available, get
 from solvers.risk import Assumption, Risk
-from solvers.session import Session
 from solvers.solution import PathSolution, Status
 
 if TYPE_CHECKING:
@@ -89,7 +87,6 @@ __all__ = [
     "RiskUnsupportedError",
     "Schedule",
     "ScheduleProblem",
-    "Session",
     "ShortestPath",
     "ShortestPaths",
     "Solver",

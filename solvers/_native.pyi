@@ -17,10 +17,8 @@ def solve(
     wanted: int,
     time_limit: float,
     cap: float,
-    known: tuple[int, ...],
-    prices: tuple[float, ...],
     /,
-) -> tuple[tuple[int, list[tuple[int, ...]], int | None, bool, int, float, int, float], tuple[float, ...]]: ...
+) -> tuple[int, list[tuple[int, ...]], int | None, bool, int, float, int, float]: ...
 def shortest_path(
     nodes: int,
     tails: object,

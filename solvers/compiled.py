@@ -5,7 +5,6 @@ Numbers that are too large for its integers are left to the search in Python (`s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from solvers import memory as limits
@@ -18,7 +17,7 @@ from solvers.problem import PathProblem
 if TYPE_CHECKING:  # this needs NumPy, which `import solvers` does not load
     from solvers.rcsp.folded import Folded
 
-_FORM = 5
+_FORM = 6
 """That of `solvers/native/module.cpp`."""
 
 try:
@@ -53,8 +52,6 @@ def search(
     parts: LinearParts,
     wanted: int,
     deadline: Deadline = NEVER,
-    known: Sequence[int] = (),
-    prices: tuple[float, ...] = (),
 ) -> Found:
     """Finds the `wanted` best paths.
 
@@ -63,8 +60,6 @@ def search(
         parts: Its `linear_parts`, for which `can_solve` holds.
         wanted: How many.
         deadline: When to come back with what there is.
-        known: Nodes of a path of which what follows upon the start may be a good path here.
-        prices: Of a `Found` for a similar problem.
 
     Raises:
         LateError: If the deadline passes before the search begins.
@@ -73,15 +68,14 @@ def search(
     grid = score_grid(problem, wanted, deadline)
     limits.require_memory(4 * grid.moves, f"a time-expanded graph of {grid.moves:,} steps")
     left = deadline.left()
-    (ending, paths, bound, ordered, labels, seconds, arcs, needed), priced = _solve(
+    ending, paths, bound, ordered, labels, seconds, arcs, needed = _solve(
         problem.edges, problem.rewards, parts.costs, parts.budgets, problem.start, problem.terminals,  # type: ignore[arg-type]
         grid.moves, grid.weights, grid.rests, grid.scale, parts.chances, wanted,
-        -1.0 if left is None else left, float(limits.MEMORY_CAP), tuple(known),
-        prices if len(prices) == len(parts.budgets) else (),
+        -1.0 if left is None else left, float(limits.MEMORY_CAP),
     )  # fmt: skip
     most = most_objective(problem)
     known_bound = most if bound is None else min(most, grid.bound(bound))
-    return Found(Ending(ending), paths, known_bound, ordered, labels, seconds, needed, arcs, grid.moves, priced)
+    return Found(Ending(ending), paths, known_bound, ordered, labels, seconds, needed, arcs, grid.moves)
 
 
 def shortest(folded: Folded, wanted: int, elementary: bool, threads: int, deadline: Deadline) -> Found | None:

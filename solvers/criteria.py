@@ -16,7 +16,6 @@ from solvers.grid import largest_reward
 from solvers.moves import enough_moves
 from solvers.problem import PathProblem
 from solvers.relaxations import OpenError
-from solvers.session import Session
 from solvers.solution import Status
 from solvers.visit import compiled
 
@@ -108,7 +107,6 @@ class UnderCaps:
         self.solves = 0
         self._asked = compiled(problem, deadline)
         self._solver, self._deadline = solver, deadline
-        self._session = Session() if solver == Session.solver else None
 
     def best(self, budgets: Sequence[int]) -> tuple[int, ...] | None:
         """The edges of the best path under some budgets; None if it is proven that there is none.
@@ -121,8 +119,7 @@ class UnderCaps:
         self.solves += 1
         posed, left = self._asked.problem.with_valid(budgets=tuple(budgets)), self._deadline.left()
         limit = None if left is None else max(left, 1e-6)
-        session = self._session
-        answer = session.solve(posed, limit) if session is not None else solve(posed, self._solver, limit)
+        answer = solve(posed, self._solver, limit)
         if answer.status is Status.ERROR:
             raise BackendError(answer.message)
         if answer.status not in (Status.OPTIMAL, Status.INFEASIBLE):

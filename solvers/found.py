@@ -38,8 +38,6 @@ class Found(NamedTuple):
         bytes: The most memory that labels took, if measured; with TOO_LARGE what would have been needed, at least.
         arcs: Of the graph that was left to search, if counted.
         steps: Of the time-expanded graph, if there is one.
-        prices: What a unit of each resource is worth, in the objective, as far as the bounds tell; for the next problem
-            of a sequence.
     """
 
     ending: Ending
@@ -51,4 +49,3 @@ class Found(NamedTuple):
     bytes: float = 0.0
     arcs: int = 0
     steps: int = 0
-    prices: tuple[float, ...] = ()

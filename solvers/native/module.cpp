@@ -12,7 +12,7 @@ using namespace tape;
 constexpr int MOST_STATIC_RESOURCES = 60;
 
 struct Arguments {
-    PyObject *edges, *rewards, *costs, *budgets, *terminals, *weights, *rest, *chances, *known, *prices;
+    PyObject *edges, *rewards, *costs, *budgets, *terminals, *weights, *rest, *chances;
     int start, moves;
     double scale, time_limit, cap;
     Py_ssize_t wanted;
@@ -89,24 +89,6 @@ long long units(const Network &network, Cost cost) {
     return sum >= 0 ? sum / network.factor : -((-sum + network.factor - 1) / network.factor);
 }
 
-// Prices of a unit of each resource: in the objective, and in costs per unit of the network's resources.
-Amounts in_costs(const Network &network, const std::vector<double> &prices) {
-    Amounts costs;
-    for (int k = 0; k < network.resources && !prices.empty(); ++k) {
-        const double most = double(LARGEST_PAYMENT / network.resources) / double(network.budgets[k] + 1);
-        const double price = prices[network.origin[k]] * network.scale * double(network.factor) * double(network.divisors[k]);
-        costs.push_back(Amount(std::min(std::max(0.0, price), most)));
-    }
-    return costs;
-}
-
-std::vector<double> in_objective(const Network &network, const Amounts &costs, std::size_t resources) {
-    std::vector<double> prices(resources, 0);
-    for (std::size_t k = 0; k < costs.size(); ++k)
-        prices[network.origin[k]] = double(costs[k]) / network.scale / double(network.factor) / double(network.divisors[k]);
-    return prices;
-}
-
 PyObject *answered(const Answer &answer, bool bounded, long long bound, double seconds) {
     PyObject *known = bounded ? PyLong_FromLongLong(bound) : Py_None;
     if (!bounded) Py_INCREF(Py_None);
@@ -124,33 +106,26 @@ bool interrupted() {
 
 PyObject *solve_problem(PyObject *, PyObject *args) {
     Arguments given{};
-    if (!PyArg_ParseTuple(args, "O!O!O!O!iO!iO!O!dO!nddO!O!", &PyTuple_Type, &given.edges, &PyTuple_Type, &given.rewards,
+    if (!PyArg_ParseTuple(args, "O!O!O!O!iO!iO!O!dO!ndd", &PyTuple_Type, &given.edges, &PyTuple_Type, &given.rewards,
                           &PyTuple_Type, &given.costs, &PyTuple_Type, &given.budgets, &given.start, &PyTuple_Type,
                           &given.terminals, &given.moves, &PyTuple_Type, &given.weights, &PyTuple_Type, &given.rest,
-                          &given.scale, &PyTuple_Type, &given.chances, &given.wanted, &given.time_limit, &given.cap,
-                          &PyTuple_Type, &given.known, &PyTuple_Type, &given.prices))
+                          &given.scale, &PyTuple_Type, &given.chances, &given.wanted, &given.time_limit, &given.cap))
         return nullptr;
     try {
         Clock clock(given.time_limit, interrupted, given.cap);
         PathProblem problem;
         Network network;
-        Indices known;
-        std::vector<double> prices;  // of a unit of each resource, in the objective
         Answer answer;
         enum { Fine, Stopped, NoMemory } how = Fine;
         try {
             problem = read(given, clock);
-            for (Py_ssize_t i = 0; i < size(given.known); ++i) known.push_back(index(item(given.known, i), INT32_MAX));
-            for (Py_ssize_t k = 0; k < size(given.prices); ++k) prices.push_back(real(item(given.prices, k)));
-            require(prices.empty() || prices.size() == problem.budgets.size(), "expected a price for each resource, or none");
         } catch (const Late &) {
-            return Py_BuildValue("(N())", answered(answer, false, 0, clock.seconds()));
+            return answered(answer, false, 0, clock.seconds());
         }
         Py_BEGIN_ALLOW_THREADS;
         try {
             network = build_network(problem, clock);
-            answer = Select(network, std::size_t(given.wanted), known, in_costs(network, prices), clock).run();
-            prices = in_objective(network, answer.prices, problem.budgets.size());
+            answer = Select(network, std::size_t(given.wanted), clock).run();
         } catch (const Interrupted &) {
             how = Stopped;
         } catch (const Late &) {  // before the search began
@@ -166,11 +141,7 @@ PyObject *solve_problem(PyObject *, PyObject *args) {
         if (how == Stopped) return nullptr;
         if (how == NoMemory) return PyErr_NoMemory();
         const bool bounded = network.factor && answer.bound > -FAR / 2;
-        PyObject *found = answered(answer, bounded, bounded ? units(network, answer.bound) : 0, clock.seconds());
-        PyObject *each = PyTuple_New(Py_ssize_t(prices.size()));
-        if (!each) throw PythonError{};
-        for (std::size_t k = 0; k < prices.size(); ++k) PyTuple_SetItem(each, Py_ssize_t(k), PyFloat_FromDouble(prices[k]));
-        return Py_BuildValue("(NN)", found, each);
+        return answered(answer, bounded, bounded ? units(network, answer.bound) : 0, clock.seconds());
     } catch (const PythonError &) {
         return nullptr;
     } catch (const Interrupted &) {  // while the problem was read
@@ -339,7 +310,7 @@ PyObject *shortest_path(PyObject *, PyObject *args) {
 PyMethodDef methods[] = {
     {"solve", solve_problem, METH_VARARGS,
      "solve(edges, rewards, costs, budgets, start, terminals, moves, weights, rest, scale, chances, wanted, time_limit, "
-     "cap, known, prices)"},
+     "cap)"},
     {"shortest_path", shortest_path, METH_VARARGS,
      "shortest_path(nodes, tails, heads, cost, node_cost, use, node_use, lower, upper, source, target, wanted, simple, threads, "
      "time_limit, cap)"},
@@ -351,7 +322,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", "Compiled labelling.
 }  // namespace
 
 // Changes with what `solve` takes and gives: Python does not use a build that does not match it.
-constexpr long FORM = 5;
+constexpr long FORM = 6;
 
 PyMODINIT_FUNC PyInit__native() {
     PyObject *module = PyModule_Create(&definition);

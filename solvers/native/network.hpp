@@ -25,8 +25,6 @@ struct Network {
     Indices edge_ids;  // [slots] ascending within a node: the first of equal slots is the smallest edge
     Amounts costs;     // [slots x resources]
     Amounts budgets;   // [resources]
-    Indices origin;    // [resources] which of the problem's resources each is
-    Amounts divisors;  // [resources] by which its amounts were divided
     std::vector<std::uint8_t> terminal;
     std::vector<Chance> chances;
     Score factor = 0;
@@ -101,9 +99,9 @@ inline Network build_network(const PathProblem &problem, Clock &clock) {
         if (fits) usable.push_back(std::int32_t(e));
     }
     Network network;
-    Indices &kept = network.origin;
+    Indices kept;
     std::vector<int> place(all, -1);
-    Amounts &divisors = network.divisors;
+    Amounts divisors;
     for (int k = 0; k < all; ++k) {
         Amount dearest = 0, divisor = 0;
         for (const auto e : usable) {

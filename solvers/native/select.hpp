@@ -14,9 +14,7 @@ constexpr Cost LARGEST_COST = Cost{1} << 58;
 
 class Select {
   public:
-    // known: nodes of a path that may be a good one, and prices that may bound well, of an earlier problem of a sequence.
-    Select(const Network &network, std::size_t wanted, const Indices &known, const Amounts &price, Clock &clock)
-        : network_(network), wanted_(wanted), known_(known), price_(price), clock_(clock) {}
+    Select(const Network &network, std::size_t wanted, Clock &clock) : network_(network), wanted_(wanted), clock_(clock) {}
 
     Answer run() {
         try {
@@ -85,10 +83,7 @@ class Select {
         Indices circle;
         if (!graph.sorted && !settle(graph, moves.cost, potential, circle, clock_)) return std::nullopt;
         const Cost stay = -network_.stay(0, end);  // what all paths have beside
-        Solve solve(std::move(problem), clock_);
-        solve.price = price_;
-        know(solve, stay);
-        Answer answer = solve.run();
+        Answer answer = Solve(std::move(problem), clock_).run();
         const bool long_ones = std::any_of(answer.paths.begin(), answer.paths.end(),
                                            [&](const Path &path) { return int(path.edges.size()) > network_.horizon; });
         if (long_ones && answer.ending == Ending::Proved) return std::nullopt;
@@ -126,7 +121,6 @@ class Select {
             steps.set_need(&need);
             Pass pass = steps.pass(free, clock_);
             if (Dive first = steps.dive(pass, false, clock_); first.keeps) return proved(std::move(first));
-            if (!price_.empty()) pass = steps.pass(price_, clock_);
             if (Steps::reaches(pass)) return priced(steps, std::move(pass), expanded, need, to_go);
         }
         expanded.moves = moves_of(network_);
@@ -188,38 +182,13 @@ class Select {
             for (std::size_t s = 0; s < node.size(); ++s) each[s] = least[node[s]];
             solve.need.push_back(std::move(each));
         }
-        solve.price = price ? *price : price_;
+        if (price) solve.price = *price;
         if (path) solve.known.push_back(*path);
-        know(solve, 0);
         return solve.run();
-    }
-
-    // Takes what is left of the known path from the start on for one to beat, where it keeps the budgets; `beside` is what
-    // costs are without in this search.
-    void know(Solve &solve, Cost beside) const {
-        Path path;
-        Amounts used(std::size_t(network_.resources), 0);
-        int v = network_.start, step = 0;
-        auto node = std::find(known_.begin(), known_.end(), v);
-        if (node == known_.end()) return;
-        while (++node != known_.end()) {
-            int slot = network_.offset[v];
-            while (slot < network_.offset[v + 1] && network_.heads[slot] != *node) ++slot;
-            if (slot == network_.offset[v + 1] || step == network_.horizon) return;
-            v = *node;
-            path.cost -= network_.move(step++, v);
-            path.edges.push_back(network_.edge_ids[slot]);
-            for (int k = 0; k < network_.resources; ++k) used[k] += network_.cost(slot)[k];
-        }
-        if (!network_.terminal[v] || !solve.problem().keeps(used.data())) return;
-        path.cost -= network_.stay(step, v) + beside;
-        solve.known.push_back(std::move(path));
     }
 
     const Network &network_;
     std::size_t wanted_;
-    const Indices &known_;
-    const Amounts &price_;
     Clock &clock_;
 };
 

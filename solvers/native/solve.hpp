@@ -18,7 +18,6 @@ struct Answer {
     std::size_t labels = 0;
     int arcs = 0;             // that pruning left
     double bytes = 0;
-    Amounts prices;           // the best at the end
 };
 
 class Solve {
@@ -40,7 +39,6 @@ class Solve {
         answer_.arcs = problem_.graph.arcs();
         answer_.bound = std::min(std::max(answer_.bound, pruner_->bound()), pruner_->found.ceiling());
         answer_.paths = pruner_->found.paths();
-        answer_.prices = pruner_->best();
         if (answer_.ending == Ending::Proved) answer_.bound = answer_.paths.back().cost;
         if (simple_ && !problem_.simple && !answer_.paths.empty())
             for (Path &path : answer_.paths) ends_->straighten(path);

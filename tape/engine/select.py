@@ -89,9 +89,6 @@ class Selector(Protocol):
 class SolverSelector:
     """The best path that keeps every budget, proven by an exact solver.
 
-    The default solver keeps its last path and prices for the next selection (`solvers.Session`), because a replan
-    leaves most of the graph unchanged.
-
     Args:
         solver: Its name.
         discount: In (0, 1].
@@ -110,7 +107,6 @@ class SolverSelector:
     ) -> None:
         self.name, self._discount, self._time_limit = solver, discount, time_limit
         self._cautious = cautious
-        self._session = solvers.Session() if solver == solvers.Session.solver else None
 
     async def select(
         self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
@@ -120,17 +116,12 @@ class SolverSelector:
         for confidence, problem, ids in stages(
             graph, start, remaining, horizon, self._discount, cautious=self._cautious, any_end=any_end
         ):
-            solution = self._solve(problem)
+            solution = solvers.solve(problem, self.name, self._time_limit())
             seconds += solution.seconds
             found = Selection(solution, tuple(ids[e] for e in solution.edges), problem, confidence)
             if reaches_goal(graph, found.path):
                 break
         return found._replace(solution=replace(solution, seconds=seconds))
-
-    def _solve(self, problem: PathProblem) -> PathSolution:
-        if self._session is not None:
-            return self._session.solve(problem, self._time_limit())
-        return solvers.solve(problem, self.name, self._time_limit())
 
 
 def stages(

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from solvers import Session, Status, check, explain, k_best, solve
+from solvers import Status, check, explain, k_best, solve
 from solvers.testing import CASES, endless, layered
 from solvers.worker import _workers
 
@@ -35,7 +35,7 @@ def called(name: str) -> list[Callable[[], Any]]:
         lambda: solve(EASY, name),
     ]
     if name == "labelling":
-        calls += [lambda: k_best(endless(0), 1000), lambda: explain(TIGHT), lambda: Session().solve(endless(1), 1.0)]
+        calls += [lambda: k_best(endless(0), 1000), lambda: explain(TIGHT), lambda: solve(endless(1), time_limit=1.0)]
     return calls
 
 

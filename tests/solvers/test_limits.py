@@ -23,7 +23,6 @@ from solvers import (
     PathProblem,
     ProblemError,
     Risk,
-    Session,
     Solver,
     Status,
     check,
@@ -81,7 +80,6 @@ def kept(call: Callable[[], object], limit: float = LIMIT) -> None:
 CALLS: dict[str, Callable[[PathProblem], Any]] = {
     "labelling": lambda problem: solve(problem, time_limit=LIMIT),
     "plain": lambda problem: solve(problem, Reference(), LIMIT),
-    "session": lambda problem: Session().solve(problem, LIMIT),
     "k_best": lambda problem: k_best(problem, 1_000, time_limit=LIMIT),
     "partition": lambda problem: k_best(problem, 3, Reference(), LIMIT),
     "explain": lambda problem: explain(problem.with_valid(budgets=(1,) * len(problem.budgets)), LIMIT),
@@ -256,7 +254,7 @@ class TestExtremeValues:
         problem = PathProblem(**GOOD)
         if limit in (0, -1, "1") or limit is True or limit != limit:
             asked = functools.partial(k_best, k=2)
-            for call in (solve, explain, asked, Session().solve):
+            for call in (solve, explain, asked):
                 with pytest.raises(ProblemError, match="time_limit"):
                     call(problem, time_limit=limit)  # type: ignore[operator]
         else:

@@ -14,7 +14,6 @@ from solvers import (
     EndlessError,
     PathProblem,
     ProblemError,
-    Session,
     check,
     consumption_of,
     enough_moves,
@@ -47,7 +46,6 @@ def agree(problem: PathProblem) -> None:
     assert best.has_path == bool(expected)
     if expected:
         assert best.objective == pytest.approx(float(expected[0][0]), abs=1e-9)
-        assert Session().solve(problem).edges == best.edges
 
 
 @pytest.mark.parametrize("block", range(4))
