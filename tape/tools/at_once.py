@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from tape.budget.deadline import MOST
@@ -23,7 +25,7 @@ Make = Callable[[Tool, dict[str, Any], str], Awaitable[Made]]
 
 
 @dataclass
-class _Planned:
+class PlannedCall:
     """A call of the path.
 
     Attributes:
@@ -51,67 +53,52 @@ class _Planned:
         return self.task.result() if done and self.task is not None else None
 
 
-class ToolCallsAtOnce(CallsAtOnce):
-    """Runs calls of one environment at once.
+class ResultsAtOnce(CallsAtOnce):
+    """Runs calls of a path at once; which values a call is given, those who derive from this say."""
 
-    Args:
-        domain: Its domain.
-        state: Returns its state.
-        make: Makes a call.
-    """
-
-    def __init__(self, domain: ToolDomain, state: Callable[[], ToolState], make: Make) -> None:
-        self._domain, self._state, self._make = domain, state, make
-        self._path: list[_Planned] = []
+    def __init__(self) -> None:
+        self._path: list[PlannedCall] = []
         self._numbers: dict[int, int] = {}
         """The number that a result has got, by the one that it was planned to get."""
-        self._turn: _Planned | None = None
+        self._turn: PlannedCall | None = None
         self._most = 0
         self._tell: tuple[Callable[[Action], None], ...] = ()
+
+    @abstractmethod
+    def _find(self, call: Call) -> Tool:
+        """The tool of a call.
+
+        Raises:
+            InvalidCallError: There is none.
+        """
+
+    @abstractmethod
+    def _first(self) -> int:
+        """The number that the result of the next call gets."""
+
+    @abstractmethod
+    def _ready(self) -> Iterator[tuple[PlannedCall, Callable[[], dict[str, Any]]]]:
+        """The calls whose turn has not come of which all results are there that they take, with their arguments."""
+
+    @abstractmethod
+    def _make(self, item: Tool, arguments: dict[str, Any], one: PlannedCall) -> Awaitable[Made]:
+        """Make a call."""
 
     def _pure(self, action: Action) -> Tool | None:
         """The tool of a call that changes nothing; None of any other action."""
         try:
             call = parse(action)
-            found = None if call.kind == ANSWER else self._domain.toolbox.find(call)
+            found = None if call.kind == ANSWER else self._find(call)
         except InvalidCallError:
             return None
         return found if found is not None and found.pure else None
-
-    def independent(self, path: Sequence[Action]) -> int:
-        """The calls before the first that changes something, answers or is not possible."""
-        state = self._state()
-        for count, action in enumerate(path):
-            try:
-                if self._pure(action) is None:
-                    return count
-                self._domain.require_possible(state, call := parse(action))
-            except InvalidCallError:
-                return count
-            state = state.with_call(call)
-        return len(path)
-
-    def waits(self, path: Sequence[Action]) -> Sequence[tuple[int, ...]]:
-        """A call waits for the results that it names; one that is not pure for all before it, and all after it for it.
-
-        An answer waits for all.
-        """
-        first, barrier = len(self._state().got) + 1, -1
-        found: list[tuple[int, ...]] = []
-        for place, action in enumerate(path):
-            if self._pure(action) is None:
-                barrier, waits = place, {*range(place)}
-            else:
-                waits = {barrier, *(number - first for number in parse(action).references)}
-            found.append(tuple(sorted(one for one in waits if 0 <= one < place)))
-        return found
 
     def begin(
         self, path: Sequence[Action], most: int, begun: Callable[[Action], None], ended: Callable[[Action], None]
     ) -> None:
         """See :meth:`tape.protocols.at_once.CallsAtOnce.begin`."""
         known = {one.action: one for one in self._path if one.begun and not one.taken}
-        planned = (_Planned(a, parse(a), number) for number, a in enumerate(path, len(self._state().got) + 1))
+        planned = (PlannedCall(a, parse(a), number) for number, a in enumerate(path, self._first()))
         self._path = [known.pop(one.action, one) for one in planned]
         self._path += known.values()
         self._numbers, self._most, self._tell = {}, most, (begun, ended)
@@ -122,30 +109,26 @@ class ToolCallsAtOnce(CallsAtOnce):
 
     def _go_on(self) -> None:
         """Begin what can begin now."""
-        values = dict(enumerate(self._state().values(), 1))
-        for one in self._path:
-            if (made := one.made) is not None and made.failure is not None:
-                return  # the path will be given up
-            if made is not None and not self._domain.toolbox.find(one.call).reads:
-                values[one.number] = made.plain  # a result that a model has to read is none before
-        for one in self._path:
+        if any(one.made is not None and one.made.failure is not None for one in self._path):
+            return  # the path will be given up
+        for one, arguments in self._ready():
             if len(self._running()) >= self._most:
                 return
-            if not (one.begun or one.taken) and all(number in values for number in one.call.references):
-                self._start(one, [values.get(number) for number in range(1, max(values, default=0) + 1)])
+            if not (one.begun or one.taken):
+                self._start(one, arguments)
 
-    def _start(self, one: _Planned, results: Sequence[Any]) -> None:
-        item = self._domain.toolbox.find(one.call)
+    def _start(self, one: PlannedCall, arguments: Callable[[], dict[str, Any]]) -> None:
+        item = self._find(one.call)
         if item.thread == "caller":
             return  # it has the thread to itself
         try:
-            arguments = item.filled(one.call, results)
-            one.asked = as_asked(arguments)
+            given = arguments()
+            one.asked = as_asked(given)
         except Exception:  # also what a validator raises
             return  # in its turn it is refused, or ends the episode
         # With a time limit, however long, a plain function gets a thread of its own.
         apart = replace(item, timeout=item.timeout or MOST)
-        one.begun, one.task = True, asyncio.ensure_future(self._make(apart, arguments, one.asked))
+        one.begun, one.task = True, asyncio.ensure_future(self._make(apart, given, one))
         begun, ended = self._tell
         begun(one.action)
         one.task.add_done_callback(lambda _: ended(one.action))
@@ -156,7 +139,7 @@ class ToolCallsAtOnce(CallsAtOnce):
         for one in self._path:
             one.begun |= one.action == action
 
-    def _open(self) -> Iterator[tuple[_Planned, Call]]:
+    def _open(self) -> Iterator[tuple[PlannedCall, Call]]:
         """The calls whose turn has not come, as they are written now."""
         for one in self._path:
             if not one.taken:
@@ -194,3 +177,81 @@ class ToolCallsAtOnce(CallsAtOnce):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._path.clear()
+
+
+class ToolCallsAtOnce(ResultsAtOnce):
+    """Runs calls of one environment at once, which take the results that they name.
+
+    Args:
+        domain: Its domain.
+        state: Returns its state.
+        make: Makes a call.
+    """
+
+    def __init__(self, domain: ToolDomain, state: Callable[[], ToolState], make: Make) -> None:
+        super().__init__()
+        self._domain, self._state, self._made = domain, state, make
+
+    def _find(self, call: Call) -> Tool:
+        return self._domain.toolbox.find(call)
+
+    def _first(self) -> int:
+        return len(self._state().got) + 1
+
+    def _make(self, item: Tool, arguments: dict[str, Any], one: PlannedCall) -> Awaitable[Made]:
+        return self._made(item, arguments, one.asked)
+
+    def _ready(self) -> Iterator[tuple[PlannedCall, Callable[[], dict[str, Any]]]]:
+        values = dict(enumerate(self._state().values(), 1))
+        for one in self._path:
+            if (made := one.made) is not None and not self._find(one.call).reads:
+                values[one.number] = made.plain  # a result that a model has to read is none before
+        results = [values.get(number) for number in range(1, max(values, default=0) + 1)]
+        for one in self._path:
+            if all(number in values for number in one.call.references):
+                yield one, partial(self._filled, one, results)
+
+    def _filled(self, one: PlannedCall, results: Sequence[Any]) -> dict[str, Any]:
+        return self._find(one.call).filled(one.call, results)
+
+    def independent(self, path: Sequence[Action]) -> int:
+        """The calls before the first that changes something, answers or is not possible."""
+        state = self._state()
+        for count, action in enumerate(path):
+            try:
+                if self._pure(action) is None:
+                    return count
+                self._domain.require_possible(state, call := parse(action))
+            except InvalidCallError:
+                return count
+            state = state.with_call(call)
+        return len(path)
+
+    def waits(self, path: Sequence[Action]) -> Sequence[tuple[int, ...]]:
+        """A call waits for the results that it names; one that is not pure for all before it, and all after it for it.
+
+        An answer waits for all.
+        """
+        first = self._first()
+        return behind_barriers(
+            [
+                None if self._pure(action) is None else [number - first for number in parse(action).references]
+                for action in path
+            ]
+        )
+
+
+def behind_barriers(named: Sequence[Sequence[int] | None]) -> list[tuple[int, ...]]:
+    """The places that each action of a path waits for.
+
+    Args:
+        named: Of each action the places whose results it takes, of which those outside the path do not count; None
+            where it is a barrier: it waits for all before it, and all after it for it.
+    """
+    found: list[tuple[int, ...]] = []
+    barrier = -1
+    for place, takes in enumerate(named):
+        waits = {*range(place)} if takes is None else {barrier, *takes}
+        found.append(tuple(sorted(one for one in waits if 0 <= one < place)))
+        barrier = place if takes is None else barrier
+    return found

@@ -11,6 +11,7 @@ from typing import Any
 
 from tape.budget import Budget, BudgetLike, Resources
 from tape.protocols import Action, Environment, Observation, State
+from tape.protocols.at_once import CallsAtOnce
 from tape.protocols.prompt_format import PromptFormat, pick
 from tape.seeds import derive
 from tape.tools.apart import Made, attempt, make
@@ -18,6 +19,7 @@ from tape.tools.calls import ANSWER, Call, parse
 from tape.tools.errors import InvalidCallError, ToolError
 from tape.tools.results import LONGEST_NOTE, cut
 from tape.tools.tool import STEP, Tool
+from tape.tools.typed.at_once import TypedCallsAtOnce
 from tape.tools.typed.domain import TypedDomain, as_typed, handed_in
 from tape.tools.typed.prompts.chat import ChatTypedFormat
 from tape.tools.typed.prompts.declared import DeclaredTypedFormat
@@ -106,6 +108,7 @@ class TypedEnvironment(Environment):
         self.domain.asks_again = any(change.request for change in changes)
         self._have, self._want, self._request = dict(have), want, request
         self._reader, self._formats = reader, prompt_formats
+        self._at_once = TypedCallsAtOnce(self)
         self._reset(0)
 
     def _reset(self, seed: int) -> None:
@@ -139,6 +142,27 @@ class TypedEnvironment(Environment):
 
     def _observation(self) -> Observation:
         return Observation(self.domain.render(self._state), self._state)
+
+    @property
+    def calls_at_once(self) -> CallsAtOnce | None:
+        """Calls that run before their turn; none where something becomes different after some calls."""
+        return None if self.changes else self._at_once
+
+    def at_hand(self) -> tuple[TypedState, dict[str, list[Any]], int]:
+        """The state, the values of each type in the order of their making, and how many calls have succeeded."""
+        return self._state, self._values, self._made
+
+    def value_of(self, one: str) -> Any:
+        """What was there of a type from the start; None if nothing was."""
+        return self._have.get(one)
+
+    def filled(self, item: Tool, given: Sequence[Any], made: int) -> dict[str, Any]:
+        """The arguments of a call, with what it draws after so many successful calls.
+
+        Raises:
+            InvalidCallError: The tool does not take such values.
+        """
+        return item.checked(dict(zip(item.arguments.model_fields, given, strict=True))) | self._drawn(item, made)
 
     def home_loop(self) -> asyncio.AbstractEventLoop | None:
         """The event loop that a tool needs, if one does."""
@@ -178,9 +202,8 @@ class TypedEnvironment(Environment):
         except InvalidCallError as error:
             self._state = self._state.closing(item.name, cut(str(error), LONGEST_NOTE))
             return self._observation(), STEP
-        drawn = {} if item.random is None else {item.random: self._rng("result", item)}
-        done = await make(item, arguments | drawn)
-        used = attempt(lambda: Made(item.used(arguments, done.value, self._rng("cost", item))))
+        done = await self._at_once.take(made, "") or await make(item, arguments | self._drawn(item, self._made))
+        used = attempt(lambda: Made(item.used(arguments, done.value, self._rng("cost", item, self._made))))
         if done.failure is None and not isinstance(used.value, Resources):
             raise ToolError(f"{item.name}: what a call used cannot be counted: {used.failure}")
         if done.failure is None:
@@ -196,6 +219,7 @@ class TypedEnvironment(Environment):
                 self._values[one].pop()
         self._values.setdefault(item.gives, []).append(done.plain)
         self._made += 1
+        self._at_once.observed(self._made)
         self.called.append(item.name)
         state = self._state.after(item.takes, item.gives, self.domain.have)
         for change in self.changes:
@@ -213,8 +237,11 @@ class TypedEnvironment(Environment):
             state = self._asked(state, change.request, change.want)
         return replace(state, note=change.note)
 
-    def _rng(self, what: str, item: Tool) -> random.Random:
-        return random.Random(derive(self._seed, what, item.name, self._made))
+    def _rng(self, what: str, item: Tool, made: int) -> random.Random:
+        return random.Random(derive(self._seed, what, item.name, made))
+
+    def _drawn(self, item: Tool, made: int) -> dict[str, random.Random]:
+        return {} if item.random is None else {item.random: self._rng("result", item, made)}
 
     def refuse(self, action: Action) -> Observation:
         """Close the tool of a call that a person has refused, so that no plan has it again."""
