@@ -15,6 +15,7 @@ from tape.errors import error_text
 from tape.reading import short
 from tape.tools.cost import Amount, Cost, amounts
 from tape.tools.errors import ToolError, ToolFailedError, ToolWarning
+from tape.tools.mcp_copies import ServersByFolder, Started, on_folder, without_network
 from tape.tools.mcp_process import ServerProcess
 from tape.tools.mcp_schema import arguments_model, described
 from tape.tools.mcp_session import Session
@@ -32,6 +33,9 @@ _TAIL = 600
 
 _NAME = 100
 """Bytes of a command that stand for the server in errors; the agent sees the first 300 of a message."""
+
+STATE = "folder"
+"""The name of the state that tools of a server with a folder have."""
 
 _MOST_NAMED = 20
 """Tools that are named in one message."""
@@ -52,6 +56,7 @@ async def mcp_tools(
     cwd: str | Path | None = None,
     start_seconds: float = 30.0,
     call_seconds: float = 300.0,
+    folder: str | Path | None = None,
 ) -> AsyncIterator[list[Tool]]:
     """Start an MCP server and offer its tools for as long as the context lasts; then it is stopped, with its children.
 
@@ -82,13 +87,18 @@ async def mcp_tools(
         cwd: Where it runs.
         start_seconds: How long it may take from its start until its tools are here.
         call_seconds: How long a call may take.
+        folder: The folder in which the server keeps all that its calls change, and which ``{folder}`` stands for in
+            ``command``, ``env`` and ``cwd``. Its tools have the state ``"folder"`` then, which the environment gets as
+            ``state=Folder(folder)``: plans are tried by servers that are started on copies of the folder, without
+            network where the platform can take it away (:mod:`tape.tools.copies`).
 
     Yields:
         The tools, in the server's order.
 
     Raises:
-        ToolError: The server cannot be started, a name in the declarations is none of its tools or of one that cannot
-            be offered, a tool is declared both pure and destructive, or there are more than 256 tools or none.
+        ToolError: The server cannot be started, nothing names its folder, a name in the declarations is none of its
+            tools or of one that cannot be offered, a tool is declared both pure and destructive, or there are more than
+            256 tools or none.
     """
     for setting, given in (("pure", pure), ("destructive", destructive)):
         if not isinstance(given, Mapping | None):
@@ -99,7 +109,19 @@ async def mcp_tools(
         "costs": costs or {}, "quality": quality or {}, "variants": variants or {}, "reads": reads, "only": only or (),
         "pure": pure or {}, "destructive": destructive or {},
     }  # fmt: skip
-    server = _Server(command, env, cwd, call_seconds)
+    if folder is None:
+        server = _Server(command, env, cwd, call_seconds)
+    else:
+        server = _Server(**on_folder(command, env or {}, cwd, Path(folder).resolve()), call_seconds=call_seconds)
+
+        async def another(copied: Path) -> Started:
+            settings = on_folder(command, env or {}, cwd, copied)
+            settings["command"] = [*without_network(), *settings["command"]]
+            found = _Server(**settings, call_seconds=call_seconds)
+            await found.start(None, start_seconds)
+            return found
+
+        server.by_folder = ServersByFolder(server, Path(folder).resolve(), another)
     try:
         yield await server.start(declared, start_seconds)
     finally:
@@ -136,10 +158,18 @@ def _tool(server: _Server, name: str, entry: Mapping[str, Any], declared: Mappin
 
     pure, destructive = effects(entry.get("annotations"), declared["pure"].get(name), declared["destructive"].get(name))
 
+    others = server.by_folder
+    if others is not None and STATE in arguments.model_fields:
+        raise ToolError(f"its parameter {STATE!r} has the name that the folder of the server has with folder=")
+
     async def function(**values: Any) -> Any:
+        at = values.pop(STATE, None)
         optional = {key for key, field in arguments.model_fields.items() if not field.is_required()}
         sent = {key: _sent(value) for key, value in values.items() if value is not None or key not in optional}
-        return _value(await server.call(name, sent), wrapped=wrapped)
+        result = await (
+            others.call(at, name, sent) if others is not None and at is not None else server.call(name, sent)
+        )
+        return _value(result, wrapped=wrapped)
 
     about = entry.get("description")
     return Tool(
@@ -154,6 +184,7 @@ def _tool(server: _Server, name: str, entry: Mapping[str, Any], declared: Mappin
         pure=pure,
         destructive=destructive,
         loop=server.loop,
+        state={} if others is None else {STATE: "read" if pure else "write"},
     )
 
 
@@ -236,14 +267,16 @@ class _Server:
         self.loop = asyncio.get_running_loop()
         self._process: ServerProcess | None = None
         self._session: Session | None = None
+        self.by_folder: ServersByFolder | None = None
+        """The servers on copies of its folder; None where it has none."""
 
     @property
     def name(self) -> str:
         """How errors call it."""
         return f"the MCP server {cut(repr(' '.join(self._command)), _NAME)}"
 
-    async def start(self, declared: Mapping[str, Any], seconds: float) -> list[Tool]:
-        """Start it and make its tools, all within some seconds.
+    async def start(self, declared: Mapping[str, Any] | None, seconds: float) -> list[Tool]:
+        """Start it and make its tools, all within some seconds; none are made where nothing is declared.
 
         Raises:
             ToolError: See :func:`mcp_tools`.
@@ -253,9 +286,9 @@ class _Server:
                 self._process = await self._spawned()
                 self._session = Session(self._process, "it")
                 await self._session.shake_hands()
-                listed = await self._session.tools()
+                listed = [] if declared is None else await self._session.tools()
                 self._session.name = self.name
-                return await self._tools(listed, declared)
+                return [] if declared is None else await self._tools(listed, declared)
         except TimeoutError:
             if not timeout.expired():
                 raise
@@ -320,7 +353,9 @@ class _Server:
             raise ToolFailedError(f"{self.name} has not answered within {self._call_seconds:g} s") from None
 
     async def stop(self) -> None:
-        """Stop it; the process has ended then, and those that it has started."""
+        """Stop it and those on copies; the processes have ended then, and those that they have started."""
+        if self.by_folder is not None:
+            await self.by_folder.stop()
         if self._session is not None:
             await self._session.close()
 
