@@ -7,7 +7,7 @@ import warnings
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
@@ -100,32 +100,50 @@ async def mcp_tools(
             tools or of one that cannot be offered, a tool is declared both pure and destructive, or there are more than
             256 tools or none.
     """
-    for setting, given in (("pure", pure), ("destructive", destructive)):
-        if not isinstance(given, Mapping | None):
-            raise ToolError(
-                f"{setting}: give each of the server's names True or False, as {{NAME: True}}; got {given!r}"
-            )
+    _require_flags(pure=pure, destructive=destructive)
     declared: dict[str, Any] = {
         "costs": costs or {}, "quality": quality or {}, "variants": variants or {}, "reads": reads, "only": only or (),
         "pure": pure or {}, "destructive": destructive or {},
     }  # fmt: skip
-    if folder is None:
-        server = _Server(command, env, cwd, call_seconds)
-    else:
-        server = _Server(**on_folder(command, env or {}, cwd, Path(folder).resolve()), call_seconds=call_seconds)
-
-        async def another(copied: Path) -> Started:
-            settings = on_folder(command, env or {}, cwd, copied)
-            settings["command"] = [*without_network(), *settings["command"]]
-            found = _Server(**settings, call_seconds=call_seconds)
-            await found.start(None, start_seconds)
-            return found
-
-        server.by_folder = ServersByFolder(server, Path(folder).resolve(), another)
+    server = _server(_Settings(command, env or {}, cwd), call_seconds, start_seconds, folder)
     try:
         yield await server.start(declared, start_seconds)
     finally:
         await server.stop()
+
+
+def _require_flags(**given: Any) -> None:
+    for setting, flags in given.items():
+        if not isinstance(flags, Mapping | None):
+            raise ToolError(
+                f"{setting}: give each of the server's names True or False, as {{NAME: True}}; got {flags!r}"
+            )
+
+
+class _Settings(NamedTuple):
+    """How a server is started, as it was given."""
+
+    command: Sequence[str]
+    env: Mapping[str, str]
+    cwd: str | Path | None
+
+
+def _server(settings: _Settings, call_seconds: float, start_seconds: float, folder: str | Path | None) -> _Server:
+    """The server, and with a folder those that are started on copies of it."""
+    if folder is None:
+        return _Server(*settings, call_seconds)
+    real = Path(folder).resolve()
+    server = _Server(**on_folder(*settings, real), call_seconds=call_seconds)
+
+    async def another(copied: Path) -> Started:
+        at_copy = on_folder(*settings, copied)
+        at_copy["command"] = [*without_network(), *at_copy["command"]]
+        found = _Server(**at_copy, call_seconds=call_seconds)
+        await found.start(None, start_seconds)
+        return found
+
+    server.by_folder = ServersByFolder(server, real, another)
+    return server
 
 
 def entries_of(listed: Sequence[Any]) -> tuple[dict[str, Any], list[str]]:

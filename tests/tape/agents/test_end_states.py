@@ -66,7 +66,7 @@ def silent(request: Request, sample: int) -> str:
 
 def unsolved(status: solvers.Status) -> EpisodeResult:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solvers.Session, "solve", lambda *_: solvers.PathSolution(status))
+        patch.setattr(solvers, "solve", lambda *_: solvers.PathSolution(status))
         return line()
 
 

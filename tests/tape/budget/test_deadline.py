@@ -169,12 +169,12 @@ def test_a_computation_that_cannot_be_cancelled_is_measured(clock: Clock) -> Non
 def test_the_solver_gets_what_is_left(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     limits: list[float | None] = []
 
-    def solve(self: Any, problem: Any, time_limit: float | None = None) -> solvers.PathSolution:
+    def solve(problem: Any, solver: str, time_limit: float | None = None) -> solvers.PathSolution:
         limits.append(time_limit)
         clock.now += 5
         return solvers.PathSolution(solvers.Status.TIMEOUT)
 
-    monkeypatch.setattr(solvers.Session, "solve", solve)
+    monkeypatch.setattr(solvers, "solve", solve)
     clock.now = 0.0
     result = TapeAgent(SimulatedModel(CORRIDOR)).run(SokobanEnvironment(CORRIDOR, 4), budget=Budget.of(wall_seconds=3))
     assert late(result)

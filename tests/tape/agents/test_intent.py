@@ -1,0 +1,41 @@
+"""INTENT-like: the plan of the least risk, and its first action alone."""
+
+from __future__ import annotations
+
+import json
+
+from tape.agents.intent import Intention, safest
+from tape.lm.base import Request
+from tape.lm.scripted import ScriptedLM
+from tape.plugins import load
+from tape.tools import ToolEnvironment, tool
+
+
+def test_the_likeliest_plan_is_taken_that_fits_at_its_cost_over_its_chance() -> None:
+    dear, cheap = Intention(["a"], {"usd": 8}, 0.9), Intention(["b"], {"usd": 2}, 0.4)
+    assert safest([dear, cheap], {"usd": 10}) is dear  # 8.9 of 10
+    assert safest([dear, cheap], {"usd": 8}) is cheap  # 8.9 of 8, and 5 of 8
+    assert safest([dear, cheap], {"usd": 1}) is cheap  # neither fits; 5 times what is left, and 8.9 times
+    assert safest([cheap, dear], {}) is dear
+    assert safest([Intention(["c"], {"usd": 1}, 1.0), cheap], {"usd": 0}).actions == ["c"]
+
+
+def test_it_plans_again_before_each_action() -> None:
+    asked: list[str] = []
+
+    @tool(usd="0.01")
+    def add(a: int, b: int) -> int:
+        """Add."""
+        return a + b
+
+    def model(request: Request, sample: int) -> str:
+        asked.append(request.role)
+        if request.role != "plan":
+            return "right"
+        calls = [{"tool": "add", "arguments": {"a": 1, "b": 2}}] if "= 3" not in str(request.prompt) else []
+        return json.dumps({"calls": calls, "answer": "#1"})
+
+    agent = load("tape.agents", "intent")(ScriptedLM(model))
+    result = agent.run(ToolEnvironment("Add 1 and 2.", [add], budget="$0.01, 3 steps"))
+    assert (result.end_state, result.answer, result.steps) == ("success", 3, 2)
+    assert asked.count("plan") == 2 * agent.config.num_plans
