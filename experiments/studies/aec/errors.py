@@ -64,17 +64,23 @@ def commitments_of(events: Iterable[Event]) -> list[Commitment]:
 
 
 def feasible(environment: Environment, commitment: Commitment) -> bool:
-    """Whether a path reaches the goal in the environment as it is, which alone decides; all its steps are taken."""
-    environment.reset(0)
-    for action in (*commitment.before, *commitment.actions):
+    """Whether every step of a path is carried out in the environment as it is, which alone decides.
+
+    One that changes nothing was not. A prefix need not reach the goal, so it is not asked whether the path does.
+    """
+    key = environment.domain.key
+    state = key(environment.reset(0).data)
+    for number, action in enumerate((*commitment.before, *commitment.actions)):
         if environment.success():
             return True
-        environment.step(action)
-    return environment.success()
+        before, state = state, key(environment.step(action)[0].data)
+        if number >= len(commitment.before) and state == before and not environment.success():
+            return False
+    return True
 
 
 def judged(measured: Measured, record: Record, tasks: Mapping[str, Task]) -> list[tuple[int, bool]]:
-    """The commitments of an episode: |Q|, and whether the path wins by the engine.
+    """The commitments of an episode: |Q|, and whether its steps are carried out by the engine.
 
     Args:
         measured: The run.
@@ -91,7 +97,8 @@ def judged(measured: Measured, record: Record, tasks: Mapping[str, Task]) -> lis
             environment.close()
         return found
 
-    return [(later, bool(won)) for later, won in measured.note(record, "commitments: grounded later, wins", find)]
+    found = measured.note(record, "commitments: grounded later, carried out", find)
+    return [(later, bool(done)) for later, done in found]
 
 
 def checks(measured: Measured, chosen: Mapping[str, Any]) -> dict[str, tuple[BoundCheck, BoundCheck]]:
@@ -138,8 +145,9 @@ def _agents(measured: Measured, found: Mapping[str, tuple[BoundCheck, BoundCheck
     note = (
         "**Simulated query errors**: what is grounded after the start is told wrongly at the given rate. n: the first "
         "commitment of each episode that has one, so that they are independent; Wilson's 95 % intervals, columns as "
-        "above. Feasible: when the path is played on the engine, without errors, the engine says that the game is won. "
-        "A model that sees the truth is seldom misled, so agents are further from the bound than the verifier alone."
+        "above. Feasible: when the path or the prefix is played on the engine, without errors, each of its commands "
+        "changes something. A model that sees the truth is seldom misled, so agents are further from the bound than "
+        "the verifier alone."
     )
     caption = "Infeasible first commitments by rate of simulated query errors, beside what the theorem allows."
     ticks = tuple(f"{rate:g}" for rate in RATES)
