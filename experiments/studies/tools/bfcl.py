@@ -72,8 +72,8 @@ EXPERIMENT = Experiment(
         "simulated planner does not read it, so here it is ReAct; the prompts of all agents say what is left anyway. "
         "**INTENT-like**: before each action plans are sampled, and their cost over how likely they succeed has to "
         "fit. **VineLM-like**: sampled plans as a trie, in which only equal beginnings are one; what is left is "
-        "selected anew after each call under what is left of the budgets. It is not VineLM, whose trie is of models for "
-        "the known stages of a workflow. None of the three has its paper's trained parts.",
+        "selected anew after each call under what is left of the budgets. It is not VineLM, whose trie is of models "
+        "for the known stages of a workflow. None of the three has its paper's trained parts.",
         "Prices and caps are the project's own: a call that reads costs $0.001, one that writes $0.005.",
     ),
     batch=BATCH,
