@@ -37,6 +37,11 @@ _PART = re.compile(
     r"(?:anode|cathode|terminal \d) (?:in|on|of) (?P<a>.+)|(?P<b>.+) (?:anode|cathode|terminal \d)(?: in .+)?"
 )
 _DOOR = re.compile(r"door(?: to .+)?|.+ door")
+CHANGES = re.compile(
+    r"substance|stage|\begg\b|seed|flower|fruit|\b(?:baby|juvenile|adult|hatching|tadpole|larva|pupa)\b"
+)
+"""In the name or the line of what may be something else when it is seen again."""
+CONTAINING = "containing"
 _JOINING = frozenset(["a", "an", "the", "in", "on", "of", "with", "and", "at", "stage", "called"])
 SETS = {
     "open": ("open", True),
@@ -94,6 +99,11 @@ def reach(thing: str) -> Predicate:
     return Predicate("reach", (words_of(thing),))
 
 
+def door(name: str) -> Predicate:
+    """There is a door to a room here; ``name`` is that of the door."""
+    return Predicate("door", (name.removeprefix("door to "),))
+
+
 def joined(action: Action) -> Predicate:
     """What a command was to connect is connected."""
     return Predicate("joined", (action,))
@@ -113,7 +123,7 @@ def names_of(things: Iterable[Thing], where: str) -> Iterator[str]:
     """What commands may call things: by their names, alone or with what they are in or what is in them."""
     for thing in things:
         inner = [_short(inside.name) for inside in thing.inside]
-        held = [f" containing {' '.join(names)}" for names in ([], inner, *([name] for name in inner)) if names]
+        held = [f" {CONTAINING} {' '.join(names)}" for names in ([], inner, *([name] for name in inner)) if names]
         for name in dict.fromkeys((thing.name, _short(thing.name))):
             for more in ("", *(held or [" containing nothing"])):
                 yield from (words_of(name + more), words_of(f"{name}{more} in {where}"))
@@ -142,8 +152,9 @@ class ScienceCommands:
                 return {ASKED: False, Predicate("open", (f"door to {plain(command.things[0])}",)): True}
             case "put down" | "drop":
                 return {ASKED: False, reach(f"{_bare(command.things[0])} in inventory"): True}
-        named = [thing for thing in command.things if not _DOOR.fullmatch(thing)]
-        return {ASKED: False, **{reach(thing): True for thing in named}}
+        named = [reach(thing) for thing in command.things if not _DOOR.fullmatch(thing)]
+        doors = [door(plain(thing)) for thing in command.things if thing.startswith("door to ")]
+        return {ASKED: False, **dict.fromkeys((*named, *doors), True)}
 
     def effects(self, action: Action, known: Assignment) -> Effects:
         """What is certain where a command is understood; what else comes of it no one can declare."""
@@ -160,7 +171,8 @@ class ScienceCommands:
         if verb in ("pick up", "take"):
             gone = [p for p in known if p.name == "stands" and p.args[0] == words_of(first)]
             taken = (reach(first), reach(f"{_bare(first)} in inventory"), Predicate("carries", (_bare(first),)))
-            return {**dict.fromkeys(gone), **dict.fromkeys(taken, True)}
+            named = None if CHANGES.search(first) else True  # what grows may be called something else at once
+            return {**dict.fromkeys(gone), **dict.fromkeys(taken, named)}
         if verb in ("put down", "drop"):
             return {Predicate("carries", (_bare(first),)): None, reach(_bare(first)): True}
         if verb in _INTO and rest:
@@ -186,12 +198,13 @@ def _arrive(room: str, known: Assignment) -> Effects:
             found[predicate] = False
         elif name == "reach":
             found.setdefault(predicate, True if args[0] in held else None)
-        elif name == "open" and args[0].startswith("door to "):
+        elif name == "door" or (name == "open" and args[0].startswith("door to ")):
             found.setdefault(predicate, None)
         elif name == "stands" and args[1] == room and known[predicate]:
             found[Predicate("reach", (args[0],))] = True
         elif name == "way" and args[0] == room:
             found[Predicate("open", (f"door to {args[1]}",))] = known[predicate]
+            found[door(args[1])] = True
     return found
 
 

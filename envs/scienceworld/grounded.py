@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from envs.scienceworld.commands import ASKED, names_of
+from envs.scienceworld.commands import ASKED, CHANGES, door, names_of
 from envs.scienceworld.predicates import Shown
 from envs.scienceworld.reading import read_room
 from envs.scienceworld.state import ScienceState
 from envs.scienceworld.things import plain, read_things
 from tape.protocols import Action
 from tape.protocols.predicates import Predicate, QueryMacro
-
-_CHANGES = re.compile(r"substance|stage|\begg\b|seed|flower|fruit")
-"""In the line of what may be something else when it is seen again."""
 
 
 class Grounded(Shown):
@@ -50,10 +46,11 @@ class Grounded(Shown):
         yield from ((Predicate("reach", (name,)), True) for name in sorted(self._names))
         yield from ((Predicate("held", (name,)), True) for name in sorted({*names_of(self._held, "inventory")}))
         yield from ((Predicate("open", (f"door to {plain(to)}",)), is_open) for to, is_open in self._here.doors)
+        yield from ((door(plain(to)), True) for to, _ in self._here.doors)
         for look in state.looks:  # the latest last: a door is seen from both of its rooms
             room = read_room(look)
             here = plain(room.name)
-            lasting = read_things(line for line in room.things if not _CHANGES.search(line))
+            lasting = read_things(line for line in room.things if not CHANGES.search(line))
             yield Predicate("visited", (here,)), True
             for to, is_open in room.doors:
                 yield from ((Predicate("way", way), is_open) for way in ((here, plain(to)), (plain(to), here)))
@@ -65,7 +62,7 @@ def exploring(state: ScienceState, predicate: Predicate) -> QueryMacro | None:
 
     No description shows where a thing is, so one macro may show that another is needed.
     """
-    if predicate.name not in ("reach", "open", "stands", "way", "visited"):
+    if predicate.name not in ("reach", "open", "door", "stands", "way", "visited"):
         return None
     new = [room for room in state.rooms if room not in state.visited]
     if _teleports(state):
@@ -76,7 +73,7 @@ def exploring(state: ScienceState, predicate: Predicate) -> QueryMacro | None:
 
 def establishing(state: ScienceState, predicate: Predicate, value: bool) -> Sequence[Action] | None:
     """The way into a room, to where a thing was last seen or a door is; a door's opening; None for all else."""
-    if not value or predicate.name not in ("at", "reach", "open"):
+    if not value or predicate.name not in ("at", "reach", "open", "door"):
         return None
     [name] = predicate.args
     here, room = plain(state.room.name), name.removeprefix("door to ")
@@ -86,7 +83,8 @@ def establishing(state: ScienceState, predicate: Predicate, value: bool) -> Sequ
         return [f"open door to {room}"]
     known = Grounded(state)
     seen = [p.args for p in known if p.name in ("stands", "way")]
-    places = {"at": [name], "open": [at for at, to in seen if to == room], "reach": [at for n, at in seen if n == name]}
+    beside = [at for at, to in seen if to == room]
+    places = {"at": [name], "open": beside, "door": beside, "reach": [at for n, at in seen if n == name]}
     there = next((place for place in places[predicate.name] if place != here), None)
     return None if there is None else _way(known, here, there, teleports=_teleports(state))
 

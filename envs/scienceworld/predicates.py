@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from envs.scienceworld.commands import names_of, words_of
+from envs.scienceworld.commands import CONTAINING, names_of, words_of
 from envs.scienceworld.state import ScienceState
 from envs.scienceworld.things import Thing, every_name, find, plain, read_things, same
 from tape.protocols.predicates import Predicate
@@ -141,6 +141,11 @@ class Shown(Mapping[Predicate, bool]):
         around = (words_of(room), "agent", "inventory", "air")
         return frozenset((*around, *names_of(self._seen, room), *names_of(self._held, "inventory")))
 
+    @cached_property
+    def _plain_names(self) -> tuple[str, ...]:
+        """Those without what is in a thing."""
+        return tuple(name for name in self._names if CONTAINING not in name.split())
+
     def __getitem__(self, predicate: Predicate) -> bool:
         value = self._value(predicate)
         if value is None:
@@ -159,6 +164,9 @@ class Shown(Mapping[Predicate, bool]):
                 return _agreed(thing, self._everything(), lambda found: found.active)
             case ("open", (thing,)):
                 return self._open(thing)
+            case ("door", (to,)):
+                doors = [plain(room) for room, _ in self._here.doors]
+                return to in doors or (False if doors and self._is_room(to) else None)
             case ("reach", (thing,)):
                 return self._reach(thing)
             case ("asked", ()):
@@ -175,7 +183,9 @@ class Shown(Mapping[Predicate, bool]):
     def _reach(self, thing: str) -> bool | None:
         """Whether a name is listed; unknown where it was never listed, for the world has names that are not."""
         words = {*thing.split()}
-        if any(words <= {*name.split()} for name in self._names):
+        # By what is in it a thing is called in full alone, else words of several contents would make up a name.
+        called = self._names if CONTAINING in words else self._plain_names
+        if any(words <= {*name.split()} for name in called):
             return True
         return False if any(words <= {*words_of(name).split()} for name in self._state.seen) else None
 

@@ -14,6 +14,7 @@ _STATE = re.compile(
 )
 _DOOR = re.compile(r"^The .+? is (open|closed)\.?$")
 _CONTENTS = re.compile(r"^(?:On|In|Inside) the .+? (?:is|you see): ?(.*)$", re.DOTALL)
+_SLID = re.compile(r" +approximately \d+% down the plane")
 _TERMINAL = re.compile(r"(?<=\w)its terminal 1 is connected to.*")
 """How a wire goes on among what is carried, without a space."""
 _MEANS = {
@@ -81,7 +82,10 @@ def _thing(text: str) -> Thing:
         if held.startswith("containing "):
             inside, listed = _items(held.removeprefix("containing ").strip().removesuffix(")")), True
     states: dict[str, bool | None] = {"open": None, "active": None}
-    for part in more:
+    for number, part in enumerate(more):
+        if part.startswith("with:"):  # what stands on it, to the end of the line
+            inside, listed = _items(_SLID.sub("", ", ".join(more[number:]).removeprefix("with:").strip())), True
+            break
         if state := _STATE.search(part):
             which, value = _MEANS[state[1]]
             states[which] = value

@@ -60,8 +60,11 @@ def test_words_name_what_is_listed_and_nothing_else() -> None:
 def test_some_commands_need_nothing_and_an_unknown_form_needs_what_never_holds() -> None:
     for command in ("wait1", "look around"):
         assert DOMAIN.preconditions(command) == {}
-    for command in ("teleport to foundry", "open door to hallway"):
-        assert DOMAIN.preconditions(command) == {Predicate("asked"): False}
+    assert DOMAIN.preconditions("teleport to foundry") == {Predicate("asked"): False}
+    assert DOMAIN.preconditions("open door to hallway") == {
+        Predicate("asked"): False,
+        Predicate("door", ("hallway",)): True,
+    }
     assert read_command("sing") is None
     assert DOMAIN.preconditions("sing") == {NEVER: True}
     assert DOMAIN.ground(HERE)[NEVER] is False
@@ -268,3 +271,35 @@ def test_an_outcome_is_what_plans_rest_on_and_a_situation_has_no_counter() -> No
         assert DOMAIN.outcome(HERE) != DOMAIN.outcome(replace(HERE, **changed))
     refused = replace(HERE, observation="No known action matches that input.")
     assert DOMAIN.outcome(refused) != DOMAIN.outcome(HERE)
+
+
+def test_a_door_is_there_or_is_not_and_is_known_of_a_room_that_was_seen() -> None:
+    known = DOMAIN.ground(HERE)
+    assert known[Predicate("door", ("hallway",))] is True
+    assert known.get(Predicate("door", ("foundry",))) is False  # there is such a room, and no door to it here
+    away = replace(HERE, look=HALL, looks=(KITCHEN, HALL), visited=("kitchen", "hallway"))
+    effects = DOMAIN.effects("go to kitchen", dict(DOMAIN.ground(away)))
+    assert effects[Predicate("door", ("hallway",))] is True
+
+
+def test_words_of_several_contents_make_up_no_name() -> None:
+    table = "a table. On the table is: a red wire, a blue light bulb, which is off.\n\tA door to"
+    here = replace(HERE, look=KITCHEN.replace("A door to", table, 1))
+    known = DOMAIN.ground(here)
+    assert known[reach("blue light bulb")] is True
+    assert known.get(reach("red light bulb")) is not True
+    assert known[reach("table containing red wire")] is True
+
+
+def test_what_stands_on_a_plane_is_in_reach_and_on_it() -> None:
+    plane = "an inclined plane with a wood surface, with:  a brick approximately 37% down the plane, a stopwatch"
+    here = replace(HERE, look=KITCHEN.replace("A door to", f"{plane}\n\tA door to", 1))
+    known = DOMAIN.ground(here)
+    assert known[reach("stopwatch")] is known[reach("brick")] is True
+    assert known[Predicate("in", ("brick", "inclined plane with a wood surface"))] is True
+
+
+def test_what_grows_may_have_another_name_once_it_is_picked_up() -> None:
+    effects = DOMAIN.effects("pick up juvenile parrot", DOMAIN.ground(HERE))
+    assert effects[reach("juvenile parrot")] is None
+    assert DOMAIN.effects("pick up metal pot", DOMAIN.ground(HERE))[reach("metal pot")] is True

@@ -75,6 +75,6 @@ def contradictions(
     if all(at.get(p) is value for p, value in needs.items()):
         declared = domain.effects(command, at)
         return [("effect", p, v) for p, v in declared.items() if v is not None and then.get(p) is (not v)]
-    if after.place == before.place or after.rejected:
+    if after.place == before.place or after.rejected or after.observation.startswith("Unknown action"):
         return []
     return [("need", p, v) for p, v in needs.items() if at.get(p) is (not v)]
