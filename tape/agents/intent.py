@@ -17,6 +17,7 @@ from tape.agents.options import require_bounded
 from tape.agents.react import act_freely
 from tape.budget import Resources
 from tape.engine.episode import ActionRefused, Episode
+from tape.engine.replan import start_replanning
 from tape.engine.sample import sample_plans
 from tape.engine.settings import TapeConfig
 from tape.protocols import Action, Prediction, Scorer, State, WorldModel
@@ -73,8 +74,8 @@ class IntentAgent(LmAgent):
             chosen = safest(intentions, episode.remaining())
             try:
                 await episode.step(chosen.actions[0], planned=chosen.actions[0], rest=chosen.actions[1:])
-            except ActionRefused:
-                continue  # it is known to be refused now, and no plan has it again
+            except ActionRefused:  # which takes no step, so it counts as a round
+                start_replanning(episode, "refused", episode.result.replans + 1)
 
     @staticmethod
     async def _intentions(

@@ -39,8 +39,11 @@ class TypedPlay(Protocol):
     def value_of(self, one: str) -> Any:
         """What was there of a type from the start."""
 
-    def filled(self, item: Tool, given: Sequence[Any], made: int) -> dict[str, Any]:
-        """The arguments of a call, with what it draws after so many successful calls."""
+    def filled(self, item: Tool, given: Sequence[Any]) -> dict[str, Any]:
+        """The arguments of a call."""
+
+    def drawn(self, item: Tool, made: int) -> dict[str, Any]:
+        """What a call draws at random after so many successful ones."""
 
 
 class TypedCallsAtOnce(ResultsAtOnce):
@@ -58,8 +61,7 @@ class TypedCallsAtOnce(ResultsAtOnce):
         return self._play.at_hand()[2]
 
     def _make(self, item: Tool, arguments: dict[str, Any], one: PlannedCall) -> Awaitable[Made]:
-        del one
-        return make(item, arguments)
+        return make(item, arguments | self._play.drawn(item, one.number))
 
     def _taken(self, path: Sequence[Action]) -> list[list[_Taken]]:
         """For each call of a path what it takes; nothing from the first on that is no call of a tool."""
@@ -113,7 +115,7 @@ class TypedCallsAtOnce(ResultsAtOnce):
             makers = [None if each.place is None else path[each.place].made for each in taken]
             if all(each.place is None or made is not None for each, made in zip(taken, makers, strict=True)):
                 given = [each.value if made is None else made.plain for each, made in zip(taken, makers, strict=True)]
-                yield one, partial(self._play.filled, self._find(one.call), given, one.number)
+                yield one, partial(self._play.filled, self._find(one.call), given)
 
     def begin(
         self, path: Sequence[Action], most: int, begun: Callable[[Action], None], ended: Callable[[Action], None]

@@ -156,13 +156,17 @@ class TypedEnvironment(Environment):
         """What was there of a type from the start; None if nothing was."""
         return self._have.get(one)
 
-    def filled(self, item: Tool, given: Sequence[Any], made: int) -> dict[str, Any]:
-        """The arguments of a call, with what it draws after so many successful calls.
+    def filled(self, item: Tool, given: Sequence[Any]) -> dict[str, Any]:
+        """The arguments of a call.
 
         Raises:
             InvalidCallError: The tool does not take such values.
         """
-        return item.checked(dict(zip(item.arguments.model_fields, given, strict=True))) | self._drawn(item, made)
+        return item.checked(dict(zip(item.arguments.model_fields, given, strict=True)))
+
+    def drawn(self, item: Tool, made: int) -> dict[str, random.Random]:
+        """What a call draws at random after so many successful ones."""
+        return {} if item.random is None else {item.random: self._rng("result", item, made)}
 
     def home_loop(self) -> asyncio.AbstractEventLoop | None:
         """The event loop that a tool needs, if one does."""
@@ -198,11 +202,11 @@ class TypedEnvironment(Environment):
             return self._observation(), STEP
         given = [self._values[one][-1] if self._values.get(one) else self._have[one] for one in item.takes]
         try:
-            arguments = item.checked(dict(zip(item.arguments.model_fields, given, strict=True)))
+            arguments = self.filled(item, given)
         except InvalidCallError as error:
             self._state = self._state.closing(item.name, cut(str(error), LONGEST_NOTE))
             return self._observation(), STEP
-        done = await self._at_once.take(made, "") or await make(item, arguments | self._drawn(item, self._made))
+        done = await self._at_once.take(made, "") or await make(item, arguments | self.drawn(item, self._made))
         used = attempt(lambda: Made(item.used(arguments, done.value, self._rng("cost", item, self._made))))
         if done.failure is None and not isinstance(used.value, Resources):
             raise ToolError(f"{item.name}: what a call used cannot be counted: {used.failure}")
@@ -239,9 +243,6 @@ class TypedEnvironment(Environment):
 
     def _rng(self, what: str, item: Tool, made: int) -> random.Random:
         return random.Random(derive(self._seed, what, item.name, made))
-
-    def _drawn(self, item: Tool, made: int) -> dict[str, random.Random]:
-        return {} if item.random is None else {item.random: self._rng("result", item, made)}
 
     def refuse(self, action: Action) -> Observation:
         """Close the tool of a call that a person has refused, so that no plan has it again."""

@@ -39,3 +39,18 @@ def test_it_plans_again_before_each_action() -> None:
     result = agent.run(ToolEnvironment("Add 1 and 2.", [add], budget="$0.01, 3 steps"))
     assert (result.end_state, result.answer, result.steps) == ("success", 3, 2)
     assert asked.count("plan") == 2 * agent.config.num_plans
+
+
+def test_a_call_that_a_person_refuses_again_and_again_ends_the_episode() -> None:
+    @tool(usd="0.01", destructive=True)
+    def delete() -> str:
+        """Delete all."""
+        raise AssertionError("it was refused")
+
+    def model(request: Request, sample: int) -> str:
+        return json.dumps({"calls": [{"tool": "delete", "arguments": {}}], "answer": "#1"})
+
+    agent = load("tape.agents", "intent")(ScriptedLM(model))
+    result = agent.run(ToolEnvironment("Delete.", [delete], budget="$0.01, 3 steps"), approve=lambda _: False)
+    assert not result.success
+    assert result.steps == 0

@@ -60,9 +60,9 @@ class World:
         """A tool that takes nothing."""
 
         @tool(kind=name, takes=(), gives=gives, pure=name not in self._impure, usd=usd, seconds=2)
-        async def function() -> str:
-            """Give it."""
-            return await self.run(name)
+        async def function(dice: random.Random) -> str:
+            """Give it; what it draws is the same whether it begins in its turn or before."""
+            return f"{await self.run(name)} {dice.random()}"
 
         return function
 
@@ -122,7 +122,8 @@ def test_what_has_begun_is_kept_where_another_call_fails() -> None:
     result = play(world)
     assert result.end_state == "success"
     assert result.actions[0] == "right()"
-    assert result.answer.startswith("left dear")
+    assert result.answer.startswith("left 0.")
+    assert " dear 0." in result.answer
     assert world.log == ["right", "left", "dear", "join"]
     assert result.used["usd"] == 50_000
 
