@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -213,6 +213,10 @@ class _Jvm:
 
     def failed(self, what: str, error: BaseException) -> EngineError:
         """What to raise where a call failed."""
+        if isinstance(error, _connection_errors()):
+            # A process that is killed refuses connections a moment before it can be waited for.
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(_SHUTDOWN_SECONDS)
         if self.process.poll() is None:
             first = str(error).strip().splitlines()[-1:] or [""]
             return EngineError(f"ScienceWorld's simulator failed at {what}: {type(error).__name__}: {first[0]}")
@@ -310,6 +314,11 @@ def _constants() -> Any:
 def _java_errors() -> tuple[type[BaseException], ...]:
     protocol = importlib.import_module("py4j.protocol")
     return protocol.Py4JError, ConnectionError
+
+
+def _connection_errors() -> tuple[type[BaseException], ...]:
+    protocol = importlib.import_module("py4j.protocol")
+    return protocol.Py4JNetworkError, ConnectionError
 
 
 def _java(find: Callable[[str], str | None] = shutil.which) -> str:
