@@ -18,8 +18,12 @@ from tape.reading import parse_json, read_text, shaped
 from tape.seeds import derive
 
 
+KEPT = 500
+"""How many requests a scripted model keeps: each holds on to what it was paid from, and long runs ask millions."""
+
+
 class ScriptedLM:
-    """Answers each sample from ``script``.
+    """Answers each sample from ``script``; ``requests`` are the last ones that it got.
 
     Args:
         script: A list of replies, used in turn and from the start again, or a function of the
@@ -54,6 +58,10 @@ class ScriptedLM:
         del request
         return 1
 
+    def _keep(self, request: Request) -> None:
+        self.requests.append(request)
+        del self.requests[:-KEPT]
+
     def _reply(self, request: Request, sample: int) -> str:
         if callable(self._script):
             reply = self._script(request, sample)
@@ -68,7 +76,7 @@ class ScriptedLM:
         """Answer from the script; words count as tokens, and a reply longer than max_tokens is cut."""
         completions = []
         for request in requests:
-            self.requests.append(request)
+            self._keep(request)
             texts, finish = [], []
             for sample in range(request.n):
                 words = re.findall(r"\s*\S+", self._reply(request, sample))
@@ -85,7 +93,7 @@ class ScriptedLM:
         answers = []
         for request in requests:
             assert isinstance(request.constraint, Choice)
-            self.requests.append(request)
+            self._keep(request)
             reply = self._reply(request, 0)
             if reply not in request.constraint.options:
                 raise ModelError(f"the script scores {reply!r}, which is none of {request.constraint.options}")
