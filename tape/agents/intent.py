@@ -10,39 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import count
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
+from tape.agents.annotated import AnnotatedPlan, annotate
 from tape.agents.lm_agent import LmAgent
 from tape.agents.options import require_bounded
 from tape.agents.react import act_freely
-from tape.budget import Resources
 from tape.engine.episode import ActionRefused, Episode
 from tape.engine.replan import start_replanning
 from tape.engine.sample import sample_plans
 from tape.engine.settings import TapeConfig
-from tape.protocols import Action, Prediction, Scorer, State, WorldModel
-
-LEAST = 0.05
-"""A plan is taken to succeed at least so often: what a model finds wrong may be right."""
-
-
-class Intention(NamedTuple):
-    """A sampled plan, as far as the world model takes it to be valid.
-
-    Attributes:
-        actions: Its actions.
-        cost: The worst case of all.
-        success: How likely it succeeds.
-    """
-
-    actions: Sequence[Action]
-    cost: Mapping[str, int]
-    success: float
-
-    def risk(self, remaining: Mapping[str, int]) -> float:
-        """The greatest share of what is left that it takes: its cost over how likely it succeeds."""
-        shares = (self.cost.get(kind, 0) / left if left else self.cost.get(kind, 0) for kind, left in remaining.items())
-        return max(shares, default=0.0) / self.success
 
 
 class IntentAgent(LmAgent):
@@ -67,7 +44,7 @@ class IntentAgent(LmAgent):
         for planning_round in count():
             episode.require_affordable_action()
             plans = await sample_plans(episode, proposer, self.config.num_plans, planning_round)
-            intentions = await self._intentions(episode, world_model, scorer, [plan.actions for plan in plans])
+            intentions = await annotate(episode, world_model, scorer, [plan.actions for plan in plans])
             if not intentions:
                 await act_freely(episode, actor)
                 continue
@@ -77,39 +54,14 @@ class IntentAgent(LmAgent):
             except ActionRefused:  # which takes no step, so it counts as a round
                 start_replanning(episode, "refused", episode.result.replans + 1)
 
-    @staticmethod
-    async def _intentions(
-        episode: Episode, world_model: WorldModel, scorer: Scorer, plans: Sequence[Sequence[Action]]
-    ) -> list[Intention]:
-        """The distinct plans as far as they are valid; none that is not at all."""
-        distinct = [plan for plan in dict.fromkeys(map(tuple, plans)) if plan]
-        rollouts = await world_model.rollout([(episode.state, plan) for plan in distinct])
-        found = []
-        for plan, predictions in zip(distinct, rollouts, strict=True):
-            valid = [one for one in predictions if one.state is not None]
-            if not valid:
-                continue
-            ended: State = valid[-1].state
-            [score] = await scorer.score([ended], episode.remaining())
-            success = max(LEAST, (1 + score.mean) / 2) if len(valid) == len(plan) else LEAST
-            for one in valid:
-                success *= one.confidence
-            cost = _cost(episode, plan[: len(valid)], valid)
-            found.append(Intention(plan[: len(valid)], cost, max(LEAST, success)))
-        return found
 
-
-def safest(intentions: Sequence[Intention], remaining: Mapping[str, int]) -> Intention:
+def safest(intentions: Sequence[AnnotatedPlan], remaining: Mapping[str, int]) -> AnnotatedPlan:
     """The likeliest of those whose cost over their chance fits; where none fits, that of the least risk."""
-    fitting = [one for one in intentions if one.risk(remaining) <= 1]
+
+    def risk(one: AnnotatedPlan) -> float:
+        return one.share(remaining) / one.success
+
+    fitting = [one for one in intentions if risk(one) <= 1]
     if not fitting:
-        return min(intentions, key=lambda one: one.risk(remaining))
-    return max(fitting, key=lambda one: (one.success, -one.risk(remaining)))
-
-
-def _cost(episode: Episode, actions: Sequence[Action], predictions: Sequence[Prediction]) -> Mapping[str, int]:
-    """The worst case of actions, each in the state in which it is planned; what is unknown counts as nothing."""
-    states = [episode.state, *(one.state for one in predictions)]
-    worst = [episode.env.domain.cost(state, action) for state, action in zip(states, actions, strict=False)]
-    total = sum(worst, Resources())
-    return {kind: amount or 0 for kind, amount in total.items()}
+        return min(intentions, key=risk)
+    return max(fitting, key=lambda one: (one.success, -risk(one)))

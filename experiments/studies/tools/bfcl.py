@@ -11,7 +11,7 @@ from functools import partial
 from experiments.harness import tightness
 from experiments.harness.experiment import Experiment
 from experiments.harness.measured import Measured
-from experiments.harness.methods import PAPER, PLAN_AND_ACT, REACT, REPLANNING, TAPE, Method
+from experiments.harness.methods import BEST_REACT, PAPER, PLAN_AND_ACT, REACT, REPLANNING, TAPE, Method
 from experiments.harness.standard import against
 from experiments.studies.tape.levels import BATCH
 from tape.show.document import Section
@@ -24,8 +24,14 @@ COPY = {"world_model": "copy"}
 DRY_RUN = Method("TAPE+ (dry run)", "tape", COPY)
 METHODS = (
     REACT,
+    Method("BATS-like", "bats"),
     PLAN_AND_ACT,
     REPLANNING,
+    BEST_REACT,
+    Method("INTENT-like", "intent"),
+    Method("INTENT-like (dry run)", "intent", COPY),
+    Method("VineLM-like", "vinelm"),
+    Method("VineLM-like (dry run)", "vinelm", COPY),
     PAPER,
     TAPE,
     Method("TAPE (paper) (dry run)", "tape", {**PAPER.changes, **COPY}),
@@ -61,6 +67,11 @@ EXPERIMENT = Experiment(
         "*Dry run*: plans are tried on copies of the APIs before anything is done, so a call that fails is seen "
         "before, and the planner is told before it plans again. Agents that go step by step see it after the call, "
         "and have paid for it.",
+        "**BATS-like**: ReAct that reads before each action what is used, what is left, and how sparing to be. The "
+        "simulated planner does not read it, so here it is ReAct; the prompts of all agents say what is left anyway. "
+        "**INTENT-like**: before each action plans are sampled, and their cost over how likely they succeed has to "
+        "fit. **VineLM-like**: sampled plans as a trie, in which only equal beginnings are one; after each action the "
+        "rest is chosen anew under what is left. None of the three has its paper's trained or measured parts.",
         "Prices and caps are the project's own: a call that reads costs $0.001, one that writes $0.005.",
     ),
     batch=BATCH,

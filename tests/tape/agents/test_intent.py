@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 
-from tape.agents.intent import Intention, safest
+from tape.agents.annotated import AnnotatedPlan
+from tape.agents.intent import safest
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.plugins import load
 from tape.tools import ToolEnvironment, tool
 
 
+def annotated(action: str, usd: int, success: float) -> AnnotatedPlan:
+    return AnnotatedPlan([action], [{"usd": usd}], [""], success)
+
+
 def test_the_likeliest_plan_is_taken_that_fits_at_its_cost_over_its_chance() -> None:
-    dear, cheap = Intention(["a"], {"usd": 8}, 0.9), Intention(["b"], {"usd": 2}, 0.4)
+    dear, cheap = annotated("a", 8, 0.9), annotated("b", 2, 0.4)
     assert safest([dear, cheap], {"usd": 10}) is dear  # 8.9 of 10
     assert safest([dear, cheap], {"usd": 8}) is cheap  # 8.9 of 8, and 5 of 8
     assert safest([dear, cheap], {"usd": 1}) is cheap  # neither fits; 5 times what is left, and 8.9 times
     assert safest([cheap, dear], {}) is dear
-    assert safest([Intention(["c"], {"usd": 1}, 1.0), cheap], {"usd": 0}).actions == ["c"]
+    assert safest([annotated("c", 1, 1.0), cheap], {"usd": 0}).actions == ["c"]
 
 
 def test_it_plans_again_before_each_action() -> None:
