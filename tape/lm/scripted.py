@@ -17,7 +17,6 @@ from tape.lm.constraints import to_pattern
 from tape.reading import parse_json, read_text, shaped
 from tape.seeds import derive
 
-
 KEPT = 500
 """How many requests a scripted model keeps: each holds on to what it was paid from, and long runs ask millions."""
 
