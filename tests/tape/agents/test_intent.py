@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tape.agents.annotated import AnnotatedPlan
 from tape.agents.intent import safest
 from tape.lm.base import Request
@@ -46,7 +48,8 @@ def test_it_plans_again_before_each_action() -> None:
     assert asked.count("plan") == 2 * agent.config.num_plans
 
 
-def test_a_call_that_a_person_refuses_again_and_again_ends_the_episode() -> None:
+@pytest.mark.parametrize("name", ["intent", "vinelm"])
+def test_a_call_that_a_person_refuses_again_and_again_ends_the_episode(name: str) -> None:
     @tool(usd="0.01", destructive=True)
     def delete() -> str:
         """Delete all."""
@@ -55,7 +58,7 @@ def test_a_call_that_a_person_refuses_again_and_again_ends_the_episode() -> None
     def model(request: Request, sample: int) -> str:
         return json.dumps({"calls": [{"tool": "delete", "arguments": {}}], "answer": "#1"})
 
-    agent = load("tape.agents", "intent")(ScriptedLM(model))
+    agent = load("tape.agents", name)(ScriptedLM(model))
     result = agent.run(ToolEnvironment("Delete.", [delete], budget="$0.01, 3 steps"), approve=lambda _: False)
     assert not result.success
     assert result.steps == 0

@@ -59,18 +59,3 @@ def test_it_samples_again_only_where_the_state_is_not_the_predicted_one(failures
     played = agent.run(ToolEnvironment("Add 2 and 2.", [add], budget="$0.04, 6 steps"))
     assert (played.success, played.answer) == (True, 4)
     assert (asked.count("plan") // 2, played.mismatches) == (sampled, failures)
-
-
-def test_a_call_that_a_person_refuses_again_and_again_ends_the_episode() -> None:
-    @tool(usd="0.01", destructive=True)
-    def delete() -> str:
-        """Delete all."""
-        raise AssertionError("it was refused")
-
-    def model(request: Request, sample: int) -> str:
-        return json.dumps({"calls": [{"tool": "delete", "arguments": {}}], "answer": "#1"})
-
-    agent = load("tape.agents", "vinelm")(ScriptedLM(model))
-    played = agent.run(ToolEnvironment("Delete.", [delete], budget="$0.01, 3 steps"), approve=lambda _: False)
-    assert not played.success
-    assert played.steps == 0
