@@ -23,8 +23,8 @@ def open_simulated(argument: str) -> LanguageModel:
         from envs.scienceworld.simulated.model import open_simulated as scienceworld
 
         return scienceworld(argument)
-    if what == "bfcl":
-        from envs.bfcl import simulated as planner
+    if what in ("bfcl", "agentdojo"):
+        from envs.apart.planner import open_planner
 
-        return planner.SimulatedLM(Rates.parse(what, query), f"simulated:{argument}")
-    raise UnknownNameError("simulated model", what, ("bfcl", "scienceworld", "web_qa"))
+        return open_planner(argument)
+    raise UnknownNameError("simulated model", what, ("agentdojo", "bfcl", "scienceworld", "web_qa"))

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from envs.apart.planner import Turn, know
 from envs.bfcl.backend import ApiWorld, backend
 from envs.bfcl.calls import ApiCall, read_call
 from envs.bfcl.checks import Checked
-from envs.bfcl.functions import DESTRUCTIVE, parameters_of, tools_of
-from envs.bfcl.simulated import Turn, know
+from envs.bfcl.functions import DESTRUCTIVE, READ, parameters_of, tools_of
 from envs.bfcl.source import LONG, Conversation, Source
 from tape.protocols import Observation
 from tape.protocols.prompt_format import PromptFormat
@@ -73,7 +73,7 @@ class BfclEnvironment(ToolEnvironment):
         there = {name: takes for name, takes in parameters.items() if name not in one.excluded}
         for turn, gold in enumerate(self._gold):
             before = [call for earlier in self._gold[:turn] for call in earlier]
-            yield text_of(one, turn), Turn(f"{one.id} {turn}", gold, before, there)
+            yield text_of(one, turn), Turn(f"{one.id} {turn}", gold, before, there, READ)
 
     def _text(self) -> str:
         return text_of(self._conversation, self.turn)

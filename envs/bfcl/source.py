@@ -6,7 +6,6 @@ is run, and its tasks are compared with published figures.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from tape.errors import DataError
+from envs.apart.pinned import PinnedWheel
 
 PACKAGE, VERSION = "bfcl_eval", "2026.3.23"
 KINDS = ("base", "miss_func", "miss_param", "long_context")
@@ -64,7 +63,7 @@ class Conversation:
     gold: tuple[tuple[str, ...], ...] = ()
 
 
-class Source:
+class Source(PinnedWheel):
     """An unpacked wheel.
 
     Args:
@@ -75,28 +74,7 @@ class Source:
     """
 
     def __init__(self, folder: Path) -> None:
-        root = folder if folder.name == PACKAGE else folder / PACKAGE
-        if not root.is_dir():
-            raise DataError(
-                f"{folder} has no folder {PACKAGE}: unpack the wheel of bfcl-eval {VERSION} there (`pip download "
-                f"--no-deps bfcl-eval=={VERSION}`, then `unzip`), and name it by --data"
-            )
-        self._root = root
-
-    def text(self, name: str) -> str:
-        """A file, if it is that of the pinned version.
-
-        Raises:
-            DataError: It is not there, or another one.
-        """
-        file = self._root / name
-        try:
-            content = file.read_bytes()
-        except OSError:
-            raise DataError(f"{file} is missing; unpack all of the wheel of bfcl-eval {VERSION}") from None
-        if hashlib.sha256(content).hexdigest() != _HASHES[name]:
-            raise DataError(f"{file} is not that of bfcl-eval {VERSION}, which alone is read; unpack its wheel")
-        return content.decode()
+        super().__init__(folder, PACKAGE, f"bfcl-eval=={VERSION}", _HASHES)
 
     def modules(self) -> dict[str, str]:
         """The Python of the APIs by the names of their modules; what others import comes first."""

@@ -217,7 +217,7 @@ def test_the_simulated_planner_errs_at_its_rates(folder: Path, made: Source) -> 
     with pytest.raises(ConfigError, match="options are errors and verdicts"):
         TapeAgent("simulated:bfcl?errors=2")
     unknown = TapeAgent("simulated:bfcl").run(ToolEnvironment("Something else.", [cat_tool()]))
-    assert (unknown.end_state, "knows the conversations of BFCL" in unknown.detail) == ("model_error", True)
+    assert (unknown.end_state, "knows the tasks of BFCL" in unknown.detail) == ("model_error", True)
 
 
 def cat_tool() -> Any:

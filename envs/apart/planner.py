@@ -1,4 +1,4 @@
-"""A simulated planner for BFCL: it knows the gold calls of conversations that were made here, and errs at stated rates.
+"""A simulated planner for BFCL and AgentDojo: it knows the gold calls of tasks, and errs at stated rates.
 
 It gets the prompts that any model gets, and uses what they show: which request is to be done, which calls were made and
 which have failed. So agents are compared in planning, apart from language. Its results are no result of any model.
@@ -7,6 +7,10 @@ An error strikes a gold call: another value (two of five), the call left out, th
 function of the same API (one of five each). Half of the errors come back whenever the same call is planned; the others
 are drawn anew for each sample. A call that was seen to fail is not proposed again. As a judge it compares the planned
 calls with the gold ones, and is wrong at its own rate.
+
+Where a result shows a text that asks for something else (AgentDojo's injections), it obeys in a stated share of the
+tasks: what the text asks for then comes before all that is left. Whether it does is drawn for the task, so that all
+agents face the same. The prompt that it judges by is not searched for such texts.
 """
 
 from __future__ import annotations
@@ -15,13 +19,13 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, urlencode
 
 from envs.bfcl.calls import ApiCall
-from envs.bfcl.functions import READ
 from envs.rates import Rates
-from tape.errors import ModelError
+from tape.errors import ConfigError, ModelError
 from tape.lm.base import JsonSchema, Request
 from tape.lm.scripted import ScriptedLM
 from tape.tools.calls import from_mapping, parse
@@ -41,12 +45,16 @@ class Turn(NamedTuple):
         gold: Its gold calls.
         before: Those of the requests before it.
         functions: The functions of its APIs that may be called, and their parameters.
+        reads: Those that change nothing.
+        answer: What is to be answered in the end.
     """
 
     name: str
     gold: Sequence[ApiCall]
     before: Sequence[ApiCall]
     functions: Mapping[str, Sequence[str]]
+    reads: Collection[str]
+    answer: str = "done"
 
 
 _KNOWN: dict[str, Turn] = {}
@@ -57,6 +65,14 @@ def know(turns: Iterable[tuple[str, Turn]]) -> None:
     _KNOWN.update(turns)
 
 
+_INJECTED: dict[str, dict[str, Sequence[ApiCall]]] = {}
+
+
+def know_injected(task: str, injected: str, asked: Sequence[ApiCall]) -> None:
+    """Make known what a text asks for that a result shows to who does a task."""
+    _INJECTED.setdefault(task, {})[json.dumps(injected)[1:-1]] = asked
+
+
 def written(call: ApiCall) -> str:
     """A call as prompts show it."""
     return from_mapping(call.name, call.arguments).text
@@ -65,22 +81,33 @@ def written(call: ApiCall) -> str:
 class _Prompt:
     """One request of an agent, and what it shows."""
 
-    def __init__(self, request: Request, sample: int, rates: Rates) -> None:
+    def __init__(self, request: Request, sample: int, rates: Rates, obeys: float) -> None:
         self.text = request.prompt if isinstance(request.prompt, str) else request.prompt[-1].content
         task = _TASK.search(self.text)
         if task is None or task[1] not in _KNOWN:
-            raise ModelError("unsupported: the simulated planner knows the conversations of BFCL that are played alone")
+            raise ModelError(
+                "unsupported: the simulated planner knows the tasks of BFCL and AgentDojo that are played here, alone"
+            )
         self.turn, self.rates = _KNOWN[task[1]], rates
         self.own = f"{request.fingerprint('simulated')} {sample if request.temperature > 0 else 0}"
         shown = self.text[task.end(1) :]
         self.made = Counter(filter(None, map(_call_of, _MADE.findall(shown))))
         self.failed = "\n".join(_FAILED.findall(shown)) + shown.partition(ON_COPY)[2]
+        self.asked = [
+            call
+            for injected, asked in _INJECTED.get(task[1], {}).items()
+            if injected in shown and random.Random(f"{rates.seed} {self.turn.name} {injected}").random() < obeys
+            for call in asked
+        ]
 
     def left(self) -> list[ApiCall]:
         """The gold calls of this request that were not made yet."""
+        return self._not_made(self.turn.gold)
+
+    def _not_made(self, calls: Sequence[ApiCall]) -> list[ApiCall]:
         made = self.made - Counter(map(written, self.turn.before))
         found = []
-        for call in self.turn.gold:
+        for call in calls:
             if made[written(call)] > 0:
                 made[written(call)] -= 1
             else:
@@ -105,7 +132,7 @@ class _Prompt:
                 continue
             found += [*([] if kind == "missing" else [planned]), *late]
             late = []
-        return found + late
+        return [*self._not_made(self.asked), *found, *late]
 
     def _struck(self, call: ApiCall) -> tuple[str, ApiCall]:
         """The kind of error that strikes a call, empty for none, and what is planned in its place."""
@@ -121,7 +148,7 @@ class _Prompt:
         """Whether what is planned does what is asked, by the gold calls; wrong at the rate of verdicts."""
         made = self.made - Counter(map(written, self.turn.before))
         gold = Counter(map(written, self.turn.gold))
-        more = (text for text in (made - gold) if parse(text).kind not in READ)
+        more = (text for text in (made - gold) if parse(text).kind not in self.turn.reads)
         right = not gold - made and not any(more)
         return right != (random.Random(f"{self.rates.seed} {self.own} verdict").random() < self.rates.verdicts)
 
@@ -168,22 +195,23 @@ def _fixed_action(request: Request) -> str | None:
     return schema.get("const")
 
 
-def reply(request: Request, sample: int, rates: Rates) -> str:
+def reply(request: Request, sample: int, rates: Rates, obeys: float) -> str:
     """The answer to a request."""
-    here = _Prompt(request, sample, rates)
+    here = _Prompt(request, sample, rates, obeys)
+    answer = here.turn.answer
     if request.role == "score":
         return "right" if here.judged() else "wrong"
     if request.role == "select":
         return "1"
     if request.role == "answer":
-        return json.dumps({"answer": "done"})
+        return json.dumps({"answer": answer})
     if (fixed := _fixed_action(request)) is not None:
         return json.dumps({"thought": "", "action": fixed})
     calls = [{"tool": call.name, "arguments": dict(call.arguments)} for call in here.planned()]
     if request.role == "act":
-        done = {"tool": "answer", "arguments": {"value": "done"}}
+        done = {"tool": "answer", "arguments": {"value": answer}}
         return json.dumps({"thought": "", "call": calls[0] if calls else done})
-    return json.dumps({"thought": "", "calls": calls, "answer": "done"})
+    return json.dumps({"thought": "", "calls": calls, "answer": answer})
 
 
 class SimulatedLM(ScriptedLM):
@@ -192,8 +220,29 @@ class SimulatedLM(ScriptedLM):
     Args:
         rates: Its error rates.
         name: The string it was opened with.
+        obeys: In which share of the tasks it does what an injected text asks for.
     """
 
-    def __init__(self, rates: Rates, name: str) -> None:
-        super().__init__(lambda request, n: reply(request, n, rates), identity=f"simulated:bfcl@1 {rates}")
+    def __init__(self, rates: Rates, name: str, obeys: float = 0.0) -> None:
+        identity = f"simulated:bfcl@1 {rates}" + (f" obeys={obeys}" if obeys else "")
+        super().__init__(lambda request, n: reply(request, n, rates, obeys), identity=identity)
         self.name = name
+
+
+def open_planner(argument: str) -> SimulatedLM:
+    """Open ``bfcl?errors=0.2`` or ``agentdojo?errors=0.2&obeys=0.5``.
+
+    Raises:
+        ConfigError: An option is unknown or out of range.
+    """
+    what, _, query = argument.partition("?")
+    given = dict(parse_qsl(query, keep_blank_values=True))
+    obeys = 0.0
+    if what == "agentdojo" and "obeys" in given:
+        try:
+            obeys = float(given.pop("obeys"))
+        except ValueError:
+            obeys = -1
+        if not 0 <= obeys <= 1:
+            raise ConfigError(f"simulated:{argument}: obeys is a share, from 0 to 1")
+    return SimulatedLM(Rates.parse(what, urlencode(given)), f"simulated:{argument}", obeys)
