@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 from tape.budget import amount_of, in_units, kind_of, kinds
 from tape.budget.deadline import blocking, in_thread
 from tape.errors import ApprovalError, ConfigError
-from tape.protocols import Action, Domain
+from tape.protocols import Action, Domain, State
 from tape.trace.events import Decision
 
 
@@ -102,6 +102,22 @@ class ApprovalRequest:
 
         called = arguments_of(self.shown)
         return shown_action(self.shown) if called is None else "\n".join([called[0], *pages_of(called[1])])
+
+
+def request_of(
+    domain: Domain, state: State, action: Action, rest: Sequence[Action], left: Mapping[str, int | None], step: int
+) -> ApprovalRequest:
+    """The request about an action; the arguments are its fields, ``left`` in counts."""
+    return ApprovalRequest(
+        action=action,
+        shown=domain.spelled_out(state, action),
+        picture=domain.render(state),
+        cost=amounts(domain.cost(state, action)),
+        left=amounts(left),
+        rest=tuple(rest),
+        reason="destructive" if domain.destructive(action) else "selected",
+        step=step,
+    )
 
 
 Verdict: TypeAlias = bool | Approval

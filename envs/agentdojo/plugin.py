@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from envs.agentdojo.environment import AgentDojoEnvironment, Case, suite_of, suites
-from envs.agentdojo.source import BENCHMARK, SUITES, VERSION, Source, source
+from envs.agentdojo.source import BENCHMARK, SUITES, VERSION, Source, require_extra, source
 from envs.agentdojo.tools import PRICES, SuiteWorld, use_of
 from tape.budget import Budget
 from tape.errors import ConfigError
@@ -70,6 +70,7 @@ class AgentDojoPlugin(EnvironmentPlugin):
             DataError: A file is missing, or of another version.
             MissingExtraError: What the suites import is not installed.
         """
+        require_extra()
         if not options.get("data"):
             raise ConfigError(
                 f"agentdojo needs --data DIR, the folder of the unpacked wheel of agentdojo {VERSION} (`pip download "

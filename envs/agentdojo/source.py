@@ -28,6 +28,16 @@ _HASHES: Mapping[str, str] = json.loads(resources.files(__package__).joinpath("p
 _NEEDED = ("deepdiff", "docstring_parser", "email_validator", "yaml")
 
 
+def require_extra() -> None:
+    """Refuse to begin without what the suites import.
+
+    Raises:
+        MissingExtraError: It is not installed.
+    """
+    if missing := [name for name in _NEEDED if find_spec(name) is None]:
+        raise MissingExtraError(f"AgentDojo's suites need {', '.join(missing)}: pip install 'tape-planner[agentdojo]'")
+
+
 class Source(PinnedWheel):
     """An unpacked wheel.
 
@@ -36,14 +46,9 @@ class Source(PinnedWheel):
 
     Raises:
         DataError: It is not there.
-        MissingExtraError: What its suites import is not installed.
     """
 
     def __init__(self, folder: Path) -> None:
-        if missing := [name for name in _NEEDED if find_spec(name) is None]:
-            raise MissingExtraError(
-                f"AgentDojo's suites need {', '.join(missing)}: pip install 'tape-planner[agentdojo]'"
-            )
         super().__init__(folder, PACKAGE, f"agentdojo=={VERSION}", _HASHES)
 
     def modules(self) -> dict[str, str]:

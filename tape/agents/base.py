@@ -263,6 +263,11 @@ class Agent(Configured, ABC):
             raise ConfigError("world_model='simulator' needs simulator=..., and only then")
         if self.config.world_model == "copy" and env.copies is None:
             raise ConfigError("world_model='copy' needs tools that share a state: ToolEnvironment(..., state=...)")
+        if self.config.destructive != "allow" and not env.domain.marks_destructive:
+            raise ConfigError(
+                f"destructive={self.config.destructive!r} would refuse nothing: {type(env.domain).__name__} marks no "
+                "action as destructive"
+            )
         self.require(self.config, env)
         _require_own_loop(env)
         config = self.config.resolved(env.domain)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from tape.approval import DECISIONS, Approval, ApprovalRequest
+from tape.engine.forbid import FORBIDDEN, REFUSED_BEFORE
 from tape.errors import ModelError
 from tape.lm.base import BatchError, Completion, EndpointError, LanguageModel, Message, Request, Usage
 from tape.lm.wrapper import WrappedLM
@@ -132,7 +133,7 @@ class Decisions:
         asked = [event for event in events if isinstance(event, ApprovalEvent)]
         # Those with another reason were made without asking, and come again by themselves.
         self._made = [event for event in asked if event.reason in ("destructive", "selected")]
-        self.any = bool(asked)
+        self.any = any(event.reason not in (*FORBIDDEN, REFUSED_BEFORE) for event in asked)
 
     def selects(self, request: ApprovalRequest) -> bool:
         """Whether this action was to be approved."""

@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
-from tape.approval import DECISIONS, Approval, ApprovalRequest, Approver, amounts
+from tape.approval import DECISIONS, Approval, Approver, request_of
 from tape.budget import Ledger, Resources, kind_of, unknown
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline, blocking
 from tape.engine.at_once import AtOnce
 from tape.engine.context import RoleContext
+from tape.engine.forbid import REFUSED_BEFORE, forbidden
 from tape.engine.project import LmProjector, Merger
 from tape.engine.result import EpisodeResult, judged_wrong
 from tape.engine.settings import TapeConfig
@@ -202,7 +203,7 @@ class Episode:
         )
 
     async def approve(self, action: Action, rest: Sequence[Action] = ()) -> None:
-        """Ask the approver, if there is one, whether an action may be executed now; at most once a step.
+        """Refuse what the setting ``destructive`` forbids; ask the approver, if there is one; at most once a step.
 
         :meth:`step` does so too. An agent that already knows its action calls this before it pays a model to write it.
         The approver is shown ``rest``, the rest of the path.
@@ -213,13 +214,21 @@ class Episode:
             ApprovalError: The answer was not understood.
         """
         here = (self.result.steps, action)
-        if self.approver is None or self._approved == here:
+        if self._approved == here:
             return
         if action in self.refused:
-            self._log_approval(action, Approval.REFUSE, "refused before")
+            self._log_approval(action, Approval.REFUSE, REFUSED_BEFORE)
             raise ActionRefused(action)
         with environment_faults(f"approval of {action!r} cannot be requested"):
-            request = self._request(action, rest)
+            why = forbidden(self.config.destructive, self.env.domain, action, self.trace.events)
+        if why:
+            self._log_approval(action, Approval.REFUSE, why)
+            await self._refuse(action)
+        if self.approver is None:
+            return
+        with environment_faults(f"approval of {action!r} cannot be requested"):
+            left, step = self.remaining(), self.result.steps
+            request = request_of(self.env.domain, self.state, action, rest, left, step)
         if request.reason == "destructive" or self.approver.selects(request):
             # An action that cannot be paid for needs no approval.
             self.ledger.release(self.ledger.reserve(self.env.domain.cost(self.state, action)))
@@ -238,20 +247,6 @@ class Episode:
     def asks(self) -> bool:
         """Whether an approver decides by the moment what it is asked about."""
         return self.approver is not None and self.approver.selective
-
-    def _request(self, action: Action, rest: Sequence[Action]) -> ApprovalRequest:
-        domain = self.env.domain
-        destructive = domain.destructive(action)
-        return ApprovalRequest(
-            action=action,
-            shown=domain.spelled_out(self.state, action),
-            picture=domain.render(self.state),
-            cost=amounts(domain.cost(self.state, action)),
-            left=amounts(self.remaining()),
-            rest=tuple(rest),
-            reason="destructive" if destructive else "selected",
-            step=self.result.steps,
-        )
 
     async def _refuse(self, action: Action) -> NoReturn:
         """Exclude an action from this episode, and inform the environment."""

@@ -38,6 +38,9 @@ Execution = Literal["constrained", "forced", "free"]
 IN_FILES = {"requery_threshold": "doubt"}
 """Settings whose names in files are those of earlier versions, so that the keys of episodes stay."""
 
+ADDED: Mapping[str, Any] = MappingProxyType({"parallel": 1, "destructive": "allow"})
+"""Later settings, written only where they differ from their defaults, so that the keys of episodes stay."""
+
 IN_CODE = {name: field for field, name in IN_FILES.items()}
 
 PAPER: Mapping[str, Any] = MappingProxyType(
@@ -176,6 +179,11 @@ class TapeConfig(BaseModel):
         default="declared",
         description="lm: the model also merges states that it takes for the same, as the paper's abstraction does",
     )
+    destructive: Literal["allow", "refuse", "planned"] = Field(
+        default="allow",
+        description="which destructive actions may be done; what may be done is still asked about where approve= is "
+        "given. refuse: none; planned: those in a plan of the first sampling, before any result was read",
+    )
     planning_reserve: dict[str, int] = Field(
         default_factory=dict, description="counts kept back for later planning calls, for instance tokens=500"
     )
@@ -278,8 +286,9 @@ class TapeConfig(BaseModel):
     def _under_their_names(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields: dict[str, Any] = handler(self)
         methods = fields.pop("methods", {})
-        if self.parallel == 1:
-            del fields["parallel"]  # so that the keys of episodes stay
+        for name, default in ADDED.items():
+            if fields[name] == default:
+                del fields[name]
         return {**{IN_FILES.get(name, name): value for name, value in fields.items()}, **methods}
 
     @model_validator(mode="after")

@@ -20,6 +20,7 @@ NEEDED = {
     ("py4j", "scienceworld"): ["scienceworld"],
     ("bm25s", "search"): ["musique", "hotpotqa", "musique_search", "hotpot_search", "locomo", "repo_qa", "web_qa"],
     ("llguidance", "local"): ["sokoban", "gsm_hard"],
+    ("deepdiff", "agentdojo"): ["agentdojo"],
 }
 """By a module, and the extra that brings it, the environments that it plays, with their default models."""
 NEEDS_NOTHING = {"travelplanner", "tool_chains", "bfcl"}
@@ -172,7 +173,7 @@ def test_every_model_plays_or_is_refused(environment: str, tmp_path: Path, tape:
     budget = ("--budget", "calls=6")
     played = [plays(tape, command(environment, out, "--model", model, *budget), out) for model, out in outs.items()]
     # Not installed, or without its data; or played by one agent.
-    assert any(played) or environment in ("alfworld", "bfcl", "scienceworld", "hotpotqa")
+    assert any(played) or environment in ("agentdojo", "alfworld", "bfcl", "scienceworld", "hotpotqa")
 
 
 @pytest.mark.slow

@@ -1,0 +1,38 @@
+"""Destructive actions that nobody approves: which of them an episode may do (setting ``destructive``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from tape.protocols import Action, Domain
+from tape.trace import ActedEvent, Event, PlansSampledEvent
+
+Destructive = Literal["allow", "refuse", "planned"]
+
+FORBIDDEN = ("destructive actions are refused", "in no plan of the first sampling")
+"""Why, by the rules ``refuse`` and ``planned``."""
+
+REFUSED_BEFORE = "refused before"
+"""Why an action is refused that was refused in this episode."""
+
+
+def forbidden(rule: Destructive, domain: Domain, action: Action, events: Sequence[Event]) -> str:
+    """Why an action is refused; empty where it is not.
+
+    ``planned`` admits what a plan of the first sampling has: it was written before any result was read, so no text in
+    a result can have asked for it. An argument that stands for a result, like ``#1``, is taken as it is written.
+
+    Args:
+        rule: The setting.
+        domain: The task, which marks destructive actions.
+        action: The action.
+        events: Those of the episode so far.
+    """
+    if rule == "allow" or not domain.destructive(action):
+        return ""
+    if rule == "refuse":
+        return FORBIDDEN[0]
+    first = next((event for event in events if isinstance(event, PlansSampledEvent | ActedEvent)), None)
+    planned = isinstance(first, PlansSampledEvent) and any(action in plan for plan in first.plans)
+    return "" if planned else FORBIDDEN[1]
