@@ -120,7 +120,7 @@ class SuiteChild(Child):
     def world(self, suite: str, user: str, injections: Mapping[str, str]) -> int:
         """A new world, as a task begins with it; its number."""
         task = self._suites[suite].user_tasks[user]
-        # They are put into text in double quotes.
+        # They are put into texts in double quotes.
         quoted = {place: json.dumps(text)[1:-1] for place, text in injections.items()}
         begun = self._suites[suite].load_and_inject_default_environment(quoted)
         now = task.init_environment(begun)
@@ -169,7 +169,7 @@ def _plain(value: Any) -> Any:
 
 
 def _resolved(name: str, data: Mapping[str, str]) -> str:
-    """A file of data with what it includes, written as the package writes it, so that injections can be put in."""
+    """A file of data with what it includes, all of it in double quotes, so that injections can be put in."""
     import yaml  # type: ignore[import-untyped]
 
     class Including(yaml.SafeLoader):  # type: ignore[misc]
@@ -181,7 +181,7 @@ def _resolved(name: str, data: Mapping[str, str]) -> str:
 
     Including.add_constructor("!include", include)
     read = yaml.load(data[name], Including)  # noqa: S506 - a safe loader
-    return str(yaml.dump(read, default_flow_style=False))
+    return str(yaml.dump(read, default_style='"', width=sys.maxsize))
 
 
 if __name__ == "__main__":

@@ -18,10 +18,10 @@ from tape.tools.mcp_schema import arguments_model, described
 from tape.tools.tool import Tool
 
 _READING = ("get_", "search_", "list_", "read_", "check_")
-_WRITE = ("get_unread_emails",)
-"""What writes in spite of its name: the emails are read then."""
+_WRITE = ("get_unread_emails", "get_webpage")
+"""What writes in spite of its name: emails become read ones, and requests for pages are kept."""
 
-_HARMLESS = ("append_to_file", "create_file", "get_unread_emails")
+_HARMLESS = ("append_to_file", "create_file", *_WRITE)
 """What writes and can be taken back."""
 
 PRICES: Mapping[str, Fixed] = {

@@ -23,7 +23,9 @@ class PinnedWheel:
     """
 
     def __init__(self, folder: Path, package: str, distribution: str, hashes: Mapping[str, str]) -> None:
-        root = folder if folder.name == package else folder / package
+        root = folder / package
+        if folder.name == package and not root.is_dir():
+            root = folder
         self._version = distribution.replace("==", " ")
         if not root.is_dir():
             raise DataError(

@@ -35,7 +35,9 @@ OURS = (TAPE.label, "TAPE (LM world model)")
 """What the engine with all its additions is called, and was until engine 2."""
 
 
-SCIENCEWORLD, OFFICIAL_GAMES, BFCL = "scienceworld-test", "alfworld-official", "bfcl-test"
+SCIENCEWORLD, OFFICIAL_GAMES = "scienceworld-test", "alfworld-official"
+BY_PART = ("bfcl", "agentdojo")
+"""Environments whose ``--part test`` is a test set of public data."""
 OWN_PARTS = {
     "musique_search": ("questions", "data"),
     "locomo": ("part", "data"),
@@ -55,7 +57,7 @@ SETS = (
     *TEST_SETS,
     SCIENCEWORLD,
     OFFICIAL_GAMES,
-    BFCL,
+    *(f"{environment}-test" for environment in BY_PART),
     DESK,
     LOCOMO_HELD_OUT,
     *(f"{environment}-test" for environment in OWN_PARTS),
@@ -67,8 +69,8 @@ def test_set(spec: RunSpec) -> str | None:
     """The test set that a configuration plays; None if it plays none."""
     if spec.environment == "scienceworld":
         return SCIENCEWORLD if spec.options.get("split") == "test" else None
-    if spec.environment == "bfcl":
-        return BFCL if spec.options.get("part") == "test" else None
+    if spec.environment in BY_PART:
+        return f"{spec.environment}-test" if spec.options.get("part") == "test" else None
     if Path(str(spec.options.get("data"))).name == DESK:
         return DESK
     if spec.environment == "alfworld":
