@@ -34,6 +34,14 @@ class PinnedWheel:
             )
         self._root, self._hashes = root, hashes
 
+    def __eq__(self, other: object) -> bool:
+        """Of the same folder: a task that comes from another process has a copy of its wheel."""
+        return isinstance(other, type(self)) and other._root == self._root
+
+    def __hash__(self) -> int:
+        """See :meth:`__eq__`."""
+        return hash(self._root)
+
     def text(self, name: str) -> str:
         """A file, if it is that of the pinned version.
 

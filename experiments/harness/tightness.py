@@ -88,6 +88,7 @@ def spending(measured: Measured) -> Section:
     """What was spent of each capped resource, and how episodes ended."""
     rows = []
     for setting, model, method, name in measured.played():
+        plugin_of(measured.specs[name].environment)  # it declares its resources, and how they are written
         group, records = measured.groups[name], measured.records[name]
         kinds = sorted({kind for record in records for kind in record["result"]["budget"]} - {"steps"})
         used = [_used(records, kind) for kind in kinds]

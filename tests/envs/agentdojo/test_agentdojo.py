@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -81,6 +82,10 @@ def test_a_text_stands_where_the_gold_calls_read_it_as_it_was_written(process: P
 def test_the_process_reaches_nothing_outside(process: Process) -> None:
     with pytest.raises(ToolFailedError, match=r"socket.* is not allowed here"):
         world(process).call("get_balance", {})
+
+
+def test_a_task_from_another_process_has_the_same_suites(made: Source, process: Process) -> None:
+    assert suites(pickle.loads(pickle.dumps(made))) is process  # noqa: S301 - written here
 
 
 def test_a_process_that_has_died_is_named(made: Source) -> None:
