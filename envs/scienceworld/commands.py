@@ -7,7 +7,7 @@ their names, in one order (:func:`words_of`), since commands and descriptions na
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from envs.scienceworld.things import Thing, plain
@@ -25,7 +25,8 @@ _NUMBER = re.compile(r"\d+")
 _MOVE = re.compile(r"(?P<verb>go|teleport) to (?:the )?(?P<a>.+)")
 _TWO = (
     re.compile(r"(?P<verb>move|connect) (?P<a>.+) to (?P<b>.+)"),
-    re.compile(r"(?P<verb>pour|dunk|put) (?P<a>.+) (?:into|in(?! inventory)|on) (?P<b>.+)"),
+    re.compile(r"(?P<verb>pour|dunk|put) (?P<a>.+) into (?P<b>.+)"),
+    re.compile(r"(?P<verb>pour|dunk|put) (?P<a>.+) (?:in(?! inventory)|on) (?P<b>.+)"),
     re.compile(r"(?P<verb>use) (?P<a>.+) on (?P<b>.+)"),
 )
 _DROP = re.compile(r"(?P<verb>put down|drop) (?P<a>.+)")
@@ -42,6 +43,8 @@ CHANGES = re.compile(
 )
 """In the name or the line of what may be something else when it is seen again."""
 CONTAINING = "containing"
+SEALED = ("glass jar",)
+"""What shows its contents while it is closed, and does not show whether it is."""
 _JOINING = frozenset(["a", "an", "the", "in", "on", "of", "with", "and", "at", "stage", "called"])
 SETS = {
     "open": ("open", True),
@@ -104,6 +107,11 @@ def door(name: str) -> Predicate:
     return Predicate("door", (name.removeprefix("door to "),))
 
 
+def several(thing: str) -> Predicate:
+    """The name means more than one thing in reach, so that the world may ask which."""
+    return Predicate("several", (thing,))
+
+
 def joined(action: Action) -> Predicate:
     """What a command was to connect is connected."""
     return Predicate("joined", (action,))
@@ -127,7 +135,8 @@ def names_of(things: Iterable[Thing], where: str) -> Iterator[str]:
         for name in dict.fromkeys((thing.name, _short(thing.name))):
             for more in ("", *(held or [" containing nothing"])):
                 yield from (words_of(name + more), words_of(f"{name}{more} in {where}"))
-        yield from names_of(thing.inside, thing.name)
+        if thing.name not in SEALED:
+            yield from names_of(thing.inside, thing.name)
 
 
 class ScienceCommands:
@@ -164,6 +173,12 @@ class ScienceCommands:
         verb, first, *rest = command.verb, *command.things
         if verb in ("go", "teleport"):
             return _arrive(plain(first), known)
+        effects = self._on_things(action, verb, first, rest, known)
+        asks = any(known.get(several(_bare(thing))) for thing in command.things)
+        return dict.fromkeys(effects) if asks else effects
+
+    def _on_things(self, action: Action, verb: str, first: str, rest: Sequence[str], known: Assignment) -> Effects:
+        """What a command brings about that names things, each of them one thing."""
         if verb in SETS:
             name, value = SETS[verb]
             works = name != "active" or not value  # what is broken cannot be turned on, and nothing shows it before

@@ -47,6 +47,7 @@ class Grounded(Shown):
         yield from ((Predicate("held", (name,)), True) for name in sorted({*names_of(self._held, "inventory")}))
         yield from ((Predicate("open", (f"door to {plain(to)}",)), is_open) for to, is_open in self._here.doors)
         yield from ((door(plain(to)), True) for to, _ in self._here.doors)
+        burning = any("on fire" in look for look in state.looks)
         for look in state.looks:  # the latest last: a door is seen from both of its rooms
             room = read_room(look)
             here = plain(room.name)
@@ -54,7 +55,8 @@ class Grounded(Shown):
             yield Predicate("visited", (here,)), True
             for to, is_open in room.doors:
                 yield from ((Predicate("way", way), is_open) for way in ((here, plain(to)), (plain(to), here)))
-            yield from ((Predicate("stands", (name, here)), True) for name in names_of(lasting, here))
+            standing = () if burning else names_of(lasting, here)
+            yield from ((Predicate("stands", (name, here)), True) for name in standing)
 
 
 def exploring(state: ScienceState, predicate: Predicate) -> QueryMacro | None:

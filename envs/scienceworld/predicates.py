@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from envs.scienceworld.commands import CONTAINING, names_of, words_of
+from envs.scienceworld.commands import CONTAINING, SEALED, names_of, words_of
 from envs.scienceworld.state import ScienceState
 from envs.scienceworld.things import Thing, every_name, find, plain, read_things, same
 from tape.protocols.predicates import Predicate
@@ -61,6 +61,11 @@ _EXPLORES = re.compile(
 
 _DENIES = re.compile(r"\b(?:no|not|none|nothing|never|neither|nobody|unknown)\b|n't\b", re.IGNORECASE)
 _CIRCUIT = re.compile(r"bulb|buzzer|motor|fan")
+
+UNLISTED = {"drain"}
+"""What is there although descriptions leave it out: that of a sink."""
+
+_TITLED = {"recipe", "instructions"}
 
 KINDS = {
     "at": "navigate",
@@ -175,6 +180,8 @@ class Shown(Mapping[Predicate, bool]):
                 return command in self._state.joined
             case ("never", ()):
                 return False
+            case ("several", (thing,)):
+                return len(find(thing, self._everything())) > 1
             case ("in", (thing, where)):
                 inside = _agreed(where, self._everything(), lambda found: _holds(found, thing))
                 return self._absent(thing) if inside is False else inside
@@ -185,9 +192,12 @@ class Shown(Mapping[Predicate, bool]):
         words = {*thing.split()}
         # By what is in it a thing is called in full alone, else words of several contents would make up a name.
         called = self._names if CONTAINING in words else self._plain_names
-        if any(words <= {*name.split()} for name in called):
+        if any(_calls(words, name) for name in called):
             return True
-        return False if any(words <= {*words_of(name).split()} for name in self._state.seen) else None
+        sealed = (words_of(name) for one in self._everything() if one.name in SEALED for name in every_name(one.inside))
+        if words & UNLISTED or any(words <= {*name.split()} for name in sealed):
+            return None
+        return False if any(_calls(words, words_of(name)) for name in self._state.seen) else None
 
     def _absent(self, thing: str) -> bool | None:
         """False for the name of a thing seen in this episode, which is not where it was looked for; else None."""
@@ -219,6 +229,12 @@ class Shown(Mapping[Predicate, bool]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+def _calls(words: set[str], name: str) -> bool:
+    """Whether words may call a thing of this name: some of them do, but a recipe is not called by what it makes."""
+    parts = {*name.split()}
+    return words <= parts and ("titled" not in parts or bool(words & _TITLED))
 
 
 def _agreed(name: str, things: tuple[Thing, ...], of: Callable[[Thing], bool | None]) -> bool | None:

@@ -14,7 +14,7 @@ _STATE = re.compile(
 )
 _DOOR = re.compile(r"^The .+? is (open|closed)\.?$")
 _CONTENTS = re.compile(r"^(?:On|In|Inside) the .+? (?:is|you see): ?(.*)$", re.DOTALL)
-_SLID = re.compile(r" +approximately \d+% down the plane")
+_SLID = re.compile(r" +(?:approximately \d+% down|at the (?:bottom|top) of) the plane")
 _TERMINAL = re.compile(r"(?<=\w)its terminal 1 is connected to.*")
 """How a wire goes on among what is carried, without a space."""
 _MEANS = {
@@ -92,7 +92,8 @@ def _thing(text: str) -> Thing:
     for sentence in rest:
         if door := _DOOR.match(sentence.strip()):
             states["open"] = door[1] == "open"
-        elif contents := _CONTENTS.match(sentence.strip()):
+        elif (contents := _CONTENTS.match(sentence.strip())) and contents[1].strip(" ."):
+            # Else it is carried, and lines follow that do not show where its contents end.
             inside, listed = (*inside, *_items(contents[1].strip(" ."))), True
     return Thing(plain(name), states["open"], states["active"], inside, listed)
 

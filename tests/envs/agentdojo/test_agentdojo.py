@@ -51,7 +51,11 @@ def world(process: Process, **injections: str) -> SuiteWorld:
 
 
 def test_only_files_of_the_pinned_version_are_read(made: Source, tmp_path: Path) -> None:
-    assert [*made.data()] == ["banking/environment.yaml", "banking/include/files.yaml", "banking/injection_vectors.yaml"]
+    assert [*made.data()] == [
+        "banking/environment.yaml",
+        "banking/include/files.yaml",
+        "banking/injection_vectors.yaml",
+    ]
     with pytest.raises(DataError, match="has no folder agentdojo: unpack the wheel of agentdojo 0.1.35"):
         Source(tmp_path)
     other = wheel(tmp_path)

@@ -303,3 +303,62 @@ def test_what_grows_may_have_another_name_once_it_is_picked_up() -> None:
     effects = DOMAIN.effects("pick up juvenile parrot", DOMAIN.ground(HERE))
     assert effects[reach("juvenile parrot")] is None
     assert DOMAIN.effects("pick up metal pot", DOMAIN.ground(HERE))[reach("metal pot")] is True
+
+
+def seeing(*lines: str, inventory: tuple[str, ...] = (), seen: tuple[str, ...] = ()) -> ScienceState:
+    """A kitchen with these things."""
+    room = write_room("kitchen", [*lines, DOOR])
+    return replace(HERE, look=room, looks=(room,), inventory=inventory, seen=seen)
+
+
+def test_of_several_things_of_a_name_nothing_is_certain() -> None:
+    cups = seeing(
+        "a wood cup (containing red paint)", "a wood cup (containing blue paint)", "a stove, which is turned off"
+    )
+    for command in ("connect stove to paint", "focus on paint", "move cup to stove"):
+        assert {*DOMAIN.effects(command, DOMAIN.ground(cups)).values()} == {None}, command
+    assert {*DOMAIN.effects("connect stove to red paint", DOMAIN.ground(cups)).values()} == {True}
+
+
+def test_what_is_in_a_glass_jar_may_be_out_of_reach() -> None:
+    known = DOMAIN.ground(
+        seeing("a glass jar (containing a substance called sodium chloride)", seen=("sodium chloride",))
+    )
+    assert reach("sodium chloride") not in known
+    assert known[reach("glass jar containing sodium chloride")] is True
+
+
+def test_a_recipe_is_not_called_by_what_it_makes() -> None:
+    recipe = "A recipe titled instructions to make soapy water"
+    known = DOMAIN.ground(seeing(recipe, seen=("recipe titled instructions to make soapy water",)))
+    assert reach("soapy water") not in known
+    assert known[reach("recipe")] is known[reach("instructions to make soapy water")] is True
+
+
+def test_a_drain_may_be_there_where_none_is_listed() -> None:
+    assert reach("drain") not in DOMAIN.ground(seeing("a sink, which is turned off", seen=("drain",)))
+    assert DOMAIN.ground(seeing("a toilet. In the toilet is: A drain, which is closed"))[reach("drain")] is True
+
+
+def test_where_the_lines_of_a_carried_table_end_is_not_known() -> None:
+    carried = seeing(
+        "a stove", inventory=("a table. On the table is:", "a glass cup (containing nothing)"), seen=("orange",)
+    )
+    assert Predicate("in", ("orange", "table")) not in DOMAIN.ground(carried)
+
+
+def test_nothing_stands_for_sure_in_a_house_on_fire() -> None:
+    away = replace(HERE, look=HALL, looks=(KITCHEN, HALL), visited=("kitchen", "hallway"))
+    stands = Predicate("stands", ("stove", "kitchen"))
+    assert DOMAIN.ground(away)[stands] is True
+    burning = KITCHEN.replace("A door to", "a chair (on fire)\n\tA door to", 1)
+    assert stands not in DOMAIN.ground(replace(away, looks=(burning, HALL)))
+
+
+def test_a_command_is_split_at_the_word_that_no_name_has() -> None:
+    command = read_command("dunk flower pot 1 into banana seed in cup")
+    assert command is not None
+    assert command.things == ("flower pot 1", "banana seed in cup")
+    assert DOMAIN.ground(seeing("an inclined plane E, with:  a wood block at the top of the plane"))[
+        Predicate("in", ("block", "inclined plane e"))
+    ]
