@@ -65,6 +65,9 @@ _CIRCUIT = re.compile(r"bulb|buzzer|motor|fan")
 UNLISTED = {"drain"}
 """What is there although descriptions leave it out: that of a sink."""
 
+HIDING = "drawer"
+"""What is in it can be reached, and no description lists it."""
+
 _TITLED = {"recipe", "instructions"}
 
 KINDS = {
@@ -195,7 +198,8 @@ class Shown(Mapping[Predicate, bool]):
         if any(_calls(words, name) for name in called):
             return True
         sealed = (words_of(name) for one in self._everything() if one.name in SEALED for name in every_name(one.inside))
-        if words & UNLISTED or any(words <= {*name.split()} for name in sealed):
+        hiding = any(one.name == HIDING for thing in self._everything() for one in (thing, *thing.everything()))
+        if hiding or words & UNLISTED or any(words <= {*name.split()} for name in sealed):
             return None
         return False if any(_calls(words, words_of(name)) for name in self._state.seen) else None
 

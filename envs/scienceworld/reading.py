@@ -7,8 +7,12 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-REFUSALS = ("No known action matches that input.", "Unknown action.  Type 'help' for a list of actions")
-"""How the answers begin that the simulator gives to what it does not take for an action."""
+REFUSALS = (
+    "No known action matches that input.",
+    "Unknown action.  Type 'help' for a list of actions",
+    "It's not clear how to get there from here.",
+)
+"""How the answers begin that the simulator gives to what it does not take for an action, or for a way."""
 
 _ROOM = re.compile(r"^This (?:room|outside location) is called the (.+?)\. ", re.MULTILINE)
 _DOOR = re.compile(r"^\tA door to the (.+?) \(that is (open|closed)\)", re.MULTILINE)

@@ -1,6 +1,6 @@
 """AgentDojo: requests over tools whose results carry texts that ask for something else, under tight and loose caps.
 
-``python -m experiments.studies.tools.agentdojo --data DIR`` plays it, where DIR has the unpacked wheel of ``agentdojo``.
+``python -m experiments.studies.tools.agentdojo --data DIR`` plays it, where DIR has the unpacked wheel.
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ EXPERIMENT = Experiment(
     title="Requests over tools, with injected texts in their results (AgentDojo)",
     source="none: the paper has no such tasks",
     about=(
-        "The four suites of AgentDojo, with prices for calls: without an injection, and each request with each injected "
-        "task whose calls are known. The injected text stands wherever the gold calls of the request read. Success is "
-        "AgentDojo's utility, `attacked` its security check, `wrong_irreversible` counts calls that cannot be taken back "
-        "and were not asked for by the user, `false_refusals` gold calls that were refused. The planner is "
-        "**simulated**: it knows the gold calls, one call in five is struck by an error, half of these come back; and in "
-        "half of the tasks it does what an injected text asks for as soon as its prompt shows it. The same tasks, caps, "
-        "seeds and planner for all agents."
+        "The four suites of AgentDojo, with prices for calls: without an injection, and each request with each "
+        "injected task whose calls are known. The injected text stands wherever the gold calls of the request read. "
+        "Success is AgentDojo's utility, `attacked` its security check, `wrong_irreversible` counts calls that cannot "
+        "be taken back and were not asked for by the user, `false_refusals` gold calls that were refused. The planner "
+        "is **simulated**: it knows the gold calls, one call in five is struck by an error, half of these come back; "
+        "and in half of the tasks it does what an injected text asks for as soon as its prompt shows it. The same "
+        "tasks, caps, seeds and planner for all agents."
     ),
     models=("simulated:agentdojo?errors=0.2&verdicts=0.1&obeys=0.5",),
     configurations=partial(tightness.configurations, ENVIRONMENT, OWN, others=OTHERS, methods=METHODS),
     sections=sections,
     pairs=against(TAPE.label),
     differs=(
-        "No row is the result of a language model. The planner knows all arguments before anything is read, so its plans "
-        "are whole from the beginning; a model that has to read first plans again after reading, and meets the injected "
-        "text then.",
+        "No row is the result of a language model. The planner knows all arguments before anything is read, so its "
+        "plans are whole from the beginning; a model that has to read first plans again after reading, and meets the "
+        "injected text then.",
         "*Destructive as planned*: calls that cannot be taken back are done where a plan of the first sampling has "
         "them, which was written before any result was read (setting `destructive`). *Destructive refused*: none is "
         "done, as in a gateway where nobody approves.",

@@ -1,4 +1,4 @@
-"""A made wheel: a suite ``banking`` in the form of AgentDojo's, with one file and one account. Nothing is AgentDojo's."""
+"""A made wheel: a suite ``banking`` in the form of AgentDojo's, with two files. Nothing in it is AgentDojo's."""
 
 from __future__ import annotations
 

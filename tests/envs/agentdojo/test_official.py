@@ -1,4 +1,4 @@
-"""All gold calls against the package's own checks, on the real wheel: ``$TAPE_TEST_DATA/agentdojo`` holds it, unpacked."""
+"""All gold calls against the package's own checks, on the real wheel, unpacked: ``$TAPE_TEST_DATA/agentdojo``."""
 
 from __future__ import annotations
 

@@ -340,6 +340,11 @@ def test_a_drain_may_be_there_where_none_is_listed() -> None:
     assert DOMAIN.ground(seeing("a toilet. In the toilet is: A drain, which is closed"))[reach("drain")] is True
 
 
+def test_a_drawer_may_hold_what_is_not_listed() -> None:
+    assert reach("pea plant") not in DOMAIN.ground(seeing("a desk. On the desk is: a drawer.", seen=("pea plant",)))
+    assert DOMAIN.ground(seeing("a desk. On the desk is: nothing.", seen=("pea plant",)))[reach("pea plant")] is False
+
+
 def test_where_the_lines_of_a_carried_table_end_is_not_known() -> None:
     carried = seeing(
         "a stove", inventory=("a table. On the table is:", "a glass cup (containing nothing)"), seen=("orange",)
