@@ -127,16 +127,24 @@ def words_of(name: str) -> str:
     return " ".join(sorted({*words} - _JOINING))
 
 
-def names_of(things: Iterable[Thing], where: str) -> Iterator[str]:
-    """What commands may call things: by their names, alone or with what they are in or what is in them."""
+def named(things: Iterable[Thing], where: str) -> Iterator[tuple[Thing, list[str]]]:
+    """Things at any depth, each with what commands may call it: alone, or with what it is in or what is in it."""
     for thing in things:
         inner = [_short(inside.name) for inside in thing.inside]
         held = [f" {CONTAINING} {' '.join(names)}" for names in ([], inner, *([name] for name in inner)) if names]
+        found = list[str]()
         for name in dict.fromkeys((thing.name, _short(thing.name))):
             for more in ("", *(held or [" containing nothing"])):
-                yield from (words_of(name + more), words_of(f"{name}{more} in {where}"))
+                found += (words_of(name + more), words_of(f"{name}{more} in {where}"))
+        yield thing, found
         if thing.name not in SEALED:
-            yield from names_of(thing.inside, thing.name)
+            yield from named(thing.inside, thing.name)
+
+
+def names_of(things: Iterable[Thing], where: str) -> Iterator[str]:
+    """All that commands may call things."""
+    for _, names in named(things, where):
+        yield from names
 
 
 class ScienceCommands:
@@ -196,7 +204,18 @@ class ScienceCommands:
                 Predicate("in", (_bare(first), _bare(rest[0]))): inside,
                 Predicate("carries", (_bare(first),)): None,
             }
-        return {joined(action): True} if joins(action) else {}
+        return {joined(action): None if _connected(_parts(first, rest), known) else True} if joins(action) else {}
+
+
+def _parts(first: str, rest: Sequence[str]) -> set[frozenset[str]]:
+    """What a command connects, each by its words: the terminal 1 of a wire is no other one."""
+    return {frozenset(plain(thing).split()) - _JOINING for thing in (first, *rest)}
+
+
+def _connected(parts: set[frozenset[str]], known: Assignment) -> bool:
+    """Whether one of them was connected before: a terminal takes one wire."""
+    before = (read_command(p.args[0]) for p, value in known.items() if p.name == "joined" and value)
+    return any(parts & _parts(one.things[0], one.things[1:]) for one in before if one is not None and one.things)
 
 
 def _arrive(room: str, known: Assignment) -> Effects:

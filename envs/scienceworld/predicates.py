@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from envs.scienceworld.commands import CONTAINING, SEALED, names_of, words_of
+from envs.scienceworld.commands import CONTAINING, SEALED, named, names_of, words_of
 from envs.scienceworld.state import ScienceState
 from envs.scienceworld.things import Thing, every_name, find, plain, read_things, same
 from tape.protocols.predicates import Predicate
@@ -150,6 +150,11 @@ class Shown(Mapping[Predicate, bool]):
         return frozenset((*around, *names_of(self._seen, room), *names_of(self._held, "inventory")))
 
     @cached_property
+    def _by_thing(self) -> list[list[str]]:
+        """The same, by thing."""
+        return [names for _, names in (*named(self._seen, plain(self._here.name)), *named(self._held, "inventory"))]
+
+    @cached_property
     def _plain_names(self) -> tuple[str, ...]:
         """Those without what is in a thing."""
         return tuple(name for name in self._names if CONTAINING not in name.split())
@@ -184,7 +189,7 @@ class Shown(Mapping[Predicate, bool]):
             case ("never", ()):
                 return False
             case ("several", (thing,)):
-                return len(find(thing, self._everything())) > 1
+                return self._called(words_of(thing)) > 1
             case ("in", (thing, where)):
                 inside = _agreed(where, self._everything(), lambda found: _holds(found, thing))
                 return self._absent(thing) if inside is False else inside
@@ -202,6 +207,12 @@ class Shown(Mapping[Predicate, bool]):
         if hiding or words & UNLISTED or any(words <= {*name.split()} for name in sealed):
             return None
         return False if any(_calls(words, words_of(name)) for name in self._state.seen) else None
+
+    def _called(self, name: str) -> int:
+        """How many things a name means; where some have that very name, how many of these."""
+        words = {*name.split()}
+        exact = sum(name in names for names in self._by_thing)
+        return exact or sum(any(words <= {*one.split()} for one in names) for names in self._by_thing)
 
     def _absent(self, thing: str) -> bool | None:
         """False for the name of a thing seen in this episode, which is not where it was looked for; else None."""

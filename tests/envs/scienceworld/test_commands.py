@@ -317,7 +317,18 @@ def test_of_several_things_of_a_name_nothing_is_certain() -> None:
     )
     for command in ("connect stove to paint", "focus on paint", "move cup to stove"):
         assert {*DOMAIN.effects(command, DOMAIN.ground(cups)).values()} == {None}, command
+    assert {*DOMAIN.effects("connect paint on wood cup to stove", DOMAIN.ground(cups)).values()} == {None}
     assert {*DOMAIN.effects("connect stove to red paint", DOMAIN.ground(cups)).values()} == {True}
+
+
+def test_a_terminal_takes_one_wire() -> None:
+    command = "connect battery cathode to blue wire terminal 1"
+    free = seeing("a battery", "a blue wire", "a red wire")
+    wired = replace(free, joined=("connect terminal 1 on blue wire to red wire terminal 2",))
+    assert {*DOMAIN.effects(command, DOMAIN.ground(free)).values()} == {True}
+    assert {*DOMAIN.effects(command, DOMAIN.ground(wired)).values()} == {None}
+    other = "connect battery cathode to blue wire terminal 2"
+    assert {*DOMAIN.effects(other, DOMAIN.ground(wired)).values()} == {True}
 
 
 def test_what_is_in_a_glass_jar_may_be_out_of_reach() -> None:
