@@ -1,0 +1,53 @@
+"""Budgets that programs and hosts share: caps by scope, label and period, and holds that are never lost.
+
+``contract.py`` says what a store promises; ``file.py`` keeps it in a file that programs of one host share (deciding in
+``books.py``), ``postgres.py`` in a database that hosts share (deciding in ``schema.sql``). ``payer.py`` makes a scope of
+a store what a :class:`tape.budget.Ledger` asks. See docs/ledger.md.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from tape.errors import ConfigError
+from tape.ledger.contract import Balance as Balance
+from tape.ledger.contract import Cap as Cap
+from tape.ledger.contract import Ended as Ended
+from tape.ledger.contract import Held as Held
+from tape.ledger.contract import LedgerError as LedgerError
+from tape.ledger.contract import LedgerStore as LedgerStore
+from tape.ledger.contract import Refused as Refused
+from tape.ledger.contract import Request as Request
+from tape.ledger.contract import UnreachableLedgerError as UnreachableLedgerError
+from tape.ledger.payer import StorePayer as StorePayer
+from tape.ledger.periods import Period as Period
+
+DATABASES = ("postgresql", "postgres")
+
+
+def is_address(text: object) -> bool:
+    """Whether a text names a store by its address, and not a file by its path."""
+    return isinstance(text, str) and text.partition("://")[0] in (*DATABASES, "file") and "://" in text
+
+
+def open_store(url: str) -> LedgerStore:
+    """The store at ``postgresql://user@host/database``, or ``file:///var/lib/budget.ledger``.
+
+    Raises:
+        ConfigError: It is no address of a store.
+        LedgerError: It cannot be opened.
+        MissingExtraError: A database is named, and the extra ``postgres`` is not installed.
+    """
+    if not is_address(url):
+        raise ConfigError(
+            f"{url!r} is no address of a ledger; write postgresql://user@host/database or file:///path/to/budget.ledger"
+        )
+    if url.startswith("file://"):
+        from tape.ledger.file import FileStore
+
+        parts = urlsplit(url)
+        return FileStore(Path(unquote(parts.netloc + parts.path)))
+    from tape.ledger.postgres import PostgresStore
+
+    return PostgresStore(url)

@@ -1,0 +1,318 @@
+"""What a store of budgets promises, whatever keeps it (docs/ledger.md).
+
+A hold is the truth: an amount that was set aside for one call, in the accounts of its scope and of its labels. It is
+held once, and ends once. What an account has spent and holds is the sum over its holds.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from tape.budget.resources import MOST, in_units
+from tape.errors import BudgetExceededError, ConfigError, TapeError
+from tape.ledger.periods import TOTAL, Period
+from tape.reading import short
+
+State = Literal["held", "settled", "voided", "booked"]
+"""``held`` is open. A hold ends ``settled`` at what was used, ``voided`` where the call was not made, or ``booked`` at
+its worst case where it expired."""
+
+Amounts = Mapping[str, int]
+"""Counts by resource."""
+
+Labels = Mapping[str, str]
+
+_NAME = re.compile(r"[A-Za-z0-9_.@:+-]{1,100}")
+_DEEPEST = 8
+
+
+class LedgerError(TapeError):
+    """A store refuses a request, cannot be reached, or is not what it should be; nothing was spent."""
+
+
+class UnreachableLedgerError(LedgerError):
+    """The store did not answer; whether it did what was asked is unknown, and asking again is safe."""
+
+
+@dataclass(frozen=True)
+class Cap:
+    """A limit on one resource of one account.
+
+    Attributes:
+        account: A scope, such as ``org/team/agent``, or a scope and a label, such as ``org#customer=42``.
+        resource: Its name, for instance ``usd``.
+        amount: In counts.
+        period: What it is for.
+    """
+
+    account: str
+    resource: str
+    amount: int
+    period: Period = TOTAL
+
+    def __post_init__(self) -> None:
+        require_account(self.account)
+        if isinstance(self.amount, bool) or not isinstance(self.amount, int) or not 0 <= self.amount <= MOST:
+            raise ConfigError(f"the cap on {self.resource} of {self.account}: {short(self.amount)} is no count")
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What there is one cap of."""
+        return self.account, self.resource, str(self.period)
+
+
+class Balance(NamedTuple):
+    """A cap and what has become of it in a period.
+
+    Attributes:
+        cap: The cap.
+        begun: When the period began; None for one without a beginning.
+        amount: The cap with what was added for this period.
+        spent: What has ended, without what was forgiven by a reset.
+        held: What is open, at its worst case.
+        debt: By how much settlements were above their worst case.
+    """
+
+    cap: Cap
+    begun: datetime | None
+    amount: int
+    spent: int
+    held: int
+    debt: int
+
+    @property
+    def left(self) -> int:
+        """What can still be held; never below 0."""
+        return max(0, self.amount - self.spent - self.held)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A hold that is asked for.
+
+    Attributes:
+        id: Made and kept by the caller, such as a UUID; asking again with it changes nothing.
+        scope: The path of who pays, such as ``org/team/agent/run``.
+        amounts: The worst case, in counts; None for an unknown amount.
+        labels: What else it is for; a label may have caps of its own.
+        name: What is called, for people.
+        seconds: After how long an unanswered hold ends.
+        free: An unanswered call costs nothing, so it ends voided; else it ends booked at its worst case.
+    """
+
+    id: str
+    scope: str
+    amounts: Mapping[str, int | None]
+    labels: Labels = field(default_factory=dict)
+    name: str = ""
+    seconds: int = 3600
+    free: bool = False
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.id):
+            raise ConfigError(f"the id of a hold is 1 to 100 letters, digits and . _ - : @ +, not {short(self.id)}")
+        accounts_of(self.scope, self.labels)
+        for kind, count in self.amounts.items():
+            if count is not None and not 0 <= count <= MOST:
+                raise ConfigError(f"hold {self.id}: {short(count)} of {kind} is no count")
+        if not 1 <= self.seconds <= 366 * 86400:
+            raise ConfigError(f"hold {self.id}: it ends after 1 second to 366 days, not {short(self.seconds)}")
+
+
+class Held(NamedTuple):
+    """It is set aside, now or by an earlier request of the same id."""
+
+    id: str
+    state: State = "held"
+
+
+class Refused(NamedTuple):
+    """It is not set aside.
+
+    Attributes:
+        account: Whose cap it does not fit into.
+        resource: Which one; empty where the worst case is unknown under a cap.
+        period: Of the cap.
+        amount: The cap in this period.
+        left: What is left of it.
+        cap_needed: The least cap under which it would have fitted; None where the worst case is unknown.
+    """
+
+    account: str
+    resource: str
+    period: str
+    amount: int
+    left: int
+    cap_needed: int | None
+
+    def error(self, wanted: int) -> BudgetExceededError:
+        """As what callers of a budget raise."""
+        during = "" if self.period == str(TOTAL) else f" {self.period}"
+        message = (
+            f"{in_units(self.resource, wanted)} do not fit into what {self.account} has left{during}: "
+            f"{in_units(self.resource, self.left)} of {in_units(self.resource, self.amount)}"
+        )
+        if self.cap_needed is not None:
+            message += f"; a cap of {in_units(self.resource, self.cap_needed)} would do"
+        return BudgetExceededError(
+            self.resource, self.amount, self.amount - self.left, wanted, self.account, message
+        )
+
+
+class Ended(NamedTuple):
+    """How a hold has ended, now or before.
+
+    Attributes:
+        id: Its id.
+        state: Its state.
+        spent: What was booked for it.
+    """
+
+    id: str
+    state: State
+    spent: Amounts
+
+
+class HoldRecord(NamedTuple):
+    """A hold as the store has it."""
+
+    id: str
+    scope: str
+    labels: Labels
+    name: str
+    worst: Mapping[str, int | None]
+    spent: Amounts
+    state: State
+    begun: datetime
+    expires: datetime
+
+
+class Note(NamedTuple):
+    """A change by hand: a cap, a top-up, a reset or a correction, with who made it and why."""
+
+    at: datetime
+    who: str
+    why: str
+    what: str
+
+
+class LedgerStore(ABC):
+    """A store of holds. Every method may be called again after a fault: it does then what is left to do."""
+
+    @abstractmethod
+    def reserve(self, request: Request) -> Held | Refused:
+        """Set an amount aside in all accounts, or in none.
+
+        Raises:
+            LedgerError: The id belongs to another hold, or the store cannot be reached.
+        """
+
+    @abstractmethod
+    def grow(self, id: str, amounts: Amounts) -> Held | Refused:
+        """Raise an open hold to these amounts, where they are more than it has.
+
+        Raises:
+            LedgerError: There is no such hold, it has ended, or the store cannot be reached.
+        """
+
+    @abstractmethod
+    def settle(self, id: str, amounts: Mapping[str, int | None]) -> Ended:
+        """End a hold at what was used; an unknown amount is booked at its worst case.
+
+        Raises:
+            LedgerError: There is no such hold, or the store cannot be reached.
+        """
+
+    @abstractmethod
+    def void(self, id: str) -> Ended:
+        """End a hold of which nothing was spent.
+
+        Raises:
+            LedgerError: There is no such hold, or the store cannot be reached.
+        """
+
+    @abstractmethod
+    def read(self, scope: str, labels: Labels | None = None) -> Sequence[Balance]:
+        """The caps that a call of a scope has to fit into, and what is left of them."""
+
+    @abstractmethod
+    def balances(self) -> Sequence[Balance]:
+        """All caps in their present periods."""
+
+    @abstractmethod
+    def history(self, scope: str = "", most: int = 100) -> Sequence[HoldRecord]:
+        """The latest holds of a scope and all below it, the latest first."""
+
+    @abstractmethod
+    def notes(self) -> Sequence[Note]:
+        """The changes by hand, the latest first."""
+
+    @abstractmethod
+    def set_cap(self, cap: Cap, who: str, why: str) -> None:
+        """Make or change a cap; it holds for the present period and all later ones.
+
+        Raises:
+            LedgerError: It would be below what is spent and held.
+        """
+
+    @abstractmethod
+    def top_up(self, cap: Cap, who: str, why: str) -> None:
+        """Add the amount of ``cap`` to a cap, in its present period alone.
+
+        Raises:
+            LedgerError: There is no such cap.
+        """
+
+    @abstractmethod
+    def reset(self, account: str, resource: str, period: Period, who: str, why: str) -> None:
+        """Forgive what was spent in the present period; what is held stays.
+
+        Raises:
+            LedgerError: There is no such cap, or it is a rolling one.
+        """
+
+    @abstractmethod
+    def check(self) -> Sequence[str]:
+        """Compute every sum again from the holds; what does not agree, a line each."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give up what is open; nothing is lost."""
+
+
+def require_account(account: str) -> None:
+    """Refuse what is no scope, and no scope with a label."""
+    scope, mark, label = account.partition("#")
+    if not mark:
+        accounts_of(scope, {})
+        return
+    name, equals, value = label.partition("=")
+    if not equals:
+        raise ConfigError(f"{short(account)}: a label is written NAME=VALUE, for instance {scope}#customer=42")
+    accounts_of(scope, {name: value})
+    if "/" in scope:
+        raise ConfigError(f"{short(account)}: a label belongs to the first part of a scope, {scope.partition('/')[0]}")
+
+
+def accounts_of(scope: str, labels: Labels) -> list[str]:
+    """The accounts of a call in the order in which they are asked: labels, then the scope from the leaf to the root.
+
+    Raises:
+        ConfigError: It is no scope, or a label is malformed.
+    """
+    parts = scope.split("/")
+    if not 1 <= len(parts) <= _DEEPEST or not all(_NAME.fullmatch(part) for part in parts):
+        raise ConfigError(
+            f"a scope is 1 to {_DEEPEST} names with / between them, such as org/team/agent, not {short(scope)}; a name "
+            "has letters, digits and . _ - : @ +"
+        )
+    for name, value in labels.items():
+        if not (isinstance(name, str) and isinstance(value, str) and _NAME.fullmatch(name) and _NAME.fullmatch(value)):
+            raise ConfigError(f"a label has a name and a value, such as customer=42, not {short(f'{name}={value}')}")
+    found = [f"{parts[0]}#{name}={labels[name]}" for name in sorted(labels)]
+    return found + ["/".join(parts[:depth]) for depth in range(len(parts), 0, -1)]

@@ -1,0 +1,246 @@
+"""A store in a file that several programs of one host share; the embedded default.
+
+The file is only appended to. Under a lock on it a program reads what others have appended, decides, and appends its own
+record, synced to the disk, before it answers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tape.errors import DataError
+from tape.files import is_there, open_plain, why
+from tape.ledger.books import Books, Record
+from tape.ledger.contract import (
+    Amounts,
+    Balance,
+    Cap,
+    Ended,
+    Held,
+    HoldRecord,
+    Labels,
+    LedgerError,
+    LedgerStore,
+    Note,
+    Refused,
+    Request,
+    State,
+)
+from tape.ledger.periods import Period
+from tape.reading import parse_json
+
+SCHEMA = 1
+_HEAD = {"schema": SCHEMA, "what": "ledger"}
+_TIMES = ("at", "expires")
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class FileStore(LedgerStore):
+    """The file.
+
+    Args:
+        path: Made if missing.
+        clock: The present; one that goes back counts as standing still.
+
+    Raises:
+        LedgerError: It is malformed or cannot be written, or this system has no locks on files.
+    """
+
+    def __init__(self, path: Path, clock: Callable[[], datetime] = _now) -> None:
+        self.path, self._clock = path, clock
+        self._lock = threading.RLock()
+        self._read = self._line = 0
+        self._program = os.getpid()
+        self._books = Books()
+        try:
+            self._file: int | None = open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        except OSError as error:
+            raise LedgerError(f"the ledger {path} cannot be opened ({why(error)}); name another") from None
+        with self._locked():
+            if not self._read:
+                self._append([_HEAD])
+
+    # --- the contract -------------------------------------------------------------------------
+
+    def reserve(self, request: Request) -> Held | Refused:
+        """See :class:`LedgerStore`."""
+        with self._locked() as at:
+            found = self._books.reserve(request, at)
+            if not isinstance(found, dict):
+                return found
+            self._do(found)
+        return Held(request.id)
+
+    def grow(self, id: str, amounts: Amounts) -> Held | Refused:
+        """See :class:`LedgerStore`."""
+        with self._locked() as at:
+            found = self._books.grow(id, amounts, at)
+            if not isinstance(found, dict):
+                return found
+            self._do(found)
+        return Held(id)
+
+    def settle(self, id: str, amounts: Mapping[str, int | None]) -> Ended:
+        """See :class:`LedgerStore`."""
+        return self._end(id, "settled", amounts)
+
+    def void(self, id: str) -> Ended:
+        """See :class:`LedgerStore`."""
+        return self._end(id, "voided", {})
+
+    def _end(self, id: str, state: State, amounts: Mapping[str, int | None]) -> Ended:
+        with self._locked() as at:
+            found = self._books.end(id, state, amounts, at)
+            if isinstance(found, Ended):
+                return found
+            self._do(found)
+        return Ended(id, state, dict(found["spent"]))
+
+    def read(self, scope: str, labels: Labels | None = None) -> Sequence[Balance]:
+        """See :class:`LedgerStore`."""
+        with self._locked() as at:
+            return self._books.of(scope, labels or {}, at)
+
+    def balances(self) -> Sequence[Balance]:
+        """See :class:`LedgerStore`."""
+        with self._locked() as at:
+            return self._books.balances(at)
+
+    def history(self, scope: str = "", most: int = 100) -> Sequence[HoldRecord]:
+        """See :class:`LedgerStore`."""
+        with self._locked():
+            found = (one.record() for one in reversed(self._books.holds.values()))
+            below = (one for one in found if not scope or f"{one.scope}/".startswith(f"{scope}/"))
+            return [one for one, _ in zip(below, range(most), strict=False)]
+
+    def notes(self) -> Sequence[Note]:
+        """See :class:`LedgerStore`."""
+        with self._locked():
+            return list(self._books.notes)
+
+    def set_cap(self, cap: Cap, who: str, why: str) -> None:
+        """See :class:`LedgerStore`."""
+        with self._locked() as at:
+            self._do(self._books.set_cap(cap, who, why, at))
+
+    def top_up(self, cap: Cap, who: str, why: str) -> None:
+        """See :class:`LedgerStore`."""
+        with self._locked() as at:
+            self._do(self._books.top_up(cap, who, why, at))
+
+    def reset(self, account: str, resource: str, period: Period, who: str, why: str) -> None:
+        """See :class:`LedgerStore`."""
+        with self._locked() as at:
+            self._do(self._books.reset((account, resource, str(period)), who, why, at))
+
+    def check(self) -> Sequence[str]:
+        """See :class:`LedgerStore`."""
+        with self._locked():
+            return self._books.check()
+
+    def close(self) -> None:
+        """See :class:`LedgerStore`."""
+        with self._lock:
+            if self._file is not None:
+                os.close(self._file)
+                self._file = None
+
+    # --- the file -----------------------------------------------------------------------------
+
+    @contextmanager
+    def _locked(self) -> Iterator[datetime]:
+        """Have the file alone, caught up with it; the present, at which what has expired has ended."""
+        try:
+            import fcntl
+        except ImportError:
+            raise LedgerError("a ledger in a file needs locks on files, which this system does not have") from None
+        if os.getpid() != self._program:  # a lock on the file does not part what has been forked
+            raise LedgerError(f"the ledger {self.path} was opened before a fork; open it anew after it")
+        with self._lock:
+            if (file := self._file) is None:
+                raise LedgerError(f"the ledger {self.path} was closed; open it anew")
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                try:
+                    if not is_there(file, self.path):
+                        raise LedgerError(f"the ledger {self.path} was removed or replaced; open it anew")
+                    self._follow(file)
+                    at = max(self._clock(), self._books.last or datetime.min.replace(tzinfo=UTC))
+                    if ended := list(self._books.expired(at)):
+                        self._append(ended)
+                        for record in ended:
+                            self._books.apply(record)
+                    yield at
+                finally:
+                    fcntl.flock(file, fcntl.LOCK_UN)
+            except OSError as error:
+                raise LedgerError(
+                    f"the ledger {self.path} cannot be used ({why(error)}); no call is made without it"
+                ) from error
+
+    def _do(self, record: Record) -> None:
+        self._append([record])
+        self._books.apply(record)
+
+    def _append(self, records: Sequence[Record]) -> None:
+        """Write records, on the disk when this returns; a failure leaves nothing of them."""
+        assert self._file is not None
+        lines = "".join(json.dumps(_written(record)) + "\n" for record in records).encode()
+        size = os.fstat(self._file).st_size
+        assert size == self._read, "it was caught up with"
+        rest = lines
+        try:
+            while rest:
+                rest = rest[os.write(self._file, rest) :]
+            os.fsync(self._file)
+        except BaseException:  # an interrupt too: what is not known to be written is not there
+            os.ftruncate(self._file, size)  # the next line would be glued to half of this one
+            raise
+        self._read += len(lines)
+        self._line += len(records)
+
+    def _follow(self, file: int) -> None:
+        size = os.fstat(file).st_size
+        if size < self._read:
+            raise LedgerError(f"the ledger {self.path} was cut; restore it, or name another")
+        new = bytearray()
+        while len(new) < size - self._read and (more := os.pread(file, size - self._read - len(new), self._read + len(new))):
+            new += more
+        whole = bytes(new[: new.rfind(b"\n") + 1])
+        if len(whole) < len(new):  # the writer of half a line has died before acting on it
+            os.ftruncate(file, self._read + len(whole))
+        for line in whole.splitlines(keepends=True):
+            self._take(line)
+            self._read += len(line)
+            self._line += 1
+
+    def _take(self, line: bytes) -> None:
+        where = f"{self.path}:{self._line + 1}"
+        try:
+            record = parse_json(line, "line")
+            if self._line == 0:
+                if record != _HEAD:
+                    raise ValueError(f"not a ledger of schema {SCHEMA}")
+                return
+            for name in _TIMES:
+                if name in record:
+                    record[name] = datetime.fromisoformat(record[name])
+            self._books.apply(record)
+        except (DataError, LedgerError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+            raise LedgerError(
+                f"{where}: no line of a ledger ({str(error)[:200]}); restore the file, or name another, which begins "
+                "with nothing spent"
+            ) from error
+
+
+def _written(record: Record) -> Record:
+    return {name: one.isoformat() if isinstance(one, datetime) else one for name, one in record.items()}

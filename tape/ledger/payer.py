@@ -1,0 +1,90 @@
+"""A scope of a store as what a ledger asks before it reserves, so that budgets of programs and agents are parts of it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tape.budget.amounts import Payer
+from tape.budget.locks import CLIENT
+from tape.budget.resources import Resources
+from tape.errors import UnknownCostError
+from tape.ledger.contract import Labels, LedgerStore, Refused, Request, accounts_of
+
+
+@dataclass(frozen=True)
+class StoreHold:
+    """What a payer has set aside: the id of the hold."""
+
+    id: str
+
+
+class StorePayer(Payer):
+    """Pays from a store: ``Ledger(budget, payer=StorePayer(store, "org/team/agent"))``.
+
+    Args:
+        store: The store; several payers may share it.
+        scope: Who pays.
+        labels: What else it is for.
+        name: What is called, for people.
+        seconds: After how long an unanswered hold ends.
+        free: An unanswered call costs nothing.
+
+    Raises:
+        ConfigError: The scope or a label is malformed.
+    """
+
+    rank = CLIENT  # it takes no lock of the order: the store has its own
+
+    def __init__(
+        self,
+        store: LedgerStore,
+        scope: str,
+        labels: Labels | None = None,
+        *,
+        name: str = "",
+        seconds: int = 3600,
+        free: bool = False,
+    ) -> None:
+        accounts_of(scope, labels or {})
+        self.store, self.scope, self.labels = store, scope, dict(labels or {})
+        self._name, self._seconds, self._free = name, seconds, free
+
+    def reserve(self, worst_case: Resources) -> StoreHold:
+        """Hold the worst case.
+
+        Raises:
+            BudgetExceededError: It does not fit into a cap of the scope or of a label.
+            UnknownCostError: It is unknown in what is capped.
+            LedgerError: The store cannot be reached; nothing may be spent then.
+        """
+        amounts: Mapping[str, int | None] = {kind: worst_case[kind] for kind in worst_case}
+        request = Request(
+            uuid.uuid4().hex, self.scope, amounts, self.labels, self._name, self._seconds, self._free
+        )  # fmt: skip
+        found = self.store.reserve(request)
+        if isinstance(found, Refused):
+            if found.cap_needed is None:
+                raise UnknownCostError(
+                    f"the worst case of {found.resource} is unknown under the cap of {found.account}; declare it, or "
+                    f"lift the cap on {found.resource}"
+                )
+            raise found.error(worst_case[found.resource] or 0)
+        return StoreHold(found.id)
+
+    def settle(self, reservation: StoreHold, actual: Resources) -> None:
+        """Book what was spent.
+
+        Raises:
+            LedgerError: The store cannot be reached; the worst case stays held, and is booked when it expires.
+        """
+        self.store.settle(reservation.id, {kind: actual[kind] for kind in actual})
+
+    def release(self, reservation: StoreHold) -> None:
+        """Give back what was not spent.
+
+        Raises:
+            LedgerError: The store cannot be reached; as for :meth:`settle`.
+        """
+        self.store.void(reservation.id)

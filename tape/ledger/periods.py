@@ -1,0 +1,104 @@
+"""For what time a cap is: for ever, for an hour, a day, a week or a month of a time zone, or for the last seconds."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from tape.errors import ConfigError
+from tape.reading import short
+
+UNITS = ("total", "hour", "day", "week", "month", "rolling")
+BUCKETS = 60
+"""Parts of a rolling period. What was held leaves it with the part in which it began, so never too early."""
+
+_FORM = re.compile(r"(total|hour|day|week|month|rolling)(?::(\d{1,9}))?(?:@([A-Za-z0-9_+/-]{1,60}))?(?:#(\d{1,2}))?")
+
+
+@dataclass(frozen=True)
+class Period:
+    """What a cap is for; as text ``total``, ``day@Europe/Berlin``, ``month@UTC#15`` or ``rolling:3600``.
+
+    Attributes:
+        unit: One of :data:`UNITS`.
+        zone: The time zone in which days begin.
+        day: Of a month, the day on which it is billed; the last one where the month has no such day.
+        seconds: Of a rolling period.
+    """
+
+    unit: str = "total"
+    zone: str = "UTC"
+    day: int = 1
+    seconds: int = 0
+
+    def __post_init__(self) -> None:
+        try:
+            ZoneInfo(self.zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise ConfigError(f"{short(self.zone)} is no time zone; write one such as Europe/Berlin") from None
+        if self.unit not in UNITS:
+            raise ConfigError(f"{short(self.unit)} is no period; there is {', '.join(UNITS)}")
+        if not 1 <= self.day <= 31:
+            raise ConfigError(f"a billing day is 1 to 31, not {self.day}")
+        if (self.unit == "rolling") != (self.seconds > 0):
+            raise ConfigError("a rolling period has seconds, for instance rolling:3600, and no other one has")
+        if self.unit == "rolling" and self.seconds < BUCKETS:
+            raise ConfigError(f"a rolling period is at least {BUCKETS} seconds")
+
+    @classmethod
+    def parse(cls, text: str) -> Period:
+        """Read what ``str`` writes.
+
+        Raises:
+            ConfigError: It is malformed.
+        """
+        found = _FORM.fullmatch(text)
+        if found is None:
+            raise ConfigError(
+                f"{short(text)} is no period; write total, hour, day@Europe/Berlin, week, month#15 or rolling:3600"
+            )
+        unit, seconds, zone, day = found.groups()
+        return cls(unit, zone or "UTC", int(day or 1), int(seconds or 0))
+
+    def __str__(self) -> str:
+        seconds = f":{self.seconds}" if self.unit == "rolling" else ""
+        zone = f"@{self.zone}" if self.unit in ("day", "week", "month") else ""
+        return f"{self.unit}{seconds}{zone}" + (f"#{self.day}" if self.unit == "month" else "")
+
+    def begun(self, at: datetime) -> datetime | None:
+        """When the period began that a moment belongs to; None for one without a beginning."""
+        if self.unit == "total":
+            return None
+        if self.unit in ("hour", "rolling"):
+            size = 3600 if self.unit == "hour" else self.bucket
+            return datetime.fromtimestamp(int(at.timestamp()) // size * size, UTC)
+        local = at.astimezone(ZoneInfo(self.zone))
+        day = local.date()
+        if self.unit == "week":
+            day -= timedelta(days=day.weekday())
+        if self.unit == "month":
+            first = day.replace(day=1)
+            if day.day < _billed(first.year, first.month, self.day):
+                first = (first - timedelta(days=1)).replace(day=1)
+            day = first.replace(day=_billed(first.year, first.month, self.day))
+        return datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(self.zone)).astimezone(UTC)
+
+    @property
+    def bucket(self) -> int:
+        """Seconds of a part of a rolling period."""
+        return -(-self.seconds // BUCKETS)
+
+    def earliest(self, at: datetime) -> datetime | None:
+        """The beginning of the first part that counts now; only a rolling period has several."""
+        begun = self.begun(at)
+        return begun if begun is None or self.unit != "rolling" else begun - timedelta(seconds=self.bucket * BUCKETS)
+
+
+TOTAL = Period()
+
+
+def _billed(year: int, month: int, day: int) -> int:
+    return min(day, calendar.monthrange(year, month)[1])

@@ -1,0 +1,216 @@
+"""What every store of budgets has to do; see :class:`tape.ledger.LedgerStore`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tape.errors import ConfigError
+from tape.ledger import Cap, Ended, Held, LedgerError, LedgerStore, Period, Refused, Request
+
+BEGIN = datetime(2026, 3, 28, 22, 30, tzinfo=UTC)
+"""23:30 in Berlin, a day before clocks change there."""
+DAY, ROLLING = Period.parse("day@Europe/Berlin"), Period.parse("rolling:3600")
+
+
+def request(id: str, scope: str = "org/team/agent", worst: int | None = 10, **more: Any) -> Request:
+    """A hold of so many micro-dollars."""
+    return Request(id, scope, {"usd": worst}, **more)
+
+
+class LedgerStoreConformance:
+    """The suite. Stores of your own inherit it and say how one is made, opened again, and given the time."""
+
+    @abstractmethod
+    def make(self) -> LedgerStore:
+        """A new store, without caps."""
+
+    @abstractmethod
+    def open_again(self, store: LedgerStore) -> LedgerStore:
+        """The same store, as another program opens it."""
+
+    @abstractmethod
+    def set_time(self, store: LedgerStore, at: datetime) -> None:
+        """Let it be so late for a store."""
+
+    @pytest.fixture
+    def store(self) -> Any:
+        """A store with a cap of 100 on the root and one of 60 on a team."""
+        found = self.make()
+        self.set_time(found, BEGIN)
+        found.set_cap(Cap("org", "usd", 100), "anna", "the beginning")
+        found.set_cap(Cap("org/team", "usd", 60), "anna", "the beginning")
+        yield found
+        assert list(found.check()) == []
+        found.close()
+
+    @staticmethod
+    def sums(store: LedgerStore, account: str) -> Mapping[str, int]:
+        """Of the one cap of an account."""
+        [found] = [one for one in store.balances() if one.cap.account == account]
+        return {"spent": found.spent, "held": found.held, "debt": found.debt, "left": found.left}
+
+    def test_a_hold_counts_in_all_accounts_and_ends_once(self, store: LedgerStore) -> None:
+        """At what was used; asking again changes nothing."""
+        for _ in range(2):
+            assert store.reserve(request("a")) == Held("a")
+            assert self.sums(store, "org") == {"spent": 0, "held": 10, "debt": 0, "left": 90}
+        for used in (4, 9):
+            assert store.settle("a", {"usd": used}) == Ended("a", "settled", {"usd": 4})
+        assert store.void("a") == Ended("a", "settled", {"usd": 4})
+        assert store.reserve(request("a")) == Held("a", "settled")
+        for account, left in (("org", 96), ("org/team", 56)):
+            assert self.sums(store, account) == {"spent": 4, "held": 0, "debt": 0, "left": left}
+
+    def test_what_does_not_fit_is_held_nowhere(self, store: LedgerStore) -> None:
+        """The refusal names the cap and the least that would do; the leaf is asked first."""
+        assert store.reserve(request("a", worst=50)) == Held("a")
+        assert store.reserve(request("b", worst=11)) == Refused("org/team", "usd", "total", 60, 10, 61)
+        assert store.reserve(request("c", "org/other", 50)) == Held("c")
+        assert store.reserve(request("d", "org/other", 1)) == Refused("org", "usd", "total", 100, 0, 101)
+        assert store.reserve(request("e", "org/other", 0)) == Held("e")
+        assert self.sums(store, "org/team")["held"] == 50
+
+    def test_an_unknown_worst_case_is_refused_where_it_is_capped(self, store: LedgerStore) -> None:
+        """And let through where it is not."""
+        found = store.reserve(request("a", worst=None))
+        assert isinstance(found, Refused)
+        assert (found.account, found.cap_needed) == ("org/team", None)
+        assert store.reserve(request("b", "elsewhere", None)) == Held("b")
+        assert store.reserve(Request("c", "org", {"tokens": None})) == Held("c")
+        assert store.settle("c", {"tokens": None}) == Ended("c", "settled", {"tokens": 0})
+
+    def test_an_unknown_use_is_booked_at_its_worst_case_and_more_is_a_debt(self, store: LedgerStore) -> None:
+        """What a settlement takes beyond is not lost."""
+        store.reserve(request("a"))
+        assert store.settle("a", {"usd": None}).spent == {"usd": 10}
+        store.reserve(request("b", worst=50))
+        assert store.settle("b", {"usd": 75}).spent == {"usd": 75}
+        assert self.sums(store, "org/team") == {"spent": 85, "held": 0, "debt": 25, "left": 0}
+        assert self.sums(store, "org") == {"spent": 85, "held": 0, "debt": 25, "left": 15}
+
+    def test_a_call_that_was_not_made_costs_nothing(self, store: LedgerStore) -> None:
+        """Voided."""
+        store.reserve(request("a"))
+        assert store.void("a") == Ended("a", "voided", {})
+        assert self.sums(store, "org")["left"] == 100
+
+    def test_a_hold_grows_as_far_as_it_fits(self, store: LedgerStore) -> None:
+        """While an answer streams."""
+        store.reserve(request("a"))
+        assert store.grow("a", {"usd": 5}) == Held("a")
+        assert store.grow("a", {"usd": 60}) == Held("a")
+        assert store.grow("a", {"usd": 61}) == Refused("org/team", "usd", "total", 60, 0, 61)
+        assert self.sums(store, "org")["held"] == 60
+        store.settle("a", {"usd": 30})
+        with pytest.raises(LedgerError, match=r"the hold a has ended \(settled\)"):
+            store.grow("a", {"usd": 61})
+
+    def test_what_expires_is_booked_and_returned_only_where_that_is_declared(self, store: LedgerStore) -> None:
+        """A late settlement finds it ended."""
+        store.reserve(request("a", seconds=60))
+        store.reserve(request("b", seconds=60, free=True))
+        self.set_time(store, BEGIN + timedelta(seconds=61))
+        assert self.sums(store, "org") == {"spent": 10, "held": 0, "debt": 0, "left": 90}
+        assert store.settle("a", {"usd": 1}) == Ended("a", "booked", {"usd": 10})
+        assert store.settle("b", {"usd": 1}) == Ended("b", "voided", {})
+
+    def test_labels_have_caps_of_their_own(self, store: LedgerStore) -> None:
+        """A call has to fit into all."""
+        store.set_cap(Cap("org#customer=42", "usd", 15), "anna", "a contract")
+        mine = {"customer": "42", "job": "night"}
+        assert store.reserve(request("a", labels=mine)) == Held("a")
+        assert store.reserve(request("b", labels=mine)) == Refused("org#customer=42", "usd", "total", 15, 5, 20)
+        assert store.reserve(request("c", labels={"customer": "7"})) == Held("c")
+        assert [one.cap.account for one in store.read("org/team/agent", mine)] == ["org#customer=42", "org/team", "org"]
+
+    def test_a_hold_belongs_to_the_period_of_its_beginning(self, store: LedgerStore) -> None:
+        """Of the time zone."""
+        store.set_cap(Cap("org/daily", "usd", 20, DAY), "anna", "a day")
+        store.reserve(request("a", "org/daily", 15))
+        self.set_time(store, BEGIN + timedelta(hours=1))
+        [*_, today] = [one for one in store.balances() if one.cap.account == "org/daily"]
+        assert (today.begun, today.left) == (datetime(2026, 3, 28, 23, tzinfo=UTC), 20)
+        assert store.reserve(request("b", "org/daily", 15)) == Held("b")
+        store.settle("a", {"usd": 15})
+        assert store.reserve(request("c", "org/daily", 6)) == Refused("org/daily", "usd", str(DAY), 20, 5, 21)
+        # On the next day, an hour shorter: clocks were changed.
+        self.set_time(store, datetime(2026, 3, 29, 22, tzinfo=UTC))
+        assert store.reserve(request("d", "org/daily", 6)) == Held("d")
+
+    def test_what_is_spent_leaves_a_rolling_period_late_and_never_early(self, store: LedgerStore) -> None:
+        """With its part."""
+        store.set_cap(Cap("org/hourly", "usd", 20, ROLLING), "anna", "an hour")
+        store.reserve(request("a", "org/hourly", 20))
+        store.settle("a", {"usd": 20})
+        self.set_time(store, BEGIN + timedelta(seconds=3600))
+        assert isinstance(store.reserve(request("b", "org/hourly", 1)), Refused)
+        self.set_time(store, BEGIN + timedelta(seconds=3720))
+        assert store.reserve(request("c", "org/hourly", 20)) == Held("c")
+
+    def test_caps_are_changed_by_hand_with_who_and_why(self, store: LedgerStore) -> None:
+        """Not below what is spent and held."""
+        store.reserve(request("a", worst=50))
+        with pytest.raises(LedgerError, match=r"below the \$0.00005 that are spent and held"):
+            store.set_cap(Cap("org/team", "usd", 49), "ben", "too much")
+        store.set_cap(Cap("org/team", "usd", 50), "ben", "enough")
+        store.top_up(Cap("org/team", "usd", 5), "anna", "a busy day")
+        assert self.sums(store, "org/team")["left"] == 5
+        store.settle("a", {"usd": 50})
+        store.reset("org/team", "usd", Period(), "anna", "a mistake")
+        assert self.sums(store, "org/team") == {"spent": 0, "held": 0, "debt": 0, "left": 55}
+        assert [(one.who, one.why) for one in store.notes()][:2] == [("anna", "a mistake"), ("anna", "a busy day")]
+
+    def test_a_top_up_is_for_one_period_and_a_cap_for_all(self, store: LedgerStore) -> None:
+        """The next day begins with the cap."""
+        store.set_cap(Cap("org/daily", "usd", 20, DAY), "anna", "a day")
+        store.top_up(Cap("org/daily", "usd", 20, DAY), "anna", "today")
+        assert self.sums(store, "org/daily")["left"] == 40
+        self.set_time(store, BEGIN + timedelta(days=1))
+        assert self.sums(store, "org/daily")["left"] == 20
+
+    def test_what_cannot_be_is_refused_in_one_sentence(self, store: LedgerStore) -> None:
+        """Unknown holds and caps, an id twice, two beginnings of a day."""
+        store.set_cap(Cap("org/daily", "usd", 20, DAY), "anna", "a day")
+        with pytest.raises(LedgerError, match="would have two beginnings of a day with day@UTC"):
+            store.set_cap(Cap("org/daily", "usd", 20, Period("day")), "anna", "a day")
+        store.reserve(request("a"))
+        with pytest.raises(LedgerError, match="the id a belongs to a hold of org/team/agent"):
+            store.reserve(request("a", "org/other"))
+        for ask in (store.void, lambda id: store.settle(id, {}), lambda id: store.grow(id, {})):
+            with pytest.raises(LedgerError, match="there is no hold nobody"):
+                ask("nobody")
+        with pytest.raises(LedgerError, match="there is no cap org tokens total; there is: org usd total"):
+            store.top_up(Cap("org", "tokens", 1), "anna", "more")
+        store.set_cap(Cap("org/hourly", "usd", 20, ROLLING), "anna", "an hour")
+        with pytest.raises(LedgerError, match="a rolling cap is not reset"):
+            store.reset("org/hourly", "usd", ROLLING, "anna", "again")
+        for scope in ("", "a//b", "a b", "/".join("abcdefghi")):
+            with pytest.raises(ConfigError, match="a scope is 1 to 8 names"):
+                store.reserve(request("b", scope))
+
+    def test_another_program_sees_all_of_it(self, store: LedgerStore) -> None:
+        """And goes on."""
+        store.reserve(request("a", worst=50, name="a call", labels={"customer": "42"}))
+        again = self.open_again(store)
+        self.set_time(again, BEGIN)
+        assert isinstance(again.reserve(request("b", worst=11)), Refused)
+        assert again.settle("a", {"usd": 1}).spent == {"usd": 1}
+        assert store.settle("a", {"usd": 2}).spent == {"usd": 1}
+        [hold] = store.history("org")
+        assert (hold.id, hold.name, hold.labels, hold.state) == ("a", "a call", {"customer": "42"}, "settled")
+        assert (hold.worst, hold.spent, hold.begun) == ({"usd": 50}, {"usd": 1}, BEGIN)
+        assert store.history("or") == [] == store.history("org/team/agent/run")
+        again.close()
+
+    def test_a_closed_store_pays_for_nothing(self) -> None:
+        """It is opened anew."""
+        found = self.make()
+        found.close()
+        found.close()
+        with pytest.raises(LedgerError, match="was closed; open it anew"):
+            found.reserve(request("a"))
