@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from tape.errors import BudgetExceededError as BudgetExceededError
     from tape.errors import ConfigError as ConfigError
     from tape.errors import TapeError as TapeError
+    from tape.gateway.guard import Guard as Guard
     from tape.lm.registry import open_model as open_model
     from tape.sdp.agent import SdpAgent as SdpAgent
     from tape.sdp.settings import SdpSettings as SdpSettings
@@ -72,6 +73,7 @@ _WHERE = {
     "Choice": "tape.choice",
     "ConfigError": "tape.errors",
     "EpisodeResult": "tape.engine.result",
+    "Guard": "tape.gateway.guard",
     "IrcotAgent": "tape.cgdp.agents.ircot",
     "IterRetgenAgent": "tape.cgdp.agents.iter_retgen",
     "Ledger": "tape.budget",

@@ -39,7 +39,7 @@ _PART = re.compile(
 )
 _DOOR = re.compile(r"door(?: to .+)?|.+ door")
 CHANGES = re.compile(
-    r"substance|stage|\begg\b|seed|flower|fruit|\b(?:baby|juvenile|adult|hatchling|tadpole|larva|pupa)\b"
+    r"substance|stage|\begg\b|seed|flower|fruit|\b(?:baby|juvenile|adult|hatchling|caterpillar|tadpole|larva|pupa)\b"
 )
 """In the name or the line of what may be something else when it is seen again."""
 CONTAINING = "containing"

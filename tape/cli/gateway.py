@@ -66,7 +66,12 @@ def main(argv: Sequence[str]) -> int:
             for one in args.settle:
                 print(settle(journal, one))
             return 0
-        ledgers = Ledgers(config.run, config.client, config.session, journal)
+        payer = None
+        if config.ledger.url is not None:
+            from tape.ledger import StorePayer, open_store
+
+            payer = StorePayer(open_store(config.ledger.url), config.ledger.scope, config.ledger.labels)
+        ledgers = Ledgers(config.run, config.client, config.session, journal, payer)
         token_file = args.token_file or args.config.with_suffix(".token")
         asyncio.run(_serve(config, ledgers, args.http, token_file))
     finally:

@@ -120,11 +120,18 @@ def _play(
         return f"finished episodes are kept. Resume with: {command}"
 
     with cleaning_up(kept):
+        payer = None
+        if args.ledger:
+            from tape.ledger import StorePayer, open_store
+
+            payer = StorePayer(open_store(args.ledger), args.ledger_scope)
         with (
             open_pool(args.workers, cache=args.cache, prices=args.prices, opened={args.model: model}) as pool,
             display(label, quiet=args.quiet, boards=boards) as shown,
         ):
-            runner = Runner(configurations, directory, pool, shown.watcher(), run_budget=Budget.parse(args.run_budget))
+            runner = Runner(
+                configurations, directory, pool, shown.watcher(), run_budget=Budget.parse(args.run_budget), payer=payer
+            )
             groups = runner.run()
         show_results(groups)
         if note := fault_note(groups, directory.episodes()):
@@ -155,6 +162,13 @@ def _parser(environment: str, model: str, agent: str, methods: Sequence[str]) ->
         default="",
         help="hard caps on the whole run, what it spent before included, for instance usd=1,tokens=100000",
     )
+    parser.add_argument(
+        "--ledger",
+        default="",
+        metavar="URL",
+        help="a ledger that other runs and programs pay from too (docs/ledger.md)",
+    )
+    parser.add_argument("--ledger-scope", default="run", metavar="SCOPE", help="who pays there (default: run)")
     parser.add_argument(
         "--prices", type=Path, help="a JSON file with prices of models (docs/budgets.md); goes before the shipped ones"
     )

@@ -17,6 +17,8 @@ from tape.budget import Budget, declare
 from tape.errors import ConfigError
 from tape.gateway.errors import FieldError
 from tape.gateway.prices import WORDS, Price, count_of, read_price
+from tape.ledger import is_address
+from tape.ledger.contract import accounts_of
 from tape.reading import read_text, short, wrong
 from tape.toml_reading import line_of, parse_toml
 
@@ -87,6 +89,22 @@ class _Budgets(_Table):
     session: dict[str, Any] = {}
 
 
+class LedgerSettings(_Table):
+    """A ledger that other programs and hosts pay from too; see docs/ledger.md.
+
+    Attributes:
+        url: Its address.
+        url_env: The environment variable that has the address, for one with a password.
+        scope: Who pays.
+        labels: What the calls are for.
+    """
+
+    url: str | None = None
+    url_env: str | None = None
+    scope: str = "gateway"
+    labels: dict[str, str] = {}
+
+
 class _Resource(_Table):
     unit: str = Field(min_length=1)
     resolution: str | int = 1
@@ -118,6 +136,7 @@ class _File(_Table):
     gateway: Limits = Limits()
     resources: dict[str, _Resource] = {}
     budgets: _Budgets = _Budgets()
+    ledger: LedgerSettings = LedgerSettings()
     clients: dict[str, ClientSettings] = {}
     servers: dict[str, ServerSettings] = {}
     python: dict[str, PythonSettings] = {}
@@ -144,6 +163,7 @@ class GatewayConfig:
         path: The file; relative paths in it are relative to its folder.
         limits: Of time and size.
         run: The caps of all that one journal remembers.
+        ledger: What is paid from beside that.
         client: By client, its caps.
         session: The caps of one session of a client.
         clients: The clients over HTTP.
@@ -158,6 +178,7 @@ class GatewayConfig:
     path: Path
     limits: Limits
     run: Budget
+    ledger: LedgerSettings
     client: Mapping[str, Budget]
     session: Budget
     clients: Mapping[str, ClientSettings]
@@ -253,6 +274,7 @@ def _checked(path: Path, file: _File, where: Callable[[Sequence[str | int]], str
         path,
         file.gateway,
         _budget(file.budgets.run, ("budgets", "run")),
+        _ledger(file.ledger),
         budgets,
         _budget(file.budgets.session, ("budgets", "session")),
         file.clients,
@@ -277,6 +299,24 @@ def _declare(name: str, resource: _Resource) -> None:
         declare(name, resource.unit, resource.resolution)
     except ConfigError as error:
         raise FieldError(("resources", name), str(error)) from None
+
+
+def _ledger(given: LedgerSettings) -> LedgerSettings:
+    if given.url is not None and given.url_env is not None:
+        raise FieldError(("ledger",), "give either url or url_env = VARIABLE")
+    address = os.environ.get(given.url_env, "") if given.url_env else given.url
+    if address is None:
+        return given
+    at = ("ledger", "url_env" if given.url_env else "url")
+    if not is_address(address):
+        raise FieldError(at, "expected postgresql://user@host/database or file:///path/to/budget.ledger")
+    if given.url is not None and urlsplit(given.url).password is not None:
+        raise FieldError(at, "a password must not stand in the file; give the address by url_env = VARIABLE")
+    try:
+        accounts_of(given.scope, given.labels)
+    except ConfigError as error:
+        raise FieldError(("ledger", "scope"), str(error)) from None
+    return given.model_copy(update={"url": address})
 
 
 def _budget(given: Mapping[str, Any], path: Sequence[str | int]) -> Budget:

@@ -26,6 +26,8 @@ from tape.gateway.planning import PlanError, fitting, plan
 from tape.gateway.prices import Price, read_price, unpriced
 from tape.gateway.quotes import Answer, Quote
 from tape.gateway.shared import SharedJournal
+from tape.gateway.shared_scope import SharedScope
+from tape.ledger import is_address
 from tape.lm.base import Price as TokenPrice
 from tape.lm.base import cost_of
 from tape.lm.price_table import PriceTable, token_price
@@ -154,7 +156,11 @@ class Guard:
             cache adds). Tokens of the prompt, as in ``{"image": 1600}``, or ``{"tokens": 1600, "usd": "$0.01"}`` where
             they do not cost what text does. Under a cap on tokens or money a part without that is refused.
         journal: A file that remembers what is spent. After a crash a guard with the same journal goes on: what was in
-            flight counts as its worst case. Programs that have it at the same time share the budget.
+            flight counts as its worst case. Programs that have it at the same time share the budget. Or the address of
+            a ledger, such as ``postgresql://user@host/database``, which programs of many hosts share (docs/ledger.md);
+            the budget is then a cap on the scope, made where there is none.
+        scope: In a ledger, who pays: a path such as ``org/team/agent``.
+        labels: In a ledger, what the calls are for, such as ``{"customer": "42"}``.
 
     Attributes:
         ledger: What is spent and reserved.
@@ -176,6 +182,8 @@ class Guard:
         bytes_per_token: int = 1,
         content: Mapping[str, Any] | None = None,
         journal: Path | str | None = None,
+        scope: str = _OWN,
+        labels: Mapping[str, str] | None = None,
     ) -> None:
         for name, number in (("most_tokens", most_tokens), ("bytes_per_token", bytes_per_token)):
             _require_whole(name, number)
@@ -184,6 +192,14 @@ class Guard:
         self._content = read_worst(content or {})
         self.most_tokens, self._bytes_per_token = most_tokens, bytes_per_token
         self._program = os.getpid()
+        self._journal: SharedJournal | None = None
+        self._shared: SharedScope | None = None
+        if is_address(journal):
+            self._shared = SharedScope(str(journal), Budget.read(budget), scope, labels or {})
+            self.ledger = Ledger(name=_OWN, payer=self._shared.payer)
+            return
+        if scope != _OWN or labels:
+            raise ConfigError(f"scope= and labels= are for a ledger; journal={short(journal)} is none")
         self.ledger = Ledger(Budget.read(budget), name=_OWN)
         self._journal = None if journal is None else SharedJournal(Path(journal), self.ledger)
 
@@ -201,6 +217,8 @@ class Guard:
         """Close the journal; no call is paid for any more."""
         if self._journal is not None:
             self._journal.close()
+        if self._shared is not None:
+            self._shared.close()
 
     # --- calls --------------------------------------------------------------------------------
 
@@ -308,7 +326,8 @@ class Guard:
 
     @property
     def _book(self) -> SessionLedger:
-        return SessionLedger(_OWN, _OWN, self.ledger)
+        shown = self.ledger if self._shared is None else self._shared.view()
+        return SessionLedger(_OWN, _OWN, shown)
 
 
 def _tool(name: str, given: Any) -> GuardedTool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tape.budget import Budget, Ledger, Reservation, Resources, amount_of
-from tape.budget.amounts import unknown
+from tape.budget.amounts import Payer, unknown
 from tape.errors import ConfigError, UnknownCostError
 from tape.gateway.errors import JournalError
 from tape.gateway.journal import Journal, digest
@@ -101,14 +101,22 @@ class Ledgers:
         clients: The caps of each client.
         session: The caps of a session.
         journal: The journal; what it holds is booked, what it left open at its worst case.
+        payer: What other programs pay from too.
 
     Raises:
         ConfigError: An unknown amount of what is capped now was spent before.
     """
 
-    def __init__(self, run: Budget, clients: Mapping[str, Budget], session: Budget, journal: Journal) -> None:
+    def __init__(
+        self,
+        run: Budget,
+        clients: Mapping[str, Budget],
+        session: Budget,
+        journal: Journal,
+        payer: Payer | None = None,
+    ) -> None:
         self.journal = journal
-        self.run = Ledger(run, name="run")
+        self.run = Ledger(run, name="run", payer=payer)
         self._caps, self._session = clients, session
         self._clients: dict[str, Ledger] = {}
         self._books: dict[str, SessionLedger] = {}

@@ -1,8 +1,8 @@
 """Budgets that programs and hosts share: caps by scope, label and period, and holds that are never lost.
 
-``contract.py`` says what a store promises; ``file.py`` keeps it in a file that programs of one host share (deciding in
-``books.py``), ``postgres.py`` in a database that hosts share (deciding in ``schema.sql``). ``payer.py`` makes a scope of
-a store what a :class:`tape.budget.Ledger` asks. See docs/ledger.md.
+``contract.py`` says what a store promises; ``file.py`` keeps it in a file that programs of one host share (what may
+happen is decided in ``books.py``), ``postgres.py`` in a database that hosts share (decided in ``schema.sql``).
+``payer.py`` makes a scope of a store what a :class:`tape.budget.Ledger` asks. See docs/ledger.md.
 """
 
 from __future__ import annotations

@@ -363,7 +363,9 @@ class Books:
             held, done, debt = sums.get((key, start), (0, 0, 0))
             here = (window.held, window.spent + window.forgiven, window.debt)
             if here != (held, done, debt):
-                found.append(f"{' '.join(key)} {start or ''}: held, spent and debt are {here}, the holds {held, done, debt}")
+                found.append(
+                    f"{' '.join(key)} {start or ''}: held, spent and debt are {here}, the holds {held, done, debt}"
+                )
         return found
 
 

@@ -159,9 +159,7 @@ class Refused(NamedTuple):
         )
         if self.cap_needed is not None:
             message += f"; a cap of {in_units(self.resource, self.cap_needed)} would do"
-        return BudgetExceededError(
-            self.resource, self.amount, self.amount - self.left, wanted, self.account, message
-        )
+        return BudgetExceededError(self.resource, self.amount, self.amount - self.left, wanted, self.account, message)
 
 
 class Ended(NamedTuple):

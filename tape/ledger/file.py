@@ -213,7 +213,9 @@ class FileStore(LedgerStore):
         if size < self._read:
             raise LedgerError(f"the ledger {self.path} was cut; restore it, or name another")
         new = bytearray()
-        while len(new) < size - self._read and (more := os.pread(file, size - self._read - len(new), self._read + len(new))):
+        while len(new) < size - self._read and (
+            more := os.pread(file, size - self._read - len(new), self._read + len(new))
+        ):
             new += more
         whole = bytes(new[: new.rfind(b"\n") + 1])
         if len(whole) < len(new):  # the writer of half a line has died before acting on it

@@ -1,8 +1,10 @@
-"""A scope of a store as what a ledger asks before it reserves, so that budgets of programs and agents are parts of it."""
+"""A scope of a store as what a ledger asks before it reserves: budgets of programs and agents are parts of it."""
 
 from __future__ import annotations
 
+import logging
 import uuid
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -10,7 +12,9 @@ from tape.budget.amounts import Payer
 from tape.budget.locks import CLIENT
 from tape.budget.resources import Resources
 from tape.errors import UnknownCostError
-from tape.ledger.contract import Labels, LedgerStore, Refused, Request, accounts_of
+from tape.ledger.contract import Labels, LedgerError, LedgerStore, Refused, Request, accounts_of
+
+logger = logging.getLogger("tape.ledger")
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,8 @@ class StorePayer(Payer):
         accounts_of(scope, labels or {})
         self.store, self.scope, self.labels = store, scope, dict(labels or {})
         self._name, self._seconds, self._free = name, seconds, free
+        self._due: deque[tuple[str, dict[str, int | None] | None]] = deque()
+        """Ends of holds that the store has not taken yet: amounts, or None for a call that was not made."""
 
     def reserve(self, worst_case: Resources) -> StoreHold:
         """Hold the worst case.
@@ -59,10 +65,9 @@ class StorePayer(Payer):
             UnknownCostError: It is unknown in what is capped.
             LedgerError: The store cannot be reached; nothing may be spent then.
         """
+        self._end_due()
         amounts: Mapping[str, int | None] = {kind: worst_case[kind] for kind in worst_case}
-        request = Request(
-            uuid.uuid4().hex, self.scope, amounts, self.labels, self._name, self._seconds, self._free
-        )  # fmt: skip
+        request = Request(uuid.uuid4().hex, self.scope, amounts, self.labels, self._name, self._seconds, self._free)
         found = self.store.reserve(request)
         if isinstance(found, Refused):
             if found.cap_needed is None:
@@ -74,17 +79,28 @@ class StorePayer(Payer):
         return StoreHold(found.id)
 
     def settle(self, reservation: StoreHold, actual: Resources) -> None:
-        """Book what was spent.
+        """Book what was spent; where the store cannot be reached, as soon as it can be.
 
-        Raises:
-            LedgerError: The store cannot be reached; the worst case stays held, and is booked when it expires.
+        The call has been made, so no error is raised. Until then the worst case stays held, and is booked when the hold
+        expires.
         """
-        self.store.settle(reservation.id, {kind: actual[kind] for kind in actual})
+        self._due.append((reservation.id, {kind: actual[kind] for kind in actual}))
+        self._end_due()
 
     def release(self, reservation: StoreHold) -> None:
-        """Give back what was not spent.
+        """Give back what was not spent; see :meth:`settle`."""
+        self._due.append((reservation.id, None))
+        self._end_due()
 
-        Raises:
-            LedgerError: The store cannot be reached; as for :meth:`settle`.
-        """
-        self.store.void(reservation.id)
+    def _end_due(self) -> None:
+        while self._due:
+            id, amounts = self._due.popleft()
+            try:
+                if amounts is None:
+                    self.store.void(id)
+                else:
+                    self.store.settle(id, amounts)
+            except LedgerError as error:
+                self._due.appendleft((id, amounts))
+                logger.warning("what the call of hold %s took is not booked yet: %s", id, error)
+                return

@@ -149,8 +149,9 @@ class PostgresStore(LedgerStore):
         return [
             Balance(
                 Cap(account, resource, amounts[f"{account} {resource} {period}"], Period.parse(period)),
-                _time(begun), *counts,
-            )  # fmt: skip
+                _time(begun),
+                *counts,
+            )
             for account, resource, period, begun, *counts in rows
         ]
 
@@ -162,7 +163,7 @@ class PostgresStore(LedgerStore):
             " where %s = '' or starts_with(scope || '/', %s || '/') order by number desc limit %s",
             scope, scope, most,
         )  # fmt: skip
-        return [HoldRecord(*row[:7], _time(row[7]), _time(row[8])) for row in rows]  # type: ignore[arg-type]
+        return [HoldRecord(*row[:7], *map(_moment, row[7:])) for row in rows]
 
     def notes(self) -> Sequence[Note]:
         """See :class:`LedgerStore`."""
@@ -184,7 +185,8 @@ class PostgresStore(LedgerStore):
         if answer.get("error") == "below":
             raise LedgerError(
                 f"a cap of {in_units(cap.resource, cap.amount)} on {cap.account} per {period} is below the "
-                f"{in_units(cap.resource, answer['taken'])} that are spent and held; wait, reset it, or name a higher one"
+                f"{in_units(cap.resource, answer['taken'])} that are spent and held; wait, reset it, or name a higher "
+                "one"
             )
 
     def top_up(self, cap: Cap, who: str, why: str) -> None:
@@ -211,7 +213,9 @@ class PostgresStore(LedgerStore):
     def check(self) -> Sequence[str]:
         """See :class:`LedgerStore`."""
         rows = self._select("select account, resource, period, begun, detail from tape_ledger.wrong()")
-        return [f"{account} {kind} {period} {_time(begun) or ''}: {detail}" for account, kind, period, begun, detail in rows]
+        return [
+            f"{account} {kind} {period} {_time(begun) or ''}: {detail}" for account, kind, period, begun, detail in rows
+        ]
 
     def close(self) -> None:
         """See :class:`LedgerStore`."""
@@ -277,7 +281,9 @@ class PostgresStore(LedgerStore):
             try:
                 connection = self._connected()
                 with connection.transaction():
-                    row = connection.execute("select tape_ledger.apply(%s, %s)", (Jsonb(list(batch)), self.at)).fetchone()
+                    row = connection.execute(
+                        "select tape_ledger.apply(%s, %s)", (Jsonb(list(batch)), self.at)
+                    ).fetchone()
                     answer = row[0]
                     self._require_fresh(answer["batches"])
             except psycopg.Error as error:
@@ -294,8 +300,9 @@ class PostgresStore(LedgerStore):
         for root, number in batches.items():
             if number <= self._seen.get(root, 0):
                 raise LedgerError(
-                    f"the server of {shown(self._url)} is behind what was answered before (batch {number} of {root} after "
-                    f"{self._seen[root]}): a replica took over that lacks holds; restore it before anything is spent"
+                    f"the server of {shown(self._url)} is behind what was answered before (batch {number} of {root} "
+                    f"after {self._seen[root]}): a replica took over that lacks holds; restore it before anything is "
+                    "spent"
                 )
 
     def _connected(self) -> Any:
@@ -350,6 +357,10 @@ def _note(what: Mapping[str, Any]) -> str:
 def _time(at: datetime) -> datetime | None:
     """A moment in UTC; None for the beginning of what has none, which the driver cannot read as a moment."""
     return None if at is None else at.astimezone(UTC)
+
+
+def _moment(at: datetime) -> datetime:
+    return at.astimezone(UTC)
 
 
 def _raise(url: str, error: Any) -> NoReturn:

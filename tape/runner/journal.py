@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from tape.budget import Resources
+from tape.budget.amounts import Payer
 from tape.budget.locks import CLIENT
-from tape.errors import RunDirectoryError
+from tape.errors import BudgetExceededError, RunDirectoryError
 from tape.files import append, is_there, open_plain, replace_file, what_is_odd
 from tape.reading import json_lines
 from tape.runner.commits import unwritten
@@ -146,3 +147,48 @@ def _number(value: Any) -> int:
     if not isinstance(value, int):
         raise ValueError(f"{value!r} is no number of a reservation")
     return value
+
+
+class BothPayers(Payer):
+    """Asks a payer that may refuse, and then writes down in the run's journal.
+
+    Args:
+        payer: What others pay from too.
+        journal: The run's own record.
+    """
+
+    rank = CLIENT
+
+    def __init__(self, payer: Payer, journal: Journal) -> None:
+        self._payer, self._journal = payer, journal
+        self.refused: BudgetExceededError | None = None
+        """The last refusal of the payer."""
+
+    def reserve(self, worst_case: Resources) -> tuple[Any, int]:
+        """See :class:`tape.budget.Payer`."""
+        try:
+            outer = self._payer.reserve(worst_case)
+        except BudgetExceededError as error:
+            self.refused = error
+            raise
+        try:
+            return outer, self._journal.reserve(worst_case)
+        except BaseException:
+            self._payer.release(outer)
+            raise
+
+    def settle(self, reservation: tuple[Any, int], actual: Resources) -> None:
+        """See :class:`tape.budget.Payer`."""
+        outer, mine = reservation
+        try:
+            self._journal.settle(mine, actual)
+        finally:
+            self._payer.settle(outer, actual)
+
+    def release(self, reservation: tuple[Any, int]) -> None:
+        """See :class:`tape.budget.Payer`."""
+        outer, mine = reservation
+        try:
+            self._journal.release(mine)
+        finally:
+            self._payer.release(outer)

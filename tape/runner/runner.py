@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from tape.budget import Budget, Ledger, Resources
+from tape.budget.amounts import Payer
 from tape.errors import BudgetExceededError, ConfigError, TapeError, UnknownNameError
 from tape.runner.configurations import Configuration, Job, checked
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
-from tape.runner.journal import Journal
+from tape.runner.journal import BothPayers, Journal
 from tape.runner.pool import Pool
 from tape.runner.summary import FAULTS
 from tape.runner.work import Line, Played, Watcher, Work
@@ -40,6 +41,7 @@ class Runner:
         title: A title of the run, for people.
         run_budget: Hard caps on all episodes together, with earlier spending in the same directory. No part of the
             episodes' keys.
+        payer: What other runs and programs pay from too, such as a scope of a ledger.
 
     Attributes:
         exhausted: After :meth:`run`: the refusal of the run's budget because of which episodes are missing.
@@ -59,7 +61,9 @@ class Runner:
         shared: Sequence[RunDirectory] = (),
         title: str = "",
         run_budget: Budget | None = None,
+        payer: Payer | None = None,
     ) -> None:
+        self._payer = payer
         self.configurations = checked(configurations)
         self._run_budget = run_budget or Budget()
         if "wall_seconds" in self._run_budget:
@@ -122,14 +126,15 @@ class Runner:
     def _ledger(self, held: Sequence[Line]) -> Iterator[Ledger | None]:
         """The run's ledger, if it has a budget or had one before."""
         path = self._directory.path / "run-ledger.jsonl"
-        if not self._run_budget and not path.exists():
+        if not self._run_budget and self._payer is None and not path.exists():
             yield None
             return
         before = {line["key"]: line["result"] for line in held}
         # Lines of earlier versions have no ``paid``.
         costs = (Resources(result.get("paid", result["used"])) for result in before.values())
         journal = Journal(path, sum(costs, Resources()))
-        ledger = Ledger(self._run_budget, name="run", payer=journal)
+        both = None if self._payer is None else BothPayers(self._payer, journal)
+        ledger = Ledger(self._run_budget, name="run", payer=both or journal)
         try:
             ledger.book(journal.spent)
             self._report(ledger)
@@ -138,7 +143,7 @@ class Runner:
             journal.close()
             self.spent = ledger.used
             if len(self._committed) < self._total:
-                self.exhausted = ledger.refused
+                self.exhausted = ledger.refused or (None if both is None else both.refused)
 
     def _report(self, run: Ledger | None) -> None:
         """Show what is left of the run's budget."""

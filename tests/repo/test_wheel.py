@@ -38,6 +38,7 @@ ASKS = {
     "pydantic-ai": "at('tape.integrations.pydantic_ai')", "openai-agents": "at('tape.integrations.openai_agents')",
     "smolagents": "at('tape.integrations.smolagents')", "dspy": "at('tape.integrations.dspy')",
     "mcp": "at('tape.cli.gateway').main(['gateway.toml'])",
+    "postgres": "at('tape.ledger').open_store('postgresql://nowhere/x')",
     "agentdojo": "load('tape.environments', 'agentdojo').tasks({})",
     "alfworld": "at('envs.alfworld.game.textworld_game')._engines()",
     "scienceworld": "at('envs.scienceworld.engine').task_table()",

@@ -17,10 +17,12 @@ BEGIN = datetime(2026, 3, 28, 20, 0, tzinfo=UTC)
 PERIODS = tuple(
     map(
         Period.parse,
-        ("total", "hour", "day@Europe/Berlin", "week@America/New_York", "month@UTC#31", "month@Asia/Kolkata", "rolling:3600",
-         "rolling:90"),
+        (
+            *("total", "hour", "rolling:3600", "rolling:90"),
+            *("day@Europe/Berlin", "week@America/New_York", "month@UTC#31", "month@Asia/Kolkata"),
+        ),
     )
-)  # fmt: skip
+)
 SCOPES = ("acme", "acme/search", "acme/search/a", "acme/search/b", "acme/ads", "acme/ads/x/y", "other", "other/z")
 LABELS: tuple[dict[str, str], ...] = ({}, {}, {"customer": "42"}, {"customer": "7", "job": "night"})
 ACCOUNTS = (*SCOPES, "acme#customer=42", "acme#customer=7", "acme#job=night", "other#customer=42")
@@ -47,7 +49,9 @@ class Steps:
         rng = self._rng
         seconds = rng.choices((0, 1, 20, 400, 20_000), (40, 20, 20, 5, 1))[0]
         self.at += timedelta(seconds=seconds, microseconds=rng.randrange(10**6))
-        what = rng.choices(("reserve", "end", "void", "grow", "cap", "top_up", "reset", "read"), (40, 25, 5, 8, 6, 3, 2, 6))[0]
+        what = rng.choices(
+            ("reserve", "end", "void", "grow", "cap", "top_up", "reset", "read"), (40, 25, 5, 8, 6, 3, 2, 6)
+        )[0]
         return getattr(self, f"_{what}")()  # type: ignore[no-any-return]
 
     def answered(self, answer: Any) -> None:
@@ -56,7 +60,10 @@ class Steps:
             self._known.append(answer.id)
 
     def _amounts(self, most: int) -> dict[str, Any]:
-        return {kind: self._rng.choice((0, self._rng.randrange(most), self._rng.randrange(most))) for kind in KINDS[: self._rng.choice((1, 2))]}
+        return {
+            kind: self._rng.choice((0, self._rng.randrange(most), self._rng.randrange(most)))
+            for kind in KINDS[: self._rng.choice((1, 2))]
+        }
 
     def _id(self) -> str:
         return self._rng.choice(self._known[-12:]) if self._known and self._rng.random() < 0.95 else "nobody"

@@ -48,7 +48,9 @@ class Server:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        self._run("initdb", "-D", str(folder / "data"), "-U", USER, "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C")
+        self._run(
+            "initdb", "-D", str(folder / "data"), "-U", USER, "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C"
+        )
         self.start()
 
     def _run(self, name: str, *arguments: str, check: bool = True) -> None:
@@ -64,7 +66,9 @@ class Server:
     def start(self) -> None:
         """Start it, and wait until it answers."""
         options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=200"
-        self._run("pg_ctl", "-D", str(self._folder / "data"), "-w", "-o", options, "-l", str(self._folder / "log"), "start")
+        self._run(
+            "pg_ctl", "-D", str(self._folder / "data"), "-w", "-o", options, "-l", str(self._folder / "log"), "start"
+        )
 
     def stop(self, how: str = "fast") -> None:
         """Stop it: ``fast`` cuts connections, ``immediate`` is as a crash."""

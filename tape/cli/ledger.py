@@ -1,0 +1,185 @@
+"""``tape ledger``: caps that programs and hosts share, what is left of them, and the holds behind that."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tape.ledger import Balance, LedgerStore
+
+ADDRESS = "TAPE_LEDGER"
+"""The environment variable that has the address."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the subcommand; exit code 0, or 1 where a check finds something."""
+    args = _parser().parse_args(argv)
+    from tape.errors import ConfigError
+    from tape.ledger import DATABASES, open_store
+
+    url: str = args.url or os.environ.get(ADDRESS, "")
+    if not url:
+        raise ConfigError(f"which ledger? name it by --url, or in the environment variable {ADDRESS}")
+    if args.what == "init" and url.partition("://")[0] in DATABASES:
+        from tape.ledger.postgres import PostgresStore
+
+        PostgresStore.create(url)
+    store = open_store(url)
+    try:
+        doing: Callable[[LedgerStore, argparse.Namespace], int] = _DO[args.what]
+        return doing(store, args)
+    finally:
+        store.close()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tape ledger",
+        description="Caps that programs and hosts share: make them, see what is left, and check it (docs/ledger.md).",
+    )
+    parser.add_argument("--url", help=f"postgresql://user@host/database or file:///path (default: ${ADDRESS})")
+    commands = parser.add_subparsers(dest="what", required=True, metavar="COMMAND")
+    commands.add_parser("init", help="make the tables of a database, or the file; what is there stays")
+    cap = commands.add_parser(
+        "cap", help="make or change caps: tape ledger cap org/team '$100, 5000 calls' --per month"
+    )
+    add = commands.add_parser("add", help="add to caps in their present period: tape ledger add org '$20' --why launch")
+    reset = commands.add_parser("reset", help="forgive what was spent in the present period: tape ledger reset org usd")
+    for one in (cap, add):
+        one.add_argument("account", help="a scope such as org/team, or a label such as org#customer=42")
+        one.add_argument("amounts", help="for instance '$100, 5000 calls'")
+    reset.add_argument("account", help="a scope, or a label")
+    reset.add_argument("resource", help="for instance usd")
+    for one in (cap, add, reset):
+        one.add_argument(
+            "--per", default="total", help="total, hour, day@Europe/Berlin, week, month#15 or rolling:3600"
+        )
+        one.add_argument("--why", default="", help="kept beside the change")
+    show = commands.add_parser("show", help="what is left of all caps, or of those of a scope")
+    show.add_argument("scope", nargs="?", default="")
+    show.add_argument("--label", action="append", default=[], metavar="NAME=VALUE", help="what the call is for")
+    holds = commands.add_parser("holds", help="the latest holds of a scope, and how they ended")
+    holds.add_argument("scope", nargs="?", default="")
+    holds.add_argument("--most", type=int, default=20, help="how many (default: 20)")
+    commands.add_parser("notes", help="the changes by hand: when, who, what, why")
+    settle = commands.add_parser(
+        "settle", help="end an open hold by hand at what it took: tape ledger settle ID '$0.01'"
+    )
+    settle.add_argument("id")
+    settle.add_argument("amounts", nargs="?", default="", help="what it took (default: nothing)")
+    commands.add_parser("check", help="compute every sum again from the holds")
+    commands.add_parser("export", help="all holds as JSON lines, the latest first")
+    return parser
+
+
+def _init(store: LedgerStore, _: argparse.Namespace) -> int:
+    print(f"the ledger is there, with {len(store.balances())} caps")
+    return 0
+
+
+def _cap(store: LedgerStore, args: argparse.Namespace) -> int:
+    from tape.budget import Budget
+    from tape.errors import ConfigError
+    from tape.ledger import Cap, Period
+
+    caps = Budget.parse(args.amounts)
+    if not caps:
+        raise ConfigError("no amount is given; write for instance '$100, 5000 calls'")
+    for kind, count in caps.items():
+        change = store.set_cap if args.what == "cap" else store.top_up
+        change(Cap(args.account, kind, count, Period.parse(args.per)), getpass.getuser(), args.why)
+    return _listed(one for one in store.balances() if one.cap.account == args.account)
+
+
+def _reset(store: LedgerStore, args: argparse.Namespace) -> int:
+    from tape.ledger import Period
+
+    store.reset(args.account, args.resource, Period.parse(args.per), getpass.getuser(), args.why)
+    return _listed(one for one in store.balances() if one.cap.account == args.account)
+
+
+def _show(store: LedgerStore, args: argparse.Namespace) -> int:
+    labels = dict(text.partition("=")[::2] for text in args.label)
+    return _listed(store.read(args.scope, labels) if args.scope else store.balances())
+
+
+def _listed(balances: Iterable[Balance]) -> int:
+    from tape.budget.resources import in_units
+
+    rows: list[tuple[str, ...]] = [("account", "per", "cap", "left", "held", "spent", "")]
+    for one in balances:
+        kind = one.cap.resource
+        amounts = [in_units(kind, count) for count in (one.amount, one.left, one.held, one.spent)]
+        debt = f"{in_units(kind, one.debt)} beyond worst cases" if one.debt else ""
+        rows.append((one.cap.account, str(one.cap.period), *amounts, debt))
+    if len(rows) == 1:
+        print("no caps")
+        return 0
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+    return 0
+
+
+def _holds(store: LedgerStore, args: argparse.Namespace) -> int:
+    for one in store.history(args.scope, args.most):
+        labels = "".join(f" {name}={value}" for name, value in one.labels.items())
+        amounts = f"worst {_amounts(one.worst)}" + ("" if one.state == "held" else f", spent {_amounts(one.spent)}")
+        print(f"{one.begun:%Y-%m-%d %H:%M:%S} {one.id} {one.scope}{labels} {one.name or '-'}: {one.state}, {amounts}")
+    return 0
+
+
+def _amounts(counts: Mapping[str, int | None]) -> str:
+    from tape.budget.resources import in_units
+
+    written = [f"? {kind}" if n is None else in_units(kind, n) for kind, n in counts.items() if n != 0]
+    return ", ".join(written) or "nothing"
+
+
+def _notes(store: LedgerStore, _: argparse.Namespace) -> int:
+    for one in store.notes():
+        print(f"{one.at:%Y-%m-%d %H:%M:%S} {one.who}: {one.what}" + (f" ({one.why})" if one.why else ""))
+    return 0
+
+
+def _settle(store: LedgerStore, args: argparse.Namespace) -> int:
+    from tape.budget import Budget
+
+    ended = store.settle(args.id, dict(Budget.parse(args.amounts)))
+    print(f"{ended.id} is {ended.state} at {_amounts(ended.spent)}")
+    return 0
+
+
+def _check(store: LedgerStore, _: argparse.Namespace) -> int:
+    wrong = store.check()
+    for line in wrong:
+        print(line, file=sys.stderr)
+    print(f"{len(wrong)} sums differ from the holds" if wrong else "all sums follow from the holds")
+    return 1 if wrong else 0
+
+
+def _export(store: LedgerStore, _: argparse.Namespace) -> int:
+    for one in store.history("", 10**9):
+        written = {**one._asdict(), "begun": one.begun.isoformat(), "expires": one.expires.isoformat()}
+        print(json.dumps(written))
+    return 0
+
+
+_DO = {
+    "init": _init,
+    "cap": _cap,
+    "add": _cap,
+    "reset": _reset,
+    "show": _show,
+    "holds": _holds,
+    "notes": _notes,
+    "settle": _settle,
+    "check": _check,
+    "export": _export,
+}

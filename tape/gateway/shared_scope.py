@@ -1,0 +1,60 @@
+"""The scope of a ledger that a guard or a gateway pays from."""
+
+from __future__ import annotations
+
+from tape.budget import Budget, Ledger, Resources
+from tape.budget.resources import in_units
+from tape.errors import ConfigError
+from tape.ledger import Balance, Cap, Period, StorePayer, open_store
+from tape.ledger.contract import Labels
+
+_TOTAL = Period()
+
+
+class SharedScope:
+    """A scope of a ledger.
+
+    Args:
+        url: The address of the ledger.
+        budget: Caps of the scope; made where there are none.
+        scope: Who pays.
+        labels: What the calls are for.
+
+    Attributes:
+        payer: Pays for calls.
+
+    Raises:
+        ConfigError: The scope has another cap than ``budget`` says.
+        LedgerError: The ledger cannot be opened.
+    """
+
+    def __init__(self, url: str, budget: Budget, scope: str, labels: Labels) -> None:
+        self.store = open_store(url)
+        self.payer = StorePayer(self.store, scope, labels)
+        known = {one.cap.key: one.cap for one in self.store.read(scope, labels)}
+        for kind, count in budget.items():
+            cap = Cap(scope, kind, count, _TOTAL)
+            found = known.get(cap.key)
+            if found is None:
+                self.store.set_cap(cap, "guard", "the budget of the first one")
+            elif found.amount != count:
+                raise ConfigError(
+                    f"the ledger caps {scope} at {in_units(kind, found.amount)}, and this budget says "
+                    f"{in_units(kind, count)}; change it by `tape ledger cap {scope}`, or give the same budget"
+                )
+
+    def view(self) -> Ledger:
+        """What of each resource is left, held and spent under the cap of which the least is left."""
+        tightest: dict[str, Balance] = {}
+        for one in self.store.read(self.payer.scope, self.payer.labels):
+            kind = one.cap.resource
+            if kind not in tightest or one.left < tightest[kind].left:
+                tightest[kind] = one
+        ledger = Ledger(Budget({kind: one.amount for kind, one in tightest.items()}), name=self.payer.scope)
+        ledger.book(Resources({kind: one.spent for kind, one in tightest.items()}))
+        ledger.reserve(Resources({kind: one.held for kind, one in tightest.items()}), forced=True)
+        return ledger
+
+    def close(self) -> None:
+        """Close the store."""
+        self.store.close()
