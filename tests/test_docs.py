@@ -253,7 +253,7 @@ LONG = {
 """What is shortened in an example before it runs."""
 
 
-CONTINUED = ("agents.md", "budgets.md", "control.md", "sdp-trajectories.md")
+CONTINUED = ("agents.md", "budgets.md", "control.md", "ledger.md", "sdp-trajectories.md")
 """Pages on which a later example goes on where an earlier one has stopped."""
 
 

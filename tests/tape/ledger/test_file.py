@@ -1,0 +1,125 @@
+"""The file: what several programs, crashes and strangers may do to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tape.ledger import Cap, LedgerError, Request, open_store
+from tape.ledger.file import FileStore
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    found = tmp_path / "budget.ledger"
+    store = FileStore(found)
+    store.set_cap(Cap("org", "usd", 100), "anna", "the beginning")
+    store.reserve(Request("a", "org", {"usd": 10}))
+    store.close()
+    return found
+
+
+def test_a_torn_last_line_was_never_acted_on(path: Path) -> None:
+    whole = path.read_bytes()
+    with path.open("ab") as file:
+        file.write(b'{"do": "end", "id": "a"')
+    store = FileStore(path)
+    assert store.balances()[0].held == 10
+    assert path.read_bytes() == whole
+    store.settle("a", {"usd": 3})
+    assert FileStore(path).balances()[0].spent == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ('{"do": "end", "at": "2026-01-01T00:00:00+00:00", "id": "b", "state": "settled", "spent": {}}', "no hold b"),
+        ('{"do": "fly", "at": "2026-01-01T00:00:00+00:00"}', "there is no record 'fly'"),
+        ('{"do": "hold"}', "'at'"),
+        ("[]", "no line of a ledger"),
+        ("nonsense", "no line of a ledger"),
+    ],
+)
+def test_a_line_that_is_none_is_named(path: Path, line: str, what: str) -> None:
+    number = len(path.read_text().splitlines()) + 1
+    with path.open("a") as file:
+        file.write(line + "\n")
+    with pytest.raises(LedgerError, match=rf"budget.ledger:{number}: no line of a ledger") as error:
+        FileStore(path)
+    assert what in str(error.value)
+
+
+def test_another_file_is_no_ledger(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text(json.dumps({"schema": 9, "what": "ledger"}) + "\n")
+    with pytest.raises(LedgerError, match="other:1: no line of a ledger .not a ledger of schema 1"):
+        FileStore(other)
+    with pytest.raises(LedgerError, match="cannot be opened"):
+        FileStore(tmp_path / "no folder" / "x")
+
+
+def test_a_file_that_was_removed_cut_or_replaced_pays_for_nothing(path: Path) -> None:
+    stores = [FileStore(path) for _ in range(2)]
+    os.truncate(path, 20)
+    with pytest.raises(LedgerError, match="was cut; restore it"):
+        stores[0].reserve(Request("b", "org", {"usd": 1}))
+    path.unlink()
+    with pytest.raises(LedgerError, match="was removed or replaced; open it anew"):
+        stores[1].reserve(Request("b", "org", {"usd": 1}))
+
+
+def test_a_clock_that_goes_back_stands_still(path: Path) -> None:
+    now = [datetime.now(UTC)]
+    store = FileStore(path, lambda: now[0])
+    store.reserve(Request("b", "org", {"usd": 1}, seconds=60))
+    now[0] -= timedelta(days=30)
+    store.reserve(Request("c", "org", {"usd": 1}, seconds=60))
+    first, second = store.history()[:2]
+    assert first.begun >= second.begun
+    assert store.balances()[0].held == 12
+
+
+CHILD = """
+import sys
+from pathlib import Path
+from tape.ledger import Held, Request
+from tape.ledger.file import FileStore
+store, held = FileStore(Path(sys.argv[1])), 0
+for number in range(40):
+    found = store.reserve(Request(f"{sys.argv[2]}-{number}", "org/run", {"usd": 1}))
+    held += isinstance(found, Held)
+    if isinstance(found, Held) and number % 2:
+        store.void(found.id)
+        held -= 1
+print(held)
+"""
+
+
+def test_programs_at_once_never_exceed_a_cap(path: Path) -> None:
+    programs = [
+        subprocess.Popen([sys.executable, "-c", CHILD, str(path), name], stdout=subprocess.PIPE, text=True)
+        for name in ("x", "y", "z", "w", "v")
+    ]
+    held = sum(int(one.communicate(timeout=100)[0]) for one in programs)
+    store = FileStore(path)
+    assert store.balances()[0].held == held + 10 <= 100
+    assert list(store.check()) == []
+
+
+def test_a_killed_program_leaves_its_holds(path: Path) -> None:
+    code = CHILD + "\nimport os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    subprocess.run([sys.executable, "-c", code, str(path), "x"], stdout=subprocess.DEVNULL, check=False, timeout=100)
+    now = datetime.now(UTC)
+    store = FileStore(path, lambda: now + timedelta(hours=2))
+    [balance] = store.balances()
+    assert (balance.held, balance.spent) == (0, 30)  # what may have been paid is paid
+
+
+def test_an_address_names_a_file(path: Path) -> None:
+    assert open_store(f"file://{path}").balances()[0].held == 10

@@ -1,0 +1,132 @@
+"""A scope of a store as a payer: of ledgers, guards, agents and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from envs.sokoban.environment import SokobanEnvironment
+from tape import Budget, BudgetExceededError, ConfigError, Guard, Ledger, Resources
+from tape.agents.react import ReactAgent
+from tape.errors import UnknownCostError
+from tape.ledger import Cap, Ended, StorePayer, UnreachableLedgerError
+from tape.ledger.file import FileStore
+from tests.tape.commandline import Tape
+from tests.tape.helpers import CORRIDOR, SimulatedModel
+
+
+class Flaky(FileStore):
+    """A file that cannot be reached now and then."""
+
+    down = False
+
+    def settle(self, id: str, amounts: Mapping[str, int | None]) -> Ended:
+        if self.down:
+            raise UnreachableLedgerError("gone")
+        return super().settle(id, amounts)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Flaky:
+    found = Flaky(tmp_path / "budget.ledger")
+    found.set_cap(Cap("org", "usd", 100), "anna", "")
+    return found
+
+
+def test_a_ledger_asks_its_scope(store: Flaky) -> None:
+    ledgers = [Ledger(Budget({"usd": 80}), payer=StorePayer(store, f"org/{name}")) for name in "ab"]
+    with ledgers[0].reserve(Resources({"usd": 60})) as reservation:
+        with pytest.raises(BudgetExceededError, match=r"do not fit into what org has left: \$0.00004 of \$0.0001; a cap"):
+            ledgers[1].reserve(Resources({"usd": 41}))
+        reservation.settle(Resources({"usd": 20}))
+    ledgers[1].reserve(Resources({"usd": 80})).release()
+    with pytest.raises(UnknownCostError):
+        StorePayer(store, "org").reserve(Resources({"usd": None}))
+    assert [(one.scope, one.state, dict(one.spent)) for one in store.history()] == [
+        ("org/b", "voided", {}),
+        ("org/a", "settled", {"usd": 20}),
+    ]
+    with pytest.raises(ConfigError, match="a scope is 1 to 8 names"):
+        StorePayer(store, "a b")
+
+
+def test_a_call_that_was_made_is_booked_as_soon_as_the_store_is_there(store: Flaky) -> None:
+    ledger = Ledger(payer=StorePayer(store, "org"))
+    reservation = ledger.reserve(Resources({"usd": 60}))
+    store.down = True
+    reservation.settle(Resources({"usd": 20}))
+    assert store.balances()[0].held == 60  # until then at its worst case
+    store.down = False
+    ledger.reserve(Resources({"usd": 80}))
+    assert (store.balances()[0].spent, store.balances()[0].held) == (20, 80)
+
+
+def test_guards_of_several_programs_share_a_scope(tmp_path: Path) -> None:
+    url = f"file://{tmp_path}/budget.ledger"
+    tools = {"search": {"usd": "0.02"}}
+    first, second = (Guard("$0.05", tools=tools, journal=url, scope="org/team", labels={"job": "1"}) for _ in range(2))
+    with first.tool("search") as call:
+        call.answered("found")
+    with second.tool("search") as call:
+        call.answered("found")
+    for guard in (first, second):
+        assert guard.left()["left"] == {"usd": 0.01}
+        with pytest.raises(BudgetExceededError) as error, guard.tool("search"):
+            pass
+        assert "search was not called, nothing was spent" in guard.refusal(error.value, "search")
+    with pytest.raises(ConfigError, match=r"caps org/team at \$0.05, and this budget says \$0.10; change it by"):
+        Guard("$0.10", journal=url, scope="org/team")
+    with pytest.raises(ConfigError, match="scope= and labels= are for a ledger"):
+        Guard("$0.10", scope="org/team")
+    first.close()
+    second.close()
+
+
+def test_an_agent_pays_from_a_scope(store: Flaky) -> None:
+    store.set_cap(Cap("org", "steps", 2), "anna", "")
+    payer = StorePayer(store, "org/agent")
+    result = ReactAgent(SimulatedModel(CORRIDOR)).run(SokobanEnvironment(CORRIDOR, 9), payer=payer)
+    assert (result.end_state, result.used["steps"]) == ("budget:steps", 2)
+    assert "org" in result.detail
+
+
+def test_runs_share_a_cap(tmp_path: Path, tape: Tape) -> None:
+    url = f"file://{tmp_path}/budget.ledger"
+    assert tape("ledger", "--url", url, "cap", "org", "20 steps")[0] == 0
+    common = ("run", "tool_chains", "--limit", "4", "--agent", "react", "--quiet", "--ledger", url)
+    code, _, error = tape(*common, "--ledger-scope", "org/one", "--out", tmp_path / "one")
+    assert code in (0, 3), error
+    code, _, error = tape(*common, "--ledger-scope", "org/two", "--out", tmp_path / "two")
+    assert (code, "the run's budget is exhausted" in error, "org has left" in error) == (3, True, True), error
+    store = FileStore(tmp_path / "budget.ledger")
+    assert store.balances()[0].spent == 20
+    assert {one.scope for one in store.history()} == {"org/one", "org/two"}
+
+
+def test_the_command_line_shows_and_changes_caps(tmp_path: Path, tape: Tape, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAPE_LEDGER", f"file://{tmp_path}/budget.ledger")
+    assert "the ledger is there, with 0 caps" in tape("ledger", "init")[1]
+    shown = tape("ledger", "cap", "org", "$100, 5 calls", "--per", "month#15", "--why", "a contract")[1]
+    assert "org      month@UTC#15  $100     $100" in shown
+    assert "$120" in tape("ledger", "add", "org", "$20", "--per", "month#15", "--why", "more")[1]
+    store = FileStore(tmp_path / "budget.ledger")
+    StorePayer(store, "org/team", {"job": "1"}, name="search").reserve(Resources({"usd": 10**6}))
+    [hold] = store.history()
+    assert f"{hold.id} org/team job=1 search: held, worst $1" in tape("ledger", "holds")[1]
+    assert f"{hold.id} is settled at $0.5" in tape("ledger", "settle", hold.id, "$0.50")[1]
+    assert "$119.5" in tape("ledger", "show", "org/team", "--label", "job=1")[1]
+    assert "$120" in tape("ledger", "reset", "org", "usd", "--per", "month#15")[1]
+    assert "top_up org usd month@UTC#15 $20 (more)" in tape("ledger", "notes")[1]
+    assert tape("ledger", "check")[:2] == (0, "all sums follow from the holds\n")
+    assert '"state": "settled"' in tape("ledger", "export")[1]
+    for words, says in (
+        (("cap", "org", ""), "no amount is given"),
+        (("cap", "org", "$1", "--per", "year"), "'year' is no period"),
+        (("cap", "org", "$1", "--per", "day@Nowhere"), "'Nowhere' is no time zone"),
+        (("cap", "org#customer", "$1"), "a label is written NAME=VALUE"),
+        (("--url", "x", "show"), "is no address of a ledger"),
+    ):
+        code, _, error = tape("ledger", *words)
+        assert (code, says in error, len(error.splitlines())) == (2, True, 1), error

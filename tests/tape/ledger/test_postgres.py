@@ -1,0 +1,187 @@
+"""The database: faults of server, network and rights, and many clients at once."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+psycopg = pytest.importorskip("psycopg")
+
+from tape.ledger import Cap, Held, LedgerError, Request, StorePayer, UnreachableLedgerError, open_store  # noqa: E402
+from tape.ledger.postgres import PostgresStore, shown  # noqa: E402
+from tests.tape.commandline import Tape  # noqa: E402
+from tests.tape.ledger.server import Server  # noqa: E402
+
+
+@pytest.fixture
+def store(database: str) -> PostgresStore:
+    found = PostgresStore(database)
+    found.set_cap(Cap("org", "usd", 100), "anna", "the beginning")
+    return found
+
+
+def cut(url: str) -> None:
+    """Cut the connections of ledgers."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'tape ledger'"
+            " and datname = current_database()"
+        )
+
+
+def test_a_cut_connection_is_made_anew(database: str, store: PostgresStore) -> None:
+    for number in range(5):
+        assert store.reserve(Request(str(number), "org", {"usd": 1})) == Held(str(number))
+        cut(database)
+    assert store.balances()[0].held == 5
+
+
+def test_calls_amid_which_backends_die_hold_once(database: str, store: PostgresStore) -> None:
+    stop = threading.Event()
+
+    def cutting() -> None:
+        rng = random.Random(1)
+        while not stop.wait(rng.random() / 50):
+            cut(database)
+
+    thread = threading.Thread(target=cutting)
+    thread.start()
+    held = 0
+    try:
+        for number in range(60):
+            try:
+                held += isinstance(store.reserve(Request(str(number), "org", {"usd": 1})), Held)
+            except UnreachableLedgerError:  # cut three times: whether it is held is seen by asking again
+                pass
+    finally:
+        stop.set()
+        thread.join()
+    again = sum(isinstance(store.reserve(Request(str(number), "org", {"usd": 1})), Held) for number in range(60))
+    assert (again, store.balances()[0].held) == (60, 60)
+    assert held <= 60
+    assert list(store.check()) == []
+
+
+def test_a_server_that_is_down_pays_for_nothing_and_goes_on(tmp_path_factory: pytest.TempPathFactory) -> None:
+    server = Server(tmp_path_factory.mktemp("own"))
+    try:
+        url = server.database("ledger")
+        PostgresStore.create(url)
+        store = PostgresStore(url)
+        payer = StorePayer(store, "org")
+        store.set_cap(Cap("org", "usd", 100), "anna", "")
+        hold = payer.reserve({"usd": 10})  # type: ignore[arg-type]
+        server.stop("immediate")  # as a crash
+        with pytest.raises(UnreachableLedgerError, match="cannot be reached .* no call is made without it"):
+            store.reserve(Request("b", "org", {"usd": 1}))
+        payer.settle(hold, {"usd": 4})  # type: ignore[arg-type]
+        server.start()
+        payer.release(payer.reserve({"usd": 90}))  # type: ignore[arg-type]
+        assert (store.balances()[0].spent, store.balances()[0].held) == (4, 0)
+        store.close()
+    finally:
+        server.stop()
+    with pytest.raises(UnreachableLedgerError, match="cannot be reached"):
+        PostgresStore(url)
+
+
+def test_what_is_no_ledger_is_named(server: Server, database: str, store: PostgresStore) -> None:
+    with pytest.raises(LedgerError, match="has no tables of a ledger yet; make them by `tape ledger init"):
+        PostgresStore(server.url())
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("create role guest login")
+        connection.execute("update tape_ledger.meta set version = 9")
+    with pytest.raises(LedgerError, match="has version 9, and this program knows 1"):
+        PostgresStore(database)
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("update tape_ledger.meta set version = 1")
+    with pytest.raises(LedgerError, match="does not give this user its rights .* grant usage on schema tape_ledger"):
+        PostgresStore(database.replace("tape@", "guest@"))
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("update tape_ledger.meta set instance = gen_random_uuid()")
+    cut(database)
+    with pytest.raises(LedgerError, match="is another one than before"):
+        store.reserve(Request("a", "org", {"usd": 1}))
+
+
+def test_a_replica_that_lacks_holds_is_refused(database: str, store: PostgresStore) -> None:
+    store.reserve(Request("a", "org", {"usd": 1}))
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("update tape_ledger.root set batch = batch - 2")
+    with pytest.raises(LedgerError, match="is behind what was answered before .* a replica took over that lacks holds"):
+        store.reserve(Request("b", "org", {"usd": 1}))
+    with psycopg.connect(database) as connection:
+        assert connection.execute("select id from tape_ledger.hold").fetchall() == [("a",)]
+
+
+def test_the_tables_refuse_what_the_functions_should_have(database: str, store: PostgresStore) -> None:
+    store.reserve(Request("a", "org", {"usd": 60}))
+    with psycopg.connect(database, autocommit=True) as connection:
+        with pytest.raises(psycopg.errors.CheckViolation):
+            connection.execute("update tape_ledger.span set held = held + 41")
+        connection.execute("update tape_ledger.span set held = held + 1")
+    [line] = store.check()
+    assert "org usd total : held, spent and debt are (61, 0, 0), the holds (60, 0, 0)" in line
+
+
+CHILD = """
+import sys
+from tape.ledger import Held, Request, open_store
+store, held = open_store(sys.argv[1]), 0
+for number in range(60):
+    found = store.reserve(Request(f"{sys.argv[2]}-{number}", "org/run", {"usd": 1}))
+    held += isinstance(found, Held)
+print(held)
+"""
+
+
+def test_hosts_at_once_use_a_cap_whole_and_never_exceed_it(database: str, store: PostgresStore) -> None:
+    programs = [
+        subprocess.Popen([sys.executable, "-c", CHILD, database, name], stdout=subprocess.PIPE, text=True)
+        for name in "xyzw"
+    ]
+    held = [int(one.communicate(timeout=100)[0]) for one in programs]
+    assert sum(held) == store.balances()[0].held == 100
+    assert list(store.check()) == []
+
+
+def test_threads_share_batches(database: str, store: PostgresStore) -> None:
+    store.set_cap(Cap("org", "usd", 10_000), "anna", "more")
+
+    def work(name: str) -> None:
+        for number in range(20):
+            id = f"{name}-{number}"
+            assert store.reserve(Request(id, f"org/{name}", {"usd": 3})) == Held(id)
+            assert store.settle(id, {"usd": 2}).spent == {"usd": 2}
+
+    threads = [threading.Thread(target=work, args=(f"t{n}",)) for n in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert store.balances()[0].spent == 16 * 20 * 2
+    with psycopg.connect(database, autocommit=True) as connection:
+        row = connection.execute("select batch from tape_ledger.root where root = 'org'").fetchone()
+    assert row is not None
+    assert row[0] < 16 * 20 * 2  # fewer commits than requests
+
+
+def test_passwords_are_not_shown() -> None:
+    assert shown("postgresql://tape:secret@host/db") == "postgresql://tape:...@host/db"
+    assert shown("host=x password=secret dbname=y") == "host=x password=... dbname=y"
+    with pytest.raises(UnreachableLedgerError) as error:
+        open_store("postgresql://tape:secret@127.0.0.1:1/db")
+    assert "secret" not in str(error.value)
+
+
+def test_the_command_line_makes_the_tables(server: Server, tape: Tape, tmp_path: Path) -> None:
+    url = server.database(f"cli{tmp_path.name.replace('-', '_')}")
+    for _ in range(2):
+        assert "the ledger is there, with 0 caps" in tape("ledger", "--url", url, "init")[1]
+    assert "$100" in tape("ledger", "--url", url, "cap", "org", "$100", "--per", "day@Europe/Berlin")[1]
+    assert tape("ledger", "--url", url, "check")[0] == 0
