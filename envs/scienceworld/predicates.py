@@ -172,7 +172,8 @@ class Shown(Mapping[Predicate, bool]):
             case ("carries", (thing,)):
                 return bool(find(thing, self._held)) or (None if self._state.cut else self._absent(thing))
             case ("focused", (thing,)):
-                return any(same(thing, name) for name in self._state.focused) or self._absent(thing)
+                bare = (name.partition(" (")[0] for name in self._state.focused)  # a book's title is in parentheses
+                return any(same(thing, name) for name in (*self._state.focused, *bare)) or self._absent(thing)
             case ("active", (thing,)):
                 return _agreed(thing, self._everything(), lambda found: found.active)
             case ("open", (thing,)):

@@ -321,6 +321,11 @@ def test_of_several_things_of_a_name_nothing_is_certain() -> None:
     assert {*DOMAIN.effects("connect stove to red paint", DOMAIN.ground(cups)).values()} == {True}
 
 
+def test_a_book_is_focused_on_whatever_its_title() -> None:
+    here = replace(HERE, focused=("book (The Foundations of the Origin of Species)",))
+    assert DOMAIN.ground(here)[Predicate("focused", ("book",))] is True
+
+
 def test_a_terminal_takes_one_wire() -> None:
     command = "connect battery cathode to blue wire terminal 1"
     free = seeing("a battery", "a blue wire", "a red wire")
