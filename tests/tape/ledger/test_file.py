@@ -58,7 +58,7 @@ def test_a_line_that_is_none_is_named(path: Path, line: str, what: str) -> None:
 def test_another_file_is_no_ledger(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.write_text(json.dumps({"schema": 9, "what": "ledger"}) + "\n")
-    with pytest.raises(LedgerError, match="other:1: no line of a ledger .not a ledger of schema 1"):
+    with pytest.raises(LedgerError, match=r"other:1: no line of a ledger .not a ledger of schema 1"):
         FileStore(other)
     with pytest.raises(LedgerError, match="cannot be opened"):
         FileStore(tmp_path / "no folder" / "x")
