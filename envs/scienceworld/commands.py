@@ -199,7 +199,8 @@ class ScienceCommands:
         if verb in ("put down", "drop"):
             return {Predicate("carries", (_bare(first),)): None, reach(_bare(first)): True}
         if verb in _INTO and rest:
-            inside = None if verb == "dunk" else True  # there may be nothing to dunk it into
+            # There may be nothing to dunk it into, and what grows may be called something else at once.
+            inside = None if verb == "dunk" or CHANGES.search(first) else True
             return {
                 Predicate("in", (_bare(first), _bare(rest[0]))): inside,
                 Predicate("carries", (_bare(first),)): None,
@@ -231,7 +232,7 @@ def _arrive(room: str, known: Assignment) -> Effects:
         if name == "at" and args[0] != room:
             found[predicate] = False
         elif name == "reach":
-            found.setdefault(predicate, True if args[0] in held else None)
+            found.setdefault(predicate, True if args[0] in held and not CHANGES.search(args[0]) else None)
         elif name == "door" or (name == "open" and args[0].startswith("door to ")):
             found.setdefault(predicate, None)
         elif name == "stands" and args[1] == room and known[predicate]:

@@ -65,8 +65,9 @@ _CIRCUIT = re.compile(r"bulb|buzzer|motor|fan")
 UNLISTED = {"drain"}
 """What is there although descriptions leave it out: that of a sink."""
 
-HIDING = "drawer"
-"""What is in it can be reached, and no description lists it."""
+HIDING = {"drawer", "table", "desk", "counter", "chair", "couch", "bed"}
+"""What is in or on them can be reached; of a drawer no description lists it, of the others none where they are carried
+or on a plane."""
 
 _TITLED = {"recipe", "instructions"}
 
@@ -204,7 +205,8 @@ class Shown(Mapping[Predicate, bool]):
         if any(_calls(words, name) for name in called):
             return True
         sealed = (words_of(name) for one in self._everything() if one.name in SEALED for name in every_name(one.inside))
-        hiding = any(one.name == HIDING for thing in self._everything() for one in (thing, *thing.everything()))
+        listed = (one for thing in self._everything() for one in (thing, *thing.everything()))
+        hiding = any(one.name in HIDING and not one.listed for one in listed)
         if hiding or words & UNLISTED or any(words <= {*name.split()} for name in sealed):
             return None
         return False if any(_calls(words, words_of(name)) for name in self._state.seen) else None

@@ -326,6 +326,11 @@ def test_a_book_is_focused_on_whatever_its_title() -> None:
     assert DOMAIN.ground(here)[Predicate("focused", ("book",))] is True
 
 
+def test_what_grows_may_have_another_name_where_it_is_put() -> None:
+    effects = DOMAIN.effects("move adult bee to bathtub", DOMAIN.ground(HERE))
+    assert effects[Predicate("in", ("adult bee", "bathtub"))] is None
+
+
 def test_a_terminal_takes_one_wire() -> None:
     command = "connect battery cathode to blue wire terminal 1"
     free = seeing("a battery", "a blue wire", "a red wire")
@@ -358,6 +363,8 @@ def test_a_drain_may_be_there_where_none_is_listed() -> None:
 
 def test_a_drawer_may_hold_what_is_not_listed() -> None:
     assert reach("pea plant") not in DOMAIN.ground(seeing("a desk. On the desk is: a drawer.", seen=("pea plant",)))
+    plane = "an inclined plane with a wood surface, with:  a table approximately 34% down the plane"
+    assert reach("pea plant") not in DOMAIN.ground(seeing(plane, seen=("pea plant",)))
     assert DOMAIN.ground(seeing("a desk. On the desk is: nothing.", seen=("pea plant",)))[reach("pea plant")] is False
 
 
