@@ -65,9 +65,13 @@ class FileStore(LedgerStore):
             self._file: int | None = open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         except OSError as error:
             raise LedgerError(f"the ledger {path} cannot be opened ({why(error)}); name another") from None
-        with self._locked():
-            if not self._read:
-                self._append([_HEAD])
+        try:
+            with self._locked():
+                if not self._read:
+                    self._append([_HEAD])
+        except BaseException:
+            self.close()
+            raise
 
     # --- the contract -------------------------------------------------------------------------
 
@@ -220,6 +224,8 @@ class FileStore(LedgerStore):
         whole = bytes(new[: new.rfind(b"\n") + 1])
         if len(whole) < len(new):  # the writer of half a line has died before acting on it
             os.ftruncate(file, self._read + len(whole))
+        if whole:  # its writer may have died before it was synced, and what is answered now must not be lost
+            os.fsync(file)
         for line in whole.splitlines(keepends=True):
             self._take(line)
             self._read += len(line)

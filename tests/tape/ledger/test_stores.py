@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -14,8 +13,6 @@ from tape.ledger.file import FileStore
 from tape.ledger.postgres import PostgresStore
 from tape.testing.ledger import BEGIN, LedgerStoreConformance
 from tests.tape.ledger.lockstep import Steps, answer, state
-
-LOCKSTEP = int(os.environ.get("TAPE_LEDGER_STEPS", "600"))
 
 
 class Clock:
@@ -66,18 +63,20 @@ class TestPostgres(LedgerStoreConformance):
         store.at = at
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_both_answer_alike(seed: int, database: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("seed", "count"), [(0, 600), (1, 600), *(pytest.param(n, 10_000, marks=pytest.mark.soak) for n in range(2, 12))]
+)
+def test_both_answer_alike(seed: int, count: int, database: str, tmp_path: Path) -> None:
     steps = Steps(seed)
     clock: Callable[[], datetime] = lambda: steps.at  # noqa: E731
     stores = FileStore(tmp_path / "budget.ledger", clock), PostgresStore(database)
-    for number in range(LOCKSTEP):
+    for number in range(count):
         step = steps.draw()
         stores[1].at = steps.at
         first, second = (answer(store, step) for store in stores)
         assert first == second, (seed, number)
         steps.answered(first)
-        if number % 50 == 0 or number == LOCKSTEP - 1:
+        if number % 50 == 0 or number == count - 1:
             first, second = (state(store) for store in stores)
             assert first == second, (seed, number)
             assert first[-1] == []  # the sums agree with the holds

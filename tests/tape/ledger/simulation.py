@@ -1,0 +1,203 @@
+"""Hosts that share a ledger in a file, with faults drawn from a seed: the production code on a disk and clocks of ours.
+
+A host may crash amid a write, the disk may fill, the machine may lose its power, clocks may jump, messages may come
+twice or late. After every step the file is opened anew and checked.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from tape.ledger import Cap, Ended, Held, LedgerError, Refused, Request
+from tape.ledger import file as module
+from tape.ledger.file import FileStore
+from tape.ledger.periods import Period
+
+BEGIN = datetime(2026, 10, 24, 22, 0, tzinfo=UTC)
+CAPS = (
+    Cap("org", "usd", 1000),
+    Cap("org/a", "usd", 300, Period.parse("day@Europe/Berlin")),
+    Cap("org/b", "usd", 200, Period.parse("rolling:600")),
+    Cap("org#customer=42", "usd", 150, Period.parse("hour")),
+)
+
+
+class CrashError(BaseException):
+    """The host has died here."""
+
+
+class Disk:
+    """What the store's module uses in the place of ``os``: the same, with faults.
+
+    Args:
+        rng: Decides when.
+    """
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+        self.fault = ""
+        self.synced = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+    def write(self, file: int, data: bytes) -> int:
+        """Write all, a part, or nothing."""
+        if self.fault == "full":
+            if self._rng.random() < 0.5:
+                os.write(file, data[: len(data) // 2])
+            raise OSError(errno.ENOSPC, "no space left on device")
+        if self.fault == "torn":
+            os.write(file, data[: self._rng.randrange(len(data))])
+            raise CrashError
+        return os.write(file, data)
+
+    def fsync(self, file: int) -> None:
+        """Have it on the disk."""
+        if self.fault == "unsynced":
+            raise CrashError
+        self.synced = os.fstat(file).st_size
+        if self.fault == "unanswered":
+            raise CrashError
+
+    def ftruncate(self, file: int, size: int) -> None:
+        """Who has died cuts nothing off."""
+        if self.fault in ("torn", "unsynced", "unanswered"):
+            raise CrashError
+        os.ftruncate(file, size)
+
+
+class Simulation:
+    """One schedule.
+
+    Args:
+        seed: Of all randomness.
+        path: Of the file; removed first.
+        replace: Puts the disk in the place of ``os``, as ``monkeypatch.setattr``.
+    """
+
+    def __init__(self, seed: int, path: Path, replace: Callable[[Any, str, Any], None]) -> None:
+        self._rng, self._path = random.Random(seed), path
+        path.unlink(missing_ok=True)
+        self._disk = Disk(self._rng)
+        replace(module, "os", self._disk)
+        self._now = BEGIN
+        self._skews = [timedelta()] * 3
+        self._hosts: list[FileStore | None] = [None] * 3
+        self._ids = 0
+        self._open: dict[str, int] = {}
+        """Holds that were answered as held, and their worst cases."""
+        self._ended: dict[str, Ended] = {}
+        self._wanted: dict[str, Request] = {}
+        first = self._host(0)
+        for cap in CAPS:
+            first.set_cap(cap, "sim", "")
+
+    def run(self, steps: int) -> None:
+        """Play it.
+
+        Raises:
+            AssertionError: Something is not as promised.
+        """
+        for _ in range(steps):
+            self._step()
+            self._check()
+        for host in self._hosts:
+            if host is not None:
+                host.close()
+
+    def _host(self, number: int) -> FileStore:
+        found = self._hosts[number]
+        if found is None:
+            found = FileStore(self._path, lambda: self._now + self._skews[number])
+            self._hosts[number] = found
+        return found
+
+    def _die(self, number: int) -> None:
+        host, self._hosts[number] = self._hosts[number], None
+        if host is not None:
+            host.close()
+
+    def _step(self) -> None:
+        rng = self._rng
+        number = rng.randrange(3)
+        self._now += timedelta(seconds=rng.choice((0, 1, 30, 400, 5000)))
+        if rng.random() < 0.05:
+            self._skews[number] = timedelta(seconds=rng.choice((-4000, -60, 0, 60, 4000)))
+        if rng.random() < 0.05:
+            self._power_cut()
+        self._disk.fault = rng.choices(("", "full", "torn", "unsynced", "unanswered"), (80, 5, 5, 5, 5))[0]
+        try:
+            self._act(self._host(number))
+        except CrashError:
+            self._disk.fault = ""
+            self._die(number)
+        except LedgerError as error:
+            assert "No space left" in str(error) or "no space left" in str(error) or "has ended" in str(error), error
+        finally:
+            self._disk.fault = ""
+
+    def _power_cut(self) -> None:
+        """All hosts die, and what was not synced is gone."""
+        for number in range(3):
+            self._die(number)
+        os.truncate(self._path, self._disk.synced)
+
+    def _act(self, host: FileStore) -> None:
+        rng = self._rng
+        known = [*self._wanted]
+        what = rng.choice(("reserve", "again", "settle", "settle", "void", "grow", "late"))
+        if what == "reserve" or not known:
+            self._ids += 1
+            request = Request(
+                f"h{self._ids}", rng.choice(("org/a/x", "org/b", "org/c")), {"usd": rng.randrange(60)},
+                rng.choice(({}, {"customer": "42"})), seconds=rng.choice((60, 3600)), free=rng.random() < 0.3,
+            )  # fmt: skip
+            self._wanted[request.id] = request
+            self._reserved(request, host.reserve(request))
+        elif what == "again":
+            request = self._wanted[rng.choice(known)]
+            self._reserved(request, host.reserve(request))
+        elif what == "grow" and self._open:
+            id = rng.choice([*self._open])
+            amount = rng.randrange(90)
+            if isinstance(host.grow(id, {"usd": amount}), Held):
+                self._open[id] = max(self._open[id], amount)
+        elif self._open or self._ended:
+            id = rng.choice([*(self._ended if what == "late" and self._ended else self._open or self._ended)])
+            self._end(id, host.void(id) if what == "void" else host.settle(id, {"usd": rng.randrange(70)}))
+
+    def _reserved(self, request: Request, answer: Held | Refused) -> None:
+        if isinstance(answer, Refused):
+            assert request.id not in self._open, "a hold that was answered is lost"
+            assert answer.cap_needed is not None
+            assert answer.cap_needed > answer.amount
+        elif answer.state == "held":
+            self._open.setdefault(request.id, request.amounts["usd"] or 0)
+
+    def _end(self, id: str, answer: Ended) -> None:
+        before = self._ended.setdefault(id, answer)
+        assert answer == before, "a hold has ended twice"
+        self._open.pop(id, None)
+
+    def _check(self) -> None:
+        store = FileStore(self._path, lambda: BEGIN - timedelta(days=1))
+        try:
+            assert list(store.check()) == []
+            holds = {one.id: one for one in store.history(most=10**6)}
+            for one in store.balances():
+                assert one.spent + one.held <= one.amount + one.debt, one
+                assert one.debt <= one.spent
+        finally:
+            store.close()
+        for id, ended in self._ended.items():
+            assert (holds[id].state, holds[id].spent) == (ended.state, ended.spent), "an answered end is lost"
+        for id, worst in self._open.items():
+            assert id in holds, "an answered hold is lost"
+            assert holds[id].state != "held" or (holds[id].worst["usd"] or 0) >= worst
