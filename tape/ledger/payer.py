@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 import uuid
 from collections import deque
 from collections.abc import Mapping
@@ -13,6 +14,9 @@ from tape.budget.locks import CLIENT
 from tape.budget.resources import Resources
 from tape.errors import UnknownCostError
 from tape.ledger.contract import Labels, LedgerError, LedgerStore, Refused, Request, accounts_of
+
+PAUSE = 0.05
+"""Seconds between two tries of a call that waits."""
 
 logger = logging.getLogger("tape.ledger")
 
@@ -34,6 +38,8 @@ class StorePayer(Payer):
         name: What is called, for people.
         seconds: After how long an unanswered hold ends.
         free: An unanswered call costs nothing.
+        wait: For how many seconds a call that does not fit waits for others to end, before it is refused. Meanwhile
+            the ledger that asks takes no other call.
 
     Raises:
         ConfigError: The scope or a label is malformed.
@@ -50,10 +56,11 @@ class StorePayer(Payer):
         name: str = "",
         seconds: int = 3600,
         free: bool = False,
+        wait: float = 0.0,
     ) -> None:
         accounts_of(scope, labels or {})
         self.store, self.scope, self.labels = store, scope, dict(labels or {})
-        self._name, self._seconds, self._free = name, seconds, free
+        self._name, self._seconds, self._free, self._wait = name, seconds, free, wait
         self._due: deque[tuple[str, dict[str, int | None] | None]] = deque()
         """Ends of holds that the store has not taken yet: amounts, or None for a call that was not made."""
 
@@ -68,7 +75,10 @@ class StorePayer(Payer):
         self._end_due()
         amounts: Mapping[str, int | None] = {kind: worst_case[kind] for kind in worst_case}
         request = Request(uuid.uuid4().hex, self.scope, amounts, self.labels, self._name, self._seconds, self._free)
-        found = self.store.reserve(request)
+        found, begun = self.store.reserve(request), time.monotonic()
+        while isinstance(found, Refused) and found.cap_needed is not None and self._ends_soon(found, begun):
+            time.sleep(PAUSE)
+            found = self.store.reserve(request)
         if isinstance(found, Refused):
             if found.cap_needed is None:
                 raise UnknownCostError(
@@ -77,6 +87,13 @@ class StorePayer(Payer):
                 )
             raise found.error(worst_case[found.resource] or 0)
         return StoreHold(found.id)
+
+    def _ends_soon(self, refused: Refused, begun: float) -> bool:
+        """Whether to wait on: there is time, and what others hold would make room."""
+        if time.monotonic() - begun >= self._wait:
+            return False
+        balances = self.store.read(self.scope, self.labels)
+        return any(one.held and one.cap.account == refused.account for one in balances)
 
     def settle(self, reservation: StoreHold, actual: Resources) -> None:
         """Book what was spent; where the store cannot be reached, as soon as it can be.

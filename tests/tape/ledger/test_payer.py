@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -61,6 +62,22 @@ def test_a_call_that_was_made_is_booked_as_soon_as_the_store_is_there(store: Fla
     store.down = False
     ledger.reserve(Resources({"usd": 80}))
     assert (store.balances()[0].spent, store.balances()[0].held) == (20, 80)
+
+
+def test_a_call_may_wait_for_others_to_end(store: Flaky) -> None:
+    first = StorePayer(store, "org/a")
+    hold = first.reserve(Resources({"usd": 60}))
+    ending = threading.Timer(0.3, lambda: first.settle(hold, Resources({"usd": 10})))
+    ending.start()
+    patient = StorePayer(store, "org/b", wait=60)
+    assert patient.reserve(Resources({"usd": 90}))
+    ending.join()
+    with pytest.raises(BudgetExceededError):  # it has waited
+        StorePayer(store, "org/c", wait=0.1).reserve(Resources({"usd": 1}))
+    patient.release(patient.reserve(Resources({"usd": 0})))
+    store.settle(store.history()[1].id, {"usd": 90})
+    with pytest.raises(BudgetExceededError):  # nothing is in flight to wait for
+        patient.reserve(Resources({"usd": 1}))
 
 
 def test_guards_of_several_programs_share_a_scope(tmp_path: Path) -> None:
