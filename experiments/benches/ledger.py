@@ -1,4 +1,4 @@
-"""What a shared ledger does at its cap, and how fast it is: ``python -m experiments.benches.ledger --url URL --out FILE``.
+"""A shared ledger at its cap, and its speed: ``python -m experiments.benches.ledger --url URL --out FILE``.
 
 128 streams at once spend one cap. The worst case of a call is 5 % of the cap, its actual cost at most a third of that.
 Calls, durations and costs are drawn from a seed and are the same for all ways; time is simulated, the ledger is real (a
@@ -177,6 +177,12 @@ class Play:
 WAYS = ("count afterwards", "reserve the maximum", "and wait", "and fit", "and grow")
 
 
+def clock() -> Callable[[], datetime]:
+    """A present that goes on a millisecond whenever it is asked for."""
+    count, begun = itertools.count(), datetime(2026, 1, 1, tzinfo=UTC)
+    return lambda: begun + timedelta(milliseconds=next(count))
+
+
 def at_the_cap(folder: Path) -> list[dict[str, object]]:
     """The figures of each way, means over seeds."""
     rows: list[dict[str, object]] = []
@@ -185,9 +191,7 @@ def at_the_cap(folder: Path) -> list[dict[str, object]]:
         for seed in range(SEEDS):
             file = folder / "cap.ledger"
             file.unlink(missing_ok=True)
-            clock = itertools.count()
-            begun = datetime(2026, 1, 1, tzinfo=UTC)
-            store = FileStore(file, lambda clock=clock: begun + timedelta(milliseconds=next(clock)))  # type: ignore[misc]
+            store = FileStore(file, clock())
             store.set_cap(Cap("org", "usd", CAP), "bench", "")
             found.append(Play(drawn(seed), store, way).run())
             store.close()

@@ -44,10 +44,13 @@ except ImportError:  # what needs it asks for it by name
 VERSION = 1
 MOST = 64
 """Requests of a batch."""
+PATIENCE = 0.001
+"""Seconds that a batch waits for one more request, where the one before had more."""
 TRIES = 3
 """Of a batch whose connection was cut; each request may be made again."""
 
 _PASSWORD = re.compile(r"(?<=:)[^:@/]+(?=@)|(?<=password=)\S+")
+_STALE = "TL001"
 _GRANTS = "grant usage on schema tape_ledger, and select, insert, update on all tables in it"
 
 
@@ -75,11 +78,10 @@ class PostgresStore(LedgerStore):
         self._seen: dict[str, int] = {}
         """The latest batch of each root: a server that has an earlier one has lost holds."""
         self._instance: Any = None
-        self._connection: Any = None
         self._closed = False
         self._requests: queue.SimpleQueue[tuple[Any, Future[Any]] | None] = queue.SimpleQueue()
-        self._connected()
-        self._thread = threading.Thread(target=self._work, name="tape ledger", daemon=True)
+        connection = self._connected(None)  # a fault shows here
+        self._thread = threading.Thread(target=self._work, args=(connection,), name="tape ledger", daemon=True)
         self._thread.start()
 
     @classmethod
@@ -144,7 +146,7 @@ class PostgresStore(LedgerStore):
         return self._balances(None)
 
     def _balances(self, accounts: Sequence[str] | None) -> list[Balance]:
-        rows = self._select("select * from tape_ledger.balances(%s, %s)", accounts and list(accounts), self._latest())
+        rows = self._select("select * from tape_ledger.balances(%s, %s)", accounts and list(accounts), self.at)
         amounts = dict(self._select("select account || ' ' || resource || ' ' || period, amount from tape_ledger.cap"))
         return [
             Balance(
@@ -223,14 +225,8 @@ class PostgresStore(LedgerStore):
             self._closed = True
             self._requests.put(None)
             self._thread.join()
-            if self._connection is not None:
-                self._connection.close()
 
     # --- the database -------------------------------------------------------------------------
-
-    def _latest(self) -> datetime | None:
-        """A fixed present; else the database's own."""
-        return self.at
 
     def _sweep(self) -> None:
         for (root,) in self._select("select root from tape_ledger.root order by root"):
@@ -252,19 +248,22 @@ class PostgresStore(LedgerStore):
             raise LedgerError(f"the ledger {shown(self._url)} refuses the request: {answer['detail']}")
         return answer
 
-    def _work(self) -> None:
+    def _work(self, connection: Any) -> None:
         """Send batches until the store is closed."""
-        while (first := self._requests.get()) is not None:
-            batch, last = [first], False
+        sender, last, before = _Sender(self, connection), False, 0
+        while not last and (first := self._requests.get()) is not None:
+            batch = [first]
             while len(batch) < MOST and not last:
                 try:
-                    more = self._requests.get_nowait()
+                    # Who was answered last asks again soon: as many are waited for, if not for long.
+                    more = self._requests.get(timeout=PATIENCE if len(batch) < before else 0)
                 except queue.Empty:
                     break
                 last = more is None
                 batch += [] if more is None else [more]
+            before = len(batch)
             try:
-                answers = self._apply([request for request, _ in batch])
+                answers = sender.apply([request for request, _ in batch])
             except BaseException as error:
                 for _, answered in batch:
                     answered.set_exception(error)
@@ -272,47 +271,16 @@ class PostgresStore(LedgerStore):
                 assert len(answers) == len(batch)
                 for (_, answered), answer in zip(batch, answers, strict=True):
                     answered.set_result(answer)
-            if last:
-                return
+        sender.close()
 
-    def _apply(self, batch: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
-        """A batch in one statement and one commit; a cut connection is made anew, and the batch again."""
-        for attempt in range(TRIES):
-            try:
-                connection = self._connected()
-                with connection.transaction():
-                    row = connection.execute(
-                        "select tape_ledger.apply(%s, %s)", (Jsonb(list(batch)), self.at)
-                    ).fetchone()
-                    answer = row[0]
-                    self._require_fresh(answer["batches"])
-            except psycopg.Error as error:
-                self._connection = None
-                if attempt == TRIES - 1 or not isinstance(error, psycopg.OperationalError):
-                    _raise(self._url, error)
-                continue
-            self._seen.update(answer["batches"])
-            answers: Sequence[Any] = answer["answers"]
-            return answers
-        raise AssertionError("a batch is sent or raises")
-
-    def _require_fresh(self, batches: Mapping[str, int]) -> None:
-        for root, number in batches.items():
-            if number <= self._seen.get(root, 0):
-                raise LedgerError(
-                    f"the server of {shown(self._url)} is behind what was answered before (batch {number} of {root} "
-                    f"after {self._seen[root]}): a replica took over that lacks holds; restore it before anything is "
-                    "spent"
-                )
-
-    def _connected(self) -> Any:
-        """The connection; a new one where it was cut.
+    def _connected(self, connection: Any) -> Any:
+        """The connection, or a new one where there is none or it was cut.
 
         Raises:
             LedgerError: The database cannot be reached, has no ledger, one of another version, or another one.
         """
-        if self._connection is not None and not self._connection.closed:
-            return self._connection
+        if connection is not None and not connection.closed:
+            return connection
         try:
             connection = psycopg.connect(self._url, autocommit=True, connect_timeout=10, application_name="tape ledger")
             row = connection.execute("select version, instance from tape_ledger.meta").fetchone()
@@ -325,7 +293,7 @@ class PostgresStore(LedgerStore):
             )
         if self._instance not in (None, row[1]):
             raise LedgerError(f"the ledger {shown(self._url)} is another one than before; open it anew")
-        self._instance, self._connection = row[1], connection
+        self._instance = row[1]
         return connection
 
     def _select(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -335,6 +303,48 @@ class PostgresStore(LedgerStore):
                 return list(connection.execute(statement, values).fetchall())
         except psycopg.Error as error:
             _raise(self._url, error)
+
+
+class _Sender:
+    """Sends batches by a connection of its own.
+
+    Args:
+        store: Whose batches.
+        connection: None until it is needed.
+    """
+
+    def __init__(self, store: PostgresStore, connection: Any) -> None:
+        self._store, self._connection = store, connection
+
+    def apply(self, batch: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
+        """A batch in one statement and one commit; a cut connection is made anew, and the batch again."""
+        store = self._store
+        given = (Jsonb(list(batch)), store.at, Jsonb(dict(store._seen)))
+        for attempt in range(TRIES):
+            try:
+                self._connection = store._connected(self._connection)
+                row = self._connection.execute("select tape_ledger.apply(%s, %s, %s)", given).fetchone()
+            except psycopg.Error as error:
+                self.close()
+                if error.sqlstate == _STALE:
+                    raise LedgerError(
+                        f"the server of {shown(store._url)} is behind what was answered before ({_first(error)}): a "
+                        "replica took over that lacks holds; restore it before anything is spent"
+                    ) from None
+                if attempt == TRIES - 1 or not isinstance(error, psycopg.OperationalError):
+                    _raise(store._url, error)
+                continue
+            for root, number in row[0]["batches"].items():
+                store._seen[root] = number
+            answers: Sequence[Any] = row[0]["answers"]
+            return answers
+        raise AssertionError("a batch is sent or raises")
+
+    def close(self) -> None:
+        """Close the connection."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
 
 def _held(id: str, answer: Mapping[str, Any]) -> Held | Refused:
@@ -363,11 +373,16 @@ def _moment(at: datetime) -> datetime:
     return at.astimezone(UTC)
 
 
+def _first(error: BaseException) -> str:
+    """The first line of what an error says."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
 def _raise(url: str, error: Any) -> NoReturn:
     """A fault of the database as one sentence."""
     where = f"the ledger {shown(url)}"
-    lines = str(error).strip().splitlines()
-    said = shown(lines[0] if lines else type(error).__name__)
+    said = shown(_first(error))
     state = getattr(error, "sqlstate", None)
     if state in ("3F000", "42P01", "42883"):
         raise LedgerError(f"{where} has no tables of a ledger yet; make them by `tape ledger init --url ...`") from None

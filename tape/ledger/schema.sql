@@ -35,16 +35,12 @@ create table hold (
   scope text collate "C" not null, labels jsonb not null, name text not null,
   worst jsonb not null, spent jsonb not null default '{}',
   state text not null default 'held' check (state in ('held', 'settled', 'voided', 'booked')),
-  begun timestamptz not null, expires timestamptz not null, free boolean not null
+  begun timestamptz not null, expires timestamptz not null, free boolean not null,
+  -- The spans that it counts in. A table of them would cost a third of a hold.
+  caps bigint[] not null, starts timestamptz[] not null
 );
 create index hold_open on hold (split_part(scope, '/', 1), expires) where state = 'held';
 create index hold_number on hold (number);
-
--- No foreign keys: they cost a third of a hold, and wrong() finds what they would.
-create table part (
-  hold text collate "C" not null, cap bigint not null, begun timestamptz not null,
-  primary key (hold, cap)
-);
 
 create table note (number bigint generated always as identity primary key, at timestamptz not null, who text not null, why text not null, what jsonb not null);
 
@@ -116,7 +112,7 @@ begin
 end $$;
 
 create function reserve(r jsonb, at timestamptz) returns jsonb language plpgsql as $$
-declare h hold; c cap; wanted bigint; refused jsonb; mine cap[]; starts timestamptz[]; start timestamptz;
+declare h hold; c cap; wanted bigint; refused jsonb; mine cap[]; ids bigint[] := '{}'; starts timestamptz[] := '{}'; start timestamptz;
 begin
   select * into h from hold where id = r->>'id';
   if found then
@@ -131,11 +127,10 @@ begin
     refused := refusal(c, wanted, at);
     if refused is not null then return refused; end if;
   end loop;
-  insert into hold (id, scope, labels, name, worst, begun, expires, free)
-    values (r->>'id', r->>'scope', r->'labels', r->>'name', r->'worst', at, at + make_interval(secs => (r->>'seconds')::int), (r->>'free')::boolean);
   foreach c in array mine loop
     wanted := coalesce((r->'worst'->>c.resource)::bigint, 0);
     start := begun(c, at);
+    ids := ids || c.id;
     starts := starts || start;
     update span set held = held + wanted
       where cap = c.id and begun = start and (wanted = 0 or c.unit = 'rolling' or spent + held + wanted <= amount);
@@ -144,7 +139,9 @@ begin
       if not found then raise exception 'the hold % no longer fits', r->>'id'; end if;
     end if;
   end loop;
-  insert into part (hold, cap, begun) select r->>'id', (mine[i]).id, starts[i] from generate_subscripts(mine, 1) i;
+  insert into hold (id, scope, labels, name, worst, begun, expires, free, caps, starts)
+    values (r->>'id', r->>'scope', r->'labels', r->>'name', r->'worst', at, at + make_interval(secs => (r->>'seconds')::int),
+      (r->>'free')::boolean, ids, starts);
   return jsonb_build_object('held', 'held');
 end $$;
 
@@ -159,13 +156,14 @@ begin
       else to_jsonb(greatest(coalesce((h.worst->>key)::bigint, 0), coalesce((r->'worst'->>key)::bigint, 0))) end)
     into larger from jsonb_object_keys(h.worst || (r->'worst')) as keys (key);
   if larger = h.worst then return jsonb_build_object('held', 'held'); end if;
-  for c in select cap.* from caps(accounts(h.scope, h.labels)) cap join part on part.cap = cap.id and part.hold = h.id loop
+  for c in select cap.* from caps(accounts(h.scope, h.labels)) cap where cap.id = any (h.caps) loop
     more := coalesce((larger->>c.resource)::bigint, 0) - coalesce((h.worst->>c.resource)::bigint, 0);
     refused := refusal(c, more, h.begun);
     if refused is not null then return refused; end if;
   end loop;
   update span set held = held + coalesce((larger->>cap.resource)::bigint, 0) - coalesce((h.worst->>cap.resource)::bigint, 0)
-    from part, cap where part.hold = h.id and part.cap = span.cap and part.begun = span.begun and cap.id = span.cap;
+    from unnest(h.caps, h.starts) as mine (cap, begun), cap
+    where mine.cap = span.cap and mine.begun = span.begun and cap.id = span.cap;
   update hold set worst = larger where id = h.id;
   return jsonb_build_object('held', 'held');
 end $$;
@@ -176,7 +174,8 @@ begin
     held = held - coalesce((h.worst->>cap.resource)::bigint, 0),
     spent = span.spent + coalesce((used->>cap.resource)::bigint, 0),
     debt = debt + greatest(0, coalesce((used->>cap.resource)::bigint, 0) - coalesce((h.worst->>cap.resource)::bigint, 0))
-    from part, cap where part.hold = h.id and part.cap = span.cap and part.begun = span.begun and cap.id = span.cap;
+    from unnest(h.caps, h.starts) as mine (cap, begun), cap
+    where mine.cap = span.cap and mine.begun = span.begun and cap.id = span.cap;
   update hold set state = to_state, spent = used where id = h.id;
   return jsonb_build_object('ended', to_state, 'spent', used);
 end $$;
@@ -251,9 +250,9 @@ begin
   return answer;
 end $$;
 
--- All requests of one batch, in order. Answers: the number of the batch by root, then one for each request. What the
+-- All requests of one batch, in order, unless the caller has seen a later batch than this server has. Answers: the number of the batch by root, then one for each request. What the
 -- tables forbid undoes that request alone.
-create function apply(requests jsonb, moment timestamptz) returns jsonb language plpgsql set search_path = tape_ledger, pg_catalog as $$
+create function apply(requests jsonb, moment timestamptz, seen jsonb) returns jsonb language plpgsql set search_path = tape_ledger, pg_catalog as $$
 declare mine text[]; answers jsonb := '[]'; numbers jsonb := '{}'; r jsonb; answer jsonb; at timestamptz; n bigint; last timestamptz; name text;
 begin
   select coalesce(array_agg(distinct split.root collate "C" order by split.root collate "C"), '{}') into mine from (
@@ -264,6 +263,9 @@ begin
   foreach name in array mine loop
     insert into root (root) values (name) on conflict do nothing;
     update root set batch = batch + 1 where root = name returning root.batch, root.latest into n, last;
+    if n <= (seen->>name)::bigint then
+      raise exception 'batch % of % after %', n, name, seen->>name using errcode = 'TL001';
+    end if;
     at := greatest(at, last);
     numbers := numbers || jsonb_build_object(name, n);
   end loop;
@@ -300,11 +302,11 @@ $$;
 create function wrong() returns table (account text, resource text, period text, begun timestamptz, detail text)
 language sql stable set search_path = tape_ledger, pg_catalog as $$
   with sums as (
-    select part.cap, part.begun,
+    select mine.cap, mine.begun,
       sum(case when h.state = 'held' then coalesce((h.worst->>cap.resource)::bigint, 0) else 0 end) as held,
       sum(case when h.state <> 'held' then coalesce((h.spent->>cap.resource)::bigint, 0) else 0 end) as spent,
       sum(case when h.state <> 'held' then greatest(0, coalesce((h.spent->>cap.resource)::bigint, 0) - coalesce((h.worst->>cap.resource)::bigint, 0)) else 0 end) as debt
-    from part join hold h on h.id = part.hold join cap on cap.id = part.cap group by 1, 2
+    from hold h, unnest(h.caps, h.starts) as mine (cap, begun), cap where cap.id = mine.cap group by 1, 2
   )
   select cap.account, cap.resource, cap.period, nullif(span.begun, '-infinity'),
     format('held, spent and debt are (%s, %s, %s), the holds (%s, %s, %s)', span.held, span.spent + span.forgiven, span.debt,
