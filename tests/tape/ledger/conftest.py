@@ -13,13 +13,13 @@ _numbers = count()
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server() -> Iterator[Server]:
     pytest.importorskip("psycopg")
     if (why := missing()) is not None:
         pytest.skip(why)
-    found = Server(tmp_path_factory.mktemp("postgres"))
+    found = Server()
     yield found
-    found.stop()
+    found.close()
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import pwd
 import shutil
 import socket
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,19 +32,15 @@ def missing() -> str | None:
 class Server:
     """The server; an unprivileged user runs it where this one is root, whom it refuses.
 
-    Args:
-        folder: Empty.
+    Its folder is none of pytest's, which that user may not enter.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self) -> None:
+        self._folder = folder = Path(tempfile.mkdtemp(prefix="tape-postgres-"))
         self._user = None
         if os.geteuid() == 0:
             known = {one.pw_name for one in pwd.getpwall()}
             self._user = "postgres" if "postgres" in known else "nobody"
-            for path in (folder, *folder.parents):
-                if path.owner() == "root" and path != Path("/") and not path.stat().st_mode & 0o001:
-                    path.chmod(path.stat().st_mode | 0o011)
             shutil.chown(folder, self._user)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -73,6 +70,11 @@ class Server:
     def stop(self, how: str = "fast") -> None:
         """Stop it: ``fast`` cuts connections, ``immediate`` is as a crash."""
         self._run("pg_ctl", "-D", str(self._folder / "data"), "-w", "-m", how, "stop", check=False)
+
+    def close(self) -> None:
+        """Stop it, and remove what it has written."""
+        self.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def url(self, database: str = "postgres", user: str = USER) -> str:
         """The address of a database."""

@@ -66,8 +66,9 @@ def test_calls_amid_which_backends_die_hold_once(database: str, store: PostgresS
     assert list(store.check()) == []
 
 
-def test_a_server_that_is_down_pays_for_nothing_and_goes_on(tmp_path_factory: pytest.TempPathFactory) -> None:
-    server = Server(tmp_path_factory.mktemp("own"))
+@pytest.mark.usefixtures("server")  # which skips where there is none
+def test_a_server_that_is_down_pays_for_nothing_and_goes_on() -> None:
+    server = Server()
     try:
         url = server.database("ledger")
         PostgresStore.create(url)
@@ -84,7 +85,7 @@ def test_a_server_that_is_down_pays_for_nothing_and_goes_on(tmp_path_factory: py
         assert (store.balances()[0].spent, store.balances()[0].held) == (4, 0)
         store.close()
     finally:
-        server.stop()
+        server.close()
     with pytest.raises(UnreachableLedgerError, match="cannot be reached"):
         PostgresStore(url)
 
