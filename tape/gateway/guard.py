@@ -326,7 +326,7 @@ class Guard:
 
     @property
     def _book(self) -> SessionLedger:
-        shown = self.ledger if self._shared is None else self._shared.view()
+        shown = self.ledger if self._shared is None else self._shared.view(self.ledger)
         return SessionLedger(_OWN, _OWN, shown)
 
 

@@ -30,7 +30,14 @@ class SharedScope:
 
     def __init__(self, url: str, budget: Budget, scope: str, labels: Labels) -> None:
         self.store = open_store(url)
-        self.payer = StorePayer(self.store, scope, labels)
+        try:
+            self.payer = StorePayer(self.store, scope, labels)
+            self._make_caps(budget, scope, labels)
+        except BaseException:
+            self.store.close()
+            raise
+
+    def _make_caps(self, budget: Budget, scope: str, labels: Labels) -> None:
         known = {one.cap.key: one.cap for one in self.store.read(scope, labels)}
         for kind, count in budget.items():
             cap = Cap(scope, kind, count, _TOTAL)
@@ -43,8 +50,12 @@ class SharedScope:
                     f"{in_units(kind, count)}; change it by `tape ledger cap {scope}`, or give the same budget"
                 )
 
-    def view(self) -> Ledger:
-        """What of each resource is left, held and spent under the cap of which the least is left."""
+    def view(self, inner: Ledger) -> Ledger:
+        """What of each resource is left, held and spent under the cap of which the least is left.
+
+        Args:
+            inner: A guard's ledger; those that are nested in the outermost one are shown within.
+        """
         tightest: dict[str, Balance] = {}
         for one in self.store.read(self.payer.scope, self.payer.labels):
             kind = one.cap.resource
@@ -53,8 +64,17 @@ class SharedScope:
         ledger = Ledger(Budget({kind: one.amount for kind, one in tightest.items()}), name=self.payer.scope)
         ledger.book(Resources({kind: one.spent for kind, one in tightest.items()}))
         ledger.reserve(Resources({kind: one.held for kind, one in tightest.items()}), forced=True)
-        return ledger
+        return _within(inner, ledger)
 
     def close(self) -> None:
         """Close the store."""
         self.store.close()
+
+
+def _within(inner: Ledger, outermost: Ledger) -> Ledger:
+    """The same chain of ledgers in another outermost one."""
+    if inner.parent is None:
+        return outermost
+    shown = Ledger(inner.budget, parent=_within(inner.parent, outermost), name=inner.name)
+    shown._account = inner._account
+    return shown

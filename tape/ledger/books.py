@@ -89,6 +89,8 @@ class Books:
         """When the latest record was made."""
         self._by_account: dict[str, list[Cap]] = {}
         self._expiring: list[tuple[datetime, str]] = []
+        self._held: dict[CapKey, int] = {}
+        """What is held of each cap, of all times."""
 
     # --- deciding -----------------------------------------------------------------------------
 
@@ -129,10 +131,11 @@ class Books:
         worst = {kind: _larger(hold.worst.get(kind, 0), amounts.get(kind, 0)) for kind in {**hold.worst, **amounts}}
         if worst == hold.worst:
             return Held(id)
-        for key, start in hold.windows:
+        for key, _ in hold.windows:
             cap = self.caps[key]
             more = (worst.get(cap.resource) or 0) - (hold.worst.get(cap.resource) or 0)
-            if more and (refused := self._refusal(cap, more, hold.begun, start)) is not None:
+            rolling = cap.period.unit == "rolling"
+            if more and (refused := self._refusal(cap, more, at if rolling else hold.begun)) is not None:
                 return refused
         return {"do": "grow", "at": at, "id": id, "worst": worst}
 
@@ -209,19 +212,25 @@ class Books:
             raise LedgerError(f"there is no hold {id}")
         return self.holds[id]
 
-    def _refusal(self, cap: Cap, wanted: int | None, at: datetime, start: datetime | None = None) -> Refused | None:
-        amount, taken = self._amount(cap, start or cap.period.begun(at)), self._taken(cap, at)
+    def _refusal(self, cap: Cap, wanted: int | None, at: datetime) -> Refused | None:
+        amount, taken = self._amount(cap, cap.period.begun(at)), self._taken(cap, at)
         if wanted is not None and (wanted == 0 or taken + wanted <= amount):
             return None
         needed = None if wanted is None else taken + wanted
         return Refused(cap.account, cap.resource, str(cap.period), amount, max(0, amount - taken), needed)
 
     def _amount(self, cap: Cap, start: datetime | None) -> int:
-        window = self.windows.get((cap.key, start))
+        window = None if cap.period.unit == "rolling" else self.windows.get((cap.key, start))
         return self.caps.get(cap.key, cap).amount if window is None else window.amount
 
     def _taken(self, cap: Cap, at: datetime) -> int:
-        return sum(one.spent + one.held for one in self._windows(cap, at))
+        return sum(one.spent for one in self._windows(cap, at)) + self._holds_of(cap, at)
+
+    def _holds_of(self, cap: Cap, at: datetime) -> int:
+        """What is held; of a rolling cap also what began before, since it may still be paid."""
+        if cap.period.unit == "rolling":
+            return self._held.get(cap.key, 0)
+        return sum(one.held for one in self._windows(cap, at))
 
     def _windows(self, cap: Cap, at: datetime) -> Iterator[Window]:
         """The windows that count at a moment."""
@@ -297,7 +306,9 @@ class Books:
         for key, start in hold.windows:
             cap = self.caps[key]
             window = self.windows.setdefault((key, start), Window(cap.amount))
-            window.held += sign * (held.get(cap.resource) or 0)
+            more = sign * (held.get(cap.resource) or 0)
+            window.held += more
+            self._held[key] = self._held.get(key, 0) + more
             assert window.held >= 0, (key, start, window)
 
     def _apply_cap(self, record: Record) -> None:
@@ -311,7 +322,12 @@ class Books:
             others = [one for one in self._by_account.get(cap.account, ()) if one.key != key]
             self._by_account[cap.account] = sorted((*others, cap), key=lambda one: one.key)
             for (other, begun), window in self.windows.items():
-                if other == key and not new and (begun is None or start is None or begun >= start):
+                if (
+                    other == key
+                    and not new
+                    and period.unit != "rolling"
+                    and (begun is None or start is None or begun >= start)
+                ):
                     window.amount = amount
         else:
             window = self.windows.setdefault((key, start), Window(self.caps[key].amount))
@@ -335,7 +351,7 @@ class Books:
                     cap.period.earliest(at),
                     self._amount(cap, cap.period.begun(at)),
                     sum(one.spent for one in windows),
-                    sum(one.held for one in windows),
+                    self._holds_of(cap, at),
                     sum(one.debt for one in windows),
                 )
             )

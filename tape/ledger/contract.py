@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from tape.budget.resources import MOST, in_units
+from tape.budget.resources import in_units
 from tape.errors import BudgetExceededError, ConfigError, TapeError
 from tape.ledger.periods import TOTAL, Period
 from tape.reading import short
@@ -26,6 +26,9 @@ Amounts = Mapping[str, int]
 """Counts by resource."""
 
 Labels = Mapping[str, str]
+
+MOST = 10**15
+"""The largest cap and the largest amount, in counts: a billion dollars. Sums of thousands of them fit into 64 bits."""
 
 _NAME = re.compile(r"[A-Za-z0-9_.@:+-]{1,100}")
 _DEEPEST = 8
@@ -57,8 +60,7 @@ class Cap:
 
     def __post_init__(self) -> None:
         require_account(self.account)
-        if isinstance(self.amount, bool) or not isinstance(self.amount, int) or not 0 <= self.amount <= MOST:
-            raise ConfigError(f"the cap on {self.resource} of {self.account}: {short(self.amount)} is no count")
+        require_amounts(f"the cap of {self.account}", {self.resource: self.amount})
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -114,13 +116,12 @@ class Request:
     free: bool = False
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.id):
+        if not (isinstance(self.id, str) and _NAME.fullmatch(self.id)):
             raise ConfigError(f"the id of a hold is 1 to 100 letters, digits and . _ - : @ +, not {short(self.id)}")
         accounts_of(self.scope, self.labels)
-        for kind, count in self.amounts.items():
-            if count is not None and not 0 <= count <= MOST:
-                raise ConfigError(f"hold {self.id}: {short(count)} of {kind} is no count")
-        if not 1 <= self.seconds <= 366 * 86400:
+        require_amounts(f"hold {self.id}", self.amounts, unknown=True)
+        require_text(f"the name of hold {self.id}", self.name)
+        if type(self.seconds) is not int or not 1 <= self.seconds <= 366 * 86400:
             raise ConfigError(f"hold {self.id}: it ends after 1 second to 366 days, not {short(self.seconds)}")
 
 
@@ -283,6 +284,40 @@ class LedgerStore(ABC):
         """Give up what is open; nothing is lost."""
 
 
+def require_amounts(what: str, amounts: Mapping[str, int | None], *, unknown: bool = False) -> None:
+    """Refuse what are no counts by resource.
+
+    Raises:
+        ConfigError: Names the amount.
+    """
+    for kind, count in amounts.items():
+        if not (isinstance(kind, str) and _NAME.fullmatch(kind)):
+            raise ConfigError(f"{what}: {short(kind)} is no name of a resource")
+        if not (unknown and count is None) and not (type(count) is int and 0 <= count <= MOST):
+            raise ConfigError(f"{what}: {short(count)} of {kind} is no whole number from 0 to {MOST}")
+
+
+def require_text(what: str, text: str) -> None:
+    """Refuse what no store can keep.
+
+    Raises:
+        ConfigError: It is no text, too long, or has characters that cannot be written.
+    """
+    if (
+        not isinstance(text, str)
+        or len(text) > 1000
+        or "\0" in text
+        or text != text.encode("utf-8", "replace").decode()
+    ):
+        raise ConfigError(f"{what} is a text of at most 1,000 characters, not {short(text)}")
+
+
+def require_by_hand(who: str, why: str) -> None:
+    """Refuse a change by hand by what cannot be kept."""
+    require_text("who makes a change", who)
+    require_text("why a change is made", why)
+
+
 def require_account(account: str) -> None:
     """Refuse what is no scope, and no scope with a label."""
     scope, mark, label = account.partition("#")
@@ -303,6 +338,8 @@ def accounts_of(scope: str, labels: Labels) -> list[str]:
     Raises:
         ConfigError: It is no scope, or a label is malformed.
     """
+    if not isinstance(scope, str) or not isinstance(labels, Mapping):
+        raise ConfigError(f"a scope is a text, and labels are a mapping, not {short(scope)} and {short(labels)}")
     parts = scope.split("/")
     if not 1 <= len(parts) <= _DEEPEST or not all(_NAME.fullmatch(part) for part in parts):
         raise ConfigError(

@@ -31,9 +31,11 @@ from tape.ledger.contract import (
     Refused,
     Request,
     State,
+    require_amounts,
+    require_by_hand,
 )
 from tape.ledger.periods import Period
-from tape.reading import parse_json
+from tape.reading import parse_json, short
 
 SCHEMA = 1
 _HEAD = {"schema": SCHEMA, "what": "ledger"}
@@ -86,6 +88,7 @@ class FileStore(LedgerStore):
 
     def grow(self, id: str, amounts: Amounts) -> Held | Refused:
         """See :class:`LedgerStore`."""
+        require_amounts(f"hold {short(id)}", amounts)
         with self._locked() as at:
             found = self._books.grow(id, amounts, at)
             if not isinstance(found, dict):
@@ -102,6 +105,7 @@ class FileStore(LedgerStore):
         return self._end(id, "voided", {})
 
     def _end(self, id: str, state: State, amounts: Mapping[str, int | None]) -> Ended:
+        require_amounts(f"hold {short(id)}", amounts, unknown=True)
         with self._locked() as at:
             found = self._books.end(id, state, amounts, at)
             if isinstance(found, Ended):
@@ -124,7 +128,7 @@ class FileStore(LedgerStore):
         with self._locked():
             found = (one.record() for one in reversed(self._books.holds.values()))
             below = (one for one in found if not scope or f"{one.scope}/".startswith(f"{scope}/"))
-            return [one for one, _ in zip(below, range(most), strict=False)]
+            return [one for one, _ in zip(below, range(max(0, most)), strict=False)]
 
     def notes(self) -> Sequence[Note]:
         """See :class:`LedgerStore`."""
@@ -133,16 +137,19 @@ class FileStore(LedgerStore):
 
     def set_cap(self, cap: Cap, who: str, why: str) -> None:
         """See :class:`LedgerStore`."""
+        require_by_hand(who, why)
         with self._locked() as at:
             self._do(self._books.set_cap(cap, who, why, at))
 
     def top_up(self, cap: Cap, who: str, why: str) -> None:
         """See :class:`LedgerStore`."""
+        require_by_hand(who, why)
         with self._locked() as at:
             self._do(self._books.top_up(cap, who, why, at))
 
     def reset(self, account: str, resource: str, period: Period, who: str, why: str) -> None:
         """See :class:`LedgerStore`."""
+        require_by_hand(who, why)
         with self._locked() as at:
             self._do(self._books.reset((account, resource, str(period)), who, why, at))
 
@@ -186,7 +193,12 @@ class FileStore(LedgerStore):
                     yield at
                 finally:
                     fcntl.flock(file, fcntl.LOCK_UN)
-            except OSError as error:
+            except LedgerError:
+                raise
+            except BaseException as error:  # amid what was read or written: all of it is read again
+                self._books, self._read, self._line = Books(), 0, 0
+                if not isinstance(error, OSError):
+                    raise
                 raise LedgerError(
                     f"the ledger {self.path} cannot be used ({why(error)}); no call is made without it"
                 ) from error

@@ -12,8 +12,17 @@ from dataclasses import dataclass
 from tape.budget.amounts import Payer
 from tape.budget.locks import CLIENT
 from tape.budget.resources import Resources
-from tape.errors import UnknownCostError
-from tape.ledger.contract import Labels, LedgerError, LedgerStore, Refused, Request, accounts_of
+from tape.errors import ConfigError, UnknownCostError
+from tape.ledger.contract import (
+    MOST,
+    Labels,
+    LedgerError,
+    LedgerStore,
+    Refused,
+    Request,
+    UnreachableLedgerError,
+    accounts_of,
+)
 
 PAUSE = 0.05
 """Seconds between two tries of a call that waits."""
@@ -75,7 +84,12 @@ class StorePayer(Payer):
         self._end_due()
         amounts: Mapping[str, int | None] = {kind: worst_case[kind] for kind in worst_case}
         request = Request(uuid.uuid4().hex, self.scope, amounts, self.labels, self._name, self._seconds, self._free)
-        found, begun = self.store.reserve(request), time.monotonic()
+        begun = time.monotonic()
+        try:
+            found = self.store.reserve(request)
+        except UnreachableLedgerError:  # it may be held all the same
+            self._due.append((request.id, None))
+            raise
         while isinstance(found, Refused) and found.cap_needed is not None and self._ends_soon(found, begun):
             time.sleep(PAUSE)
             found = self.store.reserve(request)
@@ -101,7 +115,8 @@ class StorePayer(Payer):
         The call has been made, so no error is raised. Until then the worst case stays held, and is booked when the hold
         expires.
         """
-        self._due.append((reservation.id, {kind: actual[kind] for kind in actual}))
+        counts = {kind: actual[kind] for kind in actual}
+        self._due.append((reservation.id, {kind: n if n is None else min(n, MOST) for kind, n in counts.items()}))
         self._end_due()
 
     def release(self, reservation: StoreHold) -> None:
@@ -117,7 +132,9 @@ class StorePayer(Payer):
                     self.store.void(id)
                 else:
                     self.store.settle(id, amounts)
-            except LedgerError as error:
+            except UnreachableLedgerError as error:
                 self._due.appendleft((id, amounts))
                 logger.warning("what the call of hold %s took is not booked yet: %s", id, error)
                 return
+            except (LedgerError, ConfigError) as error:
+                logger.error("what the call of hold %s took cannot be booked: %s", id, error)

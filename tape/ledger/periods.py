@@ -45,8 +45,13 @@ class Period:
             raise ConfigError(f"a billing day is 1 to 31, not {self.day}")
         if (self.unit == "rolling") != (self.seconds > 0):
             raise ConfigError("a rolling period has seconds, for instance rolling:3600, and no other one has")
-        if self.unit == "rolling" and self.seconds < BUCKETS:
-            raise ConfigError(f"a rolling period is at least {BUCKETS} seconds")
+        if self.unit == "rolling" and not BUCKETS <= self.seconds < 10**9:
+            raise ConfigError(f"a rolling period is at least {BUCKETS} seconds, and less than a billion")
+        # What does not matter is the same for all, so that equal periods are equal.
+        if self.unit not in ("day", "week", "month"):
+            object.__setattr__(self, "zone", "UTC")
+        if self.unit != "month":
+            object.__setattr__(self, "day", 1)
 
     @classmethod
     def parse(cls, text: str) -> Period:

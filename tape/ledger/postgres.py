@@ -5,14 +5,15 @@ Requests of one process that come while a batch is under way go together in the 
 
 from __future__ import annotations
 
+import os
 import queue
-import re
 import threading
+import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime
 from importlib import resources
-from typing import Any, NoReturn
+from typing import Any
 
 from tape.budget.resources import in_units
 from tape.errors import MissingExtraError
@@ -30,10 +31,13 @@ from tape.ledger.contract import (
     Refused,
     Request,
     State,
-    UnreachableLedgerError,
     accounts_of,
+    require_amounts,
+    require_by_hand,
 )
+from tape.ledger.faults import first_line, raise_fault, shown
 from tape.ledger.periods import Period
+from tape.reading import short
 
 try:
     import psycopg
@@ -49,14 +53,7 @@ PATIENCE = 0.001
 TRIES = 3
 """Of a batch whose connection was cut; each request may be made again."""
 
-_PASSWORD = re.compile(r"(?<=:)[^:@/]+(?=@)|(?<=password=)\S+")
 _STALE = "TL001"
-_GRANTS = "grant usage on schema tape_ledger, and select, insert, update on all tables in it"
-
-
-def shown(url: str) -> str:
-    """An address without its password."""
-    return _PASSWORD.sub("...", url)
 
 
 class PostgresStore(LedgerStore):
@@ -78,7 +75,7 @@ class PostgresStore(LedgerStore):
         self._seen: dict[str, int] = {}
         """The latest batch of each root: a server that has an earlier one has lost holds."""
         self._instance: Any = None
-        self._closed = False
+        self._closed, self._closing, self._program = False, threading.Lock(), os.getpid()
         self._requests: queue.SimpleQueue[tuple[Any, Future[Any]] | None] = queue.SimpleQueue()
         connection = self._connected(None)  # a fault shows here
         self._thread = threading.Thread(target=self._work, args=(connection,), name="tape ledger", daemon=True)
@@ -100,7 +97,7 @@ class PostgresStore(LedgerStore):
                 if not (there and there[0]):
                     connection.execute(resources.files(__package__).joinpath("schema.sql").read_text("utf-8"))
         except psycopg.Error as error:
-            _raise(url, error)
+            raise_fault(url, error)
 
     # --- the contract -------------------------------------------------------------------------
 
@@ -116,6 +113,7 @@ class PostgresStore(LedgerStore):
 
     def grow(self, id: str, amounts: Amounts) -> Held | Refused:
         """See :class:`LedgerStore`."""
+        require_amounts(f"hold {short(id)}", amounts)
         answer = self._ask(do="grow", id=id, worst=dict(amounts))
         if answer.get("error") == "ended":
             raise LedgerError(f"the hold {id} has ended ({answer['state']}); reserve anew")
@@ -130,6 +128,7 @@ class PostgresStore(LedgerStore):
         return self._end(id, "voided", {})
 
     def _end(self, id: str, state: State, amounts: Mapping[str, int | None]) -> Ended:
+        require_amounts(f"hold {short(id)}", amounts, unknown=True)
         answer = self._ask(do="end", id=id, state=state, amounts=dict(amounts))
         _require_known(id, answer)
         return Ended(id, answer["ended"], answer["spent"])
@@ -163,7 +162,7 @@ class PostgresStore(LedgerStore):
         rows = self._select(
             "select id, scope, labels, name, worst, spent, state, begun, expires from tape_ledger.hold"
             " where %s = '' or starts_with(scope || '/', %s || '/') order by number desc limit %s",
-            scope, scope, most,
+            scope, scope, max(0, most),
         )  # fmt: skip
         return [HoldRecord(*row[:7], *map(_moment, row[7:])) for row in rows]
 
@@ -202,7 +201,12 @@ class PostgresStore(LedgerStore):
 
     def _by_hand(self, do: str, key: tuple[str, str, str], who: str, why: str, **more: Any) -> Any:
         account, resource, period = key
-        return self._ask(do=do, account=account, resource=resource, period=period, who=who, why=why, **more)
+        require_by_hand(who, why)
+        # So that it is made once, also where its answer was lost.
+        change = uuid.uuid4().hex
+        return self._ask(
+            do=do, account=account, resource=resource, period=period, who=who, why=why, change=change, **more
+        )  # fmt: skip
 
     def _require(self, key: tuple[str, str, str], what: str, answer: Mapping[str, Any]) -> None:
         if answer.get("error") == "no cap":
@@ -221,10 +225,12 @@ class PostgresStore(LedgerStore):
 
     def close(self) -> None:
         """See :class:`LedgerStore`."""
-        if not self._closed:
+        with self._closing:
+            if self._closed:
+                return
             self._closed = True
             self._requests.put(None)
-            self._thread.join()
+        self._thread.join()
 
     # --- the database -------------------------------------------------------------------------
 
@@ -238,10 +244,13 @@ class PostgresStore(LedgerStore):
         Raises:
             LedgerError: The store cannot be reached, or refuses it.
         """
-        if self._closed:
-            raise LedgerError(f"the ledger {shown(self._url)} was closed; open it anew")
+        if os.getpid() != self._program:  # the thread that sends is not there
+            raise LedgerError(f"the ledger {shown(self._url)} was opened before a fork; open it anew after it")
         answered: Future[Any] = Future()
-        self._requests.put((request, answered))
+        with self._closing:
+            if self._closed:
+                raise LedgerError(f"the ledger {shown(self._url)} was closed; open it anew")
+            self._requests.put((request, answered))
         answer = answered.result()
         assert isinstance(answer, dict)
         if answer.get("error") == "forbidden":
@@ -285,7 +294,7 @@ class PostgresStore(LedgerStore):
             connection = psycopg.connect(self._url, autocommit=True, connect_timeout=10, application_name="tape ledger")
             row = connection.execute("select version, instance from tape_ledger.meta").fetchone()
         except psycopg.Error as error:
-            _raise(self._url, error)
+            raise_fault(self._url, error)
         if row is None or row[0] != VERSION:
             raise LedgerError(
                 f"the ledger {shown(self._url)} has version {row and row[0]}, and this program knows {VERSION}; run "
@@ -302,7 +311,7 @@ class PostgresStore(LedgerStore):
             with psycopg.connect(self._url, autocommit=True, connect_timeout=10) as connection:
                 return list(connection.execute(statement, values).fetchall())
         except psycopg.Error as error:
-            _raise(self._url, error)
+            raise_fault(self._url, error)
 
 
 class _Sender:
@@ -328,11 +337,11 @@ class _Sender:
                 self.close()
                 if error.sqlstate == _STALE:
                     raise LedgerError(
-                        f"the server of {shown(store._url)} is behind what was answered before ({_first(error)}): a "
-                        "replica took over that lacks holds; restore it before anything is spent"
+                        f"the server of {shown(store._url)} is behind what was answered before ({first_line(error)}): "
+                        "a replica took over that lacks holds; restore it before anything is spent"
                     ) from None
                 if attempt == TRIES - 1 or not isinstance(error, psycopg.OperationalError):
-                    _raise(store._url, error)
+                    raise_fault(store._url, error)
                 continue
             for root, number in row[0]["batches"].items():
                 store._seen[root] = number
@@ -371,25 +380,3 @@ def _time(at: datetime) -> datetime | None:
 
 def _moment(at: datetime) -> datetime:
     return at.astimezone(UTC)
-
-
-def _first(error: BaseException) -> str:
-    """The first line of what an error says."""
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
-
-
-def _raise(url: str, error: Any) -> NoReturn:
-    """A fault of the database as one sentence."""
-    where = f"the ledger {shown(url)}"
-    said = shown(_first(error))
-    state = getattr(error, "sqlstate", None)
-    if state in ("3F000", "42P01", "42883"):
-        raise LedgerError(f"{where} has no tables of a ledger yet; make them by `tape ledger init --url ...`") from None
-    if state == "42501":
-        raise LedgerError(f"{where} does not give this user its rights ({said}); {_GRANTS}") from None
-    if isinstance(error, psycopg.OperationalError):
-        raise UnreachableLedgerError(
-            f"{where} cannot be reached ({said}); no call is made without it. See to the server, or name another"
-        ) from None
-    raise LedgerError(f"{where} has failed ({said}); no call is made without it") from None

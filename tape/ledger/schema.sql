@@ -25,9 +25,11 @@ create table span (
   debt bigint not null default 0 check (debt >= 0),
   forgiven bigint not null default 0,
   primary key (cap, begun),
+  rolling boolean not null,
   -- The second net: above a cap only by what a settlement took beyond its worst case.
-  check (spent + held <= amount + debt)
+  check (rolling or spent + held <= amount + debt)
 );
+create index span_held on span (cap) where held > 0;
 
 create table hold (
   number bigint generated always as identity,
@@ -42,7 +44,13 @@ create table hold (
 create index hold_open on hold (split_part(scope, '/', 1), expires) where state = 'held';
 create index hold_number on hold (number);
 
-create table note (number bigint generated always as identity primary key, at timestamptz not null, who text not null, why text not null, what jsonb not null);
+create table note (number bigint generated always as identity primary key, at timestamptz not null, who text not null, why text not null, what jsonb not null, change text not null unique);
+
+-- The moment of a local time; of two, where clocks are set back, the earlier one.
+create function moment_of(there timestamp, zone text) returns timestamptz language sql stable as $$
+  select case when ((there at time zone zone) - interval '1 hour') at time zone zone = there
+    then (there at time zone zone) - interval '1 hour' else there at time zone zone end
+$$;
 
 create function begun(c cap, at timestamptz) returns timestamptz language plpgsql stable as $$
 declare size int; today timestamp; first timestamp;
@@ -53,27 +61,29 @@ begin
     return to_timestamp(floor(extract(epoch from at) / size) * size);
   end if;
   if c.unit in ('day', 'week') then
-    return date_trunc(c.unit, at at time zone c.zone) at time zone c.zone;
+    return moment_of(date_trunc(c.unit, at at time zone c.zone), c.zone);
   end if;
   today := date_trunc('day', at at time zone c.zone);
   first := date_trunc('month', today);
   if extract(day from today) < least(c.day, extract(day from first + interval '1 month - 1 day')) then
     first := first - interval '1 month';
   end if;
-  return (first + make_interval(days => least(c.day, extract(day from first + interval '1 month - 1 day')::int) - 1))
-    at time zone c.zone;
+  return moment_of(
+    first + make_interval(days => least(c.day, extract(day from first + interval '1 month - 1 day')::int) - 1), c.zone);
 end $$;
 
 create function earliest(c cap, at timestamptz) returns timestamptz language sql stable as $$
   select case when c.unit = 'rolling' then begun(c, at) - make_interval(secs => c.bucket * 60) else begun(c, at) end
 $$;
 
+-- Of a rolling cap all that is held counts, also what began before: it may still be paid.
 create function taken(c cap, at timestamptz) returns bigint language sql stable as $$
-  select coalesce(sum(spent + held), 0)::bigint from span where cap = c.id and begun between earliest(c, at) and begun(c, at)
+  select coalesce(sum(case when begun >= earliest(c, at) then spent else 0 end + held), 0)::bigint from span
+    where cap = c.id and (begun between earliest(c, at) and begun(c, at) or c.unit = 'rolling' and held > 0)
 $$;
 
 create function amount_of(c cap, at timestamptz) returns bigint language sql stable as $$
-  select coalesce((select amount from span where cap = c.id and begun = begun(c, at)), c.amount)
+  select coalesce((select amount from span where cap = c.id and begun = begun(c, at) and c.unit <> 'rolling'), c.amount)
 $$;
 
 -- Labels first, then the scope from its leaf to its root.
@@ -135,7 +145,8 @@ begin
     update span set held = held + wanted
       where cap = c.id and begun = start and (wanted = 0 or c.unit = 'rolling' or spent + held + wanted <= amount);
     if not found then
-      insert into span (cap, begun, amount, held) values (c.id, start, c.amount, wanted) on conflict do nothing;
+      insert into span (cap, begun, amount, held, rolling) values (c.id, start, c.amount, wanted, c.unit = 'rolling')
+        on conflict do nothing;
       if not found then raise exception 'the hold % no longer fits', r->>'id'; end if;
     end if;
   end loop;
@@ -145,10 +156,10 @@ begin
   return jsonb_build_object('held', 'held');
 end $$;
 
-create function grow(r jsonb) returns jsonb language plpgsql as $$
+create function grow(r jsonb, at timestamptz, mine text[]) returns jsonb language plpgsql as $$
 declare h hold; c cap; more bigint; refused jsonb; larger jsonb;
 begin
-  select * into h from hold where id = r->>'id';
+  select * into h from hold where id = r->>'id' and split_part(scope, '/', 1) = any (mine) for update;
   if not found then return jsonb_build_object('error', 'none'); end if;
   if h.state <> 'held' then return jsonb_build_object('error', 'ended', 'state', h.state); end if;
   select jsonb_object_agg(key, case
@@ -158,7 +169,7 @@ begin
   if larger = h.worst then return jsonb_build_object('held', 'held'); end if;
   for c in select cap.* from caps(accounts(h.scope, h.labels)) cap where cap.id = any (h.caps) loop
     more := coalesce((larger->>c.resource)::bigint, 0) - coalesce((h.worst->>c.resource)::bigint, 0);
-    refused := refusal(c, more, h.begun);
+    refused := refusal(c, more, case when c.unit = 'rolling' then at else h.begun end);
     if refused is not null then return refused; end if;
   end loop;
   update span set held = held + coalesce((larger->>cap.resource)::bigint, 0) - coalesce((h.worst->>cap.resource)::bigint, 0)
@@ -180,10 +191,11 @@ begin
   return jsonb_build_object('ended', to_state, 'spent', used);
 end $$;
 
-create function ended(r jsonb) returns jsonb language plpgsql as $$
+create function ended(r jsonb, mine text[]) returns jsonb language plpgsql as $$
 declare h hold; used jsonb;
 begin
-  select * into h from hold where id = r->>'id';
+  -- One whose reserve was committed after the roots were taken is not there yet.
+  select * into h from hold where id = r->>'id' and split_part(scope, '/', 1) = any (mine) for update;
   if not found then return jsonb_build_object('error', 'none'); end if;
   if h.state <> 'held' then return jsonb_build_object('ended', h.state, 'spent', h.spent); end if;
   select coalesce(jsonb_object_agg(key, coalesce(value::bigint, (h.worst->>key)::bigint, 0)), '{}') into used
@@ -224,7 +236,7 @@ begin
   select * into c from cap where account = r->>'account' and resource = r->>'resource' and period = r->>'period';
   if not found then return jsonb_build_object('error', 'no cap'); end if;
   if c.unit = 'rolling' then return jsonb_build_object('error', 'rolling'); end if;
-  insert into span (cap, begun, amount) values (c.id, begun(c, at), c.amount) on conflict do nothing;
+  insert into span (cap, begun, amount, rolling) values (c.id, begun(c, at), c.amount, false) on conflict do nothing;
   if r->>'do' = 'top_up' then
     update span set amount = amount + (r->>'amount')::bigint where cap = c.id and begun = begun(c, at);
   else
@@ -233,19 +245,20 @@ begin
   return '{}';
 end $$;
 
-create function one(r jsonb, at timestamptz) returns jsonb language plpgsql as $$
+create function one(r jsonb, at timestamptz, mine text[]) returns jsonb language plpgsql as $$
 declare answer jsonb;
 begin
+  if r ? 'change' and exists (select from note where change = r->>'change') then return '{}'; end if;
   case r->>'do'
     when 'reserve' then return reserve(r, at);
-    when 'grow' then return grow(r);
-    when 'end' then return ended(r);
+    when 'grow' then return grow(r, at, mine);
+    when 'end' then return ended(r, mine);
     when 'sweep' then return '{}';
     when 'cap' then answer := set_cap(r, at);
     else answer := change_span(r, at);
   end case;
   if answer = '{}' then
-    insert into note (at, who, why, what) values (at, r->>'who', r->>'why', r - 'who' - 'why');
+    insert into note (at, who, why, what, change) values (at, r->>'who', r->>'why', r - 'who' - 'why' - 'change', r->>'change');
   end if;
   return answer;
 end $$;
@@ -276,8 +289,8 @@ begin
   end loop;
   for r in select * from jsonb_array_elements(requests) loop
     begin
-      answer := one(r, at);
-    exception when check_violation or raise_exception or numeric_value_out_of_range then
+      answer := one(r, at, mine);
+    exception when check_violation or unique_violation or raise_exception or data_exception then
       answer := jsonb_build_object('error', 'forbidden', 'detail', sqlerrm);
     end;
     answers := answers || jsonb_build_array(answer);
@@ -289,12 +302,14 @@ create function balances(accounts text[], moment timestamptz) returns table (
   account text, resource text, period text, begun timestamptz, amount bigint, spent bigint, held bigint, debt bigint
 ) language sql stable set search_path = tape_ledger, pg_catalog as $$
   select c.account, c.resource, c.period, nullif(earliest(c, at), '-infinity'), amount_of(c, at),
-    coalesce(sum(span.spent), 0)::bigint, coalesce(sum(span.held), 0)::bigint, coalesce(sum(span.debt), 0)::bigint
+    coalesce(sum(span.spent) filter (where span.begun >= earliest(c, at)), 0)::bigint, coalesce(sum(span.held), 0)::bigint,
+    coalesce(sum(span.debt) filter (where span.begun >= earliest(c, at)), 0)::bigint
   from (select coalesce(moment, clock_timestamp()) as at) now
     cross join (select caps.*, row_number() over () as place from caps(accounts)
      union all select cap.*, row_number() over (order by cap.account, cap.resource, cap.period) from cap where accounts is null) listed
     join cap c on c.id = listed.id
-    left join span on span.cap = c.id and span.begun between earliest(c, at) and begun(c, at)
+    left join span on span.cap = c.id
+      and (span.begun between earliest(c, at) and begun(c, at) or c.unit = 'rolling' and span.held > 0)
   group by c.id, c.account, c.resource, c.period, place, at, c.* order by place
 $$;
 

@@ -152,6 +152,57 @@ class LedgerStoreConformance:
         self.set_time(store, BEGIN + timedelta(seconds=3720))
         assert store.reserve(request("c", "org/hourly", 20)) == Held("c")
 
+    def test_what_is_held_counts_in_a_rolling_period_however_long_ago(self, store: LedgerStore) -> None:
+        """It may still be paid; also where the hold grows."""
+        store.set_cap(Cap("org/hourly", "usd", 50, ROLLING), "anna", "an hour")
+        store.reserve(request("a", "org/hourly", 10, seconds=86_400))
+        self.set_time(store, BEGIN + timedelta(hours=2))
+        assert isinstance(store.reserve(request("b", "org/hourly", 41)), Refused)
+        assert store.reserve(request("c", "org/hourly", 30)) == Held("c")
+        assert store.grow("a", {"usd": 20}) == Held("a")
+        assert store.grow("a", {"usd": 21}) == Refused("org/hourly", "usd", str(ROLLING), 50, 0, 51)
+        assert self.sums(store, "org/hourly") == {"spent": 0, "held": 50, "debt": 0, "left": 0}
+        store.set_cap(Cap("org/hourly", "usd", 60, ROLLING), "anna", "more")
+        assert store.grow("a", {"usd": 30}) == Held("a")
+
+    def test_a_day_that_begins_twice_begins_at_the_first(self, store: LedgerStore) -> None:
+        """Where clocks are set back at midnight."""
+        day = Period.parse("day@America/Havana")
+        store.set_cap(Cap("org/havana", "usd", 50, day), "anna", "a day")
+        self.set_time(store, datetime(2026, 11, 1, 4, 30, tzinfo=UTC))
+        [found] = store.read("org/havana")[:1]
+        assert found.begun == datetime(2026, 11, 1, 4, tzinfo=UTC)
+
+    def test_amounts_are_counts(self, store: LedgerStore) -> None:
+        """Nothing else is let in, so that nothing is given back, and nothing is written that cannot be read."""
+        store.reserve(request("a"))
+        for odd in (-1, True, 1.5, float("nan"), "7", 2**63):
+            with pytest.raises(ConfigError, match=r"of usd is no whole number from 0 to 1000000000000000"):
+                store.settle("a", {"usd": odd})  # type: ignore[dict-item]
+            with pytest.raises(ConfigError, match="is no whole number"):
+                store.grow("a", {"usd": odd})  # type: ignore[dict-item]
+            with pytest.raises(ConfigError, match="is no whole number"):
+                store.reserve(Request("b", "org", {"usd": odd}))  # type: ignore[dict-item]
+        with pytest.raises(ConfigError, match="is no whole number"):
+            store.grow("a", {"usd": None})  # type: ignore[dict-item]
+        for fields in ({"name": "\ud800"}, {"name": "\0"}, {"seconds": 1.5}, {"labels": None}):
+            with pytest.raises(ConfigError):
+                Request("b", "org", {"usd": 1}, **fields)  # type: ignore[arg-type]
+        with pytest.raises(ConfigError, match="why a change is made is a text"):
+            store.set_cap(Cap("org", "usd", 200), "anna", "\ud800")
+        with pytest.raises(ConfigError, match="no name of a resource"):
+            Cap("org", None, 1)  # type: ignore[arg-type]
+        with pytest.raises(ConfigError, match="less than a billion"):
+            Period("rolling", seconds=10**9)
+        assert self.sums(store, "org") == {"spent": 0, "held": 10, "debt": 0, "left": 90}
+        assert self.open_again(store).history()[0].id == "a"
+
+    def test_a_cap_is_set_again_whatever_does_not_matter_to_its_period(self, store: LedgerStore) -> None:
+        """An hour has no zone."""
+        for amount in (10, 20):
+            store.set_cap(Cap("org/hours", "usd", amount, Period.parse("hour@Europe/Berlin")), "anna", "")
+        assert self.sums(store, "org/hours")["left"] == 20
+
     def test_caps_are_changed_by_hand_with_who_and_why(self, store: LedgerStore) -> None:
         """Not below what is spent and held."""
         store.reserve(request("a", worst=50))

@@ -19,7 +19,7 @@ PERIODS = tuple(
         Period.parse,
         (
             *("total", "hour", "rolling:3600", "rolling:90"),
-            *("day@Europe/Berlin", "week@America/New_York", "month@UTC#31", "month@Asia/Kolkata"),
+            *("day@Europe/Berlin", "week@America/New_York", "month@UTC#31", "month@Asia/Kolkata", "day@America/Havana"),
         ),
     )
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tape.ledger import Cap, LedgerError, Request, open_store
+from tape.ledger import Cap, Held, LedgerError, Refused, Request, open_store
 from tape.ledger.file import FileStore
 
 
@@ -83,6 +84,35 @@ def test_a_clock_that_goes_back_stands_still(path: Path) -> None:
     first, second = store.history()[:2]
     assert first.begun >= second.begun
     assert store.balances()[0].held == 12
+
+
+def test_after_an_interrupt_amid_a_hold_all_is_read_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = FileStore(path)
+
+    def interrupted(record: object) -> None:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(store._books, "apply", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        store.reserve(Request("b", "org", {"usd": 90}))
+    assert isinstance(store.reserve(Request("c", "org", {"usd": 1})), Refused)
+
+
+def test_what_expires_while_the_disk_is_full_expires_later(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [datetime.now(UTC)]
+    store = FileStore(path, lambda: now[0])
+    store.reserve(Request("b", "org", {"usd": 90}, seconds=10, free=True))
+    now[0] += timedelta(seconds=20)
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        with pytest.raises(LedgerError, match="no space left"):
+            store.reserve(Request("c", "org", {"usd": 90}))
+    assert store.reserve(Request("c", "org", {"usd": 90})) == Held("c")
 
 
 CHILD = """

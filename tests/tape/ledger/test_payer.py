@@ -12,8 +12,10 @@ from envs.sokoban.environment import SokobanEnvironment
 from tape import Budget, BudgetExceededError, ConfigError, Guard, Ledger, Resources
 from tape.agents.react import ReactAgent
 from tape.errors import UnknownCostError
-from tape.ledger import Cap, Ended, StorePayer, UnreachableLedgerError
+from tape.ledger import Cap, Ended, Held, Refused, Request, StorePayer, UnreachableLedgerError
+from tape.ledger.contract import MOST
 from tape.ledger.file import FileStore
+from tape.ledger.payer import StoreHold
 from tests.tape.commandline import Tape
 from tests.tape.helpers import CORRIDOR, SimulatedModel
 
@@ -62,6 +64,39 @@ def test_a_call_that_was_made_is_booked_as_soon_as_the_store_is_there(store: Fla
     store.down = False
     ledger.reserve(Resources({"usd": 80}))
     assert (store.balances()[0].spent, store.balances()[0].held) == (20, 80)
+
+
+def test_a_reservation_whose_answer_was_lost_is_given_back(store: Flaky, monkeypatch: pytest.MonkeyPatch) -> None:
+    payer, real = StorePayer(store, "org"), store.reserve
+
+    def lost(request: Request) -> Held | Refused:
+        real(request)
+        raise UnreachableLedgerError("the answer was lost")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "reserve", lost)
+        with pytest.raises(UnreachableLedgerError):
+            payer.reserve(Resources({"usd": 100}))
+    assert payer.reserve(Resources({"usd": 100}))
+
+
+def test_what_a_store_refuses_for_good_holds_nothing_up(store: Flaky) -> None:
+    payer = StorePayer(store, "org")
+    holds = [payer.reserve(Resources({"usd": 10})) for _ in range(2)]
+    payer.settle(StoreHold("nobody"), Resources({"usd": 1}))
+    payer.settle(holds[0], Resources({"usd": 2**64}))
+    payer.settle(holds[1], Resources({"usd": 1}))
+    assert (store.balances()[0].spent, store.balances()[0].held) == (MOST + 1, 0)
+
+
+def test_a_nested_guard_shows_its_own_caps_too(tmp_path: Path) -> None:
+    url = f"file://{tmp_path}/budget.ledger"
+    outer = Guard("$0.10", tools={"search": {"usd": "0.02"}}, journal=url, scope="org")
+    inner = outer.within("$0.05")
+    with inner.tool("search") as call:
+        call.answered("found")
+    assert inner.left()["left"] == {"usd": 0.03}
+    assert outer.left()["left"] == {"usd": 0.08}
 
 
 def test_a_call_may_wait_for_others_to_end(store: Flaky) -> None:

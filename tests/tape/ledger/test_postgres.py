@@ -8,6 +8,7 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,6 +65,34 @@ def test_calls_amid_which_backends_die_hold_once(database: str, store: PostgresS
     assert (again, store.balances()[0].held) == (60, 60)
     assert held <= 60
     assert list(store.check()) == []
+
+
+def test_a_change_whose_answer_was_lost_is_made_once(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, lost = psycopg.Connection.execute, [1]
+
+    def losing(self: Any, *args: Any, **options: Any) -> Any:
+        found = real(self, *args, **options)
+        if "apply" in str(args[0]) and lost:
+            lost.pop()
+            raise psycopg.OperationalError("the connection was cut")
+        return found
+
+    monkeypatch.setattr(psycopg.Connection, "execute", losing)
+    store.top_up(Cap("org", "usd", 50), "anna", "once")
+    assert (store.balances()[0].amount, len(store.notes())) == (150, 2)
+
+
+def test_a_fork_has_to_open_it_anew(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tape.ledger.postgres.os.getpid", lambda: 1)
+    with pytest.raises(LedgerError, match="was opened before a fork; open it anew"):
+        store.void("a")
+
+
+def test_an_id_that_is_used_in_two_places_is_refused_alone(database: str, store: PostgresStore) -> None:
+    other = PostgresStore(database)
+    assert other.reserve(Request("a", "elsewhere", {"usd": 1})) == Held("a")
+    with pytest.raises(LedgerError, match="the id a belongs to a hold of elsewhere"):
+        store.reserve(Request("a", "org", {"usd": 1}))
 
 
 @pytest.mark.usefixtures("server")  # which skips where there is none
@@ -174,6 +203,8 @@ def test_threads_share_batches(database: str, store: PostgresStore) -> None:
 def test_passwords_are_not_shown() -> None:
     assert shown("postgresql://tape:secret@host/db") == "postgresql://tape:...@host/db"
     assert shown("host=x password=secret dbname=y") == "host=x password=... dbname=y"
+    assert shown("password='a b' dbname=y") == "password=... dbname=y"
+    assert shown("postgresql://tape:a:b/c@d@host/db") == "postgresql://tape:...@host/db"
     with pytest.raises(UnreachableLedgerError) as error:
         open_store("postgresql://tape:secret@127.0.0.1:1/db")
     assert "secret" not in str(error.value)
