@@ -187,7 +187,7 @@ class LedgerStoreConformance:
             store.grow("a", {"usd": None})  # type: ignore[dict-item]
         for fields in ({"name": "\ud800"}, {"name": "\0"}, {"seconds": 1.5}, {"labels": None}):
             with pytest.raises(ConfigError):
-                Request("b", "org", {"usd": 1}, **fields)  # type: ignore[arg-type]
+                Request("b", "org", {"usd": 1}, **fields)
         with pytest.raises(ConfigError, match="why a change is made is a text"):
             store.set_cap(Cap("org", "usd", 200), "anna", "\ud800")
         with pytest.raises(ConfigError, match="no name of a resource"):
