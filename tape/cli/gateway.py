@@ -57,6 +57,7 @@ def main(argv: Sequence[str]) -> int:
         return 0
     from tape.gateway.journal import Journal
     from tape.gateway.ledgers import Ledgers
+    from tape.ledger import paying
 
     journal = Journal(args.journal or args.config.with_suffix(".journal.jsonl"))
     try:
@@ -66,14 +67,10 @@ def main(argv: Sequence[str]) -> int:
             for one in args.settle:
                 print(settle(journal, one))
             return 0
-        payer = None
-        if config.ledger.url is not None:
-            from tape.ledger import StorePayer, open_store
-
-            payer = StorePayer(open_store(config.ledger.url), config.ledger.scope, config.ledger.labels)
-        ledgers = Ledgers(config.run, config.client, config.session, journal, payer)
-        token_file = args.token_file or args.config.with_suffix(".token")
-        asyncio.run(_serve(config, ledgers, args.http, token_file))
+        with paying(config.ledger.url, config.ledger.scope, config.ledger.labels) as payer:
+            ledgers = Ledgers(config.run, config.client, config.session, journal, payer)
+            token_file = args.token_file or args.config.with_suffix(".token")
+            asyncio.run(_serve(config, ledgers, args.http, token_file))
     finally:
         journal.close()
     return 0

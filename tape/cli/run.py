@@ -103,6 +103,7 @@ def _play(
     command: str,
 ) -> int:
     """Play what is left of a run and print its table; returns the exit code."""
+    from tape.ledger import paying
     from tape.runner.runner import Runner, errored
     from tape.runner.summary import fault_note
     from tape.runner.workers import open_pool
@@ -120,12 +121,8 @@ def _play(
         return f"finished episodes are kept. Resume with: {command}"
 
     with cleaning_up(kept):
-        payer = None
-        if args.ledger:
-            from tape.ledger import StorePayer, open_store
-
-            payer = StorePayer(open_store(args.ledger), args.ledger_scope)
         with (
+            paying(args.ledger, args.ledger_scope) as payer,
             open_pool(args.workers, cache=args.cache, prices=args.prices, opened={args.model: model}) as pool,
             display(label, quiet=args.quiet, boards=boards) as shown,
         ):

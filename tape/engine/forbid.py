@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
+from tape.engine.settings import Destructive
 from tape.protocols import Action, Domain
 from tape.trace import ActedEvent, Event, PlansSampledEvent
-
-Destructive = Literal["allow", "refuse", "planned"]
 
 FORBIDDEN = ("destructive actions are refused", "in no plan of the first sampling")
 """Why, by the rules ``refuse`` and ``planned``."""

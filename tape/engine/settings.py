@@ -35,6 +35,8 @@ LM_ROLES = {"costs": "cost", "projector": "merge"}
 
 Execution = Literal["constrained", "forced", "free"]
 
+Destructive = Literal["allow", "refuse", "planned"]
+
 IN_FILES = {"requery_threshold": "doubt"}
 """Settings whose names in files are those of earlier versions, so that the keys of episodes stay."""
 
@@ -179,7 +181,7 @@ class TapeConfig(BaseModel):
         default="declared",
         description="lm: the model also merges states that it takes for the same, as the paper's abstraction does",
     )
-    destructive: Literal["allow", "refuse", "planned"] = Field(
+    destructive: Destructive = Field(
         default="allow",
         description="which destructive actions may be done; what may be done is still asked about where approve= is "
         "given. refuse: none; planned: those in a plan of the first sampling, before any result was read",

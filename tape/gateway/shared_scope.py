@@ -1,4 +1,4 @@
-"""The scope of a ledger that a guard or a gateway pays from."""
+"""The scope of a ledger that a guard pays from."""
 
 from __future__ import annotations
 

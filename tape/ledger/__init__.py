@@ -7,6 +7,8 @@ happen is decided in ``books.py``), ``postgres.py`` in a database that hosts sha
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -15,6 +17,7 @@ from tape.ledger.contract import Balance as Balance
 from tape.ledger.contract import Cap as Cap
 from tape.ledger.contract import Ended as Ended
 from tape.ledger.contract import Held as Held
+from tape.ledger.contract import Labels as Labels
 from tape.ledger.contract import LedgerError as LedgerError
 from tape.ledger.contract import LedgerStore as LedgerStore
 from tape.ledger.contract import Refused as Refused
@@ -51,3 +54,17 @@ def open_store(url: str) -> LedgerStore:
     from tape.ledger.postgres import PostgresStore
 
     return PostgresStore(url)
+
+
+@contextmanager
+def paying(url: str | None, scope: str, labels: Labels | None = None) -> Iterator[StorePayer | None]:
+    """A scope of the store at an address while the block lasts; None where there is no address.
+
+    Raises:
+        ConfigError, LedgerError, MissingExtraError: See :func:`open_store`.
+    """
+    if not url:
+        yield None
+        return
+    with closing(open_store(url)) as store:
+        yield StorePayer(store, scope, labels)

@@ -69,8 +69,7 @@ class PostgresStore(LedgerStore):
     """
 
     def __init__(self, url: str, at: datetime | None = None) -> None:
-        if psycopg is None:
-            raise MissingExtraError("a ledger in PostgreSQL needs psycopg: pip install 'tape-planner[postgres]'")
+        _require_extra()
         self._url, self.at = url, at
         self._seen: dict[str, int] = {}
         """The latest batch of each root: a server that has an earlier one has lost holds."""
@@ -88,8 +87,7 @@ class PostgresStore(LedgerStore):
         Raises:
             LedgerError: The database cannot be reached, or does not allow it.
         """
-        if psycopg is None:
-            raise MissingExtraError("a ledger in PostgreSQL needs psycopg: pip install 'tape-planner[postgres]'")
+        _require_extra()
         try:
             with psycopg.connect(url, connect_timeout=10) as connection:
                 connection.execute("select pg_advisory_xact_lock(7273041)")
@@ -164,7 +162,7 @@ class PostgresStore(LedgerStore):
             " where %s = '' or starts_with(scope || '/', %s || '/') order by number desc limit %s",
             scope, scope, max(0, most),
         )  # fmt: skip
-        return [HoldRecord(*row[:7], *map(_moment, row[7:])) for row in rows]
+        return [HoldRecord(*row[:7], *(at.astimezone(UTC) for at in row[7:])) for row in rows]
 
     def notes(self) -> Sequence[Note]:
         """See :class:`LedgerStore`."""
@@ -373,10 +371,11 @@ def _note(what: Mapping[str, Any]) -> str:
     return " ".join((what["do"], what["account"], what["resource"], what["period"], *amount))
 
 
-def _time(at: datetime) -> datetime | None:
-    """A moment in UTC; None for the beginning of what has none, which the driver cannot read as a moment."""
+def _require_extra() -> None:
+    if psycopg is None:
+        raise MissingExtraError("a ledger in PostgreSQL needs psycopg: pip install 'tape-planner[postgres]'")
+
+
+def _time(at: datetime | None) -> datetime | None:
+    """A moment in UTC; None for the beginning of what has none."""
     return None if at is None else at.astimezone(UTC)
-
-
-def _moment(at: datetime) -> datetime:
-    return at.astimezone(UTC)

@@ -29,7 +29,6 @@ create table span (
   -- The second net: above a cap only by what a settlement took beyond its worst case.
   check (rolling or spent + held <= amount + debt)
 );
-create index span_held on span (cap) where held > 0;
 
 create table hold (
   number bigint generated always as identity,

@@ -12,7 +12,8 @@ A test module of your own is enough; pytest collects what its classes inherit:
     class TestMyAgent(AgentConformance):
         agent = MyAgent
 
-Environments of search agents inherit `SearchConformance`, states of tools `StateConformance`. Agents are played on a
+Environments of search agents inherit `SearchConformance`, states of tools `StateConformance`,
+stores of budgets `tape.testing.ledger.LedgerStoreConformance`. Agents are played on a
 `Line` of cells with a `LineModel` that knows its prompts: no weights, no simulator. The suite of an agent that needs
 more of its environment overrides `environment` and `model`.
 """
@@ -26,6 +27,7 @@ pytest.register_assert_rewrite(
     "tape.testing.agents",
     "tape.testing.environments",
     "tape.testing.garbage",
+    "tape.testing.ledger",
     "tape.testing.search",
     "tape.testing.states",
 )

@@ -1,0 +1,70 @@
+"""A gateway whose calls are paid from a ledger too."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tape.budget import Budget, Resources
+from tape.errors import BudgetExceededError, ConfigError
+from tape.gateway.config import load_config
+from tape.gateway.journal import Journal
+from tape.gateway.ledgers import Ledgers
+from tape.ledger import Cap, open_store, paying
+
+PYTHON = '[python.rate]\nfunction = "my_tools:rate"\n'
+COST = Resources({"usd": 400})
+
+
+def written(folder: Path, ledger: str) -> Path:
+    path = folder / "gateway.toml"
+    path.write_text(f"{PYTHON}[ledger]\n{ledger}\n")
+    return path
+
+
+def test_a_call_has_to_fit_into_the_ledger_too(tmp_path: Path) -> None:
+    url = f"file://{tmp_path}/budget.ledger"
+    config = load_config(written(tmp_path, f'url = "{url}"\nscope = "org/gateway"\nlabels = {{ customer = "42" }}'))
+    store = open_store(url)
+    store.set_cap(Cap("org", "usd", 700), "anna", "")
+    with paying(config.ledger.url, config.ledger.scope, config.ledger.labels) as payer:
+        ledgers = Ledgers(Budget({"usd": 9999}), {"local": Budget()}, Budget(), Journal(tmp_path / "journal"), payer)
+        session = ledgers.current("local", "a")
+        charge = asyncio.run(ledgers.begin(session, "look", COST))
+        assert store.balances()[0].held == 400
+        with pytest.raises(BudgetExceededError, match="do not fit into what org has left"):
+            asyncio.run(ledgers.begin(session, "look", COST))
+        charge.settle(Resources({"usd": 100}), "done")
+    assert (store.balances()[0].spent, store.balances()[0].held) == (100, 0)
+    assert [(one.scope, one.labels) for one in store.history()] == [("org/gateway", {"customer": "42"})]
+
+
+def test_without_a_ledger_nothing_else_pays(tmp_path: Path) -> None:
+    config = load_config(written(tmp_path, ""))
+    with paying(config.ledger.url, config.ledger.scope) as payer:
+        assert payer is None
+
+
+def test_an_address_may_stand_in_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BUDGETS", "postgresql://tape:secret@db/budgets")
+    assert load_config(written(tmp_path, 'url_env = "BUDGETS"')).ledger.url == "postgresql://tape:secret@db/budgets"
+
+
+@pytest.mark.parametrize(
+    ("ledger", "says"),
+    [
+        ('url = "file:///a"\nurl_env = "BUDGETS"', "field ledger: give either url or url_env"),
+        ('url = "nonsense"', "field ledger.url: expected postgresql://"),
+        ('url_env = "NOT_SET_ANYWHERE"', "field ledger.url_env: expected postgresql://"),
+        ('url = "postgresql://tape:secret@db/x"', "field ledger.url: a password must not stand in the file"),
+        ('url = "file:///a"\nscope = "a b"', "field ledger.scope: a scope is 1 to 8 names"),
+        ('address = "x"', "there is no such setting"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, ledger: str, says: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        load_config(written(tmp_path, ledger))
+    assert says in str(error.value)
+    assert "secret" not in str(error.value)
