@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tape.budget.amounts import Account, Broken, Limit, Payer, Taken, require_unproven, unknown, without
 from tape.budget.caps import Budget
@@ -14,6 +14,9 @@ from tape.budget.locks import LEDGER, OrderedLock
 from tape.budget.reservation import Reservation
 from tape.budget.resources import Resources, exceeded, in_units
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
+
+if TYPE_CHECKING:
+    from tape.budget.earmark import Earmark
 
 T = TypeVar("T")
 
@@ -80,6 +83,8 @@ class Ledger:
         Raises:
             ConfigError: No amount is given, or they are given in both ways, or one of real time.
         """
+        from tape.budget.earmark import Earmark
+
         if (budget is None) == (not amounts):
             raise ConfigError('an earmark takes amounts, for instance ledger.earmark(usd="0.02"), or one Budget')
         found = Budget.of(**amounts) if budget is None else budget
@@ -92,10 +97,10 @@ class Ledger:
     def _require_usable(self) -> None:
         """Refuse where this or a parent is an earmark that has not begun or has ended."""
         for ledger in self._chain():
-            if isinstance(ledger, Earmark) and ledger._whole is None:
-                raise ConfigError(f"the earmark {ledger.name!r} has not begun; use `with ledger.earmark(...) as part:`")
-            if isinstance(ledger, Earmark) and ledger._ended:
-                raise ConfigError(f"the earmark {ledger.name!r} has ended, and what was left of it has gone back")
+            ledger._require_begun()
+
+    def _require_begun(self) -> None:
+        """An earmark has a beginning and an end, and nothing can be reserved outside of them."""
 
     def _chain(self) -> Iterator[Ledger]:
         ledger: Ledger | None = self
@@ -124,21 +129,35 @@ class Ledger:
         """
         with self._lock, self._lock.mutex:
             self._book_due()
-            return self._reserve(worst_case, forced)
+            payer, asked = self._set_aside(worst_case, forced)
+        return self._paid_for(worst_case, payer, asked)
 
-    def _reserve(self, worst_case: Resources, forced: bool = False) -> Reservation:
+    def _set_aside(self, worst_case: Resources, forced: bool = False) -> tuple[Payer | None, Resources]:
+        """Check and set aside, under the lock; the payer, and what it has to be asked for."""
         self._require_usable()
-        outer, held = None, set[str]()
+        held = set[str]()
         for ledger in self._chain():
             ledger._check(worst_case, held, forced)
             held |= ledger._held.keys()
             outermost = ledger
-        if outermost._payer is not None:
-            # Also where all of it is earmarked: more may be used than was declared, and the payer has to know that.
-            outer = outermost._payer.reserve(without(worst_case, held))
+        self._add(worst_case)
+        # Also where all of it is earmarked: more may be used than was declared, and the payer has to know that.
+        return outermost._payer, without(worst_case, held)
+
+    def _add(self, worst_case: Resources, sign: int = 1) -> None:
         for kind in worst_case:
             for ledger in self._setting_aside(kind):
-                ledger._account.set_aside(kind, worst_case[kind] or 0)
+                ledger._account.set_aside(kind, sign * (worst_case[kind] or 0))
+
+    def _paid_for(self, worst_case: Resources, payer: Payer | None, asked: Resources) -> Reservation:
+        """Ask the payer, without the lock: it may be far away, or wait, and others are not to wait with it."""
+        try:
+            outer = None if payer is None else payer.reserve(asked)
+        except BaseException:
+            with self._lock, self._lock.mutex:
+                self._add(worst_case, -1)
+                self._sync()
+            raise
         return Reservation(self, worst_case, outer)
 
     def _book_due(self) -> None:
@@ -253,9 +272,7 @@ class Ledger:
 
     def _free(self, reservation: Reservation) -> Payer | None:
         """Take a reservation off everywhere but at the payer, which is returned."""
-        for kind in reservation.worst_case:
-            for ledger in self._setting_aside(kind):
-                ledger._account.set_aside(kind, -(reservation.worst_case[kind] or 0))
+        self._add(reservation.worst_case, -1)
         *_, outermost = self._chain()
         return outermost._payer
 
@@ -266,8 +283,10 @@ class Ledger:
     def _sync(self) -> None:
         """Let the parents of earmarks set aside what is still due: less where something was spent, or it has ended."""
         for ledger in self._chain():
-            if isinstance(ledger, Earmark):
-                ledger._give_back()
+            ledger._give_back()
+
+    def _give_back(self) -> None:
+        """What an earmark does after something was booked."""
 
     def book(self, spent: Resources) -> None:
         """Count what was spent before this ledger was made, also above the caps; the payer does not get it.
@@ -342,58 +361,3 @@ class Ledger:
         with self._lock, self._lock.mutex:
             self._book_due()
             return what(self._account)
-
-
-class Earmark(Ledger):
-    """A part of a ledger's budget for one user, made by :meth:`Ledger.earmark`; to be used as a context manager.
-
-    It begins with the ``with`` block, and must fit. At its end what was not spent goes back at once, whatever ended the
-    block; what is still being spent then, by a thread that goes on, once it is settled.
-    """
-
-    def __init__(self, budget: Budget, parent: Ledger, name: str) -> None:
-        super().__init__(budget, parent, name)
-        self._whole: Reservation | None = None
-        self._ended = False
-
-    def __enter__(self) -> Earmark:
-        """Set the amounts aside.
-
-        Raises:
-            BudgetExceededError: They do not fit.
-            ConfigError: It has begun before.
-        """
-        assert self.parent is not None
-        with self._lock, self._lock.mutex:
-            self._book_due()
-            if self._whole is not None:
-                raise ConfigError(f"the earmark {self.name!r} has begun before; make a new one")
-            self._whole = self.parent._reserve(Resources(self.budget))
-            self._held = dict(self.budget)
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._ended = True
-        self._due.append(self._sync)
-        if kind is not GeneratorExit and self._lock.free():  # else perhaps a finalizer, which takes no lock
-            with self._lock, self._lock.mutex:
-                self._book_due()
-
-    def _give_back(self) -> None:
-        """Free in the parents what is not due any more, and settle with the payer once all is over."""
-        assert self.parent is not None
-        for kind, held in self._held.items():
-            due = max(0, self.budget[kind] - self._account.used.get(kind, 0))
-            due = min(due, self._account.reserved.get(kind, 0)) if self._ended else due
-            self._held[kind] = due
-            for above in self.parent._setting_aside(kind) if due != held else ():
-                above._account.set_aside(kind, due - held)
-        whole = self._whole
-        spending = any(self._account.reserved.get(kind, 0) for kind in self.budget)
-        if whole is None or not whole.open or not self._ended or spending:
-            return
-        whole.open = False
-        *_, outermost = self._chain()
-        if outermost._payer is not None:
-            paid = Resources({kind: n for kind, n in self._account.all_paid().items() if kind in self.budget})
-            outermost._payer.settle(whole.outer, without(paid, self.parent._held_in_chain()))

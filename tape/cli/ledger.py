@@ -67,6 +67,27 @@ def _parser() -> argparse.ArgumentParser:
     holds = commands.add_parser("holds", help="the latest holds of a scope, and how they ended")
     holds.add_argument("scope", nargs="?", default="")
     holds.add_argument("--most", type=int, default=20, help="how many (default: 20)")
+    rule = commands.add_parser(
+        "rule", help="what happens at the caps of a scope: tape ledger rule org/team --at-limit ask --seconds 3600"
+    )
+    rule.add_argument("account", help="a scope, or a label")
+    rule.add_argument("--at-limit", default="refuse", help="refuse (default), wait, or ask")
+    rule.add_argument("--seconds", type=int, default=0, help="how long a call waits, for others or for a person")
+    rule.add_argument("--warn", default="", metavar="50,80,100", help="percent of a cap at which is warned")
+    rule.add_argument("--webhook", default="", metavar="URL", help="gets warnings as JSON")
+    rule.add_argument("--same", type=int, default=0, help="as many equal calls in a row pause the scope")
+    rule.add_argument("--tools", type=int, default=0, help="so does a call of one more different tool than this")
+    commands.add_parser("pauses", help="the rules, and what is paused")
+    pause = commands.add_parser("pause", help="let no new call of a scope begin")
+    stop = commands.add_parser("stop", help="refuse its new calls at once, also those that wait")
+    resume = commands.add_parser("resume", help="let its calls begin again")
+    resume.add_argument(
+        "--once", action="store_true", help="add to the cap what the call lacks that was refused, and no more"
+    )
+    for one in (pause, stop, resume):
+        one.add_argument("account", help="a scope, with all below it, or a label")
+    for one in (rule, pause, stop, resume):
+        one.add_argument("--why", default="", help="kept beside the change")
     commands.add_parser("notes", help="the changes by hand: when, who, what, why")
     settle = commands.add_parser(
         "settle", help="end an open hold by hand at what it took: tape ledger settle ID '$0.01'"
@@ -142,6 +163,44 @@ def _amounts(counts: Mapping[str, int | None]) -> str:
     return ", ".join(written) or "nothing"
 
 
+def _rule(store: LedgerStore, args: argparse.Namespace) -> int:
+    from tape.errors import ConfigError
+    from tape.ledger import Rule
+
+    levels = [one.strip() for one in args.warn.split(",") if one.strip()]
+    if not all(one.isdecimal() for one in levels):
+        raise ConfigError(f"--warn {args.warn!r}: expected percents, for instance 50,80,100")
+    warn = tuple(int(one) for one in levels)
+    rule = Rule(args.account, args.at_limit, args.seconds, warn, args.webhook, args.same, args.tools)
+    store.set_rule(rule, getpass.getuser(), args.why)
+    return _pauses(store, args)
+
+
+def _pauses(store: LedgerStore, _: argparse.Namespace) -> int:
+    for rule in store.rules():
+        does = [rule.at_limit if not rule.seconds else f"{rule.at_limit}, up to {rule.seconds} s"]
+        does += [f"warn at {', '.join(map(str, rule.warn))} %"] if rule.warn else []
+        does += [f"pause at {rule.same} equal calls in a row"] if rule.same else []
+        does += [f"pause above {rule.tools} different tools"] if rule.tools else []
+        print(f"rule of {rule.account}: {'; '.join(does)}")
+    for one in store.pauses():
+        done = "stopped" if one.stopped else "paused"
+        print(
+            f"{one.account} is {done} since {one.at:%Y-%m-%d %H:%M:%S} by {one.who}"
+            + (f": {one.why}" if one.why else "")
+        )
+    return 0
+
+
+def _pause(store: LedgerStore, args: argparse.Namespace) -> int:
+    who = getpass.getuser()
+    if args.what == "resume":
+        store.resume(args.account, who, args.why, once=args.once)
+    else:
+        store.pause(args.account, who, args.why, stopped=args.what == "stop")
+    return _pauses(store, args)
+
+
 def _notes(store: LedgerStore, _: argparse.Namespace) -> int:
     for one in store.notes():
         print(f"{one.at:%Y-%m-%d %H:%M:%S} {one.who}: {one.what}" + (f" ({one.why})" if one.why else ""))
@@ -178,6 +237,11 @@ _DO = {
     "reset": _reset,
     "show": _show,
     "holds": _holds,
+    "rule": _rule,
+    "pauses": _pauses,
+    "pause": _pause,
+    "stop": _pause,
+    "resume": _pause,
     "notes": _notes,
     "settle": _settle,
     "check": _check,

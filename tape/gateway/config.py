@@ -18,7 +18,7 @@ from tape.errors import ConfigError
 from tape.gateway.errors import FieldError
 from tape.gateway.prices import WORDS, Price, count_of, read_price
 from tape.ledger import is_address
-from tape.ledger.contract import accounts_of
+from tape.ledger.accounts import accounts_of
 from tape.reading import read_text, short, wrong
 from tape.toml_reading import line_of, parse_toml
 

@@ -28,6 +28,7 @@ from tape.gateway.quotes import Answer, Quote
 from tape.gateway.shared import SharedJournal
 from tape.gateway.shared_scope import SharedScope
 from tape.ledger import is_address
+from tape.ledger.payer import calling
 from tape.lm.base import Price as TokenPrice
 from tape.lm.base import cost_of
 from tape.lm.price_table import PriceTable, token_price
@@ -235,7 +236,7 @@ class Guard:
         """
         known = self.tools.get(name)
         quote = (known.price if known else unpriced()).quote(arguments or {})
-        reservation, number = self._reserve(name, quote.worst)
+        reservation, number = self._reserve(name, quote.worst, arguments)
         with ToolCharge(self, reservation, number, quote)._until_left() as charge:
             yield charge
 
@@ -264,18 +265,19 @@ class Guard:
         price = self._models.get(name) or shipped.get(name) or next(known, None)
         more, unreported, theirs = worst_of(parts_of(request), self._content, price, self.ledger.capped(), name)
         prompt = OVERHEAD_TOKENS - (-(size_of(request) - theirs) // self._bytes_per_token)
-        reservation, number = self._reserve(name, cost_of(price, prompt, limit) + more)
+        reservation, number = self._reserve(name, cost_of(price, prompt, limit) + more, request)
         with ModelCharge(self, reservation, number, price, limit, unreported)._until_left() as charge:
             yield charge
 
-    def _reserve(self, name: str, worst: Resources) -> tuple[Reservation, int | None]:
+    def _reserve(self, name: str, worst: Resources, asked: Any) -> tuple[Reservation, int | None]:
         if os.getpid() != self._program:
             raise ConfigError(
                 "this program was forked from the one that made the guard, and each would spend the whole budget; "
                 "make a guard in each, with the same journal"
             )
         if self._journal is None:
-            return self.ledger.reserve(worst), None
+            with calling(name, repr(asked)):
+                return self.ledger.reserve(worst), None
         return self._journal.reserve(self.ledger, name, worst)
 
     def _write_down(self, number: int | None, worst: Resources, actual: Resources, *, later: bool = False) -> None:

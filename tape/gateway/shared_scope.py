@@ -6,7 +6,7 @@ from tape.budget import Budget, Ledger, Resources
 from tape.budget.resources import in_units
 from tape.errors import ConfigError
 from tape.ledger import Balance, Cap, Period, StorePayer, open_store
-from tape.ledger.contract import Labels
+from tape.ledger.accounts import Labels
 
 _TOTAL = Period()
 

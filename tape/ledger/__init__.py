@@ -13,18 +13,24 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from tape.errors import ConfigError
+from tape.ledger.accounts import Labels as Labels
 from tape.ledger.contract import Balance as Balance
 from tape.ledger.contract import Cap as Cap
 from tape.ledger.contract import Ended as Ended
 from tape.ledger.contract import Held as Held
-from tape.ledger.contract import Labels as Labels
-from tape.ledger.contract import LedgerError as LedgerError
 from tape.ledger.contract import LedgerStore as LedgerStore
 from tape.ledger.contract import Refused as Refused
 from tape.ledger.contract import Request as Request
-from tape.ledger.contract import UnreachableLedgerError as UnreachableLedgerError
 from tape.ledger.payer import StorePayer as StorePayer
 from tape.ledger.periods import Period as Period
+from tape.ledger.rules import LedgerError as LedgerError
+from tape.ledger.rules import Pause as Pause
+from tape.ledger.rules import Paused as Paused
+from tape.ledger.rules import PausedError as PausedError
+from tape.ledger.rules import Rule as Rule
+from tape.ledger.rules import UnreachableLedgerError as UnreachableLedgerError
+from tape.ledger.rules import Wanted as Wanted
+from tape.ledger.rules import Warned as Warned
 
 DATABASES = ("postgresql", "postgres")
 

@@ -6,40 +6,30 @@ held once, and ends once. What an account has spent and holds is the sum over it
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple
 
 from tape.budget.resources import in_units
-from tape.errors import BudgetExceededError, ConfigError, TapeError
+from tape.errors import BudgetExceededError
+from tape.ledger.accounts import (
+    Amounts,
+    Labels,
+    accounts_of,
+    require_account,
+    require_amounts,
+    require_id,
+    require_seconds,
+    require_text,
+)
 from tape.ledger.periods import TOTAL, Period
-from tape.reading import short
+from tape.ledger.rules import Pause, Paused, Rule, Wanted, Warned, deliver
 
 State = Literal["held", "settled", "voided", "booked"]
 """``held`` is open. A hold ends ``settled`` at what was used, ``voided`` where the call was not made, or ``booked`` at
 its worst case where it expired."""
-
-Amounts = Mapping[str, int]
-"""Counts by resource."""
-
-Labels = Mapping[str, str]
-
-MOST = 10**15
-"""The largest cap and the largest amount, in counts: a billion dollars. Sums of thousands of them fit into 64 bits."""
-
-_NAME = re.compile(r"[A-Za-z0-9_.@:+-]{1,100}")
-_DEEPEST = 8
-
-
-class LedgerError(TapeError):
-    """A store refuses a request, cannot be reached, or is not what it should be; nothing was spent."""
-
-
-class UnreachableLedgerError(LedgerError):
-    """The store did not answer; whether it did what was asked is unknown, and asking again is safe."""
 
 
 @dataclass(frozen=True)
@@ -116,13 +106,11 @@ class Request:
     free: bool = False
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.id, str) and _NAME.fullmatch(self.id)):
-            raise ConfigError(f"the id of a hold is 1 to 100 letters, digits and . _ - : @ +, not {short(self.id)}")
+        require_id(self.id)
         accounts_of(self.scope, self.labels)
         require_amounts(f"hold {self.id}", self.amounts, unknown=True)
         require_text(f"the name of hold {self.id}", self.name)
-        if type(self.seconds) is not int or not 1 <= self.seconds <= 366 * 86400:
-            raise ConfigError(f"hold {self.id}: it ends after 1 second to 366 days, not {short(self.seconds)}")
+        require_seconds(f"hold {self.id} ends after", self.seconds)
 
 
 class Held(NamedTuple):
@@ -150,6 +138,10 @@ class Refused(NamedTuple):
     amount: int
     left: int
     cap_needed: int | None
+
+    def wanted(self, amount: int) -> Wanted:
+        """What a call asked that this refuses."""
+        return Wanted(self.account, self.resource, self.period, amount)
 
     def error(self, wanted: int) -> BudgetExceededError:
         """As what callers of a budget raise."""
@@ -201,10 +193,16 @@ class Note(NamedTuple):
 
 
 class LedgerStore(ABC):
-    """A store of holds. Every method may be called again after a fault: it does then what is left to do."""
+    """A store of holds. Every method may be called again after a fault: it does then what is left to do.
+
+    Attributes:
+        warned: Is called where a level of a rule is reached; by default it logs it, and tells the rule's webhook.
+    """
+
+    warned: Callable[[Warned], None] = staticmethod(deliver)
 
     @abstractmethod
-    def reserve(self, request: Request) -> Held | Refused:
+    def reserve(self, request: Request) -> Held | Refused | Paused:
         """Set an amount aside in all accounts, or in none.
 
         Raises:
@@ -276,78 +274,47 @@ class LedgerStore(ABC):
         """
 
     @abstractmethod
+    def set_rule(self, rule: Rule, who: str, why: str) -> None:
+        """Make or change the rule of an account."""
+
+    @abstractmethod
+    def rules(self) -> Sequence[Rule]:
+        """All rules, by account."""
+
+    @abstractmethod
+    def pause(self, account: str, who: str, why: str, *, stopped: bool = False, wanted: Wanted | None = None) -> None:
+        """Let no new call of an account begin, until it is resumed; what is paused already may be stopped.
+
+        Args:
+            account: A scope with all below it, or a label.
+            who: Who pauses it.
+            why: For people.
+            stopped: Calls are refused at once; else they wait for a person, as long as their rule says.
+            wanted: What a call asked that was refused.
+        """
+
+    @abstractmethod
+    def resume(self, account: str, who: str, why: str, *, once: bool = False) -> None:
+        """Let calls begin again.
+
+        Args:
+            account: It is paused.
+            who: Who resumes it.
+            why: For people.
+            once: The cap is topped up by what the refused call lacks now, and by no more.
+
+        Raises:
+            LedgerError: It is not paused, or ``once`` is said where no cap refused a call, or a rolling one did.
+        """
+
+    @abstractmethod
+    def pauses(self) -> Sequence[Pause]:
+        """What is paused, by account."""
+
+    @abstractmethod
     def check(self) -> Sequence[str]:
         """Compute every sum again from the holds; what does not agree, a line each."""
 
     @abstractmethod
     def close(self) -> None:
         """Give up what is open; nothing is lost."""
-
-
-def require_amounts(what: str, amounts: Mapping[str, int | None], *, unknown: bool = False) -> None:
-    """Refuse what are no counts by resource.
-
-    Raises:
-        ConfigError: Names the amount.
-    """
-    for kind, count in amounts.items():
-        if not (isinstance(kind, str) and _NAME.fullmatch(kind)):
-            raise ConfigError(f"{what}: {short(kind)} is no name of a resource")
-        if not (unknown and count is None) and not (type(count) is int and 0 <= count <= MOST):
-            raise ConfigError(f"{what}: {short(count)} of {kind} is no whole number from 0 to {MOST}")
-
-
-def require_text(what: str, text: str) -> None:
-    """Refuse what no store can keep.
-
-    Raises:
-        ConfigError: It is no text, too long, or has characters that cannot be written.
-    """
-    if (
-        not isinstance(text, str)
-        or len(text) > 1000
-        or "\0" in text
-        or text != text.encode("utf-8", "replace").decode()
-    ):
-        raise ConfigError(f"{what} is a text of at most 1,000 characters, not {short(text)}")
-
-
-def require_by_hand(who: str, why: str) -> None:
-    """Refuse a change by hand by what cannot be kept."""
-    require_text("who makes a change", who)
-    require_text("why a change is made", why)
-
-
-def require_account(account: str) -> None:
-    """Refuse what is no scope, and no scope with a label."""
-    scope, mark, label = account.partition("#")
-    if not mark:
-        accounts_of(scope, {})
-        return
-    name, equals, value = label.partition("=")
-    if not equals:
-        raise ConfigError(f"{short(account)}: a label is written NAME=VALUE, for instance {scope}#customer=42")
-    accounts_of(scope, {name: value})
-    if "/" in scope:
-        raise ConfigError(f"{short(account)}: a label belongs to the first part of a scope, {scope.partition('/')[0]}")
-
-
-def accounts_of(scope: str, labels: Labels) -> list[str]:
-    """The accounts of a call in the order in which they are asked: labels, then the scope from the leaf to the root.
-
-    Raises:
-        ConfigError: It is no scope, or a label is malformed.
-    """
-    if not isinstance(scope, str) or not isinstance(labels, Mapping):
-        raise ConfigError(f"a scope is a text, and labels are a mapping, not {short(scope)} and {short(labels)}")
-    parts = scope.split("/")
-    if not 1 <= len(parts) <= _DEEPEST or not all(_NAME.fullmatch(part) for part in parts):
-        raise ConfigError(
-            f"a scope is 1 to {_DEEPEST} names with / between them, such as org/team/agent, not {short(scope)}; a name "
-            "has letters, digits and . _ - : @ +"
-        )
-    for name, value in labels.items():
-        if not (isinstance(name, str) and isinstance(value, str) and _NAME.fullmatch(name) and _NAME.fullmatch(value)):
-            raise ConfigError(f"a label has a name and a value, such as customer=42, not {short(f'{name}={value}')}")
-    found = [f"{parts[0]}#{name}={labels[name]}" for name in sorted(labels)]
-    return found + ["/".join(parts[:depth]) for depth in range(len(parts), 0, -1)]

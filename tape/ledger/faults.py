@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NoReturn
 
-from tape.ledger.contract import LedgerError, UnreachableLedgerError
+from tape.ledger.rules import LedgerError, UnreachableLedgerError
 
 _PASSWORD = re.compile(r"(://[^:/?#]*:).*(?=@)|(password=)(?:'(?:[^'\\]|\\.)*'|\S+)")
 _GRANTS = "grant usage on schema tape_ledger, and select, insert, update on all tables in it"

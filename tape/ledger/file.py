@@ -9,33 +9,35 @@ from __future__ import annotations
 import json
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 from tape.errors import DataError
 from tape.files import is_there, open_plain, why
+from tape.ledger.accounts import Amounts, Labels, require_account, require_amounts, require_by_hand
 from tape.ledger.books import Books, Record
 from tape.ledger.contract import (
-    Amounts,
     Balance,
     Cap,
     Ended,
     Held,
     HoldRecord,
-    Labels,
-    LedgerError,
     LedgerStore,
     Note,
     Refused,
     Request,
     State,
-    require_amounts,
-    require_by_hand,
 )
 from tape.ledger.periods import Period
+from tape.ledger.rules import LedgerError, Pause, Paused, Rule, Wanted, Warned
 from tape.reading import parse_json, short
+
+Answer = TypeVar("Answer")
 
 SCHEMA = 1
 _HEAD = {"schema": SCHEMA, "what": "ledger"}
@@ -63,6 +65,7 @@ class FileStore(LedgerStore):
         self._read = self._line = 0
         self._program = os.getpid()
         self._books = Books()
+        self._told: deque[Warned] = deque()
         try:
             self._file: int | None = open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         except OSError as error:
@@ -77,12 +80,12 @@ class FileStore(LedgerStore):
 
     # --- the contract -------------------------------------------------------------------------
 
-    def reserve(self, request: Request) -> Held | Refused:
+    def reserve(self, request: Request) -> Held | Refused | Paused:
         """See :class:`LedgerStore`."""
         with self._locked() as at:
             found = self._books.reserve(request, at)
             if not isinstance(found, dict):
-                return found
+                return self._refused(found, at)
             self._do(found)
         return Held(request.id)
 
@@ -92,7 +95,7 @@ class FileStore(LedgerStore):
         with self._locked() as at:
             found = self._books.grow(id, amounts, at)
             if not isinstance(found, dict):
-                return found
+                return self._refused(found, at)
             self._do(found)
         return Held(id)
 
@@ -116,12 +119,12 @@ class FileStore(LedgerStore):
     def read(self, scope: str, labels: Labels | None = None) -> Sequence[Balance]:
         """See :class:`LedgerStore`."""
         with self._locked() as at:
-            return self._books.of(scope, labels or {}, at)
+            return self._books.balances(at, self._books.of_call(scope, labels or {}))
 
     def balances(self) -> Sequence[Balance]:
         """See :class:`LedgerStore`."""
         with self._locked() as at:
-            return self._books.balances(at)
+            return self._books.balances(at, sorted(self._books.caps.values(), key=lambda one: one.key))
 
     def history(self, scope: str = "", most: int = 100) -> Sequence[HoldRecord]:
         """See :class:`LedgerStore`."""
@@ -139,7 +142,7 @@ class FileStore(LedgerStore):
         """See :class:`LedgerStore`."""
         require_by_hand(who, why)
         with self._locked() as at:
-            self._do(self._books.set_cap(cap, who, why, at))
+            self._do(self._books.cap(cap, who, why, at))
 
     def top_up(self, cap: Cap, who: str, why: str) -> None:
         """See :class:`LedgerStore`."""
@@ -153,10 +156,43 @@ class FileStore(LedgerStore):
         with self._locked() as at:
             self._do(self._books.reset((account, resource, str(period)), who, why, at))
 
+    def set_rule(self, rule: Rule, who: str, why: str) -> None:
+        """See :class:`LedgerStore`."""
+        require_by_hand(who, why)
+        with self._locked() as at:
+            self._do({"do": "rule", "at": at, **asdict(rule), "who": who, "why": why})
+
+    def rules(self) -> Sequence[Rule]:
+        """See :class:`LedgerStore`."""
+        with self._locked():
+            return [self._books.rules[account] for account in sorted(self._books.rules)]
+
+    def pause(self, account: str, who: str, why: str, *, stopped: bool = False, wanted: Wanted | None = None) -> None:
+        """See :class:`LedgerStore`."""
+        require_account(account)
+        require_by_hand(who, why)
+        with self._locked() as at:
+            known = self._books.pauses.get(account)
+            if known is None or (stopped and not known.stopped):
+                kept = known.wanted if known is not None else wanted
+                record = {"do": "pause", "at": at, "account": account, "stopped": stopped, "who": who, "why": why}
+                self._do({**record, "wanted": kept and list(kept)})
+
+    def resume(self, account: str, who: str, why: str, *, once: bool = False) -> None:
+        """See :class:`LedgerStore`."""
+        require_by_hand(who, why)
+        with self._locked() as at:
+            self._do(*self._books.resume(account, who, why, once, at))
+
+    def pauses(self) -> Sequence[Pause]:
+        """See :class:`LedgerStore`."""
+        with self._locked():
+            return [self._books.pauses[account] for account in sorted(self._books.pauses)]
+
     def check(self) -> Sequence[str]:
         """See :class:`LedgerStore`."""
         with self._locked():
-            return self._books.check()
+            return list(self._books.wrong(self._books.holds.values()))
 
     def close(self) -> None:
         """See :class:`LedgerStore`."""
@@ -187,9 +223,7 @@ class FileStore(LedgerStore):
                     self._follow(file)
                     at = max(self._clock(), self._books.last or datetime.min.replace(tzinfo=UTC))
                     if ended := list(self._books.expired(at)):
-                        self._append(ended)
-                        for record in ended:
-                            self._books.apply(record)
+                        self._do(*ended)
                     yield at
                 finally:
                     fcntl.flock(file, fcntl.LOCK_UN)
@@ -202,10 +236,26 @@ class FileStore(LedgerStore):
                 raise LedgerError(
                     f"the ledger {self.path} cannot be used ({why(error)}); no call is made without it"
                 ) from error
+        while self._told:
+            self.warned(self._told.popleft())
 
-    def _do(self, record: Record) -> None:
-        self._append([record])
-        self._books.apply(record)
+    def _do(self, *records: Record) -> None:
+        self._append(records)
+        for record in records:
+            self._books.apply(record)
+        self._warn(records[-1]["at"])
+
+    def _refused(self, answer: Answer, at: datetime) -> Answer:
+        if isinstance(answer, Refused):
+            self._warn(at, answer)
+        return answer
+
+    def _warn(self, at: datetime, refused: Refused | None = None) -> None:
+        """Write down which levels are reached; it is told once the file is free."""
+        for record, told in list(self._books.warnings(at, refused)):
+            self._append([record])
+            self._books.apply(record)
+            self._told.append(told)
 
     def _append(self, records: Sequence[Record]) -> None:
         """Write records, on the disk when this returns; a failure leaves nothing of them."""

@@ -1,42 +1,22 @@
-"""A store in PostgreSQL, which many hosts share. What may happen is decided in the database (``schema.sql``).
-
-Requests of one process that come while a batch is under way go together in the next one: one statement, one commit.
-"""
+"""A store in PostgreSQL, which many hosts share. What may happen is decided in the database (``sql/functions.sql``)."""
 
 from __future__ import annotations
 
-import os
-import queue
-import threading
 import uuid
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import resources
 from typing import Any
 
 from tape.budget.resources import in_units
 from tape.errors import MissingExtraError
-from tape.ledger.contract import (
-    Amounts,
-    Balance,
-    Cap,
-    Ended,
-    Held,
-    HoldRecord,
-    Labels,
-    LedgerError,
-    LedgerStore,
-    Note,
-    Refused,
-    Request,
-    State,
-    accounts_of,
-    require_amounts,
-    require_by_hand,
-)
-from tape.ledger.faults import first_line, raise_fault, shown
+from tape.ledger.accounts import Amounts, Labels, accounts_of, require_account, require_amounts, require_by_hand
+from tape.ledger.batches import VERSION, Batches
+from tape.ledger.contract import Balance, Cap, Ended, Held, HoldRecord, LedgerStore, Note, Refused, Request, State
+from tape.ledger.faults import raise_fault, shown
 from tape.ledger.periods import Period
+from tape.ledger.rules import LedgerError, Pause, Paused, Rule, Wanted, Warned, of_part
 from tape.reading import short
 
 try:
@@ -44,16 +24,6 @@ try:
     from psycopg.types.json import Jsonb
 except ImportError:  # what needs it asks for it by name
     psycopg = None  # type: ignore[assignment]
-
-VERSION = 1
-MOST = 64
-"""Requests of a batch."""
-PATIENCE = 0.001
-"""Seconds that a batch waits for one more request, where the one before had more."""
-TRIES = 3
-"""Of a batch whose connection was cut; each request may be made again."""
-
-_STALE = "TL001"
 
 
 class PostgresStore(LedgerStore):
@@ -70,36 +40,45 @@ class PostgresStore(LedgerStore):
 
     def __init__(self, url: str, at: datetime | None = None) -> None:
         _require_extra()
-        self._url, self.at = url, at
-        self._seen: dict[str, int] = {}
-        """The latest batch of each root: a server that has an earlier one has lost holds."""
-        self._instance: Any = None
-        self._closed, self._closing, self._program = False, threading.Lock(), os.getpid()
-        self._requests: queue.SimpleQueue[tuple[Any, Future[Any]] | None] = queue.SimpleQueue()
-        connection = self._connected(None)  # a fault shows here
-        self._thread = threading.Thread(target=self._work, args=(connection,), name="tape ledger", daemon=True)
-        self._thread.start()
+        self._url = url
+        self._batches = Batches(url, self._warn)
+        self._batches.at = at
+
+    @property
+    def at(self) -> datetime | None:
+        """A fixed present, for tests."""
+        return self._batches.at
+
+    @at.setter
+    def at(self, at: datetime | None) -> None:
+        self._batches.at = at
 
     @classmethod
     def create(cls, url: str) -> None:
-        """Make the tables; where they are there, nothing is done.
+        """Make the tables, or upgrade those of an earlier version in place; what is there stays.
 
         Raises:
-            LedgerError: The database cannot be reached, or does not allow it.
+            LedgerError: The database cannot be reached, does not allow it, or has a newer version.
         """
         _require_extra()
         try:
             with psycopg.connect(url, connect_timeout=10) as connection:
                 connection.execute("select pg_advisory_xact_lock(7273041)")
                 there = connection.execute("select to_regclass('tape_ledger.meta') is not null").fetchone()
-                if not (there and there[0]):
-                    connection.execute(resources.files(__package__).joinpath("schema.sql").read_text("utf-8"))
+                row = (0,)
+                if there and there[0]:
+                    row = connection.execute("select version from tape_ledger.meta for update").fetchone() or row
+                if row[0] > VERSION:
+                    raise LedgerError(f"the ledger {shown(url)} has version {row[0]}; this program knows {VERSION}")
+                if row[0] < VERSION:
+                    for name in (*(f"{number}.sql" for number in range(row[0] + 1, VERSION + 1)), "functions.sql"):
+                        connection.execute(resources.files(__package__).joinpath("sql", name).read_text("utf-8"))
         except psycopg.Error as error:
             raise_fault(url, error)
 
     # --- the contract -------------------------------------------------------------------------
 
-    def reserve(self, request: Request) -> Held | Refused:
+    def reserve(self, request: Request) -> Held | Refused | Paused:
         """See :class:`LedgerStore`."""
         answer = self._ask(
             do="reserve", id=request.id, scope=request.scope, labels=dict(request.labels), name=request.name,
@@ -107,7 +86,7 @@ class PostgresStore(LedgerStore):
         )  # fmt: skip
         if answer.get("error") == "another":
             raise LedgerError(f"the id {request.id} belongs to a hold of {answer['scope']}; make ids anew")
-        return _held(request.id, answer)
+        return Paused(*answer["paused"]) if "paused" in answer else _held(request.id, answer)
 
     def grow(self, id: str, amounts: Amounts) -> Held | Refused:
         """See :class:`LedgerStore`."""
@@ -133,17 +112,17 @@ class PostgresStore(LedgerStore):
 
     def read(self, scope: str, labels: Labels | None = None) -> Sequence[Balance]:
         """See :class:`LedgerStore`."""
-        accounts = accounts_of(scope, labels or {})
+        accounts_of(scope, labels or {})
         self._ask(do="sweep", scope=scope)
-        return self._balances(accounts)
+        return self._balances(scope, labels)
 
     def balances(self) -> Sequence[Balance]:
         """See :class:`LedgerStore`."""
         self._sweep()
-        return self._balances(None)
+        return self._balances(None, None)
 
-    def _balances(self, accounts: Sequence[str] | None) -> list[Balance]:
-        rows = self._select("select * from tape_ledger.balances(%s, %s)", accounts and list(accounts), self.at)
+    def _balances(self, scope: str | None, labels: Labels | None) -> list[Balance]:
+        rows = self._select("select * from tape_ledger.balances(%s, %s, %s)", scope, Jsonb(dict(labels or {})), self.at)
         amounts = dict(self._select("select account || ' ' || resource || ' ' || period, amount from tape_ledger.cap"))
         return [
             Balance(
@@ -181,6 +160,8 @@ class PostgresStore(LedgerStore):
                 f"{cap.account} has a cap on {cap.resource} per {answer['period']} already, and would have two "
                 f"beginnings of a {period.unit} with {period}; change that one"
             )
+        if answer.get("error") == "part":
+            raise LedgerError(of_part(cap.account))
         if answer.get("error") == "below":
             raise LedgerError(
                 f"a cap of {in_units(cap.resource, cap.amount)} on {cap.account} per {period} is below the "
@@ -197,22 +178,24 @@ class PostgresStore(LedgerStore):
         key = (account, resource, str(period))
         self._require(key, "reset", self._by_hand("reset", key, who, why))
 
-    def _by_hand(self, do: str, key: tuple[str, str, str], who: str, why: str, **more: Any) -> Any:
+    def _by_hand(self, do: str, key: tuple[str, str, str], who: str, why: str, **more: Any) -> Mapping[str, Any]:
         account, resource, period = key
-        require_by_hand(who, why)
-        # So that it is made once, also where its answer was lost.
-        change = uuid.uuid4().hex
-        return self._ask(
-            do=do, account=account, resource=resource, period=period, who=who, why=why, change=change, **more
-        )  # fmt: skip
+        return self._change(who, why, do=do, account=account, resource=resource, period=period, **more)
 
-    def _require(self, key: tuple[str, str, str], what: str, answer: Mapping[str, Any]) -> None:
+    def _change(self, who: str, why: str, **more: Any) -> Mapping[str, Any]:
+        require_by_hand(who, why)
+        # Its id makes that it is made once, also where its answer was lost.
+        return self._ask(who=who, why=why, change=uuid.uuid4().hex, **more)
+
+    def _require(self, key: Sequence[str], what: str, answer: Mapping[str, Any]) -> None:
         if answer.get("error") == "no cap":
             rows = self._select("select account, resource, period from tape_ledger.cap order by id limit 20")
             known = ", ".join(" ".join(row) for row in rows) or "none"
             raise LedgerError(f"there is no cap {' '.join(key)}; there is: {known[:500]}")
         if answer.get("error") == "rolling":
             raise LedgerError(f"a rolling cap is not {what}: what was spent leaves it by itself; change the cap")
+        if answer.get("error") == "part":
+            raise LedgerError(of_part(answer["account"]))
 
     def check(self) -> Sequence[str]:
         """See :class:`LedgerStore`."""
@@ -221,14 +204,43 @@ class PostgresStore(LedgerStore):
             f"{account} {kind} {period} {_time(begun) or ''}: {detail}" for account, kind, period, begun, detail in rows
         ]
 
+    def set_rule(self, rule: Rule, who: str, why: str) -> None:
+        """See :class:`LedgerStore`."""
+        self._change(who, why, do="rule", **asdict(rule))
+
+    def rules(self) -> Sequence[Rule]:
+        """See :class:`LedgerStore`."""
+        rows = self._select(
+            "select account, at_limit, seconds, warn, webhook, same, tools from tape_ledger.rule order by account"
+        )
+        return [Rule(account, at, n, tuple(warn), *more) for account, at, n, warn, *more in rows]
+
+    def pause(self, account: str, who: str, why: str, *, stopped: bool = False, wanted: Wanted | None = None) -> None:
+        """See :class:`LedgerStore`."""
+        require_account(account)
+        self._change(who, why, do="pause", account=account, stopped=stopped, wanted=list(wanted or ()))
+
+    def resume(self, account: str, who: str, why: str, *, once: bool = False) -> None:
+        """See :class:`LedgerStore`."""
+        answer = self._change(who, why, do="resume", account=account, once=once)
+        if answer.get("error") == "not paused":
+            paused = ", ".join(one.account for one in self.pauses()) or "none"
+            raise LedgerError(f"{account} is not paused; there is: {paused}")
+        if answer.get("error") == "nothing wanted":
+            raise LedgerError(f"{account} was paused for another reason than a cap; resume it without --once")
+        self._require(tuple(answer.get("wanted", ()))[:3], "topped up", answer)
+
+    def pauses(self) -> Sequence[Pause]:
+        """See :class:`LedgerStore`."""
+        rows = self._select("select account, stopped, at, who, why, wanted from tape_ledger.pause order by 1")
+        return [
+            Pause(account, stopped, at.astimezone(UTC), who, why, Wanted(*wanted) if wanted else None)
+            for account, stopped, at, who, why, wanted in rows
+        ]
+
     def close(self) -> None:
         """See :class:`LedgerStore`."""
-        with self._closing:
-            if self._closed:
-                return
-            self._closed = True
-            self._requests.put(None)
-        self._thread.join()
+        self._batches.close()
 
     # --- the database -------------------------------------------------------------------------
 
@@ -236,72 +248,11 @@ class PostgresStore(LedgerStore):
         for (root,) in self._select("select root from tape_ledger.root order by root"):
             self._ask(do="sweep", scope=root)
 
-    def _ask(self, **request: Any) -> Any:
-        """One request, in the next batch.
+    def _warn(self, warned: Warned) -> None:
+        self.warned(warned)  # as it is set now
 
-        Raises:
-            LedgerError: The store cannot be reached, or refuses it.
-        """
-        if os.getpid() != self._program:  # the thread that sends is not there
-            raise LedgerError(f"the ledger {shown(self._url)} was opened before a fork; open it anew after it")
-        answered: Future[Any] = Future()
-        with self._closing:
-            if self._closed:
-                raise LedgerError(f"the ledger {shown(self._url)} was closed; open it anew")
-            self._requests.put((request, answered))
-        answer = answered.result()
-        assert isinstance(answer, dict)
-        if answer.get("error") == "forbidden":
-            raise LedgerError(f"the ledger {shown(self._url)} refuses the request: {answer['detail']}")
-        return answer
-
-    def _work(self, connection: Any) -> None:
-        """Send batches until the store is closed."""
-        sender, last, before = _Sender(self, connection), False, 0
-        while not last and (first := self._requests.get()) is not None:
-            batch = [first]
-            while len(batch) < MOST and not last:
-                try:
-                    # Who was answered last asks again soon: as many are waited for, if not for long.
-                    more = self._requests.get(timeout=PATIENCE if len(batch) < before else 0)
-                except queue.Empty:
-                    break
-                last = more is None
-                batch += [] if more is None else [more]
-            before = len(batch)
-            try:
-                answers = sender.apply([request for request, _ in batch])
-            except BaseException as error:
-                for _, answered in batch:
-                    answered.set_exception(error)
-            else:
-                assert len(answers) == len(batch)
-                for (_, answered), answer in zip(batch, answers, strict=True):
-                    answered.set_result(answer)
-        sender.close()
-
-    def _connected(self, connection: Any) -> Any:
-        """The connection, or a new one where there is none or it was cut.
-
-        Raises:
-            LedgerError: The database cannot be reached, has no ledger, one of another version, or another one.
-        """
-        if connection is not None and not connection.closed:
-            return connection
-        try:
-            connection = psycopg.connect(self._url, autocommit=True, connect_timeout=10, application_name="tape ledger")
-            row = connection.execute("select version, instance from tape_ledger.meta").fetchone()
-        except psycopg.Error as error:
-            raise_fault(self._url, error)
-        if row is None or row[0] != VERSION:
-            raise LedgerError(
-                f"the ledger {shown(self._url)} has version {row and row[0]}, and this program knows {VERSION}; run "
-                "`tape ledger init` of the newer one"
-            )
-        if self._instance not in (None, row[1]):
-            raise LedgerError(f"the ledger {shown(self._url)} is another one than before; open it anew")
-        self._instance = row[1]
-        return connection
+    def _ask(self, **request: Any) -> Mapping[str, Any]:
+        return self._batches.ask(request)
 
     def _select(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """Rows, read by a connection of their own, so that the one of the batches is used by its thread alone."""
@@ -310,48 +261,6 @@ class PostgresStore(LedgerStore):
                 return list(connection.execute(statement, values).fetchall())
         except psycopg.Error as error:
             raise_fault(self._url, error)
-
-
-class _Sender:
-    """Sends batches by a connection of its own.
-
-    Args:
-        store: Whose batches.
-        connection: None until it is needed.
-    """
-
-    def __init__(self, store: PostgresStore, connection: Any) -> None:
-        self._store, self._connection = store, connection
-
-    def apply(self, batch: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
-        """A batch in one statement and one commit; a cut connection is made anew, and the batch again."""
-        store = self._store
-        given = (Jsonb(list(batch)), store.at, Jsonb(dict(store._seen)))
-        for attempt in range(TRIES):
-            try:
-                self._connection = store._connected(self._connection)
-                row = self._connection.execute("select tape_ledger.apply(%s, %s, %s)", given).fetchone()
-            except psycopg.Error as error:
-                self.close()
-                if error.sqlstate == _STALE:
-                    raise LedgerError(
-                        f"the server of {shown(store._url)} is behind what was answered before ({first_line(error)}): "
-                        "a replica took over that lacks holds; restore it before anything is spent"
-                    ) from None
-                if attempt == TRIES - 1 or not isinstance(error, psycopg.OperationalError):
-                    raise_fault(store._url, error)
-                continue
-            for root, number in row[0]["batches"].items():
-                store._seen[root] = number
-            answers: Sequence[Any] = row[0]["answers"]
-            return answers
-        raise AssertionError("a batch is sent or raises")
-
-    def close(self) -> None:
-        """Close the connection."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
 
 
 def _held(id: str, answer: Mapping[str, Any]) -> Held | Refused:
@@ -367,6 +276,8 @@ def _require_known(id: str, answer: Mapping[str, Any]) -> None:
 
 
 def _note(what: Mapping[str, Any]) -> str:
+    if "resource" not in what:
+        return f"{what['do']} {what['account']}"
     amount = [in_units(what["resource"], what["amount"])] if what.get("amount") else []
     return " ".join((what["do"], what["account"], what["resource"], what["period"], *amount))
 

@@ -10,7 +10,21 @@ from typing import Any
 import pytest
 
 from tape.errors import ConfigError
-from tape.ledger import Cap, Ended, Held, LedgerError, LedgerStore, Period, Refused, Request
+from tape.ledger import (
+    Cap,
+    Ended,
+    Held,
+    LedgerError,
+    LedgerStore,
+    Pause,
+    Paused,
+    Period,
+    Refused,
+    Request,
+    Rule,
+    Wanted,
+    Warned,
+)
 
 BEGIN = datetime(2026, 3, 28, 22, 30, tzinfo=UTC)
 """23:30 in Berlin, a day before clocks change there."""
@@ -243,6 +257,77 @@ class LedgerStoreConformance:
         for scope in ("", "a//b", "a b", "/".join("abcdefghi")):
             with pytest.raises(ConfigError, match="a scope is 1 to 8 names"):
                 store.reserve(request("b", scope))
+
+    def test_levels_are_warned_of_once_in_a_period(self, store: LedgerStore) -> None:
+        """At what is spent and held; the last one where a call is refused; again after a cap was raised."""
+        told: list[Warned] = []
+        store.warned = told.append  # type: ignore[method-assign,assignment]
+        store.set_rule(Rule("org/team", warn=(50, 80, 100), webhook="http://127.0.0.1:1/"), "anna", "")
+        store.reserve(request("a", worst=29))
+        assert told == []
+        store.reserve(request("b", worst=20))
+        assert told == [Warned("org/team", "usd", "total", 80, 49, 60, "http://127.0.0.1:1/")]
+        store.void("b")
+        store.reserve(request("b2", worst=20))
+        assert isinstance(store.reserve(request("c", worst=20)), Refused)
+        assert isinstance(store.reserve(request("d", worst=20)), Refused)
+        assert [one.percent for one in told] == [80, 100]
+        assert [one.what for one in store.notes() if one.who == "ledger"] == ["warn org/team usd total"] * 2
+        store.set_cap(Cap("org/team", "usd", 80), "anna", "more")
+        assert store.reserve(request("e", worst=20)) == Held("e")
+        assert [one.percent for one in told] == [80, 100, 80]
+        assert list(store.rules()) == [Rule("org/team", warn=(50, 80, 100), webhook="http://127.0.0.1:1/")]
+
+    def test_what_is_paused_begins_no_call(self, store: LedgerStore) -> None:
+        """Neither do scopes below; what is in flight ends, and goes on growing."""
+        store.reserve(request("a"))
+        store.pause("org/team", "anna", "too fast")
+        for _ in range(2):
+            assert store.reserve(request("b")) == Paused("org/team", False, "anna", "too fast")
+        assert store.reserve(request("c", "org/other")) == Held("c")
+        assert (store.reserve(request("a")), store.grow("a", {"usd": 20})) == (Held("a"), Held("a"))
+        store.pause("org/team", "ben", "no more", stopped=True)
+        store.pause("org/team", "carl", "not heard")
+        [pause] = store.pauses()
+        assert pause == Pause("org/team", True, BEGIN, "ben", "no more", None)
+        with pytest.raises(LedgerError, match="paused for another reason than a cap; resume it without --once"):
+            store.resume("org/team", "anna", "", once=True)
+        store.resume("org/team", "anna", "")
+        assert (store.reserve(request("b")), list(store.pauses())) == (Held("b"), [])
+        with pytest.raises(LedgerError, match="org/team is not paused; there is: none"):
+            store.resume("org/team", "anna", "")
+
+    def test_a_refused_call_is_let_through_once(self, store: LedgerStore) -> None:
+        """By exactly what it lacks now."""
+        store.reserve(request("a", worst=50))
+        refused = store.reserve(request("b", worst=20))
+        assert isinstance(refused, Refused)
+        store.pause("org/team/agent", "ledger", "does not fit", wanted=refused.wanted(20))
+        assert store.pauses()[0].wanted == Wanted("org/team", "usd", "total", 20)
+        store.settle("a", {"usd": 45})
+        store.resume("org/team/agent", "anna", "fine", once=True)
+        assert self.sums(store, "org/team")["left"] == 20
+        assert store.reserve(request("b", worst=20)) == Held("b")
+
+    def test_within_a_part_nothing_counts_above(self, store: LedgerStore) -> None:
+        """It is held there as a whole; a pause above counts."""
+        part, inner = "org/team/part:1", "org/team/part:1/sub"
+        assert store.reserve(request("0", part)) == Held("0")
+        store.void("0")
+        store.set_cap(Cap(part, "usd", 15), "anna", "a part")
+        assert store.reserve(request("a", inner)) == Held("a")
+        assert store.reserve(request("b", inner)) == Refused(part, "usd", "total", 15, 5, 20)
+        assert self.sums(store, "org/team")["held"] == 0
+        assert [one.cap.account for one in store.read(inner, {"customer": "42"})] == [part]
+        for more in (
+            lambda: store.top_up(Cap(part, "usd", 5), "anna", ""),
+            lambda: store.set_cap(Cap(part, "usd", 20), "", ""),
+        ):
+            with pytest.raises(LedgerError, match="is a part, which is held in org/team; it gets no more"):
+                more()
+        store.set_cap(Cap(part, "usd", 10), "anna", "less")
+        store.pause("org", "anna", "all")
+        assert store.reserve(request("c", inner, 0)) == Paused("org", False, "anna", "all")
 
     def test_another_program_sees_all_of_it(self, store: LedgerStore) -> None:
         """And goes on."""

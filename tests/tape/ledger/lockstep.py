@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tape.errors import ConfigError
-from tape.ledger.contract import Cap, Held, LedgerError, LedgerStore, Request
+from tape.ledger import Cap, Held, LedgerError, LedgerStore, Request, Rule, Wanted
 from tape.ledger.periods import Period
 
 BEGIN = datetime(2026, 3, 28, 20, 0, tzinfo=UTC)
@@ -23,7 +23,10 @@ PERIODS = tuple(
         ),
     )
 )
-SCOPES = ("acme", "acme/search", "acme/search/a", "acme/search/b", "acme/ads", "acme/ads/x/y", "other", "other/z")
+SCOPES = (
+    *("acme", "acme/search", "acme/search/a", "acme/search/b", "acme/ads", "acme/ads/x/y", "other", "other/z"),
+    *("acme/ads/part:1", "acme/ads/part:1/sub"),
+)
 LABELS: tuple[dict[str, str], ...] = ({}, {}, {"customer": "42"}, {"customer": "7", "job": "night"})
 ACCOUNTS = (*SCOPES, "acme#customer=42", "acme#customer=7", "acme#job=night", "other#customer=42")
 KINDS = ("usd", "tokens")
@@ -50,7 +53,8 @@ class Steps:
         seconds = rng.choices((0, 1, 20, 400, 20_000), (40, 20, 20, 5, 1))[0]
         self.at += timedelta(seconds=seconds, microseconds=rng.randrange(10**6))
         what = rng.choices(
-            ("reserve", "end", "void", "grow", "cap", "top_up", "reset", "read"), (40, 25, 5, 8, 6, 3, 2, 6)
+            ("reserve", "end", "void", "grow", "cap", "top_up", "reset", "read", "rule", "pause", "resume"),
+            (40, 25, 5, 8, 6, 3, 2, 6, 2, 1, 3),
         )[0]
         return getattr(self, f"_{what}")()  # type: ignore[no-any-return]
 
@@ -111,6 +115,28 @@ class Steps:
         cap = self._drawn_cap()
         return lambda store: store.reset(cap.account, cap.resource, cap.period, "anna", "again")
 
+    def _rule(self) -> Step:
+        levels = self._rng.choice(((), (50, 80, 100), (1, 30, 100)))
+        rule = Rule(self._rng.choice(ACCOUNTS), "ask", 60, levels, same=self._rng.randrange(3))
+        return lambda store: store.set_rule(rule, "anna", "a test")
+
+    def _pause(self) -> Step:
+        rng = self._rng
+        account, stopped, cap = rng.choice(ACCOUNTS), rng.random() < 0.3, self._drawn_cap()
+        wanted = rng.choice((None, Wanted(*cap.key, rng.randrange(200))))
+        return lambda store: store.pause(account, "anna", "a test", stopped=stopped, wanted=wanted)
+
+    def _resume(self) -> Step:
+        """Of an account that is paused, mostly."""
+        place, once, nobody = self._rng.random(), self._rng.random() < 0.5, self._rng.random() < 0.1
+
+        def resume(store: LedgerStore) -> Any:
+            paused = [one.account for one in store.pauses()] or ["acme"]
+            account = "nobody" if nobody else paused[int(place * len(paused))]
+            return store.resume(account, "anna", "a test", once=once)
+
+        return resume
+
     def _read(self) -> Step:
         scope, labels = self._rng.choice(SCOPES), self._rng.choice(LABELS)
         return lambda store: store.read(scope, labels)
@@ -127,4 +153,5 @@ def answer(store: LedgerStore, step: Step) -> Any:
 def state(store: LedgerStore) -> Sequence[Any]:
     """All that a store holds."""
     notes = [(one.at, one.who, one.why, one.what) for one in store.notes()]
-    return [list(store.balances()), list(store.history(most=50)), notes, list(store.check())]
+    rules, pauses = list(store.rules()), list(store.pauses())
+    return [list(store.balances()), list(store.history(most=50)), notes, rules, pauses, list(store.check())]

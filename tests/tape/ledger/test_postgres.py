@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ def test_a_change_whose_answer_was_lost_is_made_once(store: PostgresStore, monke
 
 
 def test_a_fork_has_to_open_it_anew(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tape.ledger.postgres.os.getpid", lambda: 1)
+    monkeypatch.setattr("tape.ledger.batches.os.getpid", lambda: 1)
     with pytest.raises(LedgerError, match="was opened before a fork; open it anew"):
         store.void("a")
 
@@ -125,10 +126,14 @@ def test_what_is_no_ledger_is_named(server: Server, database: str, store: Postgr
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("create role guest login")
         connection.execute("update tape_ledger.meta set version = 9")
-    with pytest.raises(LedgerError, match="has version 9, and this program knows 1"):
+    with pytest.raises(LedgerError, match="has version 9, and this program knows 2; install a newer one"):
         PostgresStore(database)
+    with pytest.raises(LedgerError, match="has version 9, and this program knows 2; install a newer one"):
+        store.reserve(Request("a", "org", {"usd": 1}))
+    with pytest.raises(LedgerError, match="has version 9; this program knows 2"):
+        PostgresStore.create(database)
     with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute("update tape_ledger.meta set version = 1")
+        connection.execute("update tape_ledger.meta set version = 2")
     with pytest.raises(LedgerError, match=r"does not give this user its rights .* grant usage on schema tape_ledger"):
         PostgresStore(database.replace("tape@", "guest@"))
     with psycopg.connect(database, autocommit=True) as connection:
@@ -136,6 +141,27 @@ def test_what_is_no_ledger_is_named(server: Server, database: str, store: Postgr
     cut(database)
     with pytest.raises(LedgerError, match="is another one than before"):
         store.reserve(Request("a", "org", {"usd": 1}))
+
+
+def test_an_earlier_version_is_upgraded_in_place(server: Server) -> None:
+    url = server.database("upgraded")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(resources.files("tape.ledger").joinpath("sql", "1.sql").read_text("utf-8"))
+        connection.execute(
+            "create function tape_ledger.apply(requests jsonb) returns jsonb language sql as 'select $1'"
+        )
+        connection.execute(
+            "insert into tape_ledger.cap (account, resource, period, unit, zone, day, bucket, amount)"
+            " values ('org', 'usd', 'total', 'total', 'UTC', 1, 0, 100)"
+        )
+    with pytest.raises(LedgerError, match="has version 1, and this program knows 2; upgrade it by `tape ledger init`"):
+        PostgresStore(url)
+    for _ in range(2):
+        PostgresStore.create(url)
+    upgraded = PostgresStore(url)
+    assert upgraded.reserve(Request("a", "org", {"usd": 60})) == Held("a")
+    assert upgraded.balances()[0].left == 40
+    upgraded.close()
 
 
 def test_a_replica_that_lacks_holds_is_refused(database: str, store: PostgresStore) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tape.ledger import LedgerStore
+from tape.ledger import LedgerStore, Warned
 from tape.ledger.file import FileStore
 from tape.ledger.postgres import PostgresStore
 from tape.testing.ledger import BEGIN, LedgerStoreConformance
@@ -70,11 +70,15 @@ def test_both_answer_alike(seed: int, count: int, database: str, tmp_path: Path)
     steps = Steps(seed)
     clock: Callable[[], datetime] = lambda: steps.at  # noqa: E731
     stores = FileStore(tmp_path / "budget.ledger", clock), PostgresStore(database)
+    warned: list[list[Warned]] = [[], []]
+    for store, told in zip(stores, warned, strict=True):
+        store.warned = told.append  # type: ignore[method-assign,assignment]
     for number in range(count):
         step = steps.draw()
         stores[1].at = steps.at
         first, second = (answer(store, step) for store in stores)
         assert first == second, (seed, number)
+        assert warned[0] == warned[1], (seed, number)
         steps.answered(first)
         if number % 50 == 0 or number == count - 1:
             first, second = (state(store) for store in stores)

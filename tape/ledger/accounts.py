@@ -1,0 +1,110 @@
+"""What accounts, amounts and words of a ledger may be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from tape.errors import ConfigError
+from tape.reading import short
+
+Amounts = Mapping[str, int]
+"""Counts by resource."""
+
+Labels = Mapping[str, str]
+
+MOST = 10**15
+"""The largest cap and the largest amount, in counts: a billion dollars. Sums of thousands of them fit into 64 bits."""
+
+_NAME = re.compile(r"[A-Za-z0-9_.@:+-]{1,100}")
+_DEEPEST = 8
+
+
+def require_id(id: str) -> None:
+    """Refuse what is no id of a hold."""
+    if not (isinstance(id, str) and _NAME.fullmatch(id)):
+        raise ConfigError(f"the id of a hold is 1 to 100 letters, digits and . _ - : @ +, not {short(id)}")
+
+
+def require_seconds(what: str, seconds: int, least: int = 1) -> None:
+    """Refuse what is no time that a ledger keeps."""
+    if type(seconds) is not int or not least <= seconds <= 366 * 86400:
+        raise ConfigError(f"{what} {least} second{'' if least == 1 else 's'} to 366 days, not {short(seconds)}")
+
+
+def require_amounts(what: str, amounts: Mapping[str, int | None], *, unknown: bool = False) -> None:
+    """Refuse what are no counts by resource.
+
+    Raises:
+        ConfigError: Names the amount.
+    """
+    for kind, count in amounts.items():
+        if not (isinstance(kind, str) and _NAME.fullmatch(kind)):
+            raise ConfigError(f"{what}: {short(kind)} is no name of a resource")
+        if not (unknown and count is None) and not (type(count) is int and 0 <= count <= MOST):
+            raise ConfigError(f"{what}: {short(count)} of {kind} is no whole number from 0 to {MOST}")
+
+
+def require_text(what: str, text: str) -> None:
+    """Refuse what no store can keep.
+
+    Raises:
+        ConfigError: It is no text, too long, or has characters that cannot be written.
+    """
+    if (
+        not isinstance(text, str)
+        or len(text) > 1000
+        or "\0" in text
+        or text != text.encode("utf-8", "replace").decode()
+    ):
+        raise ConfigError(f"{what} is a text of at most 1,000 characters, not {short(text)}")
+
+
+def require_by_hand(who: str, why: str) -> None:
+    """Refuse a change by hand by what cannot be kept."""
+    require_text("who makes a change", who)
+    require_text("why a change is made", why)
+
+
+def require_account(account: str) -> None:
+    """Refuse what is no scope, and no scope with a label."""
+    scope, mark, label = account.partition("#")
+    if not mark:
+        accounts_of(scope, {})
+        return
+    name, equals, value = label.partition("=")
+    if not equals:
+        raise ConfigError(f"{short(account)}: a label is written NAME=VALUE, for instance {scope}#customer=42")
+    accounts_of(scope, {name: value})
+    if "/" in scope:
+        raise ConfigError(f"{short(account)}: a label belongs to the first part of a scope, {scope.partition('/')[0]}")
+
+
+def accounts_of(scope: str, labels: Labels) -> list[str]:
+    """The accounts of a call in the order in which they are asked: labels, then the scope from the leaf to the root.
+
+    Raises:
+        ConfigError: It is no scope, or a label is malformed.
+    """
+    if not isinstance(scope, str) or not isinstance(labels, Mapping):
+        raise ConfigError(f"a scope is a text, and labels are a mapping, not {short(scope)} and {short(labels)}")
+    parts = scope.split("/")
+    if not 1 <= len(parts) <= _DEEPEST or not all(_NAME.fullmatch(part) for part in parts):
+        raise ConfigError(
+            f"a scope is 1 to {_DEEPEST} names with / between them, such as org/team/agent, not {short(scope)}; a name "
+            "has letters, digits and . _ - : @ +"
+        )
+    for name, value in labels.items():
+        if not (isinstance(name, str) and isinstance(value, str) and _NAME.fullmatch(name) and _NAME.fullmatch(value)):
+            raise ConfigError(f"a label has a name and a value, such as customer=42, not {short(f'{name}={value}')}")
+    found = [f"{parts[0]}#{name}={labels[name]}" for name in sorted(labels)]
+    return found + ["/".join(parts[:depth]) for depth in range(len(parts), 0, -1)]
+
+
+PART = "part:"
+"""How the last name of a scope begins that a sub-agent was given a part of the budget for."""
+
+
+def is_part(scope: str) -> bool:
+    """Whether an account is that of a part, whose amounts are held in the scope above it."""
+    return scope.rpartition("/")[2].startswith(PART)

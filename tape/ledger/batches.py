@@ -1,0 +1,168 @@
+"""Requests that go to PostgreSQL together: one statement, one commit for all that come while a batch is under way."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from datetime import datetime
+from typing import Any
+
+from tape.ledger.faults import first_line, raise_fault, shown
+from tape.ledger.rules import LedgerError, Warned
+
+try:
+    import psycopg
+    from psycopg.types.json import Jsonb
+except ImportError:  # what needs it asks for it by name
+    psycopg = None  # type: ignore[assignment]
+
+VERSION = 2
+"""Of the tables and functions that this program knows."""
+MOST = 64
+"""Requests of a batch."""
+PATIENCE = 0.001
+"""Seconds that a batch waits for one more request, where the one before had more."""
+TRIES = 3
+"""Of a batch whose connection was cut; each request may be made again."""
+
+_STALE, _OTHER_VERSION = "TL001", "TL002"
+
+
+class Batches:
+    """Sends requests by a thread and a connection of its own.
+
+    Args:
+        url: Of the database.
+        warned: Is called with what the database warns of.
+
+    Attributes:
+        at: A fixed present, for tests; None for the database's own.
+
+    Raises:
+        LedgerError: The database cannot be reached, has no ledger, or one of another version.
+    """
+
+    def __init__(self, url: str, warned: Callable[[Warned], None]) -> None:
+        self._url, self._warned = url, warned
+        self.at: datetime | None = None
+        self._seen: dict[str, int] = {}
+        """The latest batch of each root: a server that has an earlier one has lost holds."""
+        self._instance: Any = None
+        self._closed, self._closing, self._program = False, threading.Lock(), os.getpid()
+        self._requests: queue.SimpleQueue[tuple[Any, Future[Any]] | None] = queue.SimpleQueue()
+        self._connection: Any = None
+        self._connect()  # a fault shows here
+        self._thread = threading.Thread(target=self._work, name="tape ledger", daemon=True)
+        self._thread.start()
+
+    def ask(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """One request, in the next batch.
+
+        Raises:
+            LedgerError: The store cannot be reached, or refuses it.
+        """
+        if os.getpid() != self._program:  # the thread that sends is not there
+            raise LedgerError(f"the ledger {shown(self._url)} was opened before a fork; open it anew after it")
+        answered: Future[Any] = Future()
+        with self._closing:
+            if self._closed:
+                raise LedgerError(f"the ledger {shown(self._url)} was closed; open it anew")
+            self._requests.put((request, answered))
+        answer = answered.result()
+        assert isinstance(answer, dict)
+        if answer.get("error") == "forbidden":
+            raise LedgerError(f"the ledger {shown(self._url)} refuses the request: {answer['detail']}")
+        return answer
+
+    def close(self) -> None:
+        """Send what was asked, and close the connection."""
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
+            self._requests.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        """Send batches until this is closed."""
+        last, before = False, 0
+        while not last and (first := self._requests.get()) is not None:
+            batch = [first]
+            while len(batch) < MOST and not last:
+                try:
+                    # Who was answered last asks again soon: as many are waited for, if not for long.
+                    more = self._requests.get(timeout=PATIENCE if len(batch) < before else 0)
+                except queue.Empty:
+                    break
+                last = more is None
+                batch += [] if more is None else [more]
+            before = len(batch)
+            try:
+                answers = self._apply([request for request, _ in batch])
+            except BaseException as error:
+                for _, answered in batch:
+                    answered.set_exception(error)
+            else:
+                assert len(answers) == len(batch)
+                for (_, answered), answer in zip(batch, answers, strict=True):
+                    answered.set_result(answer)
+        self._cut()
+
+    def _apply(self, batch: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
+        """A batch in one statement and one commit; a cut connection is made anew, and the batch again."""
+        given = (VERSION, Jsonb(list(batch)), self.at, Jsonb(dict(self._seen)))
+        for attempt in range(TRIES):
+            try:
+                self._connect()
+                row = self._connection.execute("select tape_ledger.apply(%s, %s, %s, %s)", given).fetchone()
+            except psycopg.Error as error:
+                self._cut()
+                if error.sqlstate == _STALE:
+                    raise LedgerError(
+                        f"the server of {shown(self._url)} is behind what was answered before ({first_line(error)}): "
+                        "a replica took over that lacks holds; restore it before anything is spent"
+                    ) from None
+                if error.sqlstate == _OTHER_VERSION:
+                    continue  # it was upgraded: connecting says what is there now
+                if attempt == TRIES - 1 or not isinstance(error, psycopg.OperationalError):
+                    raise_fault(self._url, error)
+                continue
+            self._seen.update(row[0]["batches"])
+            for one in row[0]["warnings"]:
+                self._warned(Warned(*one))
+            answers: Sequence[Any] = row[0]["answers"]
+            return answers
+        raise LedgerError(f"the ledger {shown(self._url)} changes its version; try again")
+
+    def _connect(self) -> None:
+        """Have a connection.
+
+        Raises:
+            LedgerError: The database cannot be reached, has no ledger, one of another version, or another one.
+        """
+        if self._connection is not None and not self._connection.closed:
+            return
+        try:
+            found = psycopg.connect(self._url, autocommit=True, connect_timeout=10, application_name="tape ledger")
+            row = found.execute("select version, instance from tape_ledger.meta").fetchone()
+        except psycopg.Error as error:
+            raise_fault(self._url, error)
+        if row is None or row[0] != VERSION:
+            found.close()
+            is_old = row is not None and row[0] < VERSION
+            raise LedgerError(
+                f"the ledger {shown(self._url)} has version {row and row[0]}, and this program knows {VERSION}; "
+                + ("upgrade it by `tape ledger init`" if is_old else "install a newer one")
+            )
+        if self._instance not in (None, row[1]):
+            found.close()
+            raise LedgerError(f"the ledger {shown(self._url)} is another one than before; open it anew")
+        self._instance, self._connection = row[1], found
+
+    def _cut(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()

@@ -1,0 +1,172 @@
+"""What happens at a cap: rules of accounts, pauses, and warnings."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, NamedTuple, get_args
+from urllib.parse import urlsplit
+from urllib.request import Request as HttpRequest
+from urllib.request import urlopen
+
+from tape.budget.resources import in_units
+from tape.errors import BudgetExceededError, ConfigError, TapeError
+from tape.ledger.accounts import require_account, require_seconds, require_text
+from tape.reading import short
+
+AtLimit = Literal["refuse", "wait", "ask"]
+HTTP_SECONDS = 10.0
+
+logger = logging.getLogger("tape.ledger")
+
+
+class LedgerError(TapeError):
+    """A store refuses a request, cannot be reached, or is not what it should be; nothing was spent."""
+
+
+class UnreachableLedgerError(LedgerError):
+    """The store did not answer; whether it did what was asked is unknown, and asking again is safe."""
+
+
+class PausedError(BudgetExceededError):
+    """The account of a call is paused, and nobody has resumed it in time; nothing was spent."""
+
+
+def of_part(account: str) -> str:
+    """Why a part gets no more."""
+    return f"{account} is a part, which is held in {account.rpartition('/')[0]}; it gets no more, add to that"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What happens at the caps of an account, and when its calls are paused.
+
+    For calls of a scope, the first rule on the way to its root counts; warnings are of the account's own caps.
+
+    Attributes:
+        account: A scope, or a label.
+        at_limit: What a call does that does not fit: it is refused; it waits for holds in flight; or its scope is
+            paused until a person raises the cap, lets the call through once, or stops it.
+        seconds: How long a call waits, also one whose account is paused.
+        warn: Percent of a cap at which is warned, once in a period each. A rolling cap has no levels.
+        webhook: Gets a warning as JSON, by POST.
+        same: As many equal calls in a row, of one program, pause its scope; 0 for any number.
+        tools: So does a call of one more different tool than this; 0 for any number.
+    """
+
+    account: str
+    at_limit: AtLimit = "refuse"
+    seconds: int = 0
+    warn: tuple[int, ...] = ()
+    webhook: str = ""
+    same: int = 0
+    tools: int = 0
+
+    def __post_init__(self) -> None:
+        require_account(self.account)
+        if self.at_limit not in get_args(AtLimit):
+            raise ConfigError(f"at a limit a call is to refuse, wait or ask, not {short(self.at_limit)}")
+        require_seconds("a call waits", self.seconds, 0)
+        if self.at_limit != "refuse" and not self.seconds:
+            raise ConfigError(f"for how many seconds is a call of {self.account} to {self.at_limit}?")
+        if not all(type(one) is int and 1 <= one <= 100 for one in self.warn):
+            raise ConfigError(f"levels of warning are percent of a cap, such as 50, 80, 100, not {short(self.warn)}")
+        object.__setattr__(self, "warn", tuple(sorted(set(self.warn))))
+        require_text("a webhook", self.webhook)
+        address = urlsplit(self.webhook)
+        if self.webhook and not (address.scheme in ("http", "https") and address.hostname):
+            raise ConfigError(f"a webhook is an address with http or https, not {short(self.webhook)}")
+        if not all(type(one) is int and 0 <= one <= 10_000 for one in (self.same, self.tools)):
+            raise ConfigError("equal calls in a row and different tools are whole numbers from 0 to 10,000")
+
+
+class Wanted(NamedTuple):
+    """What a call asked of a cap that was too low; names as of a :class:`~tape.ledger.Cap`."""
+
+    account: str
+    resource: str
+    period: str
+    amount: int
+
+
+class Paused(NamedTuple):
+    """A call is not made since an account of it is paused."""
+
+    account: str
+    stopped: bool
+    who: str
+    why: str
+
+    def error(self) -> PausedError:
+        """As what callers of a budget raise."""
+        done, hint = (
+            ("stopped", "") if self.stopped else ("paused", f"; see `tape ledger pauses` and resume {self.account}")
+        )
+        why = f": {self.why}" if self.why else ""
+        return PausedError("calls", 0, 0, 1, self.account, f"{self.account} is {done} by {self.who}{why}{hint}")
+
+
+class Pause(NamedTuple):
+    """An account that is paused.
+
+    Attributes:
+        account: Which one.
+        stopped: Calls are refused at once.
+        at: Since when.
+        who: Who paused it.
+        why: For people.
+        wanted: What a call asked that was refused; None where it was paused for another reason.
+    """
+
+    account: str
+    stopped: bool
+    at: datetime
+    who: str
+    why: str
+    wanted: Wanted | None
+
+
+class Warned(NamedTuple):
+    """A level that was reached.
+
+    Attributes:
+        account: Of the cap.
+        resource: Of the cap.
+        period: Of the cap.
+        percent: The level.
+        taken: Spent and held, in counts.
+        amount: The cap in this period, in counts.
+        webhook: Who is to be told.
+    """
+
+    account: str
+    resource: str
+    period: str
+    percent: int
+    taken: int
+    amount: int
+    webhook: str
+
+
+def deliver(warned: Warned) -> None:
+    """Log a warning, and tell its webhook, by a thread of its own; the ledger's notes have it in any case."""
+    one = warned
+    taken, amount = in_units(one.resource, one.taken), in_units(one.resource, one.amount)
+    said = f"{one.percent} %" if one.taken * 100 >= one.percent * one.amount else "a call was refused"
+    logger.warning("%s has taken %s of %s (%s): %s", one.account, taken, amount, one.period, said)
+    if one.webhook:
+        threading.Thread(target=_post, args=(one,), name="tape webhook", daemon=True).start()
+
+
+def _post(warned: Warned) -> None:
+    told = {name: value for name, value in warned._asdict().items() if name != "webhook"}
+    body, kind = json.dumps(told).encode(), {"Content-Type": "application/json"}
+    try:  # its scheme is http or https, see Rule
+        with urlopen(HttpRequest(warned.webhook, body, kind), timeout=HTTP_SECONDS):  # noqa: S310
+            pass
+    except (OSError, ValueError) as error:
+        host = urlsplit(warned.webhook).hostname  # the rest may have a secret
+        logger.warning("the webhook at %s was not told of it: %s", host, error)

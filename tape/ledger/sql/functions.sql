@@ -1,0 +1,472 @@
+-- What may happen, for the latest version. Every change comes through tape_ledger.apply, which has the row of each root
+-- that it touches for itself, the roots in order, so calls of one root come one after the other. All functions are made
+-- anew with every version.
+set local search_path = tape_ledger;
+
+do $$ declare name regprocedure; begin
+  for name in select oid::regprocedure from pg_proc where pronamespace = 'tape_ledger'::regnamespace loop
+    execute 'drop function ' || name;
+  end loop;
+end $$;
+
+-- The moment of a local time; of two, where clocks are set back, the earlier one.
+create function moment_of(there timestamp, zone text) returns timestamptz language sql stable as $$
+  select case when ((there at time zone zone) - interval '1 hour') at time zone zone = there
+    then (there at time zone zone) - interval '1 hour' else there at time zone zone end
+$$;
+
+create function begun(c cap, at timestamptz) returns timestamptz language plpgsql stable as $$
+declare size int; today timestamp; first timestamp;
+begin
+  if c.unit = 'total' then return '-infinity'; end if;
+  if c.unit in ('hour', 'rolling') then
+    size := case c.unit when 'hour' then 3600 else c.bucket end;
+    return to_timestamp(floor(extract(epoch from at) / size) * size);
+  end if;
+  if c.unit in ('day', 'week') then
+    return moment_of(date_trunc(c.unit, at at time zone c.zone), c.zone);
+  end if;
+  today := date_trunc('day', at at time zone c.zone);
+  first := date_trunc('month', today);
+  if extract(day from today) < least(c.day, extract(day from first + interval '1 month - 1 day')) then
+    first := first - interval '1 month';
+  end if;
+  return moment_of(
+    first + make_interval(days => least(c.day, extract(day from first + interval '1 month - 1 day')::int) - 1), c.zone);
+end $$;
+
+create function earliest(c cap, at timestamptz) returns timestamptz language sql stable as $$
+  select case when c.unit = 'rolling' then begun(c, at) - make_interval(secs => c.bucket * 60) else begun(c, at) end
+$$;
+
+-- Of a rolling cap all that is held counts, also what began before: it may still be paid.
+create function taken(c cap, at timestamptz) returns bigint language sql stable as $$
+  select coalesce(sum(case when begun >= earliest(c, at) then spent else 0 end + held), 0)::bigint from span
+    where cap = c.id and (begun between earliest(c, at) and begun(c, at) or c.unit = 'rolling' and held > 0)
+$$;
+
+create function amount_of(c cap, at timestamptz) returns bigint language sql stable as $$
+  select coalesce((select amount from span where cap = c.id and begun = begun(c, at) and c.unit <> 'rolling'), c.amount)
+$$;
+
+-- Labels first, then the scope from its leaf to its root.
+create function accounts(scope text, labels jsonb) returns text[] language plpgsql immutable as $$
+declare parts text[] := string_to_array(scope, '/'); found text[]; depth int;
+begin
+  select coalesce(array_agg(parts[1] || '#' || key || '=' || value order by key collate "C"), '{}') into found
+    from jsonb_each_text(labels);
+  for depth in reverse cardinality(parts) .. 1 loop
+    found := found || array_to_string(parts[1:depth], '/');
+  end loop;
+  return found;
+end $$;
+
+-- Who pays: within a part that has caps, the accounts up to it, since it is held above as a whole.
+create function payers(scope text, labels jsonb) returns text[] language plpgsql stable as $$
+declare parts text[] := string_to_array(scope, '/'); path text[] := '{}'; depth int; here text;
+begin
+  if position('/part:' in '/' || scope) = 0 then return accounts(scope, labels); end if;
+  for depth in reverse cardinality(parts) .. 1 loop
+    here := array_to_string(parts[1:depth], '/');
+    path := path || here;
+    if starts_with(parts[depth], 'part:') and exists (select from cap where account = here) then return path; end if;
+  end loop;
+  return accounts(scope, labels);
+end $$;
+
+create function is_part(account text) returns boolean language sql immutable as $$
+  select starts_with(split_part(account, '/', -1), 'part:')
+$$;
+
+create function caps(accounts text[]) returns setof cap language sql stable rows 5 as $$
+  select cap.* from unnest(accounts) with ordinality as a (account, place) join cap using (account)
+    order by place, resource, period
+$$;
+
+create function refusal(c cap, wanted bigint, at timestamptz) returns jsonb language plpgsql stable as $$
+declare amount bigint; used bigint;
+begin
+  if wanted = 0 then return null; end if;
+  if c.unit = 'rolling' then
+    amount := amount_of(c, at);
+    used := taken(c, at);
+  else
+    select span.amount, span.spent + span.held into amount, used from span where cap = c.id and begun = begun(c, at);
+    if not found then
+      amount := c.amount;
+      used := 0;
+    end if;
+  end if;
+  if used + wanted <= amount then return null; end if;
+  return jsonb_build_object('refused', jsonb_build_array(c.account, c.resource, c.period, amount, greatest(0, amount - used), used + wanted));
+end $$;
+
+-- Hold all of them; false where one does not fit, is known, or is paused: then nothing is done, and each is asked alone.
+create function hold_all(requests jsonb, at timestamptz) returns boolean language plpgsql as $$
+declare fitted boolean;
+begin
+  with asked as materialized (
+    select r->>'id' as id, r->>'scope' as scope, r->'labels' as labels, r->>'name' as name, r->'worst' as worst,
+      at + make_interval(secs => (r->>'seconds')::int) as expires, (r->>'free')::boolean as free
+    from jsonb_array_elements(requests) as one (r)
+  ), payer as materialized (
+    select scope, labels, accounts(scope, labels) as accounts from (select distinct scope, labels from asked) as one
+  ), mine as materialized (
+    select payer.scope, payer.labels, c.id as cap, c.resource, begun(c, at) as begun, row_number() over () as place
+    from payer, lateral caps(payers(scope, labels)) as c
+  ), list as materialized (
+    select scope, labels, array_agg(cap order by place) as caps, array_agg(begun order by place) as starts from mine group by 1, 2
+  ), wanted as materialized (
+    select cap as id, begun, sum(coalesce((worst->>resource)::bigint, 0))::bigint as amount,
+      bool_or(worst ? resource and worst->>resource is null) as unknown
+    from mine join asked using (scope, labels) group by 1, 2
+  ), fits as materialized (
+    select (select count(*) = count(distinct id) from asked)
+      and not exists (select from hold where id in (select id from asked))
+      and not exists (select from pause join payer on account = any (accounts))
+      and not exists (select from wanted join cap using (id)
+        where unknown or refusal(cap, wanted.amount, at) is not null) as ok
+  ), spans as (
+    insert into span as s (cap, begun, amount, held, rolling)
+      select cap.id, wanted.begun, cap.amount, wanted.amount, cap.unit = 'rolling'
+      from wanted join cap using (id) where (select ok from fits)
+      on conflict (cap, begun) do update set held = s.held + excluded.held
+        where s.rolling or excluded.held = 0 or s.spent + s.held + excluded.held <= s.amount
+      returning 1
+  ), holds as (
+    insert into hold (id, scope, labels, name, worst, begun, expires, free, caps, starts)
+      select id, scope, labels, name, worst, at, expires, free, coalesce(list.caps, '{}'), coalesce(list.starts, '{}')
+      from asked left join list using (scope, labels) where (select ok from fits)
+  )
+  select ok and (select count(*) from spans) = (select count(*) from wanted) into fitted from fits;
+  return fitted;
+end $$;
+
+create function reserve(r jsonb, at timestamptz) returns jsonb language plpgsql as $$
+declare h hold; c cap; p pause; refused jsonb; mine text[] := accounts(r->>'scope', r->'labels');
+begin
+  select * into h from hold where id = r->>'id';
+  if found then
+    if h.scope <> r->>'scope' or h.labels <> r->'labels' then
+      return jsonb_build_object('error', 'another', 'scope', h.scope);
+    end if;
+    return jsonb_build_object('held', h.state);
+  end if;
+  select pause.* into p from pause join unnest(mine) with ordinality as a (account, place) using (account)
+    order by stopped desc, place limit 1;
+  if found then
+    return jsonb_build_object('paused', jsonb_build_array(p.account, p.stopped, p.who, p.why));
+  end if;
+  if hold_all(jsonb_build_array(r), at) then return jsonb_build_object('held', 'held'); end if;
+  for c in select * from caps(payers(r->>'scope', r->'labels')) loop
+    refused := refusal(c, case when r->'worst' ? c.resource then (r->'worst'->>c.resource)::bigint else 0 end, at);
+    if refused is not null then return refused; end if;
+  end loop;
+  raise exception 'the hold % no longer fits', r->>'id';
+end $$;
+
+create function grow(r jsonb, at timestamptz, mine text[]) returns jsonb language plpgsql as $$
+declare h hold; c cap; more bigint; refused jsonb; larger jsonb;
+begin
+  select * into h from hold where id = r->>'id' and split_part(scope, '/', 1) = any (mine) for update;
+  if not found then return jsonb_build_object('error', 'none'); end if;
+  if h.state <> 'held' then return jsonb_build_object('error', 'ended', 'state', h.state); end if;
+  select jsonb_object_agg(key, case
+      when (h.worst ? key and h.worst->>key is null) or (r->'worst' ? key and r->'worst'->>key is null) then 'null'
+      else to_jsonb(greatest(coalesce((h.worst->>key)::bigint, 0), coalesce((r->'worst'->>key)::bigint, 0))) end)
+    into larger from jsonb_object_keys(h.worst || (r->'worst')) as keys (key);
+  if larger = h.worst then return jsonb_build_object('held', 'held'); end if;
+  for c in select cap.* from caps(accounts(h.scope, h.labels)) cap where cap.id = any (h.caps) loop
+    more := coalesce((larger->>c.resource)::bigint, 0) - coalesce((h.worst->>c.resource)::bigint, 0);
+    refused := refusal(c, more, case when c.unit = 'rolling' then at else h.begun end);
+    if refused is not null then return refused; end if;
+  end loop;
+  update span set held = held + coalesce((larger->>cap.resource)::bigint, 0) - coalesce((h.worst->>cap.resource)::bigint, 0)
+    from unnest(h.caps, h.starts) as mine (cap, begun), cap
+    where mine.cap = span.cap and mine.begun = span.begun and cap.id = span.cap;
+  update hold set worst = larger where id = h.id;
+  return jsonb_build_object('held', 'held');
+end $$;
+
+-- End open holds; the answers in order, or null where one is not open or named twice: then nothing is done.
+create function end_all(requests jsonb, mine text[]) returns jsonb language plpgsql as $$
+declare answers jsonb;
+begin
+  with asked as materialized (
+    select r->>'id' as id, r->>'state' as to_state, r->'amounts' as amounts, place
+    from jsonb_array_elements(requests) with ordinality as one (r, place)
+  ), open as materialized (
+    select hold.id, hold.worst, hold.caps, hold.starts, to_state, place, (
+        select coalesce(jsonb_object_agg(key, coalesce(value::bigint, (hold.worst->>key)::bigint, 0)), '{}')
+        from jsonb_each_text(amounts)
+      ) as used
+    from asked join hold using (id) where hold.state = 'held' and split_part(hold.scope, '/', 1) = any (mine)
+  ), whole as materialized (
+    select (select count(*) from asked) = (select count(distinct id) from open) as ok
+  ), amounts as materialized (
+    select part.cap, part.begun, coalesce((worst->>cap.resource)::bigint, 0) as worst, coalesce((used->>cap.resource)::bigint, 0) as used
+    from open, unnest(open.caps, open.starts) as part (cap, begun), cap where cap.id = part.cap
+  ), sums as materialized (
+    select cap, begun, sum(worst) as held, sum(used) as spent, sum(greatest(0, used - worst)) as debt
+    from amounts where (select ok from whole) group by 1, 2
+  ), spans as (
+    update span set held = span.held - sums.held, spent = span.spent + sums.spent, debt = span.debt + sums.debt
+      from sums where span.cap = sums.cap and span.begun = sums.begun
+  ), holds as (
+    update hold set state = to_state, spent = used from open where hold.id = open.id and (select ok from whole)
+  )
+  select case when ok then (
+      select jsonb_agg(jsonb_build_object('ended', to_state, 'spent', used) order by place) from open
+    ) end into answers from whole;
+  return answers;
+end $$;
+
+create function ended(r jsonb, mine text[]) returns jsonb language plpgsql as $$
+declare h hold;
+begin
+  -- One whose reserve was committed after the roots were taken is not there yet.
+  select * into h from hold where id = r->>'id' and split_part(scope, '/', 1) = any (mine);
+  if not found then return jsonb_build_object('error', 'none'); end if;
+  if h.state <> 'held' then return jsonb_build_object('ended', h.state, 'spent', h.spent); end if;
+  return end_all(jsonb_build_array(r), mine)->0;
+end $$;
+
+-- End what has expired: at its worst case, unless an unanswered call costs nothing.
+create function sweep(of_root text, at timestamptz) returns void language plpgsql as $$
+declare due jsonb;
+begin
+  select jsonb_agg(jsonb_build_object('id', id, 'state', case when free then 'voided' else 'booked' end, 'amounts', case
+      when free then '{}' else (select coalesce(jsonb_object_agg(key, null), '{}') from jsonb_object_keys(worst) as one (key)) end)
+    ) into due from hold where state = 'held' and expires <= at and split_part(scope, '/', 1) = of_root;
+  if due is not null then perform end_all(due, array[of_root]); end if;
+end $$;
+
+-- The highest level at which a rule warns, of what is taken of a span; a call that was refused reaches the last.
+create function level(warn int[], amount bigint, taken bigint, refused boolean) returns int language sql immutable as $$
+  select coalesce(max(one), 0) from unnest(warn) as one where taken * 100::numeric >= one * amount::numeric or refused and one = 100
+$$;
+
+-- What goes above a level for the first time, and is noted.
+create function warn(mine text[], refused jsonb, at timestamptz) returns jsonb language plpgsql as $$
+declare warned_of jsonb := '[]'; o record; reached int;
+begin
+  for o in select c.account, c.resource, c.period, span.cap, span.begun, span.amount, spent + held as taken, warned, rule.warn, webhook
+      from rule join cap c using (account) join span on span.cap = c.id
+      where rule.warn <> '{}' and c.unit <> 'rolling' and span.begun = begun(c, at)
+        and split_part(split_part(account, '/', 1), '#', 1) = any (mine) order by 1, 2, 3 loop
+    reached := level(o.warn, o.amount, o.taken, refused @> jsonb_build_array(jsonb_build_array(o.account, o.resource, o.period)));
+    if reached > o.warned then
+      update span set warned = reached where cap = o.cap and begun = o.begun;
+      warned_of := warned_of || jsonb_build_array(jsonb_build_array(o.account, o.resource, o.period, reached, o.taken, o.amount, o.webhook));
+      insert into note (at, who, why, what, change) values (at, 'ledger', reached || ' % are taken',
+        jsonb_build_object('do', 'warn', 'account', o.account, 'resource', o.resource, 'period', o.period), gen_random_uuid());
+    end if;
+  end loop;
+  return warned_of;
+end $$;
+
+-- After a cap was raised, or its use forgiven, it may be warned again.
+create function rearm(of_cap bigint) returns void language sql as $$
+  update span set warned = least(warned, level(rule.warn, span.amount, span.spent + span.held, false))
+    from cap join rule using (account) where span.cap = of_cap and cap.id = of_cap and warned > 0
+$$;
+
+create function set_cap(r jsonb, at timestamptz) returns jsonb language plpgsql as $$
+declare c cap; clash text; used bigint; start timestamptz; made boolean;
+begin
+  select period into clash from cap where account = r->>'account' and resource = r->>'resource' and unit = r->>'unit'
+    and unit <> 'rolling' and period <> r->>'period';
+  if found then return jsonb_build_object('error', 'clash', 'period', clash); end if;
+  insert into cap (account, resource, period, unit, zone, day, bucket, amount)
+    values (r->>'account', r->>'resource', r->>'period', r->>'unit', r->>'zone', (r->>'day')::int, (r->>'bucket')::int, 0)
+    on conflict do nothing;
+  made := found;
+  select * into c from cap where account = r->>'account' and resource = r->>'resource' and period = r->>'period';
+  if is_part(c.account) and (r->>'amount')::bigint > c.amount and not made then return jsonb_build_object('error', 'part'); end if;
+  used := taken(c, at);
+  if (r->>'amount')::bigint < used then return jsonb_build_object('error', 'below', 'taken', used); end if;
+  start := begun(c, at);
+  update cap set amount = (r->>'amount')::bigint where id = c.id;
+  update span set amount = (r->>'amount')::bigint where cap = c.id and begun >= start;
+  perform rearm(c.id);
+  return '{}';
+end $$;
+
+create function change_span(r jsonb, at timestamptz) returns jsonb language plpgsql as $$
+declare c cap;
+begin
+  select * into c from cap where account = r->>'account' and resource = r->>'resource' and period = r->>'period';
+  if not found then return jsonb_build_object('error', 'no cap'); end if;
+  if c.unit = 'rolling' then return jsonb_build_object('error', 'rolling'); end if;
+  if is_part(c.account) then return jsonb_build_object('error', 'part', 'account', c.account); end if;
+  insert into span (cap, begun, amount, rolling) values (c.id, begun(c, at), c.amount, false) on conflict do nothing;
+  if r->>'do' = 'top_up' then
+    update span set amount = amount + (r->>'amount')::bigint where cap = c.id and begun = begun(c, at);
+  else
+    update span set forgiven = forgiven + spent, spent = 0 where cap = c.id and begun = begun(c, at);
+  end if;
+  perform rearm(c.id);
+  return '{}';
+end $$;
+
+create function set_rule(r jsonb) returns jsonb language plpgsql as $$
+begin
+  delete from rule where account = r->>'account';
+  insert into rule (account, at_limit, seconds, warn, webhook, same, tools)
+    values (r->>'account', r->>'at_limit', (r->>'seconds')::int,
+      array(select value::int from jsonb_array_elements_text(r->'warn') order by value::int), r->>'webhook', (r->>'same')::int, (r->>'tools')::int);
+  return '{}';
+end $$;
+
+create function set_pause(r jsonb, at timestamptz) returns jsonb language plpgsql as $$
+begin
+  insert into pause as p (account, stopped, at, who, why, wanted)
+    values (r->>'account', (r->>'stopped')::boolean, at, r->>'who', r->>'why', r->'wanted')
+    on conflict (account) do update set stopped = true, at = excluded.at, who = excluded.who, why = excluded.why
+      where excluded.stopped and not p.stopped;
+  return case when found then '{}' else '{"error": "unchanged"}' end;
+end $$;
+
+-- Go on; once: with exactly as much more as the call that was refused lacks now.
+create function resume(r jsonb, at timestamptz) returns jsonb language plpgsql as $$
+declare p pause; c cap; missing bigint;
+begin
+  select * into p from pause where account = r->>'account';
+  if not found then return jsonb_build_object('error', 'not paused'); end if;
+  if (r->>'once')::boolean then
+    if jsonb_array_length(p.wanted) = 0 then return jsonb_build_object('error', 'nothing wanted'); end if;
+    select * into c from cap where account = p.wanted->>0 and resource = p.wanted->>1 and period = p.wanted->>2;
+    if not found then return jsonb_build_object('error', 'no cap', 'wanted', p.wanted); end if;
+    if c.unit = 'rolling' then return jsonb_build_object('error', 'rolling'); end if;
+    if is_part(c.account) then return jsonb_build_object('error', 'part', 'account', c.account); end if;
+    missing := taken(c, at) + (p.wanted->>3)::bigint - amount_of(c, at);
+    if missing > 0 then
+      perform change_span(jsonb_build_object('do', 'top_up', 'account', c.account, 'resource', c.resource, 'period', c.period, 'amount', missing), at);
+    end if;
+  end if;
+  delete from pause where account = r->>'account';
+  return '{}';
+end $$;
+
+create function one(r jsonb, at timestamptz, mine text[]) returns jsonb language plpgsql as $$
+declare answer jsonb;
+begin
+  if r ? 'change' and exists (select from note where change = r->>'change') then return '{}'; end if;
+  case r->>'do'
+    when 'reserve' then return reserve(r, at);
+    when 'grow' then return grow(r, at, mine);
+    when 'end' then return ended(r, mine);
+    when 'sweep' then return '{}';
+    when 'cap' then answer := set_cap(r, at);
+    when 'rule' then answer := set_rule(r);
+    when 'pause' then answer := set_pause(r, at);
+    when 'resume' then answer := resume(r, at);
+    else answer := change_span(r, at);
+  end case;
+  if answer = '{}' then
+    insert into note (at, who, why, what, change) values (at, r->>'who', r->>'why', r - 'who' - 'why' - 'change', r->>'change');
+  end if;
+  return answer;
+end $$;
+
+-- Requests of one kind: at once if that can be, else one after the other. What the tables forbid undoes that one alone.
+create function alike(requests jsonb, at timestamptz, mine text[]) returns jsonb language plpgsql as $$
+declare kind text := requests->0->>'do'; answers jsonb; answer jsonb; r jsonb;
+begin
+  begin
+    if kind = 'reserve' and hold_all(requests, at) then
+      return (select jsonb_agg('{"held": "held"}'::jsonb) from jsonb_array_elements(requests));
+    elsif kind = 'end' then
+      answers := end_all(requests, mine);
+      if answers is not null then return answers; end if;
+    end if;
+  exception when check_violation or unique_violation or raise_exception or data_exception then
+    answers := null;
+  end;
+  answers := '[]';
+  for r in select * from jsonb_array_elements(requests) loop
+    begin
+      answer := one(r, at, mine);
+    exception when check_violation or unique_violation or raise_exception or data_exception then
+      answer := jsonb_build_object('error', 'forbidden', 'detail', sqlerrm);
+    end;
+    answers := answers || jsonb_build_array(answer);
+  end loop;
+  return answers;
+end $$;
+
+-- All requests of one batch, which come at once: their ends first, unless the caller has seen a later batch than this
+-- server has. Sequential scans are off since plans are made while the tables are small.
+create function apply(known int, requests jsonb, moment timestamptz, seen jsonb) returns jsonb language plpgsql
+  set search_path = tape_ledger, pg_catalog set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+declare mine text[]; answers jsonb := '{}'; numbers jsonb := '{}'; at timestamptz; n bigint; last timestamptz; name text; part record; warnings jsonb := '[]';
+begin
+  if known <> (select version from meta) then
+    raise exception 'this ledger has version %', (select version from meta) using errcode = 'TL002';
+  end if;
+  select coalesce(array_agg(distinct split.root collate "C" order by split.root collate "C"), '{}') into mine from (
+    select split_part(coalesce(q->>'scope', q->>'account', hold.scope), '/', 1) as named
+      from jsonb_array_elements(requests) q left join hold on hold.id = q->>'id' and q->>'scope' is null
+  ) roots, lateral (select split_part(named, '#', 1) as root) split where split.root <> '';
+  at := coalesce(moment, clock_timestamp());
+  foreach name in array mine loop
+    insert into root (root) values (name) on conflict do nothing;
+    update root set batch = batch + 1 where root = name returning root.batch, root.latest into n, last;
+    if n <= (seen->>name)::bigint then
+      raise exception 'batch % of % after %', n, name, seen->>name using errcode = 'TL001';
+    end if;
+    at := greatest(at, last);
+    numbers := numbers || jsonb_build_object(name, n);
+  end loop;
+  if moment is null then at := greatest(at, clock_timestamp()); end if;
+  update root set latest = at where root = any (mine);
+  foreach name in array mine loop
+    perform sweep(name, at);
+  end loop;
+  for part in select jsonb_agg(r order by place) as asked, jsonb_agg(place order by place) as places
+      from (select r, place, r->>'do' as kind from jsonb_array_elements(requests) with ordinality as one (r, place)) as all_
+      group by kind order by kind <> 'end', kind collate "C" loop
+    answers := answers || (
+      select jsonb_object_agg(place::text, answer) from (select alike(part.asked, at, mine) as given) as done,
+        lateral (select * from rows from (jsonb_array_elements(part.places), jsonb_array_elements(given)) as one (place, answer)) as pair
+    );
+  end loop;
+  if exists (select from rule where warn <> '{}') then
+    warnings := warn(mine, (select coalesce(jsonb_agg(jsonb_build_array(value->'refused'->0, value->'refused'->1, value->'refused'->2)), '[]')
+      from jsonb_each(answers) where value ? 'refused'), at);
+  end if;
+  return jsonb_build_object('batches', numbers, 'warnings', warnings,
+    'answers', (select coalesce(jsonb_agg(value order by key::int), '[]') from jsonb_each(answers)));
+end $$;
+
+create function balances(of_scope text, labels jsonb, moment timestamptz) returns table (
+  account text, resource text, period text, begun timestamptz, amount bigint, spent bigint, held bigint, debt bigint
+) language sql stable set search_path = tape_ledger, pg_catalog as $$
+  select c.account, c.resource, c.period, nullif(earliest(c, at), '-infinity'), amount_of(c, at),
+    coalesce(sum(span.spent) filter (where span.begun >= earliest(c, at)), 0)::bigint, coalesce(sum(span.held), 0)::bigint,
+    coalesce(sum(span.debt) filter (where span.begun >= earliest(c, at)), 0)::bigint
+  from (select coalesce(moment, clock_timestamp()) as at) now
+    cross join (select caps.*, row_number() over () as place from caps(payers(of_scope, labels)) where of_scope is not null
+     union all select cap.*, row_number() over (order by cap.account, cap.resource, cap.period) from cap where of_scope is null) listed
+    join cap c on c.id = listed.id
+    left join span on span.cap = c.id
+      and (span.begun between earliest(c, at) and begun(c, at) or c.unit = 'rolling' and span.held > 0)
+  group by c.id, c.account, c.resource, c.period, place, at, c.* order by place
+$$;
+
+-- Every sum anew from the holds; what does not agree.
+create function wrong() returns table (account text, resource text, period text, begun timestamptz, detail text)
+language sql stable set search_path = tape_ledger, pg_catalog as $$
+  with sums as (
+    select mine.cap, mine.begun,
+      sum(case when h.state = 'held' then coalesce((h.worst->>cap.resource)::bigint, 0) else 0 end) as held,
+      sum(case when h.state <> 'held' then coalesce((h.spent->>cap.resource)::bigint, 0) else 0 end) as spent,
+      sum(case when h.state <> 'held' then greatest(0, coalesce((h.spent->>cap.resource)::bigint, 0) - coalesce((h.worst->>cap.resource)::bigint, 0)) else 0 end) as debt
+    from hold h, unnest(h.caps, h.starts) as mine (cap, begun), cap where cap.id = mine.cap group by 1, 2
+  )
+  select cap.account, cap.resource, cap.period, nullif(span.begun, '-infinity'),
+    format('held, spent and debt are (%s, %s, %s), the holds (%s, %s, %s)', span.held, span.spent + span.forgiven, span.debt,
+      coalesce(sums.held, 0), coalesce(sums.spent, 0), coalesce(sums.debt, 0))
+  from span join cap on cap.id = span.cap left join sums on sums.cap = span.cap and sums.begun = span.begun
+  where (span.held, span.spent + span.forgiven, span.debt) is distinct from (coalesce(sums.held, 0), coalesce(sums.spent, 0), coalesce(sums.debt, 0))
+$$;

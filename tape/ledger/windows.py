@@ -1,0 +1,217 @@
+"""Caps in their periods, and the sums over the holds that count in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from tape.ledger.accounts import Labels, accounts_of, is_part
+from tape.ledger.contract import Balance, Cap, HoldRecord, Refused, Request, State
+from tape.ledger.rules import Rule
+
+CapKey = tuple[str, str, str]
+
+
+@dataclass
+class Window:
+    """A cap in one of its periods, in counts.
+
+    Attributes:
+        amount: The cap, with what was added.
+        spent: What has ended.
+        held: What is open.
+        debt: By how much settlements were above their worst case.
+        forgiven: What resets have taken off ``spent``.
+        warned: The highest level at which was warned, in percent.
+    """
+
+    amount: int
+    spent: int = 0
+    held: int = 0
+    debt: int = 0
+    forgiven: int = 0
+    warned: int = 0
+
+    def level(self, rule: Rule, *, refused: bool = False) -> int:
+        """The highest level of a rule that is reached; a call that was refused reaches the last."""
+        taken = (self.spent + self.held) * 100
+        reached = (one for one in rule.warn if taken >= one * self.amount or (refused and one == 100))
+        return max(reached, default=0)
+
+
+@dataclass
+class Hold:
+    """A hold, and the windows that it counts in."""
+
+    request: Request
+    begun: datetime
+    expires: datetime
+    worst: dict[str, int | None]
+    windows: list[tuple[CapKey, datetime | None]]
+    state: State = "held"
+    spent: dict[str, int] = field(default_factory=dict)
+
+    def record(self) -> HoldRecord:
+        """For people."""
+        one = self.request
+        return HoldRecord(
+            one.id, one.scope, one.labels, one.name, dict(self.worst), dict(self.spent), self.state, self.begun,
+            self.expires,
+        )  # fmt: skip
+
+
+class Windows:
+    """All caps and their windows."""
+
+    def __init__(self) -> None:
+        self.caps: dict[CapKey, Cap] = {}
+        self.windows: dict[tuple[CapKey, datetime | None], Window] = {}
+        self._by_account: dict[str, list[Cap]] = {}
+        self._held: dict[CapKey, int] = {}
+        """What is held of each cap, of all times."""
+
+    # --- reading ------------------------------------------------------------------------------
+
+    def of_account(self, account: str) -> Iterable[Cap]:
+        """Its caps."""
+        return self._by_account.get(account, ())
+
+    def of_call(self, scope: str, labels: Labels) -> Iterator[Cap]:
+        """The caps that a call has to fit into, in the order in which they are asked: within a part, up to it."""
+        accounts = accounts_of(scope, labels)
+        part = next((one for one in accounts if "#" not in one and is_part(one) and self.of_account(one)), None)
+        if part is not None:
+            path = accounts[len(labels) :]
+            accounts = path[: path.index(part) + 1]
+        for account in accounts:
+            yield from self.of_account(account)
+
+    def refusal(self, cap: Cap, wanted: int | None, at: datetime) -> Refused | None:
+        """Why an amount does not fit; None where it does."""
+        amount, taken = self.amount(cap, at), self.taken(cap, at)
+        if wanted is not None and (wanted == 0 or taken + wanted <= amount):
+            return None
+        needed = None if wanted is None else taken + wanted
+        return Refused(cap.account, cap.resource, str(cap.period), amount, max(0, amount - taken), needed)
+
+    def amount(self, cap: Cap, at: datetime) -> int:
+        """A cap with what was added for its period."""
+        window = None if cap.period.unit == "rolling" else self.windows.get((cap.key, cap.period.begun(at)))
+        return self.caps.get(cap.key, cap).amount if window is None else window.amount
+
+    def taken(self, cap: Cap, at: datetime) -> int:
+        """Spent and held."""
+        return sum(one.spent for one in self._now(cap, at)) + self._holds_of(cap, at)
+
+    def _holds_of(self, cap: Cap, at: datetime) -> int:
+        """What is held; of a rolling cap also what began before, since it may still be paid."""
+        if cap.period.unit == "rolling":
+            return self._held.get(cap.key, 0)
+        return sum(one.held for one in self._now(cap, at))
+
+    def _now(self, cap: Cap, at: datetime) -> Iterator[Window]:
+        """The windows that count at a moment."""
+        start, earliest = cap.period.begun(at), cap.period.earliest(at)
+        if start == earliest:
+            found = self.windows.get((cap.key, start))
+            yield from () if found is None else (found,)
+            return
+        assert start is not None
+        while earliest is not None and earliest <= start:
+            if (found := self.windows.get((cap.key, earliest))) is not None:
+                yield found
+            earliest += timedelta(seconds=cap.period.bucket)
+
+    def balances(self, at: datetime, caps: Iterable[Cap]) -> list[Balance]:
+        """Caps in their present periods."""
+        found = []
+        for cap in caps:
+            windows = list(self._now(cap, at))
+            spent, debt = sum(one.spent for one in windows), sum(one.debt for one in windows)
+            amount, held = self.amount(cap, at), self._holds_of(cap, at)
+            assert spent >= 0, cap
+            assert held >= 0, cap
+            found.append(Balance(cap, cap.period.earliest(at), amount, spent, held, debt))
+        return found
+
+    def wrong(self, holds: Iterable[Hold]) -> Iterator[str]:
+        """What does not agree with the holds, a line each."""
+        sums: dict[tuple[CapKey, datetime | None], tuple[int, int, int]] = {}
+        for hold in holds:
+            for key, start in hold.windows:
+                worst, spent = hold.worst.get(key[1]) or 0, hold.spent.get(key[1], 0)
+                held, done, debt = sums.get((key, start), (0, 0, 0))
+                if hold.state == "held":
+                    held += worst
+                else:
+                    done, debt = done + spent, debt + max(0, spent - worst)
+                sums[key, start] = (held, done, debt)
+        for (key, start), window in self.windows.items():
+            held, done, debt = sums.get((key, start), (0, 0, 0))
+            here = (window.held, window.spent + window.forgiven, window.debt)
+            if here != (held, done, debt):
+                yield f"{' '.join(key)} {start or ''}: held, spent and debt are {here}, the holds {held, done, debt}"
+
+    # --- changing -----------------------------------------------------------------------------
+
+    def set_aside(self, hold: Hold, sign: int = 1) -> None:
+        """Add the worst case of a hold to its windows, or take it off."""
+        for key, start in hold.windows:
+            cap = self.caps[key]
+            window = self.windows.setdefault((key, start), Window(cap.amount))
+            more = sign * (hold.worst.get(cap.resource) or 0)
+            window.held += more
+            self._held[key] = self._held.get(key, 0) + more
+            assert window.held >= 0, (key, start, window)
+            assert self._held[key] >= window.held, (key, start, window)
+
+    def end_hold(self, hold: Hold) -> None:
+        """Turn what a hold had set aside into what it has spent."""
+        self.set_aside(hold, -1)
+        for key, start in hold.windows:
+            window, kind = self.windows[key, start], self.caps[key].resource
+            spent = hold.spent.get(kind, 0)
+            window.spent += spent
+            window.debt += max(0, spent - (hold.worst.get(kind) or 0))
+            assert window.debt >= 0, (key, start, window)
+
+    def set_cap(self, cap: Cap, at: datetime, rule: Rule | None) -> None:
+        """Make or change a cap, for its present period and all later ones."""
+        new, start = cap.key not in self.caps, cap.period.begun(at)
+        self.caps[cap.key] = cap
+        others = [one for one in self.of_account(cap.account) if one.key != cap.key]
+        self._by_account[cap.account] = sorted((*others, cap), key=lambda one: one.key)
+        if new or cap.period.unit == "rolling":
+            return
+        for (key, begun), window in self.windows.items():
+            if key == cap.key and (begun is None or start is None or begun >= start):
+                window.amount = cap.amount
+            if key == cap.key:
+                rearm(window, rule)
+
+    def change(self, key: CapKey, at: datetime, rule: Rule | None, *, more: int | None) -> None:
+        """Add to a cap in its present period, or forgive what was spent in it."""
+        cap = self.caps[key]
+        window = self.windows.setdefault((key, cap.period.begun(at)), Window(cap.amount))
+        if more is None:
+            window.forgiven, window.spent = window.forgiven + window.spent, 0
+        else:
+            window.amount += more
+        rearm(window, rule)
+
+    def reached(self, rule: Rule, at: datetime, refused: Refused | None) -> Iterator[tuple[Cap, Window, int]]:
+        """The caps of a rule's account that go above a level for the first time."""
+        for cap in self.of_account(rule.account) if rule.warn else ():
+            window = self.windows.get((cap.key, cap.period.begun(at)))
+            hit = refused is not None and (refused.account, refused.resource, refused.period) == cap.key
+            if window is not None and cap.period.unit != "rolling":
+                level = window.level(rule, refused=hit)
+                if level > window.warned:
+                    yield cap, window, level
+
+
+def rearm(window: Window, rule: Rule | None) -> None:
+    """After a cap was raised, or its use forgiven, it may be warned again."""
+    if rule is not None:
+        window.warned = min(window.warned, window.level(rule))
