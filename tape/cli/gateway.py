@@ -70,7 +70,10 @@ def main(argv: Sequence[str]) -> int:
         with paying(config.ledger.url, config.ledger.scope, config.ledger.labels) as payer:
             ledgers = Ledgers(config.run, config.client, config.session, journal, payer)
             token_file = args.token_file or args.config.with_suffix(".token")
-            asyncio.run(_serve(config, ledgers, args.http, token_file))
+            try:
+                asyncio.run(_serve(config, ledgers, args.http, token_file))
+            finally:
+                ledgers.close()
     finally:
         journal.close()
     return 0

@@ -21,6 +21,7 @@ from tape.gateway.own_tools import OWN_LISTED, left
 from tape.gateway.planning import PlanError, fitting, plan
 from tape.gateway.python_tools import load_tool
 from tape.gateway.quotes import Answer, Quote, copied
+from tape.ledger import LedgerError, PausedError
 from tape.reading import short
 from tape.redaction import redacted
 from tape.tools.errors import InvalidCallError, ToolFailedError
@@ -143,14 +144,17 @@ class Gateway:
         try:
             if book.fits(worst):
                 await tool.ready()
-            charge = await self.ledgers.begin(book, tool.name, worst)
+            charge = await self.ledgers.begin(book, tool.name, worst, repr(arguments))
+        except PausedError as error:
+            return refused("paused", f"{tool.name} was not called, nothing was spent: {error}", tool=tool.name)
         except BudgetExceededError as error:
             return self._too_dear(book, tool, arguments, worst, error)
         except UnknownCostError as error:
             message = f"{error}; the gateway's configuration has no price of {tool.name} for that"
             return refused("unknown_price", message, tool=tool.name, would_fit=self._fitting(book, tool, arguments))
-        except (JournalError, ToolFailedError) as error:
-            kind = "journal" if isinstance(error, JournalError) else "server"
+        except (JournalError, LedgerError, ToolFailedError) as error:
+            kinds = ((JournalError, "journal"), (LedgerError, "ledger"), (ToolFailedError, "server"))
+            kind = next(kind for one, kind in kinds if isinstance(error, one))
             return refused(kind, f"{redacted(str(error))}; nothing was spent", tool=tool.name)
         with charge:
             try:

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from tape.budget import Budget, Ledger, Reservation, Resources, amount_of
-from tape.budget.amounts import Payer, unknown
+from tape.budget.amounts import unknown
 from tape.errors import ConfigError, UnknownCostError
 from tape.gateway.errors import JournalError
 from tape.gateway.journal import Journal, digest
+from tape.gateway.shared_calls import Hold, SharedCalls
+from tape.ledger import StorePayer
 
 MOST_HANDLES = 100
 """Of one session; each is kept, in memory and in the journal."""
@@ -57,8 +59,8 @@ class Charge:
     cut off is unknown.
     """
 
-    def __init__(self, journal: Journal, number: int, reservation: Reservation) -> None:
-        self._journal, self._number, self._reservation = journal, number, reservation
+    def __init__(self, journal: Journal, number: int, reservation: Reservation, hold: Hold | None) -> None:
+        self._journal, self._number, self._reservation, self._hold = journal, number, reservation, hold
         self.outcome = "cut off"
         """What the journal holds of the call."""
 
@@ -75,6 +77,8 @@ class Charge:
             self._journal.settle(self._number, spent, outcome)
         except JournalError as error:  # the call has been made, and the file counts more than it took
             print(f"tape gateway: {error}; the worst case stays booked there", file=sys.stderr, flush=True)
+        if self._hold is not None:
+            self._hold.settle(spent)
         return [
             {"resource": one.kind, "declared": amount(one.kind, one.declared), "used": amount(one.kind, one.used)}
             for one in broken
@@ -89,6 +93,8 @@ class Charge:
         if kind is GeneratorExit:  # perhaps the garbage collector's, in any thread, amid anything
             self._reservation.abandon()
             self._journal.due.append((self._number, self._reservation.worst_case, self.outcome))
+            if self._hold is not None:
+                self._hold.settle_later(self._reservation.worst_case)
         else:
             self.settle(unknown(self._reservation.worst_case), self.outcome)
 
@@ -101,7 +107,7 @@ class Ledgers:
         clients: The caps of each client.
         session: The caps of a session.
         journal: The journal; what it holds is booked, what it left open at its worst case.
-        payer: What other programs pay from too.
+        payer: What other programs pay from too. It is asked in threads, since it may be far away, or wait.
 
     Raises:
         ConfigError: An unknown amount of what is capped now was spent before.
@@ -113,10 +119,11 @@ class Ledgers:
         clients: Mapping[str, Budget],
         session: Budget,
         journal: Journal,
-        payer: Payer | None = None,
+        payer: StorePayer | None = None,
     ) -> None:
         self.journal = journal
-        self.run = Ledger(run, name="run", payer=payer)
+        self.run = Ledger(run, name="run")
+        self._shared = None if payer is None else SharedCalls(payer)
         self._caps, self._session = clients, session
         self._clients: dict[str, Ledger] = {}
         self._books: dict[str, SessionLedger] = {}
@@ -155,21 +162,36 @@ class Ledgers:
         """End the session in a slot: the next one there goes on with the slot's own book, whatever was resumed."""
         self._current.pop((client, slot), None)
 
-    async def begin(self, book: SessionLedger, tool: str, worst: Resources) -> Charge:
+    async def begin(self, book: SessionLedger, tool: str, worst: Resources, asked: str = "") -> Charge:
         """Set a worst case aside everywhere, or nowhere.
+
+        Args:
+            book: Whose call it is.
+            tool: What is called.
+            worst: What it may take.
+            asked: Its arguments.
 
         Raises:
             BudgetExceededError: It does not fit.
             UnknownCostError: It is unknown in what is capped.
             JournalError: It cannot be written down.
         """
-        reservation = book.ledger.reserve(worst)
+        reservation, hold = book.ledger.reserve(worst), None
         try:
+            if self._shared is not None:
+                hold = await self._shared.reserve(tool, asked, worst)
             number = await self.journal.reserve(book.session, book.client, tool, worst)
         except BaseException:
             reservation.release()
+            if hold is not None:
+                hold.release()
             raise
-        return Charge(self.journal, number, reservation)
+        return Charge(self.journal, number, reservation, hold)
+
+    def close(self) -> None:
+        """Settle with what other programs pay from too."""
+        if self._shared is not None:
+            self._shared.close()
 
     def checkpoint(self, book: SessionLedger) -> str:
         """A handle by which the client of a session goes on with it, in another connection or after a restart.

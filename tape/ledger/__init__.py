@@ -72,5 +72,5 @@ def paying(url: str | None, scope: str, labels: Labels | None = None) -> Iterato
     if not url:
         yield None
         return
-    with closing(open_store(url)) as store:
-        yield StorePayer(store, scope, labels)
+    with closing(open_store(url)) as store, closing(StorePayer(store, scope, labels)) as payer:
+        yield payer

@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from datetime import datetime
 from typing import Any
 
+from tape.budget.locks import CLIENT, OrderedLock
 from tape.ledger.faults import first_line, raise_fault, shown
 from tape.ledger.rules import LedgerError, Warned
 
@@ -51,7 +52,8 @@ class Batches:
         self._seen: dict[str, int] = {}
         """The latest batch of each root: a server that has an earlier one has lost holds."""
         self._instance: Any = None
-        self._closed, self._closing, self._program = False, threading.Lock(), os.getpid()
+        self._closed, self._program = False, os.getpid()
+        self._closing = OrderedLock(CLIENT, "ledger in a database")
         self._requests: queue.SimpleQueue[tuple[Any, Future[Any]] | None] = queue.SimpleQueue()
         self._connection: Any = None
         self._connect()  # a fault shows here
@@ -67,7 +69,7 @@ class Batches:
         if os.getpid() != self._program:  # the thread that sends is not there
             raise LedgerError(f"the ledger {shown(self._url)} was opened before a fork; open it anew after it")
         answered: Future[Any] = Future()
-        with self._closing:
+        with self._closing, self._closing.mutex:
             if self._closed:
                 raise LedgerError(f"the ledger {shown(self._url)} was closed; open it anew")
             self._requests.put((request, answered))
@@ -79,7 +81,7 @@ class Batches:
 
     def close(self) -> None:
         """Send what was asked, and close the connection."""
-        with self._closing:
+        with self._closing, self._closing.mutex:
             if self._closed:
                 return
             self._closed = True

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
+from tape.budget.locks import CLIENT, OrderedLock
 from tape.errors import DataError
 from tape.files import is_there, open_plain, why
 from tape.ledger.accounts import Amounts, Labels, require_account, require_amounts, require_by_hand
@@ -61,7 +61,7 @@ class FileStore(LedgerStore):
 
     def __init__(self, path: Path, clock: Callable[[], datetime] = _now) -> None:
         self.path, self._clock = path, clock
-        self._lock = threading.RLock()
+        self._lock = OrderedLock(CLIENT, "ledger in a file")
         self._read = self._line = 0
         self._program = os.getpid()
         self._books = Books()
@@ -196,7 +196,7 @@ class FileStore(LedgerStore):
 
     def close(self) -> None:
         """See :class:`LedgerStore`."""
-        with self._lock:
+        with self._lock, self._lock.mutex:
             if self._file is not None:
                 os.close(self._file)
                 self._file = None
@@ -212,7 +212,7 @@ class FileStore(LedgerStore):
             raise LedgerError("a ledger in a file needs locks on files, which this system does not have") from None
         if os.getpid() != self._program:  # a lock on the file does not part what has been forked
             raise LedgerError(f"the ledger {self.path} was opened before a fork; open it anew after it")
-        with self._lock:
+        with self._lock, self._lock.mutex:
             if (file := self._file) is None:
                 raise LedgerError(f"the ledger {self.path} was closed; open it anew")
             try:

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from tape.budget.amounts import Payer
+from tape.budget.caps import Budget
 from tape.budget.locks import CLIENT
 from tape.budget.resources import Resources, in_units
 from tape.errors import ConfigError, UnknownCostError
@@ -85,6 +86,11 @@ class StorePayer(Payer):
         """Ends of holds that the store has not taken yet: amounts, or None for a call that was not made."""
         self._rule: tuple[float, Rule | None] | None = None
         self._breaker = _Breaker()
+        self._closed = threading.Event()
+
+    def close(self) -> None:
+        """Let no call wait any more; the store stays open."""
+        self._closed.set()
 
     def reserve(self, worst_case: Resources) -> StoreHold:
         """Hold the worst case.
@@ -118,7 +124,8 @@ class StorePayer(Payer):
                 return StoreHold(found.id)
             if not self._waits(found, worst_case, time.monotonic() - begun):
                 raise found.error() if isinstance(found, Paused) else found.error(worst_case[found.resource] or 0)
-            time.sleep(pause)
+            if self._closed.wait(pause):
+                raise LedgerError(f"the payer of {self.scope} was closed while a call was waiting")
             pause = min(2 * pause, LONGEST_PAUSE)
 
     def _waits(self, found: Refused | Paused, worst_case: Resources, waited: float) -> bool:
@@ -154,14 +161,18 @@ class StorePayer(Payer):
         The call has been made, so no error is raised. Until then the worst case stays held, and is booked when the hold
         expires.
         """
-        counts = {kind: actual[kind] for kind in actual}
-        self._due.append((reservation.id, {kind: n if n is None else min(n, MOST) for kind, n in counts.items()}))
+        self.settle_later(reservation, actual)
         self._end_due()
 
     def release(self, reservation: StoreHold) -> None:
         """Give back what was not spent; see :meth:`settle`."""
         self._due.append((reservation.id, None))
         self._end_due()
+
+    def settle_later(self, reservation: StoreHold, actual: Resources) -> None:
+        """Book at the next call of this payer; takes no lock, so that a finalizer may do it."""
+        counts = {kind: actual[kind] for kind in actual}
+        self._due.append((reservation.id, {kind: n if n is None else min(n, MOST) for kind, n in counts.items()}))
 
     def _end_due(self) -> None:
         while self._due:
@@ -180,6 +191,13 @@ class StorePayer(Payer):
                 return
             except (LedgerError, ConfigError) as error:
                 logger.error("what the call of hold %s took cannot be booked: %s", id, error)
+
+    def left(self) -> Budget:
+        """What can be held now of each resource that is capped: a budget under which an agent can plan."""
+        left: dict[str, int] = {}
+        for one in self.store.read(self.scope, self.labels):
+            left[one.cap.resource] = min(one.left, left.get(one.cap.resource, one.left))
+        return Budget(left)
 
     # --- parts --------------------------------------------------------------------------------
 
@@ -212,9 +230,9 @@ class StorePayer(Payer):
                 self.store, scope, name=self._name, seconds=self._seconds, free=self._free, wait=self._wait
             )
         finally:
-            self.settle(hold, self._closed(scope, given))
+            self.settle(hold, self._taken(scope, given))
 
-    def _closed(self, scope: str, given: Mapping[str, int]) -> Resources:
+    def _taken(self, scope: str, given: Mapping[str, int]) -> Resources:
         """Let nothing more be spent of a part; what it has taken, all of it where that cannot be known."""
         try:
             taken = {one.cap.resource: one for one in self.store.read(scope)}

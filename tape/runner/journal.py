@@ -12,7 +12,7 @@ from typing import Any
 
 from tape.budget import Resources
 from tape.budget.amounts import Payer
-from tape.budget.locks import CLIENT
+from tape.budget.locks import CLIENT, OrderedLock
 from tape.errors import BudgetExceededError, RunDirectoryError
 from tape.files import append, is_there, open_plain, replace_file, what_is_odd
 from tape.reading import json_lines
@@ -37,10 +37,11 @@ class Journal:
         RunDirectoryError: The file is malformed, a link, or cannot be written.
     """
 
-    rank = CLIENT  # it takes no lock: the run's ledger has one
+    rank = CLIENT
 
     def __init__(self, path: Path, spent: Resources) -> None:
         self._path = path
+        self._lock = OrderedLock(CLIENT, "journal of a run")
         self._open: dict[int, Resources] = {}
         self._last = self._lines = 0
         self._file: int | None = None
@@ -101,16 +102,17 @@ class Journal:
         Raises:
             RunDirectoryError: The file was removed or replaced, or cannot be written.
         """
-        assert self._file is not None
-        if not is_there(self._file, self._path):
-            raise RunDirectoryError(
-                f"{self._path} was removed or replaced while this run was at work, perhaps for another process: this "
-                "one spends nothing more. See what is there; the same command then goes on"
-            )
-        self._last += 1
-        self._write(reserve=self._last, worst=dict(worst_case))
-        self._open[self._last] = worst_case
-        return self._last
+        with self._lock, self._lock.mutex:
+            assert self._file is not None
+            if not is_there(self._file, self._path):
+                raise RunDirectoryError(
+                    f"{self._path} was removed or replaced while this run was at work, perhaps for another process: "
+                    "this one spends nothing more. See what is there; the same command then goes on"
+                )
+            self._last += 1
+            self._write(reserve=self._last, worst=dict(worst_case))
+            self._open[self._last] = worst_case
+            return self._last
 
     def settle(self, reservation: int, actual: Resources) -> None:
         """See :class:`tape.budget.Payer`.
@@ -118,9 +120,10 @@ class Journal:
         Raises:
             RunDirectoryError: It cannot be written; the whole reservation counts when the run goes on.
         """
-        self._write(close=reservation, spent=dict(actual))
-        del self._open[reservation]
-        self.spent = self.spent + actual
+        with self._lock, self._lock.mutex:
+            self._write(close=reservation, spent=dict(actual))
+            del self._open[reservation]
+            self.spent = self.spent + actual
 
     def release(self, reservation: int) -> None:
         """See :class:`tape.budget.Payer`."""

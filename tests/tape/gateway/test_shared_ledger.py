@@ -12,7 +12,7 @@ from tape.errors import BudgetExceededError, ConfigError
 from tape.gateway.config import load_config
 from tape.gateway.journal import Journal
 from tape.gateway.ledgers import Ledgers
-from tape.ledger import Cap, open_store, paying
+from tape.ledger import Cap, Rule, open_store, paying
 
 PYTHON = '[python.rate]\nfunction = "my_tools:rate"\n'
 COST = Resources({"usd": 400})
@@ -37,8 +37,36 @@ def test_a_call_has_to_fit_into_the_ledger_too(tmp_path: Path) -> None:
         with pytest.raises(BudgetExceededError, match="do not fit into what org has left"):
             asyncio.run(ledgers.begin(session, "look", COST))
         charge.settle(Resources({"usd": 100}), "done")
+        ledgers.close()
     assert (store.balances()[0].spent, store.balances()[0].held) == (100, 0)
-    assert [(one.scope, one.labels) for one in store.history()] == [("org/gateway", {"customer": "42"})]
+    [hold] = store.history()
+    assert (hold.scope, hold.labels, hold.name) == ("org/gateway", {"customer": "42"}, "look")
+
+
+def test_a_call_that_waits_holds_up_no_other_and_gives_back_when_nobody_wants_it(tmp_path: Path) -> None:
+    url = f"file://{tmp_path}/budget.ledger"
+    store = open_store(url)
+    store.set_cap(Cap("org", "usd", 700), "anna", "")
+    store.set_rule(Rule("org", "wait", 60), "anna", "")
+    caps = Budget({"usd": 9999})
+
+    async def calls(ledgers: Ledgers) -> None:
+        session = ledgers.current("local", "a")
+        first = await ledgers.begin(session, "look", COST)
+        waiting, unwanted = (asyncio.ensure_future(ledgers.begin(session, "look", COST)) for _ in range(2))
+        small = await ledgers.begin(session, "look", Resources({"usd": 1}))
+        assert not waiting.done()
+        unwanted.cancel()
+        first.settle(Resources({"usd": 100}), "done")
+        (await waiting).settle(Resources({"usd": 100}), "done")
+        small.settle(Resources({"usd": 1}), "done")
+
+    with paying(url, "org/gateway") as payer:
+        ledgers = Ledgers(caps, {"local": Budget()}, Budget(), Journal(tmp_path / "journal"), payer)
+        asyncio.run(calls(ledgers))
+        ledgers.close()
+    assert (store.balances()[0].spent, store.balances()[0].held) == (201, 0)
+    assert ledgers.run.used["usd"] == 201
 
 
 def test_without_a_ledger_nothing_else_pays(tmp_path: Path) -> None:

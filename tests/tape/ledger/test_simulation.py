@@ -11,7 +11,10 @@ from tests.tape.ledger.simulation import Simulation
 STEPS = 30
 
 
-@pytest.mark.parametrize("seeds", [range(150), pytest.param(range(1000, 101_000), marks=pytest.mark.soak)])
+SOAK = [range(first, first + 10_000) for first in range(1000, 101_000, 10_000)]
+
+
+@pytest.mark.parametrize("seeds", [range(150), *(pytest.param(seeds, marks=pytest.mark.soak) for seeds in SOAK)])
 def test_no_schedule_breaks_a_promise(seeds: range, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in seeds:
         try:

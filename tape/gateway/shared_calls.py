@@ -1,0 +1,73 @@
+"""Calls that a gateway pays from a ledger that others share: asked in threads, so that its loop never waits."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from tape.budget import Resources
+from tape.ledger import StorePayer
+from tape.ledger.payer import StoreHold, calling
+
+THREADS = 64
+"""Calls that are asked for at once; a call that waits for room, or for a person, has one."""
+
+
+class Hold:
+    """What the ledger holds for a call."""
+
+    def __init__(self, calls: SharedCalls, hold: StoreHold) -> None:
+        self._calls, self._hold = calls, hold
+
+    def settle(self, spent: Resources) -> None:
+        """Book what was spent, soon."""
+        self._calls.ends.submit(self._calls.payer.settle, self._hold, spent)
+
+    def release(self) -> None:
+        """Give it back, soon."""
+        self._calls.ends.submit(self._calls.payer.release, self._hold)
+
+    def settle_later(self, spent: Resources) -> None:
+        """Book what was spent with the next call; a finalizer may do it."""
+        self._calls.payer.settle_later(self._hold, spent)
+
+
+class SharedCalls:
+    """A payer, and the threads in which it is asked.
+
+    Args:
+        payer: The scope that pays.
+    """
+
+    def __init__(self, payer: StorePayer) -> None:
+        self.payer = payer
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="tape gateway pays")
+        self.ends = ThreadPoolExecutor(1, thread_name_prefix="tape gateway settles")
+
+    async def reserve(self, tool: str, asked: str, worst: Resources) -> Hold:
+        """Hold a worst case.
+
+        Raises:
+            BudgetExceededError, UnknownCostError, LedgerError: See :meth:`StorePayer.reserve`.
+        """
+        asking = self._threads.submit(self._reserve, tool, asked, worst)
+        try:
+            return Hold(self, await asyncio.shield(asyncio.wrap_future(asking)))
+        except asyncio.CancelledError:
+            asking.add_done_callback(self._give_back)
+            raise
+
+    def _reserve(self, tool: str, asked: str, worst: Resources) -> StoreHold:
+        with calling(tool, asked):
+            return self.payer.reserve(worst)
+
+    def _give_back(self, asked: Future[StoreHold]) -> None:
+        """Nobody wants it any more."""
+        if not asked.cancelled() and asked.exception() is None:
+            self.payer.release(asked.result())
+
+    def close(self) -> None:
+        """Let nothing wait any more, and settle what is due."""
+        self.payer.close()
+        self._threads.shutdown()
+        self.ends.shutdown()
