@@ -123,7 +123,13 @@ def _play(
     with cleaning_up(kept):
         with (
             paying(args.ledger, args.ledger_scope) as payer,
-            open_pool(args.workers, cache=args.cache, prices=args.prices, opened={args.model: model}) as pool,
+            open_pool(
+                args.workers,
+                cache=args.cache,
+                prices=args.prices,
+                opened={args.model: model},
+                ledger=(args.ledger, args.ledger_scope) if args.ledger else None,
+            ) as pool,  # fmt: skip
             display(label, quiet=args.quiet, boards=boards) as shown,
         ):
             runner = Runner(

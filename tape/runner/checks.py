@@ -35,10 +35,9 @@ def check_before(
             lack a role, or a context window is too small for a task.
     """
     if run_budget and workers.startswith("ray:"):
-        raise ConfigError(
-            "a run's budget cannot be shared with a Ray cluster; use --workers N on one machine, or cap the episodes "
-            "with --budget"
-        )
+        from tape.runner.ray_pool import NO_BUDGET
+
+        raise ConfigError(NO_BUDGET)
     if "wall_seconds" in run_budget:
         raise ConfigError("wall_seconds is a deadline of single episodes; cap it with --budget, not with --run-budget")
     for configuration in configurations:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -158,21 +159,20 @@ class BothPayers(Payer):
     Args:
         payer: What others pay from too.
         journal: The run's own record.
+        refused: Is called with every refusal of the payer.
     """
 
     rank = CLIENT
 
-    def __init__(self, payer: Payer, journal: Journal) -> None:
-        self._payer, self._journal = payer, journal
-        self.refused: BudgetExceededError | None = None
-        """The last refusal of the payer."""
+    def __init__(self, payer: Payer, journal: Journal, refused: Callable[[BudgetExceededError], None]) -> None:
+        self._payer, self._journal, self._refused = payer, journal, refused
 
     def reserve(self, worst_case: Resources) -> tuple[Any, int]:
         """See :class:`tape.budget.Payer`."""
         try:
             outer = self._payer.reserve(worst_case)
         except BudgetExceededError as error:
-            self.refused = error
+            self._refused(error)
             raise
         try:
             return outer, self._journal.reserve(worst_case)

@@ -95,15 +95,15 @@ class StopOnRefusal:
     def __init__(self, payer: Payer) -> None:
         self._payer = payer
         self.rank = payer.rank
-        self.refused = False
+        self.refused: BudgetExceededError | None = None
         self.tasks: list[asyncio.Task[None]] = []
 
     def reserve(self, worst_case: Resources) -> Any:
         """See :class:`tape.budget.Payer`."""
         try:
             return self._payer.reserve(worst_case)
-        except BudgetExceededError:
-            self.refused = True
+        except BudgetExceededError as error:
+            self.refused = error
             for task in self.tasks:
                 task.cancel()
             raise
@@ -123,7 +123,7 @@ async def play(
     keep: Callable[[Played], None],
     listener: Listener | None = None,
     payer: Payer | None = None,
-) -> None:
+) -> BudgetExceededError | None:
     """Play a batch, its episodes side by side.
 
     Args:
@@ -132,6 +132,9 @@ async def play(
         keep: Called with every episode when it ends; not with one that a refusal by the run's budget may have changed.
         listener: Called with every event.
         payer: The run's ledger, if it has one.
+
+    Returns:
+        The refusal by the payer that ended it, if one has.
     """
     plugin: EnvironmentPlugin = load("tape.environments", work.spec.environment)
     agent_class: type[Agent] = load("tape.agents", work.spec.agent)
@@ -156,6 +159,7 @@ async def play(
         for task in tasks:
             task.cancel()
         await batch.close()
+    return None if run is None else run.refused
 
 
 async def _episode(
@@ -255,9 +259,11 @@ class Reply:
 
     Attributes:
         error: The reason of a failure, if it failed.
+        refused: The fields of the refusal by the payer that ended it, if one has.
     """
 
     error: str | None = None
+    refused: tuple[str, int, int, int, str, str] | None = None
 
 
 def answer(
@@ -271,8 +277,10 @@ def answer(
     try:
         model = models.get(work.spec.model, work.spec.model_identity)
         one_thread()
-        run_sync(play(work, model, keep, listener, payer if work.metered else None))
-        return Reply()
+        no = run_sync(play(work, model, keep, listener, payer if work.metered else None))
+        if no is None:
+            return Reply()
+        return Reply(refused=(no.kind, no.limit, no.used, no.requested, no.ledger, redacted(str(no))))
     except TapeError as error:
         return Reply(redacted(str(error)))
     except Exception:

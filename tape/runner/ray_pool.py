@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from tape.budget import Ledger
-from tape.errors import ConfigError
+from tape.errors import BudgetExceededError, ConfigError
+from tape.ledger import LedgerError, paying
 from tape.lm.registry import open_model as open_by_name
 from tape.plugins import require_extra
 from tape.runner.models import Models, Opener
@@ -24,6 +25,11 @@ AHEAD = 2
 HINT = (
     " Check that the port is that of its Ray Client server and, where it asks for a token, that RAY_AUTH_MODE and "
     "RAY_AUTH_TOKEN (or RAY_AUTH_TOKEN_PATH) are set here too"
+)
+
+NO_BUDGET = (
+    "a run's budget cannot be shared with a Ray cluster; use --workers N on one machine, cap the episodes with "
+    "--budget, or cap a scope of a ledger that all machines reach (--ledger postgresql://...)"
 )
 
 LATE = "timed out during startup"
@@ -46,6 +52,7 @@ class RayPool(Pool):
     Args:
         address: ``ray://HOST:PORT`` of a cluster, or ``ray:local`` to start one on this machine.
         open_model: Opens a model by its name on the machines of the cluster.
+        ledger: Address and scope of a ledger from which every worker pays by itself.
 
     Raises:
         MissingExtraError: Ray is not installed.
@@ -53,13 +60,13 @@ class RayPool(Pool):
         WorkerError: The cluster cannot be reached.
     """
 
-    def __init__(self, address: str, open_model: Opener = open_by_name) -> None:
+    def __init__(self, address: str, open_model: Opener = open_by_name, ledger: tuple[str, str] | None = None) -> None:
         if address != LOCAL and not (address.startswith("ray://") and len(address) > len("ray://")):
             raise ConfigError(f"a Ray cluster is ray://HOST:PORT or {LOCAL}, not {address!r}")
         require_extra("ray", "ray", what=f"--workers {address}")
         import ray
 
-        self._ray, self._opener = ray, open_model
+        self._ray, self._opener, self._ledger = ray, open_model, ledger
         quiet = {"log_to_driver": False, "logging_level": "warning"}
         try:
             if address == LOCAL:
@@ -76,22 +83,20 @@ class RayPool(Pool):
         """See :class:`~tape.runner.pool.Pool`; the episodes of a batch come together when all have ended.
 
         Raises:
-            ConfigError: The run has a budget, which the machines of a cluster cannot share.
+            ConfigError: The run has a budget of its own, which the machines of a cluster cannot share.
         """
-        if run is not None:
-            raise ConfigError(
-                "a run's budget cannot be shared with a Ray cluster; use --workers N on one machine, or cap the "
-                "episodes with --budget"
-            )
+        if run is not None and (run.budget or self._ledger is None):
+            raise ConfigError(NO_BUDGET)
         waiting, running = deque(work), dict[Any, Work]()
         try:
-            while waiting or running:
+            while running or (waiting and not (run is not None and run.refused)):
                 # A cluster may grow meanwhile.
                 free = max(1, int(self._ray.cluster_resources().get("CPU", 1)) * AHEAD) - len(running)
-                for item in [waiting.popleft() for _ in range(min(free, len(waiting)))]:
+                begin = 0 if run is not None and run.refused else min(free, len(waiting))
+                for item in [waiting.popleft() for _ in range(begin)]:
                     watcher.started(item)
                     # The machines of a cluster do not share a folder with this one.
-                    running[self._remote.remote(replace(item, unfinished=None), self._opener)] = item
+                    running[self._remote.remote(replace(item, unfinished=None), self._opener, self._ledger)] = item
                 for ended in self._ray.wait(list(running))[0]:
                     item = running.pop(ended)
                     reply, played = self._fetch(ended, item)
@@ -99,6 +104,8 @@ class RayPool(Pool):
                         keep(item, episode)
                     if reply.error is not None:
                         raise WorkerError(f"{item.configuration}: {reply.error}")
+                    if reply.refused is not None and run is not None:
+                        run.refused = BudgetExceededError(*reply.refused)
         finally:
             for handle in running:  # dropped
                 self._ray.cancel(handle, force=True)
@@ -161,9 +168,16 @@ class RayPool(Pool):
         self._ray.shutdown()
 
 
-def _remote(work: Work, opener: Opener) -> tuple[Reply, list[Played]]:
+def _remote(work: Work, opener: Opener, ledger: tuple[str, str] | None) -> tuple[Reply, list[Played]]:
     """A Ray task. A worker process serves many, and keeps the models open between them."""
     if not _models:
         _models.append(Models(opener))
     played: list[Played] = []
-    return answer(work, _models[0], played.append), played
+    if ledger is None:
+        return answer(work, _models[0], played.append), played
+    try:
+        with paying(*ledger) as payer:
+            reply = answer(work, _models[0], played.append, payer=payer)
+    except LedgerError as error:
+        return Reply(str(error)), []
+    return reply, played

@@ -133,7 +133,11 @@ class Runner:
         # Lines of earlier versions have no ``paid``.
         costs = (Resources(result.get("paid", result["used"])) for result in before.values())
         journal = Journal(path, sum(costs, Resources()))
-        both = None if self._payer is None else BothPayers(self._payer, journal)
+
+        def refused(error: BudgetExceededError) -> None:
+            ledger.refused = error
+
+        both = None if self._payer is None else BothPayers(self._payer, journal, refused)
         ledger = Ledger(self._run_budget, name="run", payer=both or journal)
         try:
             ledger.book(journal.spent)
@@ -143,7 +147,7 @@ class Runner:
             journal.close()
             self.spent = ledger.used
             if len(self._committed) < self._total:
-                self.exhausted = ledger.refused or (None if both is None else both.refused)
+                self.exhausted = ledger.refused
 
     def _report(self, run: Ledger | None) -> None:
         """Show what is left of the run's budget."""

@@ -63,6 +63,7 @@ def open_pool(
     cache: Path | None = None,
     prices: Path | None = None,
     opened: Mapping[str, LanguageModel] | None = None,
+    ledger: tuple[str, str] | None = None,
 ) -> Pool:
     """Open the pool that ``--workers`` names.
 
@@ -72,6 +73,7 @@ def open_pool(
         cache: A completion cache; every worker opens the file itself.
         prices: The user's own price file, which takes precedence.
         opened: Models that are open already, by name; used if episodes are played in this process.
+        ledger: Address and scope of a ledger; on a Ray cluster the workers pay there by themselves.
 
     Raises:
         ConfigError: It is none of these.
@@ -82,7 +84,7 @@ def open_pool(
     if text.startswith(("ray://", "ray:")):
         from tape.runner.ray_pool import RayPool  # Ray is loaded only if it is used
 
-        return RayPool(text, opener)
+        return RayPool(text, opener, ledger)
     if not re.fullmatch("[0-9]{1,9}", text) or not 1 <= int(text) <= MOST_WORKERS:
         raise ConfigError(
             f"--workers must be a whole number from 1 to {MOST_WORKERS}, ray://HOST:PORT or ray:local, not "
