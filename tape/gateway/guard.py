@@ -7,24 +7,23 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from tape.budget import Budget, BudgetLike, Ledger, Reservation, Resources
-from tape.budget.amounts import booked, unknown
-from tape.budget.resources import MOST
+from tape.budget import Budget, BudgetLike, Ledger, Resources
+from tape.budget.amounts import booked
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
+from tape.gateway.charges import ModelCharge, Paid, ToolCharge
 from tape.gateway.content import parts_of, read_worst, size_of, worst_of
 from tape.gateway.errors import ChargeError, FieldError
 from tape.gateway.ledgers import SessionLedger, amounts
 from tape.gateway.own_tools import left
 from tape.gateway.planning import PlanError, fitting, plan
 from tape.gateway.prices import Price, read_price, unpriced
-from tape.gateway.quotes import Answer, Quote
 from tape.gateway.shared import SharedJournal
 from tape.gateway.shared_scope import SharedScope
 from tape.ledger import is_address
@@ -65,80 +64,6 @@ class GuardedTool:
         return self.price.worst(arguments)
 
 
-class _Charge:
-    """A worst case that is set aside. What the block leaves open is settled at its worst case."""
-
-    def __init__(self, guard: Guard, reservation: Reservation, number: int | None) -> None:
-        self._guard, self._reservation, self._number = guard, reservation, number
-
-    @property
-    def worst(self) -> Resources:
-        """What is set aside, in counts."""
-        return self._reservation.worst_case
-
-    def _settle(self, actual: Resources) -> None:
-        if not self._reservation.open:
-            raise ConfigError("this charge is settled already; a call is answered once")
-        self._reservation.settle(actual)
-        self._guard._write_down(self._number, self.worst, actual)
-
-    @contextmanager
-    def _until_left(self) -> Iterator[Self]:
-        try:
-            yield self
-        except GeneratorExit:  # perhaps the garbage collector's, amid anything: no lock may be waited for
-            if self._reservation.open:
-                self._reservation.abandon()
-                self._guard._write_down(self._number, self.worst, unknown(self.worst), later=True)
-            raise
-        finally:
-            if self._reservation.open:
-                self._settle(unknown(self.worst))
-
-
-class ToolCharge(_Charge):
-    """Of one call of a tool."""
-
-    def __init__(self, guard: Guard, reservation: Reservation, number: int | None, quote: Quote) -> None:
-        super().__init__(guard, reservation, number)
-        self._quote = quote
-
-    def answered(self, text: str = "", structured: Any = None) -> None:
-        """Settle at the price of this result; see :class:`~tape.gateway.quotes.Answer`."""
-        self._settle(self._quote.actual(Answer(text, structured)))
-
-
-class ModelCharge(_Charge):
-    """Of one call of a model.
-
-    Attributes:
-        most_tokens: Completion tokens that are paid for: the call has to be limited to them.
-    """
-
-    def __init__(
-        self,
-        guard: Guard,
-        reservation: Reservation,
-        number: int | None,
-        price: TokenPrice | None,
-        most_tokens: int,
-        unreported: Resources | None = None,
-    ) -> None:
-        super().__init__(guard, reservation, number)
-        self._price, self.most_tokens, self._unreported = price, most_tokens, unreported or Resources()
-
-    def used(self, prompt_tokens: int | None, completion_tokens: int | None) -> None:
-        """Settle at the tokens that the provider reports; at the worst case where it does not.
-
-        No prompt has no tokens: a report of 0 is none.
-        """
-        counts = (prompt_tokens, completion_tokens)
-        if not prompt_tokens or not all(type(n) is int and 0 <= n <= MOST for n in counts):
-            self._settle(unknown(self.worst))
-        else:
-            self._settle(cost_of(self._price, prompt_tokens, completion_tokens or 0) + self._unreported)
-
-
 class Guard:
     """A budget for all calls that an agent makes of models and tools.
 
@@ -150,6 +75,8 @@ class Guard:
         models: By name, US dollars per million tokens of prompts and of completions. Others are looked up in the
             tables of the package; what is in neither costs an unknown amount.
         most_tokens: Completion tokens of a model call that sets no limit of its own.
+        least_tokens: Where a model call with all its completion tokens does not fit, it is limited to fewer, but not
+            below this; 0 refuses it. Adapters that can limit a call do (docs/frameworks.md).
         bytes_per_token: A prompt of so many bytes counts as one token before the call. No tokenizer that works on
             bytes makes more tokens than bytes, so 1 is safe; 3 is usual for English.
         content: The most that a part of a request takes whose bytes do not bound it, by kind: ``image``, ``audio``,
@@ -167,6 +94,7 @@ class Guard:
         ledger: What is spent and reserved.
         tools: What is known of tools, by name.
         most_tokens: As it was given.
+        least_tokens: As it was given.
 
     Raises:
         ConfigError: A cap, a price or a setting is malformed; the message names it.
@@ -180,6 +108,7 @@ class Guard:
         tools: Mapping[str, Any] | None = None,
         models: Mapping[str, tuple[str | Decimal, str | Decimal]] | None = None,
         most_tokens: int = 1024,
+        least_tokens: int = 0,
         bytes_per_token: int = 1,
         content: Mapping[str, Any] | None = None,
         journal: Path | str | None = None,
@@ -191,7 +120,9 @@ class Guard:
         self.tools = {name: _tool(name, given) for name, given in (tools or {}).items()}
         self._models = {name: _token_price(name, given) for name, given in (models or {}).items()}
         self._content = read_worst(content or {})
-        self.most_tokens, self._bytes_per_token = most_tokens, bytes_per_token
+        if least_tokens:
+            _require_whole("least_tokens", least_tokens)
+        self.most_tokens, self.least_tokens, self._bytes_per_token = most_tokens, least_tokens, bytes_per_token
         self._program = os.getpid()
         self._journal: SharedJournal | None = None
         self._shared: SharedScope | None = None
@@ -236,12 +167,13 @@ class Guard:
         """
         known = self.tools.get(name)
         quote = (known.price if known else unpriced()).quote(arguments or {})
-        reservation, number = self._reserve(name, quote.worst, arguments)
-        with ToolCharge(self, reservation, number, quote)._until_left() as charge:
+        with ToolCharge(self, name, self.pay(name, quote.worst, arguments), quote).until_left() as charge:
             yield charge
 
     @contextmanager
-    def model(self, name: str, request: Any, most_tokens: int | None = None) -> Iterator[ModelCharge]:
+    def model(
+        self, name: str, request: Any, most_tokens: int | None = None, *, fit: bool = False
+    ) -> Iterator[ModelCharge]:
         """Pay for a call of a model that the block makes.
 
         Args:
@@ -249,6 +181,8 @@ class Guard:
             request: All that is sent: text, bytes, or what JSON can hold (the rest of it as its ``str``). Parts whose
                 bytes do not bound them, such as images, are found by its structure.
             most_tokens: Its limit of completion tokens; the guard's where it has none.
+            fit: The block limits the call to the charge's ``most_tokens``, which may be fewer where so many do not fit;
+                see ``least_tokens``.
 
         Raises:
             BudgetExceededError: It does not fit; nothing is spent.
@@ -265,23 +199,47 @@ class Guard:
         price = self._models.get(name) or shipped.get(name) or next(known, None)
         more, unreported, theirs = worst_of(parts_of(request), self._content, price, self.ledger.capped(), name)
         prompt = OVERHEAD_TOKENS - (-(size_of(request) - theirs) // self._bytes_per_token)
-        reservation, number = self._reserve(name, cost_of(price, prompt, limit) + more, request)
-        with ModelCharge(self, reservation, number, price, limit, unreported)._until_left() as charge:
+
+        def worst(tokens: int) -> Resources:
+            return cost_of(price, prompt, tokens) + more
+
+        while True:
+            try:
+                paid = self.pay(name, worst(limit), request)
+                break
+            except BudgetExceededError as error:
+                limit = _fewer(worst, error, limit) if fit and self.least_tokens else 0
+                if limit < max(1, self.least_tokens):
+                    raise
+        with ModelCharge(self, name, paid, price, limit, unreported).until_left() as charge:
             yield charge
 
-    def _reserve(self, name: str, worst: Resources, asked: Any) -> tuple[Reservation, int | None]:
+    def pay(self, name: str, worst: Resources, asked: object) -> Paid:
+        """Set a worst case aside; :meth:`tool` and :meth:`model` do, and see that it is settled.
+
+        Args:
+            name: What is called.
+            worst: In counts.
+            asked: With what; None where a call goes on.
+
+        Raises:
+            BudgetExceededError, UnknownCostError, ConfigError, JournalError: See :meth:`model`.
+        """
         if os.getpid() != self._program:
             raise ConfigError(
                 "this program was forked from the one that made the guard, and each would spend the whole budget; "
                 "make a guard in each, with the same journal"
             )
         if self._journal is None:
-            with calling(name, repr(asked)):
+            with calling(name if asked is not None else "", repr(asked)):
                 return self.ledger.reserve(worst), None
         return self._journal.reserve(self.ledger, name, worst)
 
-    def _write_down(self, number: int | None, worst: Resources, actual: Resources, *, later: bool = False) -> None:
+    def write_down(self, paid: Paid, actual: Resources, *, later: bool = False) -> None:
+        """Put into the journal what was used of what :meth:`pay` has set aside."""
+        reservation, number = paid
         if self._journal is not None and number is not None:
+            worst = reservation.worst_case
             spent = Resources({kind: booked(actual[kind], worst[kind]) for kind in actual})
             self._journal.settle(number, spent, later=later)
 
@@ -330,6 +288,17 @@ class Guard:
     def _book(self) -> SessionLedger:
         shown = self.ledger if self._shared is None else self._shared.view(self.ledger)
         return SessionLedger(_OWN, _OWN, shown)
+
+
+def _fewer(worst: Callable[[int], Resources], error: BudgetExceededError, limit: int) -> int:
+    """The most tokens that fit into what the refusal says is left; 0 where none do."""
+    left, kind = error.limit - error.used, error.kind
+    fewer, more = 0, limit  # more does not fit
+    while fewer < more - 1:
+        middle = (fewer + more) // 2
+        fits = (worst(middle)[kind] or 0) <= left
+        fewer, more = (middle, more) if fits else (fewer, middle)
+    return fewer
 
 
 def _tool(name: str, given: Any) -> GuardedTool:

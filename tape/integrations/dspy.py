@@ -12,7 +12,8 @@ from inspect import iscoroutinefunction
 from typing import Any
 
 from tape.errors import ConfigError, TapeError
-from tape.gateway.guard import REFUSALS, Guard, ModelCharge
+from tape.gateway.charges import ModelCharge
+from tape.gateway.guard import REFUSALS, Guard
 from tape.plugins import require_extra
 
 require_extra("dspy", "dspy", what="the guard of DSPy programs")
@@ -48,7 +49,7 @@ class _Engine:
             thinking = reasoning.thinking_budget or EFFORT_THINKING_BUDGETS[reasoning.effort]
         most = (request.config.max_tokens or self._guard.most_tokens) + thinking
         with (
-            self._guard.model(self._lm.model, request_to_dict(request), most) as charge,
+            self._guard.model(self._lm.model, request_to_dict(request), most, fit=not thinking) as charge,
             # The model outside keeps history and usage; what is streamed comes from inside.
             dspy.context(send_stream=_stream.get(), usage_tracker=None, callbacks=[], disable_history=True),
             adapter_fallback_scope() as seen,

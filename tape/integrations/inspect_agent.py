@@ -58,7 +58,7 @@ def bounded_model(model: str | Model | None, guard: Guard) -> Model:
             "config": config.model_dump(exclude_none=True),
         }
         try:
-            with guard.model(bounded.name, request, most) as charge:
+            with guard.model(bounded.name, request, most, fit=answers == 1) as charge:
                 # Where summaries are left open, OpenAI's provider makes a call of its own to see whether it has them.
                 limits = {"max_tokens": charge.most_tokens // answers, "reasoning_summary": summary}
                 result = await send(api, input, tools, tool_choice, config.model_copy(update=limits))

@@ -14,8 +14,9 @@ from typing import Any
 from uuid import UUID
 
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
+from tape.gateway.charges import ModelCharge, ToolCharge
 from tape.gateway.errors import ChargeError
-from tape.gateway.guard import REFUSALS, Guard, ModelCharge, ToolCharge
+from tape.gateway.guard import REFUSALS, Guard
 from tape.plugins import require_extra
 
 require_extra("langchain", "langchain", "langgraph", what="the guard of LangChain agents")

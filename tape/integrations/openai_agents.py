@@ -13,7 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 from tape.errors import ConfigError, DataError
-from tape.gateway.guard import REFUSALS, Guard, ModelCharge
+from tape.gateway.charges import ModelCharge
+from tape.gateway.guard import REFUSALS, Guard
 from tape.plugins import require_extra
 from tape.reading import parse_json
 
@@ -128,7 +129,7 @@ class BoundedModel(Model):  # type: ignore[misc]
         }
         with ExitStack() as paid:
             try:
-                charge = paid.enter_context(self._guard.model(self._name, sent, settings.max_tokens))
+                charge = paid.enter_context(self._guard.model(self._name, sent, settings.max_tokens, fit=True))
             except REFUSALS as error:
                 raise OutOfBudget(self._guard.refusal(error, self._name)) from error
             yield charge, replace(settings, max_tokens=charge.most_tokens)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from tape.errors import ConfigError
-from tape.gateway.guard import REFUSALS, Guard, ModelCharge
+from tape.gateway.charges import ModelCharge
+from tape.gateway.guard import REFUSALS, Guard
 from tape.plugins import require_extra
 
 require_extra("pydantic-ai", "pydantic_ai", what="the guard of pydantic-ai agents")
@@ -158,7 +159,8 @@ class BoundedModel(WrapperModel):  # type: ignore[misc]
         sent = to_json([dumped, prepared, *([settings] if settings else [])], serialize_unknown=True)
         with ExitStack() as paid:
             try:
-                charge = paid.enter_context(self._guard.model(self.model_name, sent, settings.get("max_tokens")))
+                limit = settings.get("max_tokens")
+                charge = paid.enter_context(self._guard.model(self.model_name, sent, limit, fit=True))
             except REFUSALS as error:
                 raise OutOfBudget(self._guard.refusal(error, self.model_name)) from error
             yield charge, {**settings, "max_tokens": charge.most_tokens, "max_retries": 0}

@@ -92,7 +92,7 @@ class _Calls:
         request, limit, answers, options = self._request(messages, **options)
 
         def attempt() -> ChatMessage:
-            with self._guard.model(self._name, request, limit) as charge:
+            with self._guard.model(self._name, request, limit, fit=answers == 1) as charge:
                 options[self._limit_name] = charge.most_tokens // answers
                 message = self._inner.generate(messages, **options)
                 usage = message.token_usage
@@ -107,7 +107,7 @@ class _Calls:
         """The same piece by piece."""
         options |= dict(zip(("stop_sequences", "response_format", "tools_to_call_from"), args, strict=False))
         request, limit, answers, options = self._request(messages, **options)
-        with self._guard.model(self._name, request, limit) as charge:
+        with self._guard.model(self._name, request, limit, fit=answers == 1) as charge:
             options[self._limit_name] = charge.most_tokens // answers
             usages = []
             for delta in self._inner.generate_stream(messages, **options):

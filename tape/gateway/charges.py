@@ -1,0 +1,130 @@
+"""Worst cases that a guard has set aside for calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol, Self
+
+from tape.budget import Reservation, Resources
+from tape.budget.amounts import unknown
+from tape.budget.resources import MOST
+from tape.errors import ConfigError
+from tape.gateway.quotes import Answer, Quote
+from tape.lm.base import Price as TokenPrice
+from tape.lm.base import cost_of
+
+Paid = tuple[Reservation, int | None]
+"""What is set aside, and its number in the journal if there is one."""
+
+
+class Payer(Protocol):
+    """What a charge needs of its guard."""
+
+    def pay(self, name: str, worst: Resources, asked: object) -> Paid:
+        """Set a worst case aside."""
+
+    def write_down(self, paid: Paid, actual: Resources, *, later: bool = False) -> None:
+        """Put into the journal what was used."""
+
+
+class Charge:
+    """A worst case that is set aside. What the block leaves open is settled at its worst case."""
+
+    def __init__(self, guard: Payer, name: str, paid: Paid) -> None:
+        self._guard, self._name, self._paid = guard, name, [paid]
+
+    @property
+    def worst(self) -> Resources:
+        """What is set aside, in counts."""
+        return sum((one.worst_case for one, _ in self._paid), Resources())
+
+    @property
+    def _open(self) -> bool:
+        return self._paid[0][0].open
+
+    def _settle(self, actual: Resources) -> None:
+        if not self._open:
+            raise ConfigError("this charge is settled already; a call is answered once")
+        for paid, spent in zip(self._paid, self._split(actual), strict=True):
+            paid[0].settle(spent)
+            self._guard.write_down(paid, spent)
+
+    def _split(self, actual: Resources) -> list[Resources]:
+        """What was used, by what was set aside: the later ones take no more than their worst case."""
+        left, parts = actual, list[Resources]()
+        for reservation, _ in reversed(self._paid[1:]):
+            most = reservation.worst_case
+            counts = {kind: None if left[kind] is None else min(left[kind] or 0, most[kind] or 0) for kind in most}
+            parts.append(Resources(counts))
+            left = Resources({k: n if n is None else n - (counts.get(k) or 0) for k, n in left.items()})
+        return [left, *reversed(parts)]
+
+    @contextmanager
+    def until_left(self) -> Iterator[Self]:
+        """The block of the call."""
+        try:
+            yield self
+        except GeneratorExit:  # perhaps the garbage collector's, amid anything: no lock may be waited for
+            for paid in self._paid if self._open else ():
+                paid[0].abandon()
+                self._guard.write_down(paid, unknown(paid[0].worst_case), later=True)
+            raise
+        finally:
+            if self._open:
+                self._settle(unknown(self.worst))
+
+
+class ToolCharge(Charge):
+    """Of one call of a tool."""
+
+    def __init__(self, guard: Payer, name: str, paid: Paid, quote: Quote) -> None:
+        super().__init__(guard, name, paid)
+        self._quote = quote
+
+    def answered(self, text: str = "", structured: object = None) -> None:
+        """Settle at the price of this result; see :class:`~tape.gateway.quotes.Answer`."""
+        self._settle(self._quote.actual(Answer(text, structured)))
+
+
+class ModelCharge(Charge):
+    """Of one call of a model.
+
+    Attributes:
+        most_tokens: Completion tokens that are paid for: the call has to be limited to them.
+    """
+
+    def __init__(
+        self,
+        guard: Payer,
+        name: str,
+        paid: Paid,
+        price: TokenPrice | None,
+        most_tokens: int,
+        unreported: Resources | None = None,
+    ) -> None:
+        super().__init__(guard, name, paid)
+        self._price, self.most_tokens, self._unreported = price, most_tokens, unreported or Resources()
+
+    def grow(self, tokens: int) -> None:
+        """Pay for more completion tokens of a call that streams; end the stream where they do not fit.
+
+        Raises:
+            BudgetExceededError: They do not fit; what is paid for stays.
+            ConfigError: The charge is settled.
+        """
+        if not self._open:
+            raise ConfigError("this charge is settled already; it cannot grow")
+        self._paid.append(self._guard.pay(self._name, cost_of(self._price, 0, tokens, calls=0), None))
+        self.most_tokens += tokens
+
+    def used(self, prompt_tokens: int | None, completion_tokens: int | None) -> None:
+        """Settle at the tokens that the provider reports; at the worst case where it does not.
+
+        No prompt has no tokens: a report of 0 is none.
+        """
+        counts = (prompt_tokens, completion_tokens)
+        if not prompt_tokens or not all(type(n) is int and 0 <= n <= MOST for n in counts):
+            self._settle(unknown(self.worst))
+        else:
+            self._settle(cost_of(self._price, prompt_tokens, completion_tokens or 0) + self._unreported)
