@@ -18,7 +18,9 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime, timedelta
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import fmean, median
 from typing import NamedTuple
@@ -31,6 +33,7 @@ WORST = CAP // 20
 PARTS = 10
 """Parts of a call's answer, as it streams."""
 SEEDS = 20
+PAIRS, THREADS = 300, 8
 
 
 class Call(NamedTuple):
@@ -243,6 +246,54 @@ def speed(make: Callable[[], LedgerStore], clients: int, pairs: int) -> dict[str
     }
 
 
+def of_size(make: Callable[[], LedgerStore], levels: int, labels: int) -> dict[str, object]:
+    """What one pair of calls costs a single client, by the caps that it has to fit into."""
+    store, root = make(), f"bench-{uuid.uuid4().hex[:8]}"
+    path = [root, *(f"level{n}" for n in range(1, levels))]
+    marked = {f"label{n}": "x" for n in range(labels)}
+    accounts = ["/".join(path[: n + 1]) for n in range(levels)] + [f"{root}#{name}=x" for name in marked]
+    for account in accounts:
+        store.set_cap(Cap(account, "usd", 10**12), "bench", "")
+    times = []
+    for number in range(PAIRS):
+        began = time.perf_counter()
+        store.reserve(Request(f"{root}-{number}", "/".join(path), {"usd": 10}, marked))
+        store.settle(f"{root}-{number}", {"usd": 5})
+        times.append(time.perf_counter() - began)
+    store.close()
+    return {"levels": levels, "labels": labels, "median": f"{1000 * median(times):.2f} ms"}
+
+
+def of_programs(url: str, programs: int) -> dict[str, object]:
+    """Pairs a second of several programs with 8 threads each on one root."""
+    store, root = open_store(url), f"bench-{uuid.uuid4().hex[:8]}"
+    store.set_cap(Cap(root, "usd", 10**12), "bench", "")
+    store.close()
+    with ProcessPoolExecutor(programs, get_context("spawn")) as pool:
+        list(pool.map(_program, [url] * programs, [root] * programs, range(programs), [1] * programs))  # all are there
+        began = time.perf_counter()
+        list(pool.map(_program, [url] * programs, [root] * programs, range(programs), [PAIRS] * programs))
+        took = time.perf_counter() - began
+    return {"programs": programs, "pairs a second": f"{programs * PAIRS * THREADS / took:,.0f}"}
+
+
+def _program(url: str, root: str, name: int, pairs: int) -> None:
+    store, run = open_store(url), uuid.uuid4().hex[:8]
+
+    def work(thread: int) -> None:
+        for number in range(pairs):
+            id = f"{run}-{thread}-{number}"
+            store.reserve(Request(id, f"{root}/host{name}", {"usd": 10}))
+            store.settle(id, {"usd": 5})
+
+    threads = [threading.Thread(target=work, args=(thread,)) for thread in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    store.close()
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, and write what came of it."""
     parser = argparse.ArgumentParser(prog="python -m experiments.benches.ledger", description=__doc__)
@@ -251,7 +302,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        found = {"cap": at_the_cap(folder), "speed": list[dict[str, object]]()}
+        found: dict[str, list[dict[str, object]]] = {"cap": at_the_cap(folder), "speed": [], "size": [], "programs": []}
         for clients in (1, 16, 64):
             stores: list[tuple[str, Callable[[], LedgerStore], int]] = [
                 ("file", lambda: FileStore(folder / "speed.ledger"), 640)
@@ -261,6 +312,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             for store, make, pairs in stores:
                 found["speed"].append({"store": store, **speed(make, clients, pairs)})
                 print(found["speed"][-1], flush=True)
+        for levels, labels in ((1, 0), (2, 0), (4, 0), (8, 0), (4, 1), (4, 4)):
+            for store, make, _ in stores:
+                found["size"].append({"store": store, **of_size(make, levels, labels)})
+                print(found["size"][-1], flush=True)
+        for programs in (1, 2, 4, 8) if args.url else ():
+            found["programs"].append(of_programs(args.url, programs))
+            print(found["programs"][-1], flush=True)
     args.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return 0
 
