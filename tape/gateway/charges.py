@@ -14,8 +14,8 @@ from tape.gateway.quotes import Answer, Quote
 from tape.lm.base import Price as TokenPrice
 from tape.lm.base import cost_of
 
-Paid = tuple[Reservation, int | None]
-"""What is set aside, and its number in the journal if there is one."""
+Paid = tuple[Reservation, str | None]
+"""What is set aside, and its id in the journal if there is one."""
 
 
 class Payer(Protocol):

@@ -98,7 +98,7 @@ class Guard:
 
     Raises:
         ConfigError: A cap, a price or a setting is malformed; the message names it.
-        JournalError: The journal is malformed or cannot be written.
+        LedgerError: The journal is malformed or cannot be written.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class Guard:
             UnknownCostError: Its cost is not declared, and that is capped.
             ChargeError: The arguments are beyond what the price was declared for.
             ConfigError: This program is a fork of the guard's.
-            JournalError: It cannot be written down.
+            LedgerError: It cannot be written down.
         """
         known = self.tools.get(name)
         quote = (known.price if known else unpriced()).quote(arguments or {})
@@ -190,7 +190,7 @@ class Guard:
                 is not declared, and money or tokens are.
             ChargeError: The request holds itself, or is too deep.
             ConfigError: ``most_tokens`` is no whole number above 0, or this program is a fork of the guard's.
-            JournalError: It cannot be written down.
+            LedgerError: It cannot be written down.
         """
         limit = self.most_tokens if most_tokens is None else most_tokens
         _require_whole("most_tokens", limit)
@@ -223,7 +223,7 @@ class Guard:
             asked: With what; None where a call goes on.
 
         Raises:
-            BudgetExceededError, UnknownCostError, ConfigError, JournalError: See :meth:`model`.
+            BudgetExceededError, UnknownCostError, ConfigError, LedgerError: See :meth:`model`.
         """
         if os.getpid() != self._program:
             raise ConfigError(
@@ -237,11 +237,11 @@ class Guard:
 
     def write_down(self, paid: Paid, actual: Resources, *, later: bool = False) -> None:
         """Put into the journal what was used of what :meth:`pay` has set aside."""
-        reservation, number = paid
-        if self._journal is not None and number is not None:
+        reservation, id = paid
+        if self._journal is not None and id is not None:
             worst = reservation.worst_case
             spent = Resources({kind: booked(actual[kind], worst[kind]) for kind in actual})
-            self._journal.settle(number, spent, later=later)
+            self._journal.settle(id, spent, later=later)
 
     # --- what agents read -------------------------------------------------------------------
 
@@ -253,7 +253,7 @@ class Guard:
 
         Raises:
             ConfigError: They are malformed.
-            JournalError: The journal is malformed or gone.
+            LedgerError: The journal is malformed or gone.
         """
         self._catch_up()
         try:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tape.budget.locks import CLIENT, OrderedLock
-from tape.errors import DataError
+from tape.errors import DataError, TapeError, UnknownCostError
 from tape.files import is_there, open_plain, why
 from tape.ledger.accounts import Amounts, Labels, require_account, require_amounts, require_by_hand
 from tape.ledger.books import Books, Record
@@ -41,6 +41,8 @@ Answer = TypeVar("Answer")
 
 SCHEMA = 1
 _HEAD = {"schema": SCHEMA, "what": "ledger"}
+_EARLIER = {"schema": SCHEMA, "what": "guard"}
+"""How a guard's journal of earlier versions begins; what is appended to it is as in all others."""
 _TIMES = ("at", "expires")
 
 
@@ -54,14 +56,24 @@ class FileStore(LedgerStore):
     Args:
         path: Made if missing.
         clock: The present; one that goes back counts as standing still.
+        seen: Is called with every record that another one has written, once it is read; after a fault with earlier ones
+            again.
+        rank: Of the lock on it, see :mod:`tape.budget.locks`.
 
     Raises:
         LedgerError: It is malformed or cannot be written, or this system has no locks on files.
     """
 
-    def __init__(self, path: Path, clock: Callable[[], datetime] = _now) -> None:
-        self.path, self._clock = path, clock
-        self._lock = OrderedLock(CLIENT, "ledger in a file")
+    def __init__(
+        self,
+        path: Path,
+        clock: Callable[[], datetime] = _now,
+        *,
+        seen: Callable[[Record], None] = lambda _: None,
+        rank: int = CLIENT,
+    ) -> None:
+        self.path, self._clock, self._seen = path, clock, seen
+        self._lock = OrderedLock(rank, "ledger in a file")
         self._read = self._line = 0
         self._program = os.getpid()
         self._books = Books()
@@ -71,7 +83,7 @@ class FileStore(LedgerStore):
         except OSError as error:
             raise LedgerError(f"the ledger {path} cannot be opened ({why(error)}); name another") from None
         try:
-            with self._locked():
+            with self.alone():
                 if not self._read:
                     self._append([_HEAD])
         except BaseException:
@@ -82,17 +94,24 @@ class FileStore(LedgerStore):
 
     def reserve(self, request: Request) -> Held | Refused | Paused:
         """See :class:`LedgerStore`."""
-        with self._locked() as at:
-            found = self._books.reserve(request, at)
-            if not isinstance(found, dict):
-                return self._refused(found, at)
-            self._do(found)
+        with self.alone() as at:
+            return self._reserve(request, at)
+
+    def reserve_alone(self, request: Request) -> Held | Refused | Paused:
+        """As :meth:`reserve`, by who has the file :meth:`alone`."""
+        return self._reserve(request, self._now())
+
+    def _reserve(self, request: Request, at: datetime) -> Held | Refused | Paused:
+        found = self._books.reserve(request, at)
+        if not isinstance(found, dict):
+            return self._refused(found, at)
+        self._do(found)
         return Held(request.id)
 
     def grow(self, id: str, amounts: Amounts) -> Held | Refused:
         """See :class:`LedgerStore`."""
         require_amounts(f"hold {short(id)}", amounts)
-        with self._locked() as at:
+        with self.alone() as at:
             found = self._books.grow(id, amounts, at)
             if not isinstance(found, dict):
                 return self._refused(found, at)
@@ -108,70 +127,74 @@ class FileStore(LedgerStore):
         return self._end(id, "voided", {})
 
     def _end(self, id: str, state: State, amounts: Mapping[str, int | None]) -> Ended:
+        with self.alone():
+            return self.settle_alone(id, amounts, state)
+
+    def settle_alone(self, id: str, amounts: Mapping[str, int | None], state: State = "settled") -> Ended:
+        """As :meth:`settle`, by who has the file :meth:`alone`."""
         require_amounts(f"hold {short(id)}", amounts, unknown=True)
-        with self._locked() as at:
-            found = self._books.end(id, state, amounts, at)
-            if isinstance(found, Ended):
-                return found
-            self._do(found)
+        found = self._books.end(id, state, amounts, self._now())
+        if isinstance(found, Ended):
+            return found
+        self._do(found)
         return Ended(id, state, dict(found["spent"]))
 
     def read(self, scope: str, labels: Labels | None = None) -> Sequence[Balance]:
         """See :class:`LedgerStore`."""
-        with self._locked() as at:
+        with self.alone() as at:
             return self._books.balances(at, self._books.of_call(scope, labels or {}))
 
     def balances(self) -> Sequence[Balance]:
         """See :class:`LedgerStore`."""
-        with self._locked() as at:
+        with self.alone() as at:
             return self._books.balances(at, sorted(self._books.caps.values(), key=lambda one: one.key))
 
     def history(self, scope: str = "", most: int = 100) -> Sequence[HoldRecord]:
         """See :class:`LedgerStore`."""
-        with self._locked():
+        with self.alone():
             found = (one.record() for one in reversed(self._books.holds.values()))
             below = (one for one in found if not scope or f"{one.scope}/".startswith(f"{scope}/"))
             return [one for one, _ in zip(below, range(max(0, most)), strict=False)]
 
     def notes(self) -> Sequence[Note]:
         """See :class:`LedgerStore`."""
-        with self._locked():
+        with self.alone():
             return list(self._books.notes)
 
     def set_cap(self, cap: Cap, who: str, why: str) -> None:
         """See :class:`LedgerStore`."""
         require_by_hand(who, why)
-        with self._locked() as at:
+        with self.alone() as at:
             self._do(self._books.cap(cap, who, why, at))
 
     def top_up(self, cap: Cap, who: str, why: str) -> None:
         """See :class:`LedgerStore`."""
         require_by_hand(who, why)
-        with self._locked() as at:
+        with self.alone() as at:
             self._do(self._books.top_up(cap, who, why, at))
 
     def reset(self, account: str, resource: str, period: Period, who: str, why: str) -> None:
         """See :class:`LedgerStore`."""
         require_by_hand(who, why)
-        with self._locked() as at:
+        with self.alone() as at:
             self._do(self._books.reset((account, resource, str(period)), who, why, at))
 
     def set_rule(self, rule: Rule, who: str, why: str) -> None:
         """See :class:`LedgerStore`."""
         require_by_hand(who, why)
-        with self._locked() as at:
+        with self.alone() as at:
             self._do({"do": "rule", "at": at, **asdict(rule), "who": who, "why": why})
 
     def rules(self) -> Sequence[Rule]:
         """See :class:`LedgerStore`."""
-        with self._locked():
+        with self.alone():
             return [self._books.rules[account] for account in sorted(self._books.rules)]
 
     def pause(self, account: str, who: str, why: str, *, stopped: bool = False, wanted: Wanted | None = None) -> None:
         """See :class:`LedgerStore`."""
         require_account(account)
         require_by_hand(who, why)
-        with self._locked() as at:
+        with self.alone() as at:
             known = self._books.pauses.get(account)
             if known is None or (stopped and not known.stopped):
                 kept = known.wanted if known is not None else wanted
@@ -181,17 +204,17 @@ class FileStore(LedgerStore):
     def resume(self, account: str, who: str, why: str, *, once: bool = False) -> None:
         """See :class:`LedgerStore`."""
         require_by_hand(who, why)
-        with self._locked() as at:
+        with self.alone() as at:
             self._do(*self._books.resume(account, who, why, once, at))
 
     def pauses(self) -> Sequence[Pause]:
         """See :class:`LedgerStore`."""
-        with self._locked():
+        with self.alone():
             return [self._books.pauses[account] for account in sorted(self._books.pauses)]
 
     def check(self) -> Sequence[str]:
         """See :class:`LedgerStore`."""
-        with self._locked():
+        with self.alone():
             return list(self._books.wrong(self._books.holds.values()))
 
     def close(self) -> None:
@@ -203,8 +226,19 @@ class FileStore(LedgerStore):
 
     # --- the file -----------------------------------------------------------------------------
 
+    def knows(self, id: str) -> bool:
+        """Whether there is such a hold, for who has the file :meth:`alone`."""
+        return id in self._books.holds
+
+    def free(self) -> bool:
+        """Whether this thread may have it now; see :meth:`OrderedLock.free`."""
+        return self._lock.free()
+
+    def _now(self) -> datetime:
+        return max(self._clock(), self._books.last or datetime.min.replace(tzinfo=UTC))
+
     @contextmanager
-    def _locked(self) -> Iterator[datetime]:
+    def alone(self) -> Iterator[datetime]:
         """Have the file alone, caught up with it; the present, at which what has expired has ended."""
         try:
             import fcntl
@@ -221,13 +255,13 @@ class FileStore(LedgerStore):
                     if not is_there(file, self.path):
                         raise LedgerError(f"the ledger {self.path} was removed or replaced; open it anew")
                     self._follow(file)
-                    at = max(self._clock(), self._books.last or datetime.min.replace(tzinfo=UTC))
+                    at = self._now()
                     if ended := list(self._books.expired(at)):
                         self._do(*ended)
                     yield at
                 finally:
                     fcntl.flock(file, fcntl.LOCK_UN)
-            except LedgerError:
+            except TapeError:
                 raise
             except BaseException as error:  # amid what was read or written: all of it is read again
                 self._books, self._read, self._line = Books(), 0, 0
@@ -298,13 +332,18 @@ class FileStore(LedgerStore):
         try:
             record = parse_json(line, "line")
             if self._line == 0:
-                if record != _HEAD:
+                if record not in (_HEAD, _EARLIER):
                     raise ValueError(f"not a ledger of schema {SCHEMA}")
                 return
+            if "do" not in record:
+                record = _of_earlier(record)
             for name in _TIMES:
                 if name in record:
                     record[name] = datetime.fromisoformat(record[name])
             self._books.apply(record)
+            self._seen(record)
+        except UnknownCostError as error:
+            raise LedgerError(f"{where}: {error}, or name another") from error
         except (DataError, LedgerError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise LedgerError(
                 f"{where}: no line of a ledger ({str(error)[:200]}); restore the file, or name another, which begins "
@@ -314,3 +353,12 @@ class FileStore(LedgerStore):
 
 def _written(record: Record) -> Record:
     return {name: one.isoformat() if isinstance(one, datetime) else one for name, one in record.items()}
+
+
+def _of_earlier(record: Record) -> Record:
+    """A line of a guard's journal of earlier versions, which had no times: what is open counts as spent."""
+    at = "1970-01-01T00:00:00+00:00"
+    if "reserve" in record:
+        hold = {"scope": "guard", "labels": {}, "name": record["name"], "worst": record["worst"], "free": False}
+        return {"do": "hold", "at": at, "expires": at, "id": f"earlier-{record['reserve']}", **hold}
+    return {"do": "end", "at": at, "id": f"earlier-{record['close']}", "state": "settled", "spent": record["spent"]}

@@ -18,8 +18,8 @@ import pytest
 
 from tape.budget import Budget
 from tape.errors import BudgetExceededError
-from tape.gateway.errors import JournalError
 from tape.gateway.guard import Guard, ModelCharge, ToolCharge
+from tape.ledger import LedgerError
 from tests.tape.conftest import Keep
 
 MODELS = {"m": ("1", "2")}
@@ -159,7 +159,7 @@ class Schedule:
 
     def _bury(self) -> None:
         for one in self._dead:
-            with contextlib.suppress(JournalError):  # its file is closed, as a dead program's is
+            with contextlib.suppress(LedgerError):  # its file is closed, as a dead program's is
                 one.context.__exit__(None, None, None)
         for guards, _ in self._programs:
             guards[0][0].close()

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tape.errors import BudgetExceededError
-from tape.gateway.errors import JournalError
 from tape.gateway.guard import Guard
+from tape.ledger import LedgerError
+from tests.tape.commandline import Tape
 from tests.tape.gateway.helpers import paid, refused
 from tests.tape.gateway.test_guard import TOOLS, usd
 
@@ -42,7 +43,7 @@ with guard.tool("deep"):
     assert guard.left()["left"] == {"usd": 0.06}  # what was in flight stays reserved
     paid(guard.tool("deep"))
     guard.close()
-    refused(guard.tool("quick"), JournalError, "closed")
+    refused(guard.tool("quick"), LedgerError, "closed")
     assert Guard("usd=0.12", tools=TOOLS, journal=path).left()["left"] == {"usd": 0.01}
     refused(Guard("usd=0.05", tools=TOOLS, journal=path).tool("quick"), BudgetExceededError)
 
@@ -75,21 +76,21 @@ def test_a_journal_that_is_no_journal_is_named(tmp_path: Path) -> None:
     with path.open("ab") as file:
         file.write(b"nonsense\n")
     for use in (guard.left, guard.left, lambda: Guard("usd=1", journal=path)):
-        with pytest.raises(JournalError, match=r"run\.jsonl:6: no line"):
+        with pytest.raises(LedgerError, match=r"run\.jsonl:6: no line"):
             use()
     path.write_text('{"schema": 1, "what": "gateway"}\n')
-    with pytest.raises(JournalError, match="not the journal of a guard"):
+    with pytest.raises(LedgerError, match="not a ledger of schema 1"):
         Guard("usd=1", journal=path)
-    with pytest.raises(JournalError, match="cannot be opened"):
+    with pytest.raises(LedgerError, match="cannot be opened"):
         Guard("usd=1", journal=tmp_path)
     path.unlink()
     with Guard("tokens=2000", journal=path).model("unheard-of", ""):
         pass
-    with pytest.raises(JournalError, match=r"run\.jsonl:2: .*lift the cap on usd, or name another"):
+    with pytest.raises(LedgerError, match=r"run\.jsonl:2: .*lift the cap on usd, or name another"):
         Guard("usd=1", journal=path)
     guard = Guard("tokens=2000", tools=TOOLS, journal=path)
     path.unlink()
-    refused(guard.tool("quick"), JournalError, "removed or replaced")
+    refused(guard.tool("quick"), LedgerError, "removed or replaced")
 
 
 @pytest.mark.parametrize("journal", [False, True])
@@ -147,3 +148,20 @@ def test_programs_of_one_journal_may_have_different_caps(tmp_path: Path) -> None
     assert small.left()["left"] == {"usd": 0.03}
     assert small.left()["spent_in_session"] == {"steps": 1, "usd": 0.01}
     assert small.plan(tools=["quick"])["fits"]
+
+
+def test_a_journal_of_an_earlier_version_goes_on(tmp_path: Path, tape: Tape) -> None:
+    path, deep = tmp_path / "run.jsonl", '{"usd": 50000, "steps": 1}'
+    path.write_text(
+        '{"schema": 1, "what": "guard"}\n{"reserve": 1, "name": "quick", "worst": {"usd": 10000, "steps": 1}}\n'
+        f'{{"close": 1, "spent": {{"usd": 10000, "steps": 1}}}}\n{{"reserve": 2, "name": "deep", "worst": {deep}}}\n'
+    )
+    guard = Guard("usd=0.12", tools=TOOLS, journal=path)
+    assert guard.left()["left"] == {"usd": 0.06}  # what was in flight counts
+    paid(guard.tool("deep"))
+    assert Guard("usd=0.12", tools=TOOLS, journal=path).left()["left"] == {"usd": 0.01}
+    shown = tape("ledger", "--url", f"file://{path}", "holds")[1]
+    assert "earlier-1 guard quick: settled, worst $0.01" in shown
+    path.write_text('{"schema": 1, "what": "guard"}\n{"close": 1, "spent": {}}\n')
+    with pytest.raises(LedgerError, match=r"run\.jsonl:2: no line of a ledger"):
+        Guard("usd=0.12", journal=path)
