@@ -167,7 +167,7 @@ class Guard:
         """
         known = self.tools.get(name)
         quote = (known.price if known else unpriced()).quote(arguments or {})
-        with ToolCharge(self, name, self.pay(name, quote.worst, arguments), quote).until_left() as charge:
+        with ToolCharge(self, name, self.pay(name, quote.worst, arguments or {}), quote).until_left() as charge:
             yield charge
 
     @contextmanager

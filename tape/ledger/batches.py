@@ -132,6 +132,8 @@ class Batches:
                 if attempt == TRIES - 1 or not isinstance(error, psycopg.OperationalError):
                     raise_fault(self._url, error)
                 continue
+            assert all(number > self._seen.get(root, 0) for root, number in row[0]["batches"].items()), "batches go on"
+            assert len(row[0]["answers"]) == len(batch), "each is answered"
             self._seen.update(row[0]["batches"])
             for one in row[0]["warnings"]:
                 self._warned(Warned(*one))

@@ -77,6 +77,7 @@ class Books(Windows):
         hold = self._hold(id)
         if hold.state != "held":
             raise LedgerError(f"the hold {id} has ended ({hold.state}); reserve anew")
+        assert hold.windows == [*dict.fromkeys(hold.windows)], "a hold counts once in a window"
         worst = {kind: _larger(hold.worst.get(kind, 0), amounts.get(kind, 0)) for kind in {**hold.worst, **amounts}}
         if worst == hold.worst:
             return Held(id)
@@ -201,6 +202,7 @@ class Books(Windows):
         Raises:
             KeyError, ValueError: It is no record, or not one that can follow the earlier ones.
         """
+        assert record["at"].tzinfo is not None, record
         self.last = record["at"] if self.last is None else max(self.last, record["at"])
         match record["do"]:
             case "hold":
@@ -232,6 +234,8 @@ class Books(Windows):
 
     def _apply_grow(self, record: Record) -> None:
         hold = self._hold(record["id"])
+        assert hold.state == "held", hold
+        assert all((record["worst"][kind] or 0) >= (n or 0) for kind, n in hold.worst.items()), "it only grows"
         self.set_aside(hold, -1)
         hold.worst = dict(record["worst"])
         self.set_aside(hold)

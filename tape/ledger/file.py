@@ -274,9 +274,12 @@ class FileStore(LedgerStore):
             self.warned(self._told.popleft())
 
     def _do(self, *records: Record) -> None:
+        assert records, "there is something to do"
+        before = self._line
         self._append(records)
         for record in records:
             self._books.apply(record)
+        assert self._line == before + len(records), "all of it is written"
         self._warn(records[-1]["at"])
 
     def _refused(self, answer: Answer, at: datetime) -> Answer:
@@ -307,6 +310,7 @@ class FileStore(LedgerStore):
             raise
         self._read += len(lines)
         self._line += len(records)
+        assert os.fstat(self._file).st_size == self._read, "nobody else has written"
 
     def _follow(self, file: int) -> None:
         size = os.fstat(file).st_size

@@ -80,6 +80,7 @@ class Period:
         if self.unit in ("hour", "rolling"):
             size = 3600 if self.unit == "hour" else self.bucket
             return datetime.fromtimestamp(int(at.timestamp()) // size * size, UTC)
+        assert at.tzinfo is not None, "a moment has a time zone"
         local = at.astimezone(ZoneInfo(self.zone))
         day = local.date()
         if self.unit == "week":
@@ -99,7 +100,11 @@ class Period:
     def earliest(self, at: datetime) -> datetime | None:
         """The beginning of the first part that counts now; only a rolling period has several."""
         begun = self.begun(at)
-        return begun if begun is None or self.unit != "rolling" else begun - timedelta(seconds=self.bucket * BUCKETS)
+        if begun is None or self.unit != "rolling":
+            return begun
+        assert begun <= at, (self, at)
+        assert self.bucket * BUCKETS >= self.seconds, "nothing leaves too early"
+        return begun - timedelta(seconds=self.bucket * BUCKETS)
 
 
 TOTAL = Period()

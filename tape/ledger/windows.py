@@ -90,6 +90,8 @@ class Windows:
     def refusal(self, cap: Cap, wanted: int | None, at: datetime) -> Refused | None:
         """Why an amount does not fit; None where it does."""
         amount, taken = self.amount(cap, at), self.taken(cap, at)
+        assert min(amount, taken) >= 0, (cap, amount, taken)
+        assert wanted is None or wanted >= 0, (cap, wanted)
         if wanted is not None and (wanted == 0 or taken + wanted <= amount):
             return None
         needed = None if wanted is None else taken + wanted
@@ -168,6 +170,8 @@ class Windows:
 
     def end_hold(self, hold: Hold) -> None:
         """Turn what a hold had set aside into what it has spent."""
+        assert hold.state != "held", hold
+        assert all(count >= 0 for count in hold.spent.values()), hold
         self.set_aside(hold, -1)
         for key, start in hold.windows:
             window, kind = self.windows[key, start], self.caps[key].resource
@@ -193,6 +197,8 @@ class Windows:
     def change(self, key: CapKey, at: datetime, rule: Rule | None, *, more: int | None) -> None:
         """Add to a cap in its present period, or forgive what was spent in it."""
         cap = self.caps[key]
+        assert cap.period.unit != "rolling", cap
+        assert more is None or more >= 0, (cap, more)
         window = self.windows.setdefault((key, cap.period.begun(at)), Window(cap.amount))
         if more is None:
             window.forgiven, window.spent = window.forgiven + window.spent, 0
