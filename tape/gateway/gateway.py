@@ -220,6 +220,11 @@ class Gateway:
     # --- the gateway's own tools ----------------------------------------------------------------
 
     async def _own(self, who: Caller, book: SessionLedger, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        if name in ("plan", "budget"):
+            try:
+                book = await self.ledgers.seen(book)
+            except LedgerError as error:
+                return refused("ledger", str(error), tool=name)
         if name == "plan":
             try:
                 return own_result(await asyncio.to_thread(plan, self.catalog.tools, book, arguments))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tape.budget import Budget, Ledger, Reservation, Resources, amount_of
@@ -14,6 +15,7 @@ from tape.errors import ConfigError, UnknownCostError
 from tape.gateway.errors import JournalError
 from tape.gateway.journal import Journal, digest
 from tape.gateway.shared_calls import Hold, SharedCalls
+from tape.gateway.shared_scope import seen, within
 from tape.ledger import StorePayer
 
 MOST_HANDLES = 100
@@ -187,6 +189,17 @@ class Ledgers:
                 hold.release()
             raise
         return Charge(self.journal, number, reservation, hold)
+
+    async def seen(self, book: SessionLedger) -> SessionLedger:
+        """A session's ledger within what others have left of the shared caps now.
+
+        Raises:
+            LedgerError: The shared ledger cannot be reached.
+        """
+        if self._shared is None:
+            return book
+        outermost = await asyncio.to_thread(seen, self._shared.payer)
+        return replace(book, ledger=within(book.ledger, outermost))
 
     def close(self) -> None:
         """Settle with what other programs pay from too."""

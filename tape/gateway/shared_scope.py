@@ -56,25 +56,31 @@ class SharedScope:
         Args:
             inner: A guard's ledger; those that are nested in the outermost one are shown within.
         """
-        tightest: dict[str, Balance] = {}
-        for one in self.store.read(self.payer.scope, self.payer.labels):
-            kind = one.cap.resource
-            if kind not in tightest or one.left < tightest[kind].left:
-                tightest[kind] = one
-        ledger = Ledger(Budget({kind: one.amount for kind, one in tightest.items()}), name=self.payer.scope)
-        ledger.book(Resources({kind: one.spent for kind, one in tightest.items()}))
-        ledger.reserve(Resources({kind: one.held for kind, one in tightest.items()}), forced=True)
-        return _within(inner, ledger)
+        return within(inner, seen(self.payer), last=True)
 
     def close(self) -> None:
         """Close the store."""
         self.store.close()
 
 
-def _within(inner: Ledger, outermost: Ledger) -> Ledger:
-    """The same chain of ledgers in another outermost one."""
-    if inner.parent is None:
+def seen(payer: StorePayer) -> Ledger:
+    """A ledger with the caps of a payer, of each resource the one of which the least is left."""
+    tightest: dict[str, Balance] = {}
+    for one in payer.store.read(payer.scope, payer.labels):
+        kind = one.cap.resource
+        if kind not in tightest or one.left < tightest[kind].left:
+            tightest[kind] = one
+    ledger = Ledger(Budget({kind: one.amount for kind, one in tightest.items()}), name=payer.scope)
+    ledger.book(Resources({kind: one.spent for kind, one in tightest.items()}))
+    ledger.reserve(Resources({kind: one.held for kind, one in tightest.items()}), forced=True)
+    return ledger
+
+
+def within(inner: Ledger, outermost: Ledger, *, last: bool = False) -> Ledger:
+    """The same chain of ledgers within another one, without the ``last`` of the chain where that stands for it."""
+    if inner.parent is None and last:
         return outermost
-    shown = Ledger(inner.budget, parent=_within(inner.parent, outermost), name=inner.name)
+    parent = outermost if inner.parent is None else within(inner.parent, outermost, last=last)
+    shown = Ledger(inner.budget, parent=parent, name=inner.name)
     shown._account = inner._account
     return shown

@@ -34,6 +34,8 @@ def test_a_call_has_to_fit_into_the_ledger_too(tmp_path: Path) -> None:
         session = ledgers.current("local", "a")
         charge = asyncio.run(ledgers.begin(session, "look", COST))
         assert store.balances()[0].held == 400
+        assert asyncio.run(ledgers.seen(session)).left() == {"usd": 300}
+        assert session.left() == {"usd": 9599}
         with pytest.raises(BudgetExceededError, match="do not fit into what org has left"):
             asyncio.run(ledgers.begin(session, "look", COST))
         charge.settle(Resources({"usd": 100}), "done")
