@@ -122,7 +122,7 @@ def _play(
 
     with cleaning_up(kept):
         with (
-            paying(args.ledger, args.ledger_scope) as payer,
+            paying(args.ledger, args.ledger_scope, patient=False) as payer,
             open_pool(
                 args.workers,
                 cache=args.cache,

@@ -9,7 +9,7 @@ from typing import Protocol, Self
 from tape.budget import Reservation, Resources
 from tape.budget.amounts import unknown
 from tape.budget.resources import MOST
-from tape.errors import ConfigError
+from tape.errors import ConfigError, TapeError
 from tape.gateway.quotes import Answer, Quote
 from tape.lm.base import Price as TokenPrice
 from tape.lm.base import cost_of
@@ -41,14 +41,22 @@ class Charge:
 
     @property
     def _open(self) -> bool:
-        return self._paid[0][0].open
+        return any(one.open for one, _ in self._paid)
 
     def _settle(self, actual: Resources) -> None:
         if not self._open:
             raise ConfigError("this charge is settled already; a call is answered once")
-        for paid, spent in zip(self._paid, self._split(actual), strict=True):
-            paid[0].settle(spent)
-            self._guard.write_down(paid, spent)
+        parts = list(zip(self._paid, self._split(actual), strict=True))
+        for (reservation, _), spent in parts:
+            reservation.settle(spent)
+        failed: TapeError | None = None
+        for paid, spent in parts:
+            try:
+                self._guard.write_down(paid, spent)
+            except TapeError as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
 
     def _split(self, actual: Resources) -> list[Resources]:
         """What was used, by what was set aside: the later ones take no more than their worst case."""

@@ -192,7 +192,7 @@ class Guard:
             ConfigError: ``most_tokens`` is no whole number above 0, or this program is a fork of the guard's.
             LedgerError: It cannot be written down.
         """
-        limit = self.most_tokens if most_tokens is None else most_tokens
+        limit = asked = self.most_tokens if most_tokens is None else most_tokens
         _require_whole("most_tokens", limit)
         shipped = PriceTable.shipped().prices
         known = (price for model, price in shipped.items() if model.partition(":")[2] == name)
@@ -205,7 +205,7 @@ class Guard:
 
         while True:
             try:
-                paid = self.pay(name, worst(limit), request)
+                paid = self.pay(name, worst(limit), request if limit == asked else None)
                 break
             except BudgetExceededError as error:
                 limit = _fewer(worst, error, limit) if fit and self.least_tokens else 0
@@ -220,7 +220,7 @@ class Guard:
         Args:
             name: What is called.
             worst: In counts.
-            asked: With what; None where a call goes on.
+            asked: With what; None where a call goes on, or is tried again.
 
         Raises:
             BudgetExceededError, UnknownCostError, ConfigError, LedgerError: See :meth:`model`.
@@ -231,7 +231,7 @@ class Guard:
                 "make a guard in each, with the same journal"
             )
         if self._journal is None:
-            with calling(name if asked is not None else "", repr(asked)):
+            with calling(name, repr(asked), counts=asked is not None):
                 return self.ledger.reserve(worst), None
         return self._journal.reserve(self.ledger, name, worst)
 

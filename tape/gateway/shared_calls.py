@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from tape.budget import Resources
 from tape.ledger import StorePayer
 from tape.ledger.payer import StoreHold, calling
 
-THREADS = 64
-"""Calls that are asked for at once; a call that waits for room, or for a person, has one."""
+THREADS = 1024
+"""Calls that are asked for at once, each in a thread while it waits for room, or for a person."""
 
 
 class Hold:
@@ -50,16 +51,20 @@ class SharedCalls:
         Raises:
             BudgetExceededError, UnknownCostError, LedgerError: See :meth:`StorePayer.reserve`.
         """
-        asking = self._threads.submit(self._reserve, tool, asked, worst)
+        given_up = threading.Event()
+        asking = self._threads.submit(self._reserve, tool, asked, worst, given_up)
+        answered = asyncio.wrap_future(asking)
         try:
-            return Hold(self, await asyncio.shield(asyncio.wrap_future(asking)))
+            return Hold(self, await asyncio.shield(answered))
         except asyncio.CancelledError:
+            given_up.set()
+            answered.add_done_callback(lambda one: one.cancelled() or one.exception())  # nobody else asks for it
             asking.add_done_callback(self._give_back)
             raise
 
-    def _reserve(self, tool: str, asked: str, worst: Resources) -> StoreHold:
+    def _reserve(self, tool: str, asked: str, worst: Resources, given_up: threading.Event) -> StoreHold:
         with calling(tool, asked):
-            return self.payer.reserve(worst)
+            return self.payer.reserve(worst, given_up=given_up)
 
     def _give_back(self, asked: Future[StoreHold]) -> None:
         """Nobody wants it any more."""
@@ -71,3 +76,4 @@ class SharedCalls:
         self.payer.close()
         self._threads.shutdown()
         self.ends.shutdown()
+        self.payer.close()

@@ -59,7 +59,8 @@ class SharedScope:
         return within(inner, seen(self.payer), last=True)
 
     def close(self) -> None:
-        """Close the store."""
+        """End what is due, and close the store."""
+        self.payer.close()
         self.store.close()
 
 

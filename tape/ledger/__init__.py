@@ -21,6 +21,7 @@ from tape.ledger.contract import Held as Held
 from tape.ledger.contract import LedgerStore as LedgerStore
 from tape.ledger.contract import Refused as Refused
 from tape.ledger.contract import Request as Request
+from tape.ledger.faults import shown
 from tape.ledger.payer import StorePayer as StorePayer
 from tape.ledger.periods import Period as Period
 from tape.ledger.rules import LedgerError as LedgerError
@@ -28,6 +29,7 @@ from tape.ledger.rules import Pause as Pause
 from tape.ledger.rules import Paused as Paused
 from tape.ledger.rules import PausedError as PausedError
 from tape.ledger.rules import Rule as Rule
+from tape.ledger.rules import UnknownHoldError as UnknownHoldError
 from tape.ledger.rules import UnreachableLedgerError as UnreachableLedgerError
 from tape.ledger.rules import Wanted as Wanted
 from tape.ledger.rules import Warned as Warned
@@ -50,7 +52,7 @@ def open_store(url: str) -> LedgerStore:
     """
     if not is_address(url):
         raise ConfigError(
-            f"{url!r} is no address of a ledger; write postgresql://user@host/database or file:///path/to/budget.ledger"
+            f"{shown(url)!r} is no address of a ledger; write postgresql://user@host/database or file:///path/to/budget.ledger"
         )
     if url.startswith("file://"):
         from tape.ledger.file import FileStore
@@ -63,8 +65,16 @@ def open_store(url: str) -> LedgerStore:
 
 
 @contextmanager
-def paying(url: str | None, scope: str, labels: Labels | None = None) -> Iterator[StorePayer | None]:
+def paying(
+    url: str | None, scope: str, labels: Labels | None = None, *, patient: bool = True
+) -> Iterator[StorePayer | None]:
     """A scope of the store at an address while the block lasts; None where there is no address.
+
+    Args:
+        url: The address.
+        scope: Who pays.
+        labels: What else it is for.
+        patient: See :class:`StorePayer`.
 
     Raises:
         ConfigError, LedgerError, MissingExtraError: See :func:`open_store`.
@@ -72,5 +82,5 @@ def paying(url: str | None, scope: str, labels: Labels | None = None) -> Iterato
     if not url:
         yield None
         return
-    with closing(open_store(url)) as store, closing(StorePayer(store, scope, labels)) as payer:
+    with closing(open_store(url)) as store, closing(StorePayer(store, scope, labels, patient=patient)) as payer:
         yield payer

@@ -105,6 +105,17 @@ PART = "part:"
 """How the last name of a scope begins that a sub-agent was given a part of the budget for."""
 
 
-def is_part(scope: str) -> bool:
+def is_part(account: str) -> bool:
     """Whether an account is that of a part, whose amounts are held in the scope above it."""
-    return scope.rpartition("/")[2].startswith(PART)
+    return "#" not in account and account.rpartition("/")[2].startswith(PART)
+
+
+def require_part(part: str, scope: str) -> None:
+    """Refuse what is no part of a scope.
+
+    Raises:
+        ConfigError: Its name does not begin as one, or it is too deep.
+    """
+    accounts_of(part, {})
+    if not is_part(part) or part.rpartition("/")[0] != scope:
+        raise ConfigError(f"a part of {scope} is named {scope}/{PART}NAME, not {short(part)}")

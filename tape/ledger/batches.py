@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
 from tape.budget.locks import CLIENT, OrderedLock
 from tape.ledger.faults import first_line, raise_fault, shown
-from tape.ledger.rules import LedgerError, Warned
+from tape.ledger.rules import LedgerError, UnreachableLedgerError, Warned, tell
 
 try:
     import psycopg
@@ -56,6 +58,8 @@ class Batches:
         self._closing = OrderedLock(CLIENT, "ledger in a database")
         self._requests: queue.SimpleQueue[tuple[Any, Future[Any]] | None] = queue.SimpleQueue()
         self._connection: Any = None
+        self._told: deque[Warned] = deque()
+        """Warnings, which those who ask tell: what they do may ask in turn."""
         self._connect()  # a fault shows here
         self._thread = threading.Thread(target=self._work, name="tape ledger", daemon=True)
         self._thread.start()
@@ -74,6 +78,9 @@ class Batches:
                 raise LedgerError(f"the ledger {shown(self._url)} was closed; open it anew")
             self._requests.put((request, answered))
         answer = answered.result()
+        while self._told:
+            with suppress(IndexError):  # another thread has taken it
+                tell(self._warned, self._told.popleft())
         assert isinstance(answer, dict)
         if answer.get("error") == "forbidden":
             raise LedgerError(f"the ledger {shown(self._url)} refuses the request: {answer['detail']}")
@@ -89,6 +96,12 @@ class Batches:
         self._thread.join()
 
     def _work(self) -> None:
+        # So that what the garbage collector ends in this thread does not wait for this thread.
+        mine = OrderedLock(CLIENT, "batches of a ledger")
+        with mine, mine.mutex:
+            self._send()
+
+    def _send(self) -> None:
         """Send batches until this is closed."""
         last, before = False, 0
         while not last and (first := self._requests.get()) is not None:
@@ -102,16 +115,24 @@ class Batches:
                 last = more is None
                 batch += [] if more is None else [more]
             before = len(batch)
-            try:
-                answers = self._apply([request for request, _ in batch])
-            except BaseException as error:
-                for _, answered in batch:
-                    answered.set_exception(error)
-            else:
-                assert len(answers) == len(batch)
-                for (_, answered), answer in zip(batch, answers, strict=True):
-                    answered.set_result(answer)
+            self._answer(batch)
         self._cut()
+
+    def _answer(self, batch: Sequence[tuple[Any, Future[Any]]]) -> None:
+        """Send a batch; where it fails for another reason than the connection, each request alone."""
+        try:
+            answers = self._apply([request for request, _ in batch])
+        except BaseException as error:
+            if len(batch) > 1 and not isinstance(error, UnreachableLedgerError):
+                for one in batch:
+                    self._answer([one])
+                return
+            for _, answered in batch:
+                answered.set_exception(error)
+        else:
+            assert len(answers) == len(batch)
+            for (_, answered), answer in zip(batch, answers, strict=True):
+                answered.set_result(answer)
 
     def _apply(self, batch: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
         """A batch in one statement and one commit; a cut connection is made anew, and the batch again."""
@@ -135,8 +156,7 @@ class Batches:
             assert all(number > self._seen.get(root, 0) for root, number in row[0]["batches"].items()), "batches go on"
             assert len(row[0]["answers"]) == len(batch), "each is answered"
             self._seen.update(row[0]["batches"])
-            for one in row[0]["warnings"]:
-                self._warned(Warned(*one))
+            self._told.extend(Warned(*one) for one in row[0]["warnings"])
             answers: Sequence[Any] = row[0]["answers"]
             return answers
         raise LedgerError(f"the ledger {shown(self._url)} changes its version; try again")

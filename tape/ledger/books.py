@@ -15,7 +15,7 @@ from tape.budget.resources import in_units
 from tape.ledger.accounts import Amounts, accounts_of, is_part
 from tape.ledger.contract import Cap, Ended, Held, Note, Refused, Request, State
 from tape.ledger.periods import Period
-from tape.ledger.rules import LedgerError, Pause, Paused, Rule, Wanted, Warned, of_part
+from tape.ledger.rules import LedgerError, Pause, Paused, Rule, UnknownHoldError, Wanted, Warned, of_part
 from tape.ledger.windows import CapKey, Hold, Windows
 
 Record = dict[str, Any]
@@ -53,6 +53,8 @@ class Books(Windows):
         if pauses := [self.pauses[account] for account in accounts if account in self.pauses]:
             first = next((one for one in pauses if one.stopped), pauses[0])
             return Paused(first.account, first.stopped, first.who, first.why)
+        if request.part and self.of_account(request.part):
+            raise LedgerError(f"the part {request.part} was given before; name another")
         for cap in self.of_call(request.scope, request.labels):
             if (refused := self.refusal(cap, request.amounts.get(cap.resource, 0), at)) is not None:
                 return refused
@@ -66,6 +68,7 @@ class Books(Windows):
             "worst": dict(request.amounts),
             "expires": at + timedelta(seconds=request.seconds),
             "free": request.free,
+            "part": request.part,
         }
 
     def grow(self, id: str, amounts: Amounts, at: datetime) -> Held | Refused | Record:
@@ -124,7 +127,7 @@ class Books(Windows):
                     f"{cap.account} has a cap on {cap.resource} per {other.period} already, and would have two "
                     f"beginnings of a {cap.period.unit} with {cap.period}; change that one"
                 )
-        if is_part(cap.account) and cap.amount > self.caps.get(cap.key, cap).amount:
+        if is_part(cap.account) and (cap.key not in self.caps or cap.amount > self.caps[cap.key].amount):
             raise LedgerError(of_part(cap.account))
         taken = self.taken(cap, at)
         if cap.amount < taken:
@@ -172,12 +175,14 @@ class Books(Windows):
                 records.append({**_of_cap("top_up", key, who, why, at), "amount": missing})
         return [*records, {"do": "resume", "at": at, "account": account, "who": who, "why": why}]
 
-    def warnings(self, at: datetime, refused: Refused | None) -> Iterator[tuple[Record, Warned]]:
+    def warnings(self, at: datetime, refused: Refused | None) -> Iterator[tuple[Record, Warned | None]]:
         """What is to be written down of levels that are reached, and what is to be told."""
         for rule in sorted(self.rules.values(), key=lambda one: one.account):
             for cap, window, level in list(self.reached(rule, at, refused)):
-                told = Warned(*cap.key, level, window.spent + window.held, window.amount, rule.webhook)
-                why = f"{level} % are taken"
+                taken = window.spent + window.held
+                why = f"{level} % are taken" if level else "a call was refused"
+                silent = level == 100 and window.refused  # it was told when it refused
+                told = None if silent else Warned(*cap.key, level or 100, taken, window.amount, rule.webhook)
                 yield {**_of_cap("warn", cap.key, "ledger", why, at), "percent": level}, told
 
     def _require(self, key: CapKey, what: str) -> None:
@@ -191,7 +196,7 @@ class Books(Windows):
 
     def _hold(self, id: str) -> Hold:
         if id not in self.holds:
-            raise LedgerError(f"there is no hold {id}")
+            raise UnknownHoldError(f"there is no hold {id}")
         return self.holds[id]
 
     # --- applying -----------------------------------------------------------------------------
@@ -222,7 +227,7 @@ class Books(Windows):
         at, expires = record["at"], record["expires"]
         request = Request(
             record["id"], record["scope"], record["worst"], record["labels"], record["name"],
-            max(1, int((expires - at).total_seconds())), record["free"],
+            max(1, int((expires - at).total_seconds())), record["free"], record.get("part", ""),
         )  # fmt: skip
         if request.id in self.holds:
             raise ValueError(f"the hold {request.id} was begun before")
@@ -231,6 +236,9 @@ class Books(Windows):
         self.holds[request.id] = hold
         heapq.heappush(self._expiring, (expires, request.id))
         self.set_aside(hold)
+        for kind, amount in request.amounts.items() if request.part else ():
+            assert amount is not None, request
+            self.set_cap(Cap(request.part, kind, amount), at, None)
 
     def _apply_grow(self, record: Record) -> None:
         hold = self._hold(record["id"])
@@ -253,7 +261,8 @@ class Books(Windows):
         if record["do"] == "cap":
             self.set_cap(Cap(*key[:2], amount, Period.parse(key[2])), at, rule)
         elif record["do"] == "warn":
-            self.windows[key, self.caps[key].period.begun(at)].warned = record["percent"]
+            window = self.windows[key, self.caps[key].period.begun(at)]
+            window.warned, window.refused = record["percent"] or window.warned, window.refused or not record["percent"]
         else:
             self.change(key, at, rule, more=amount if record["do"] == "top_up" else None)
         what = " ".join((record["do"], *key, *([in_units(key[1], amount)] if amount else [])))

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from tape.budget.resources import in_units
-from tape.errors import BudgetExceededError
+from tape.errors import BudgetExceededError, ConfigError
 from tape.ledger.accounts import (
     Amounts,
     Labels,
@@ -21,6 +21,7 @@ from tape.ledger.accounts import (
     require_account,
     require_amounts,
     require_id,
+    require_part,
     require_seconds,
     require_text,
 )
@@ -95,6 +96,8 @@ class Request:
         name: What is called, for people.
         seconds: After how long an unanswered hold ends.
         free: An unanswered call costs nothing, so it ends voided; else it ends booked at its worst case.
+        part: A scope below this one, named ``SCOPE/part:NAME``, that is made with caps of these amounts: what is held
+            here is spent there.
     """
 
     id: str
@@ -104,6 +107,7 @@ class Request:
     name: str = ""
     seconds: int = 3600
     free: bool = False
+    part: str = ""
 
     def __post_init__(self) -> None:
         require_id(self.id)
@@ -111,6 +115,10 @@ class Request:
         require_amounts(f"hold {self.id}", self.amounts, unknown=True)
         require_text(f"the name of hold {self.id}", self.name)
         require_seconds(f"hold {self.id} ends after", self.seconds)
+        if self.part:
+            require_part(self.part, self.scope)
+            if self.free or not self.amounts or None in self.amounts.values():
+                raise ConfigError("a part is of known amounts, and what is given to it is not free")
 
 
 class Held(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from tape.ledger.rules import LedgerError, UnreachableLedgerError
 
 _PASSWORD = re.compile(r"(://[^:/?#]*:).*(?=@)|(password=)(?:'(?:[^'\\]|\\.)*'|\S+)")
-_GRANTS = "grant usage on schema tape_ledger, and select, insert, update on all tables in it"
+_GRANTS = "grant usage on schema tape_ledger, and select, insert, update, delete on all tables in it"
 
 
 def shown(url: str) -> str:

@@ -19,7 +19,7 @@ from typing import TypeVar
 from tape.budget.locks import CLIENT, OrderedLock
 from tape.errors import DataError, TapeError, UnknownCostError
 from tape.files import is_there, open_plain, why
-from tape.ledger.accounts import Amounts, Labels, require_account, require_amounts, require_by_hand
+from tape.ledger.accounts import Amounts, Labels, require_account, require_amounts, require_by_hand, require_id
 from tape.ledger.books import Books, Record
 from tape.ledger.contract import (
     Balance,
@@ -34,7 +34,7 @@ from tape.ledger.contract import (
     State,
 )
 from tape.ledger.periods import Period
-from tape.ledger.rules import LedgerError, Pause, Paused, Rule, Wanted, Warned
+from tape.ledger.rules import LedgerError, Pause, Paused, Rule, Wanted, Warned, logger, tell
 from tape.reading import parse_json, short
 
 Answer = TypeVar("Answer")
@@ -110,6 +110,7 @@ class FileStore(LedgerStore):
 
     def grow(self, id: str, amounts: Amounts) -> Held | Refused:
         """See :class:`LedgerStore`."""
+        require_id(id)
         require_amounts(f"hold {short(id)}", amounts)
         with self.alone() as at:
             found = self._books.grow(id, amounts, at)
@@ -127,6 +128,7 @@ class FileStore(LedgerStore):
         return self._end(id, "voided", {})
 
     def _end(self, id: str, state: State, amounts: Mapping[str, int | None]) -> Ended:
+        require_id(id)
         with self.alone():
             return self.settle_alone(id, amounts, state)
 
@@ -271,7 +273,7 @@ class FileStore(LedgerStore):
                     f"the ledger {self.path} cannot be used ({why(error)}); no call is made without it"
                 ) from error
         while self._told:
-            self.warned(self._told.popleft())
+            tell(self.warned, self._told.popleft())
 
     def _do(self, *records: Record) -> None:
         assert records, "there is something to do"
@@ -290,9 +292,14 @@ class FileStore(LedgerStore):
     def _warn(self, at: datetime, refused: Refused | None = None) -> None:
         """Write down which levels are reached; it is told once the file is free."""
         for record, told in list(self._books.warnings(at, refused)):
-            self._append([record])
+            try:
+                self._append([record])
+            except OSError as error:  # what it is about is done, and written
+                logger.warning("a warning of %s cannot be written: %s", self.path, why(error))
+                return
             self._books.apply(record)
-            self._told.append(told)
+            if told is not None:
+                self._told.append(told)
 
     def _append(self, records: Sequence[Record]) -> None:
         """Write records, on the disk when this returns; a failure leaves nothing of them."""

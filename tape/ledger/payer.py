@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import time
 import uuid
 from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 
@@ -16,25 +17,32 @@ from tape.budget.amounts import Payer
 from tape.budget.caps import Budget
 from tape.budget.locks import CLIENT
 from tape.budget.resources import Resources, in_units
-from tape.errors import ConfigError, UnknownCostError
-from tape.ledger.accounts import MOST, PART, Labels, accounts_of
-from tape.ledger.contract import Cap, LedgerStore, Refused, Request
-from tape.ledger.rules import LedgerError, Paused, Rule, UnreachableLedgerError
+from tape.errors import UnknownCostError
+from tape.ledger.accounts import MOST, PART, Labels, accounts_of, is_part
+from tape.ledger.contract import Balance, Cap, Held, LedgerStore, Refused, Request
+from tape.ledger.rules import LedgerError, Paused, Rule, UnknownHoldError, UnreachableLedgerError
 
 PAUSE, LONGEST_PAUSE = 0.05, 1.0
 """Seconds between two tries of a call that waits: at first, and at last."""
+PART_SECONDS = 7 * 86_400
 RULES_SECONDS = 30.0
 """After so many a payer reads the rules anew."""
 
 logger = logging.getLogger("tape.ledger")
 
-_called: ContextVar[tuple[str, str]] = ContextVar("_called", default=("", ""))
+_called: ContextVar[tuple[str, str, bool]] = ContextVar("_called", default=("", "", False))
 
 
 @contextmanager
-def calling(name: str, arguments: str = "") -> Iterator[None]:
-    """Say what the block pays for: the name of a tool or a model, and what tells two of its calls apart."""
-    token = _called.set((name[:1000], arguments))
+def calling(name: str, arguments: str = "", *, counts: bool = True) -> Iterator[None]:
+    """Say what the block pays for.
+
+    Args:
+        name: Of a tool or a model.
+        arguments: What tells two of its calls apart.
+        counts: A breaker counts it.
+    """
+    token = _called.set((name[:1000], arguments, counts))
     try:
         yield
     finally:
@@ -61,6 +69,7 @@ class StorePayer(Payer):
         seconds: After how long an unanswered hold ends.
         free: An unanswered call costs nothing.
         wait: For how many seconds a call that does not fit waits for others to end, where no rule says it.
+        patient: A call waits at all; not where others could not end meanwhile.
 
     Raises:
         ConfigError: The scope or a label is malformed.
@@ -78,22 +87,32 @@ class StorePayer(Payer):
         seconds: int = 3600,
         free: bool = False,
         wait: float = 0.0,
+        patient: bool = True,
     ) -> None:
         accounts_of(scope, labels or {})
         self.store, self.scope, self.labels = store, scope, dict(labels or {})
-        self._name, self._seconds, self._free, self._wait = name, seconds, free, wait
+        self._name, self._seconds, self._free, self._wait, self._patient = name, seconds, free, wait, patient
         self._due: deque[tuple[str, dict[str, int | None] | None]] = deque()
         """Ends of holds that the store has not taken yet: amounts, or None for a call that was not made."""
+        self._undo: deque[Request] = deque()
+        """Requests that may be held, though they were not answered."""
         self._rule: tuple[float, Rule | None] | None = None
         self._breaker = _Breaker()
         self._closed = threading.Event()
 
     def close(self) -> None:
-        """Let no call wait any more; the store stays open."""
+        """Let no call wait any more, and end what is due; the store stays open."""
         self._closed.set()
+        self._end_due()
 
-    def reserve(self, worst_case: Resources) -> StoreHold:
+    def reserve(self, worst_case: Resources, *, given_up: threading.Event | None = None) -> StoreHold:
         """Hold the worst case.
+
+        In a thread that runs an event loop no call waits, since what it waits for may need the loop.
+
+        Args:
+            worst_case: In counts.
+            given_up: Ends the waiting.
 
         Raises:
             BudgetExceededError: It does not fit into a cap of the scope or of a label, or one of them is paused.
@@ -101,19 +120,24 @@ class StorePayer(Payer):
             LedgerError: The store cannot be reached; nothing may be spent then.
         """
         self._end_due()
-        name, arguments = _called.get()
+        name, arguments, counts = _called.get()
         rule = self._rule_now()
-        if rule is not None and (why := self._breaker.trips(rule, name, arguments)):
+        if rule is not None and counts and (why := self._breaker.trips(rule, name, arguments)):
             self.store.pause(self.scope, "breaker", why)
+        return self._held(self._request(worst_case, name or self._name), given_up or self._closed)
+
+    def _request(self, worst_case: Resources, name: str) -> Request:
         amounts: Mapping[str, int | None] = {kind: worst_case[kind] for kind in worst_case}
-        id, name = uuid.uuid4().hex, name or self._name
-        request = Request(id, self.scope, amounts, self.labels, name, self._seconds, self._free)
+        return Request(uuid.uuid4().hex, self.scope, amounts, self.labels, name, self._seconds, self._free)
+
+    def _held(self, request: Request, given_up: threading.Event) -> StoreHold:
+        """Ask until it is held, or refused for good."""
         begun, pause = time.monotonic(), PAUSE
         while True:
             try:
                 found = self.store.reserve(request)
-            except UnreachableLedgerError:  # it may be held all the same
-                self._due.append((request.id, None))
+            except BaseException:  # an interrupt too: it may be held all the same
+                self._undo.append(request)
                 raise
             if isinstance(found, Refused) and found.cap_needed is None:
                 raise UnknownCostError(
@@ -122,25 +146,29 @@ class StorePayer(Payer):
                 )
             if not isinstance(found, Refused | Paused):
                 return StoreHold(found.id)
-            if not self._waits(found, worst_case, time.monotonic() - begun):
-                raise found.error() if isinstance(found, Paused) else found.error(worst_case[found.resource] or 0)
-            if self._closed.wait(pause):
-                raise LedgerError(f"the payer of {self.scope} was closed while a call was waiting")
+            if not self._waits(found, request, time.monotonic() - begun):
+                wanted = 0 if isinstance(found, Paused) else request.amounts.get(found.resource) or 0
+                raise found.error() if isinstance(found, Paused) else found.error(wanted)
+            if given_up.wait(pause) or self._closed.is_set():
+                raise LedgerError(f"nobody waits any more for a call of {self.scope}")
             pause = min(2 * pause, LONGEST_PAUSE)
 
-    def _waits(self, found: Refused | Paused, worst_case: Resources, waited: float) -> bool:
+    def _waits(self, found: Refused | Paused, request: Request, waited: float) -> bool:
         """Whether to try again: there is time, and something or somebody that can make room."""
         rule = self._rule_now()
         seconds = rule.seconds if rule is not None and rule.seconds else self._wait
+        if not self._patient or _in_loop():
+            seconds = 0
         if isinstance(found, Paused):
             return not found.stopped and waited < seconds
-        if rule is not None and rule.at_limit == "ask":
-            wanted = worst_case[found.resource] or 0
+        wanted = request.amounts.get(found.resource) or 0
+        if rule is not None and rule.at_limit == "ask" and not is_part(found.account):  # a part gets no more
             why = f"{in_units(found.resource, wanted)} do not fit into what {found.account} has left"
             self.store.pause(self.scope, "ledger", why, wanted=found.wanted(wanted))
             return True  # the next try finds the pause, or what a person has done meanwhile
-        never = (worst_case[found.resource] or 0) > found.amount
-        if never or waited >= seconds or (rule is not None and rule.at_limit == "refuse" and not self._wait):
+        if wanted > found.amount or waited >= seconds:
+            return False
+        if rule is not None and rule.at_limit == "refuse" and not self._wait:
             return False
         balances = self.store.read(self.scope, self.labels)
         return any(one.held and one.cap.account == found.account for one in balances)
@@ -175,22 +203,35 @@ class StorePayer(Payer):
         self._due.append((reservation.id, {kind: n if n is None else min(n, MOST) for kind, n in counts.items()}))
 
     def _end_due(self) -> None:
+        """End what is due; what cannot be ended now stays due."""
+        while self._undo:
+            with suppress(IndexError):  # another thread has taken it
+                request = self._undo.popleft()
+                try:
+                    # Asked again it is known for sure: a first message that is late finds it ended.
+                    if isinstance(self.store.reserve(request), Held):
+                        self.store.void(request.id)
+                except BaseException as error:
+                    self._undo.appendleft(request)
+                    if not isinstance(error, LedgerError):
+                        raise
+                    break  # what has been spent is to be booked in any case
         while self._due:
-            try:
+            with suppress(IndexError):
                 id, amounts = self._due.popleft()
-            except IndexError:  # another thread has taken it
-                return
-            try:
-                if amounts is None:
-                    self.store.void(id)
-                else:
-                    self.store.settle(id, amounts)
-            except UnreachableLedgerError as error:
-                self._due.appendleft((id, amounts))
-                logger.warning("what the call of hold %s took is not booked yet: %s", id, error)
-                return
-            except (LedgerError, ConfigError) as error:
-                logger.error("what the call of hold %s took cannot be booked: %s", id, error)
+                try:
+                    if amounts is None:
+                        self.store.void(id)
+                    else:
+                        self.store.settle(id, amounts)
+                except UnknownHoldError as error:
+                    logger.error("what the call of hold %s took cannot be booked: %s", id, error)
+                except BaseException as error:
+                    self._due.appendleft((id, amounts))
+                    if not isinstance(error, LedgerError):
+                        raise
+                    logger.warning("what the call of hold %s took is not booked yet: %s", id, error)
+                    return
 
     def left(self) -> Budget:
         """What can be held now of each resource that is capped: a budget under which an agent can plan."""
@@ -202,52 +243,75 @@ class StorePayer(Payer):
     # --- parts --------------------------------------------------------------------------------
 
     @contextmanager
-    def part(self, amounts: Resources) -> Iterator[StorePayer]:
+    def part(self, amounts: Resources, *, seconds: int = PART_SECONDS) -> Iterator[StorePayer]:
         """Hand a part of the budget to a sub-agent, also one on another host, which pays from the scope of the part.
 
-        The whole part is held here while the block lasts. Within it calls cost nothing here, and what is capped here
-        and not in ``amounts`` cannot be spent. At the end what was spent, and what is still held, is booked here; the
-        rest comes back. Parts have parts in turn.
+        The whole part is held here while the block lasts. Calls within it cost nothing here of what the part has; other
+        kinds are not limited by it. At the end what was spent, and what is still held, is booked here; the rest comes
+        back. Parts have parts in turn.
 
         Args:
             amounts: In counts.
+            seconds: After how long the whole part counts as spent where nobody has ended it.
 
         Raises:
             BudgetExceededError: It does not fit.
-            ConfigError: An amount is unknown.
+            ConfigError: An amount is unknown, or the scope would be too deep.
             LedgerError: The store cannot be reached.
         """
-        given = {kind: amounts[kind] or 0 for kind in amounts}
-        if not given or None in amounts.values():
-            raise ConfigError("a part is of known amounts, for instance Resources.of(usd='0.02')")
-        with calling("a part"):
-            hold = self.reserve(Resources(given))
-        scope = f"{self.scope}/{PART}{hold.id[:16]}"
+        self._end_due()
+        id, given = uuid.uuid4().hex, {kind: amounts[kind] for kind in amounts}
+        scope = f"{self.scope}/{PART}{id[:16]}"
+        hold = self._held(Request(id, self.scope, given, self.labels, "a part", seconds, part=scope), self._closed)
+        payer = StorePayer(self.store, scope, name=self._name, seconds=self._seconds, free=self._free, wait=self._wait)
         try:
-            for kind in sorted({*given, *(one.cap.resource for one in self.store.read(self.scope, self.labels))}):
-                self.store.set_cap(Cap(scope, kind, given.get(kind, 0)), "ledger", f"a part of {self.scope}")
-            yield StorePayer(
-                self.store, scope, name=self._name, seconds=self._seconds, free=self._free, wait=self._wait
-            )
-        finally:
-            self.settle(hold, self._taken(scope, given))
+            yield payer
+        except GeneratorExit:  # perhaps the garbage collector's: no lock may be waited for, so all of it is booked
+            self.settle_later(hold, amounts)
+            raise
+        except BaseException:
+            self._end_part(hold, payer, amounts)
+            raise
+        self._end_part(hold, payer, amounts)
 
-    def _taken(self, scope: str, given: Mapping[str, int]) -> Resources:
-        """Let nothing more be spent of a part; what it has taken, all of it where that cannot be known."""
+    def _end_part(self, hold: StoreHold, part: StorePayer, given: Resources) -> None:
         try:
-            taken = {one.cap.resource: one for one in self.store.read(scope)}
-            while taken:
-                kind, one = taken.popitem()
-                try:
-                    self.store.set_cap(Cap(scope, kind, one.spent + one.held), "ledger", "the part has ended")
-                except UnreachableLedgerError:
-                    raise
-                except LedgerError:  # more was taken meanwhile
-                    taken = {one.cap.resource: one for one in self.store.read(scope)}
-            return Resources({one.cap.resource: one.spent + one.held for one in self.store.read(scope)})
-        except UnreachableLedgerError as error:
-            logger.warning("what the part %s has left stays held: %s", scope, error)
-            return Resources(given)
+            part.close()
+            taken = self._closed_at(part.scope)
+        except BaseException as error:
+            self.settle_later(hold, given)
+            if not isinstance(error, LedgerError):
+                raise
+            logger.warning("the part %s is booked as a whole: %s", part.scope, error)
+        else:
+            self.settle(hold, taken)
+
+    def _closed_at(self, scope: str) -> Resources:
+        """Lower the caps of a part to what it has taken: no more can be spent then, and so much may be."""
+        taken, left = dict[str, int](), list(self._of_part(scope))
+        while left:
+            one = left.pop()
+            try:
+                taken[one.cap.resource] = amount = one.spent + one.held
+                if amount < one.amount:
+                    self.store.set_cap(Cap(scope, one.cap.resource, amount), "ledger", "it has ended")
+            except UnreachableLedgerError:
+                raise
+            except LedgerError:  # more was taken meanwhile
+                left = list(self._of_part(scope))
+        return Resources(taken)
+
+    def _of_part(self, scope: str) -> Iterator[Balance]:
+        return (one for one in self.store.read(scope) if one.cap.account == scope)
+
+
+def _in_loop() -> bool:
+    """Whether this thread runs an event loop now."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 class _Breaker:

@@ -11,12 +11,20 @@ from typing import Any
 
 from tape.budget.resources import in_units
 from tape.errors import MissingExtraError
-from tape.ledger.accounts import Amounts, Labels, accounts_of, require_account, require_amounts, require_by_hand
+from tape.ledger.accounts import (
+    Amounts,
+    Labels,
+    accounts_of,
+    require_account,
+    require_amounts,
+    require_by_hand,
+    require_id,
+)
 from tape.ledger.batches import VERSION, Batches
 from tape.ledger.contract import Balance, Cap, Ended, Held, HoldRecord, LedgerStore, Note, Refused, Request, State
 from tape.ledger.faults import raise_fault, shown
 from tape.ledger.periods import Period
-from tape.ledger.rules import LedgerError, Pause, Paused, Rule, Wanted, Warned, of_part
+from tape.ledger.rules import LedgerError, Pause, Paused, Rule, UnknownHoldError, Wanted, Warned, of_part
 from tape.reading import short
 
 try:
@@ -82,14 +90,17 @@ class PostgresStore(LedgerStore):
         """See :class:`LedgerStore`."""
         answer = self._ask(
             do="reserve", id=request.id, scope=request.scope, labels=dict(request.labels), name=request.name,
-            worst=dict(request.amounts), seconds=request.seconds, free=request.free,
+            worst=dict(request.amounts), seconds=request.seconds, free=request.free, part=request.part,
         )  # fmt: skip
         if answer.get("error") == "another":
             raise LedgerError(f"the id {request.id} belongs to a hold of {answer['scope']}; make ids anew")
+        if answer.get("error") == "given":
+            raise LedgerError(f"the part {request.part} was given before; name another")
         return Paused(*answer["paused"]) if "paused" in answer else _held(request.id, answer)
 
     def grow(self, id: str, amounts: Amounts) -> Held | Refused:
         """See :class:`LedgerStore`."""
+        require_id(id)
         require_amounts(f"hold {short(id)}", amounts)
         answer = self._ask(do="grow", id=id, worst=dict(amounts))
         if answer.get("error") == "ended":
@@ -105,6 +116,7 @@ class PostgresStore(LedgerStore):
         return self._end(id, "voided", {})
 
     def _end(self, id: str, state: State, amounts: Mapping[str, int | None]) -> Ended:
+        require_id(id)
         require_amounts(f"hold {short(id)}", amounts, unknown=True)
         answer = self._ask(do="end", id=id, state=state, amounts=dict(amounts))
         _require_known(id, answer)
@@ -272,7 +284,7 @@ def _held(id: str, answer: Mapping[str, Any]) -> Held | Refused:
 
 def _require_known(id: str, answer: Mapping[str, Any]) -> None:
     if answer.get("error") == "none":
-        raise LedgerError(f"there is no hold {id}")
+        raise UnknownHoldError(f"there is no hold {id}")
 
 
 def _note(what: Mapping[str, Any]) -> str:

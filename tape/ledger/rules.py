@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple, get_args
@@ -31,13 +32,18 @@ class UnreachableLedgerError(LedgerError):
     """The store did not answer; whether it did what was asked is unknown, and asking again is safe."""
 
 
+class UnknownHoldError(LedgerError):
+    """There is no hold of this id."""
+
+
 class PausedError(BudgetExceededError):
     """The account of a call is paused, and nobody has resumed it in time; nothing was spent."""
 
 
 def of_part(account: str) -> str:
     """Why a part gets no more."""
-    return f"{account} is a part, which is held in {account.rpartition('/')[0]}; it gets no more, add to that"
+    above = account.rpartition("/")[0]
+    return f"{account} is a part, made by a hold of {above}; it gets no caps by hand but lower ones, so add to {above}"
 
 
 @dataclass(frozen=True)
@@ -77,8 +83,10 @@ class Rule:
         object.__setattr__(self, "warn", tuple(sorted(set(self.warn))))
         require_text("a webhook", self.webhook)
         address = urlsplit(self.webhook)
-        if self.webhook and not (address.scheme in ("http", "https") and address.hostname):
-            raise ConfigError(f"a webhook is an address with http or https, not {short(self.webhook)}")
+        if self.webhook and not (
+            address.scheme in ("http", "https") and address.hostname and "@" not in address.netloc
+        ):
+            raise ConfigError("a webhook is an address with http or https, without a name and a password")
         if not all(type(one) is int and 0 <= one <= 10_000 for one in (self.same, self.tools)):
             raise ConfigError("equal calls in a row and different tools are whole numbers from 0 to 10,000")
 
@@ -161,12 +169,21 @@ def deliver(warned: Warned) -> None:
         threading.Thread(target=_post, args=(one,), name="tape webhook", daemon=True).start()
 
 
+def tell(warned: Callable[[Warned], None], what: Warned) -> None:
+    """Call who wants to know of warnings; the call that they are about is made in any case."""
+    try:
+        warned(what)
+    except Exception:
+        logger.exception("a warning was not taken")
+
+
 def _post(warned: Warned) -> None:
     told = {name: value for name, value in warned._asdict().items() if name != "webhook"}
     body, kind = json.dumps(told).encode(), {"Content-Type": "application/json"}
     try:  # its scheme is http or https, see Rule
         with urlopen(HttpRequest(warned.webhook, body, kind), timeout=HTTP_SECONDS):  # noqa: S310
             pass
-    except (OSError, ValueError) as error:
-        host = urlsplit(warned.webhook).hostname  # the rest may have a secret
-        logger.warning("the webhook at %s was not told of it: %s", host, error)
+    except Exception as error:  # of whatever the other side sends; the address and the error may have a secret
+        logger.warning(
+            "the webhook at %s was not told of it (%s)", urlsplit(warned.webhook).hostname, type(error).__name__
+        )

@@ -24,6 +24,7 @@ class Window:
         debt: By how much settlements were above their worst case.
         forgiven: What resets have taken off ``spent``.
         warned: The highest level at which was warned, in percent.
+        refused: Was warned of a call that was refused.
     """
 
     amount: int
@@ -32,12 +33,12 @@ class Window:
     debt: int = 0
     forgiven: int = 0
     warned: int = 0
+    refused: bool = False
 
-    def level(self, rule: Rule, *, refused: bool = False) -> int:
-        """The highest level of a rule that is reached; a call that was refused reaches the last."""
+    def level(self, rule: Rule) -> int:
+        """The highest level of a rule that is reached."""
         taken = (self.spent + self.held) * 100
-        reached = (one for one in rule.warn if taken >= one * self.amount or (refused and one == 100))
-        return max(reached, default=0)
+        return max((one for one in rule.warn if taken >= one * self.amount), default=0)
 
 
 @dataclass
@@ -78,14 +79,18 @@ class Windows:
         return self._by_account.get(account, ())
 
     def of_call(self, scope: str, labels: Labels) -> Iterator[Cap]:
-        """The caps that a call has to fit into, in the order in which they are asked: within a part, up to it."""
+        """The caps that a call has to fit into, in the order in which they are asked.
+
+        What a part has a cap on is held above it as a whole, so it is asked for up to there.
+        """
         accounts = accounts_of(scope, labels)
-        part = next((one for one in accounts if "#" not in one and is_part(one) and self.of_account(one)), None)
-        if part is not None:
-            path = accounts[len(labels) :]
-            accounts = path[: path.index(part) + 1]
+        path = accounts[len(labels) :]
+        depth = {cap.resource: place for place, one in reversed([*enumerate(path)]) if is_part(one)
+                 for cap in self.of_account(one)}  # fmt: skip
         for account in accounts:
-            yield from self.of_account(account)
+            for cap in self.of_account(account):
+                if cap.resource not in depth or (account in path and path.index(account) <= depth[cap.resource]):
+                    yield cap
 
     def refusal(self, cap: Cap, wanted: int | None, at: datetime) -> Refused | None:
         """Why an amount does not fit; None where it does."""
@@ -207,17 +212,19 @@ class Windows:
         rearm(window, rule)
 
     def reached(self, rule: Rule, at: datetime, refused: Refused | None) -> Iterator[tuple[Cap, Window, int]]:
-        """The caps of a rule's account that go above a level for the first time."""
+        """The caps of a rule's account that go above a level for the first time; 0 for one that refused a call."""
         for cap in self.of_account(rule.account) if rule.warn else ():
             window = self.windows.get((cap.key, cap.period.begun(at)))
             hit = refused is not None and (refused.account, refused.resource, refused.period) == cap.key
-            if window is not None and cap.period.unit != "rolling":
-                level = window.level(rule, refused=hit)
-                if level > window.warned:
-                    yield cap, window, level
+            if window is None or cap.period.unit == "rolling":
+                continue
+            if (level := window.level(rule)) > window.warned:
+                yield cap, window, level
+            elif hit and 100 in rule.warn and window.warned < 100 and not window.refused:
+                yield cap, window, 0
 
 
 def rearm(window: Window, rule: Rule | None) -> None:
     """After a cap was raised, or its use forgiven, it may be warned again."""
     if rule is not None:
-        window.warned = min(window.warned, window.level(rule))
+        window.warned, window.refused = min(window.warned, window.level(rule)), False

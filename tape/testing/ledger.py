@@ -64,8 +64,8 @@ class LedgerStoreConformance:
 
     @staticmethod
     def sums(store: LedgerStore, account: str) -> Mapping[str, int]:
-        """Of the one cap of an account."""
-        [found] = [one for one in store.balances() if one.cap.account == account]
+        """Of the one cap on money of an account."""
+        [found] = [one for one in store.balances() if (one.cap.account, one.cap.resource) == (account, "usd")]
         return {"spent": found.spent, "held": found.held, "debt": found.debt, "left": found.left}
 
     def test_a_hold_counts_in_all_accounts_and_ends_once(self, store: LedgerStore) -> None:
@@ -259,7 +259,7 @@ class LedgerStoreConformance:
                 store.reserve(request("b", scope))
 
     def test_levels_are_warned_of_once_in_a_period(self, store: LedgerStore) -> None:
-        """At what is spent and held; the last one where a call is refused; again after a cap was raised."""
+        """At what is spent and held; the last one also where a call is refused; again after a cap was raised."""
         told: list[Warned] = []
         store.warned = told.append
         store.set_rule(Rule("org/team", warn=(50, 80, 100), webhook="http://127.0.0.1:1/"), "anna", "")
@@ -272,7 +272,10 @@ class LedgerStoreConformance:
         assert isinstance(store.reserve(request("c", worst=20)), Refused)
         assert isinstance(store.reserve(request("d", worst=20)), Refused)
         assert [one.percent for one in told] == [80, 100]
-        assert [one.what for one in store.notes() if one.who == "ledger"] == ["warn org/team usd total"] * 2
+        assert [one.why for one in store.notes() if one.who == "ledger"] == ["a call was refused", "80 % are taken"]
+        store.reserve(request("c2", worst=11))
+        assert [one.percent for one in told] == [80, 100]  # it was told when a call was refused
+        store.settle("c2", {"usd": 0})
         store.set_cap(Cap("org/team", "usd", 80), "anna", "more")
         assert store.reserve(request("e", worst=20)) == Held("e")
         assert [one.percent for one in told] == [80, 100, 80]
@@ -309,17 +312,25 @@ class LedgerStoreConformance:
         assert self.sums(store, "org/team")["left"] == 20
         assert store.reserve(request("b", worst=20)) == Held("b")
 
-    def test_within_a_part_nothing_counts_above(self, store: LedgerStore) -> None:
-        """It is held there as a whole; a pause above counts."""
+    def test_within_a_part_what_it_has_counts_there_alone(self, store: LedgerStore) -> None:
+        """It is held above as a whole; other kinds count above, and a pause above counts."""
         part, inner = "org/team/part:1", "org/team/part:1/sub"
-        assert store.reserve(request("0", part)) == Held("0")
-        store.void("0")
-        store.set_cap(Cap(part, "usd", 15), "anna", "a part")
-        assert store.reserve(request("a", inner)) == Held("a")
+        store.set_cap(Cap("org", "calls", 2), "anna", "")
+        says = "is a part, made by a hold of org/team; it gets no caps by hand but lower ones"
+        with pytest.raises(LedgerError, match=says):
+            store.set_cap(Cap(part, "usd", 15), "anna", "nothing is held for it")
+        assert isinstance(store.reserve(request("p", "org/team", 61, part=part)), Refused)
+        assert store.reserve(request("a", inner, 61)) == Refused("org/team", "usd", "total", 60, 60, 61)
+        for _ in range(2):
+            assert store.reserve(request("p", "org/team", 15, part=part)) == Held("p")
+        with pytest.raises(LedgerError, match="was given before; name another"):
+            store.reserve(request("q", "org/team", 1, part=part))
+        assert store.reserve(Request("a", inner, {"usd": 10, "calls": 1})) == Held("a")
         assert store.reserve(request("b", inner)) == Refused(part, "usd", "total", 15, 5, 20)
-        assert self.sums(store, "org/team")["held"] == 0
-        assert [one.cap.account for one in store.read(inner, {"customer": "42"})] == [part]
-        says = "is a part, which is held in org/team; it gets no more"
+        assert self.sums(store, "org/team")["held"] == 15
+        assert store.reserve(Request("c", inner, {"calls": 2})) == Refused("org", "calls", "total", 2, 1, 3)
+        kinds = [(one.cap.account, one.cap.resource) for one in store.read(inner, {"customer": "42"})]
+        assert kinds == [(part, "usd"), ("org", "calls")]
         with pytest.raises(LedgerError, match=says):
             store.top_up(Cap(part, "usd", 5), "anna", "")
         with pytest.raises(LedgerError, match=says):
@@ -327,6 +338,9 @@ class LedgerStoreConformance:
         store.set_cap(Cap(part, "usd", 10), "anna", "less")
         store.pause("org", "anna", "all")
         assert store.reserve(request("c", inner, 0)) == Paused("org", False, "anna", "all")
+        for fields in ({"part": "org/part:1"}, {"part": "org/team/x"}, {"part": part, "free": True}):
+            with pytest.raises(ConfigError):
+                request("r", "org/team", **fields)
 
     def test_another_program_sees_all_of_it(self, store: LedgerStore) -> None:
         """And goes on."""

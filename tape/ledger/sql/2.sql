@@ -13,6 +13,6 @@ create table pause (
   stopped boolean not null, at timestamptz not null, who text not null, why text not null, wanted jsonb not null
 );
 
-alter table span add column warned int not null default 0;
+alter table span add column warned int not null default 0, add column refused boolean not null default false;
 
 update meta set version = 2;

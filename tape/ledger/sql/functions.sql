@@ -61,27 +61,24 @@ begin
   return found;
 end $$;
 
--- Who pays: within a part that has caps, the accounts up to it, since it is held above as a whole.
-create function payers(scope text, labels jsonb) returns text[] language plpgsql stable as $$
-declare parts text[] := string_to_array(scope, '/'); path text[] := '{}'; depth int; here text;
-begin
-  if position('/part:' in '/' || scope) = 0 then return accounts(scope, labels); end if;
-  for depth in reverse cardinality(parts) .. 1 loop
-    here := array_to_string(parts[1:depth], '/');
-    path := path || here;
-    if starts_with(parts[depth], 'part:') and exists (select from cap where account = here) then return path; end if;
-  end loop;
-  return accounts(scope, labels);
-end $$;
-
 create function is_part(account text) returns boolean language sql immutable as $$
-  select starts_with(split_part(account, '/', -1), 'part:')
+  select position('#' in account) = 0 and starts_with(split_part(account, '/', -1), 'part:')
 $$;
 
-create function caps(accounts text[]) returns setof cap language sql stable rows 5 as $$
-  select cap.* from unnest(accounts) with ordinality as a (account, place) join cap using (account)
-    order by place, resource, period
-$$;
+-- What a call has to fit into. What a part has a cap on is held above it as a whole, so it is asked for up to there.
+create function caps(scope text, labels jsonb) returns setof cap language plpgsql stable rows 5 as $$
+declare mine text[] := accounts(scope, labels);
+begin
+  if position('/part:' in '/' || scope) = 0 then
+    return query select cap.* from unnest(mine) with ordinality as a (account, place) join cap using (account)
+      order by place, resource, period;
+  else
+    return query select cap.* from unnest(mine) with ordinality as a (account, place) join cap using (account)
+      where not exists (select from cap part where part.account = any (mine) and is_part(part.account) and part.resource = cap.resource
+        and (position('#' in cap.account) > 0 or starts_with(part.account, cap.account || '/')))
+      order by place, resource, period;
+  end if;
+end $$;
 
 create function refusal(c cap, wanted bigint, at timestamptz) returns jsonb language plpgsql stable as $$
 declare amount bigint; used bigint;
@@ -107,13 +104,13 @@ declare fitted boolean;
 begin
   with asked as materialized (
     select r->>'id' as id, r->>'scope' as scope, r->'labels' as labels, r->>'name' as name, r->'worst' as worst,
-      at + make_interval(secs => (r->>'seconds')::int) as expires, (r->>'free')::boolean as free
+      at + make_interval(secs => (r->>'seconds')::int) as expires, (r->>'free')::boolean as free, coalesce(r->>'part', '') as part
     from jsonb_array_elements(requests) as one (r)
   ), payer as materialized (
     select scope, labels, accounts(scope, labels) as accounts from (select distinct scope, labels from asked) as one
   ), mine as materialized (
     select payer.scope, payer.labels, c.id as cap, c.resource, begun(c, at) as begun, row_number() over () as place
-    from payer, lateral caps(payers(scope, labels)) as c
+    from payer, lateral caps(payer.scope, payer.labels) as c
   ), list as materialized (
     select scope, labels, array_agg(cap order by place) as caps, array_agg(begun order by place) as starts from mine group by 1, 2
   ), wanted as materialized (
@@ -121,7 +118,7 @@ begin
       bool_or(worst ? resource and worst->>resource is null) as unknown
     from mine join asked using (scope, labels) group by 1, 2
   ), fits as materialized (
-    select (select count(*) = count(distinct id) from asked)
+    select (select count(*) = count(distinct id) and bool_and(part = '') from asked)
       and not exists (select from hold where id in (select id from asked))
       and not exists (select from pause join payer on account = any (accounts))
       and not exists (select from wanted join cap using (id)
@@ -157,8 +154,15 @@ begin
   if found then
     return jsonb_build_object('paused', jsonb_build_array(p.account, p.stopped, p.who, p.why));
   end if;
-  if hold_all(jsonb_build_array(r), at) then return jsonb_build_object('held', 'held'); end if;
-  for c in select * from caps(payers(r->>'scope', r->'labels')) loop
+  if exists (select from cap where account = r->>'part') then return jsonb_build_object('error', 'given'); end if;
+  if hold_all(jsonb_build_array(r - 'part'), at) then
+    if r->>'part' <> '' then
+      insert into cap (account, resource, period, unit, zone, day, bucket, amount)
+        select r->>'part', key, 'total', 'total', 'UTC', 1, 0, value::bigint from jsonb_each_text(r->'worst');
+    end if;
+    return jsonb_build_object('held', 'held');
+  end if;
+  for c in select * from caps(r->>'scope', r->'labels') loop
     refused := refusal(c, case when r->'worst' ? c.resource then (r->'worst'->>c.resource)::bigint else 0 end, at);
     if refused is not null then return refused; end if;
   end loop;
@@ -176,7 +180,7 @@ begin
       else to_jsonb(greatest(coalesce((h.worst->>key)::bigint, 0), coalesce((r->'worst'->>key)::bigint, 0))) end)
     into larger from jsonb_object_keys(h.worst || (r->'worst')) as keys (key);
   if larger = h.worst then return jsonb_build_object('held', 'held'); end if;
-  for c in select cap.* from caps(accounts(h.scope, h.labels)) cap where cap.id = any (h.caps) loop
+  for c in select * from cap where cap.id = any (h.caps) order by array_position(h.caps, cap.id) loop
     more := coalesce((larger->>c.resource)::bigint, 0) - coalesce((h.worst->>c.resource)::bigint, 0);
     refused := refusal(c, more, case when c.unit = 'rolling' then at else h.begun end);
     if refused is not null then return refused; end if;
@@ -241,48 +245,59 @@ begin
   if due is not null then perform end_all(due, array[of_root]); end if;
 end $$;
 
--- The highest level at which a rule warns, of what is taken of a span; a call that was refused reaches the last.
-create function level(warn int[], amount bigint, taken bigint, refused boolean) returns int language sql immutable as $$
-  select coalesce(max(one), 0) from unnest(warn) as one where taken * 100::numeric >= one * amount::numeric or refused and one = 100
+-- The highest level at which a rule warns, of what is taken of a span.
+create function level(warn int[], amount bigint, taken bigint) returns int language sql immutable as $$
+  select coalesce(max(one), 0) from unnest(warn) as one where taken * 100::numeric >= one * amount::numeric
 $$;
 
--- What goes above a level for the first time, and is noted.
+-- What goes above a level for the first time, and what has refused a call for the first time, is noted.
 create function warn(mine text[], refused jsonb, at timestamptz) returns jsonb language plpgsql as $$
-declare warned_of jsonb := '[]'; o record; reached int;
+declare warned_of jsonb := '[]'; o record; reached int; hit boolean;
 begin
-  for o in select c.account, c.resource, c.period, span.cap, span.begun, span.amount, spent + held as taken, warned, rule.warn, webhook
+  for o in select c.account, c.resource, c.period, span.cap, span.begun, span.amount, spent + held as taken, warned, span.refused, rule.warn, webhook
       from rule join cap c using (account) join span on span.cap = c.id
       where rule.warn <> '{}' and c.unit <> 'rolling' and span.begun = begun(c, at)
         and split_part(split_part(account, '/', 1), '#', 1) = any (mine) order by 1, 2, 3 loop
-    reached := level(o.warn, o.amount, o.taken, refused @> jsonb_build_array(jsonb_build_array(o.account, o.resource, o.period)));
+    reached := level(o.warn, o.amount, o.taken);
+    hit := refused @> jsonb_build_array(jsonb_build_array(o.account, o.resource, o.period))
+      and 100 = any (o.warn) and o.warned < 100 and not o.refused;
+    continue when reached <= o.warned and not hit;
     if reached > o.warned then
       update span set warned = reached where cap = o.cap and begun = o.begun;
-      warned_of := warned_of || jsonb_build_array(jsonb_build_array(o.account, o.resource, o.period, reached, o.taken, o.amount, o.webhook));
-      insert into note (at, who, why, what, change) values (at, 'ledger', reached || ' % are taken',
-        jsonb_build_object('do', 'warn', 'account', o.account, 'resource', o.resource, 'period', o.period), gen_random_uuid());
+    else
+      update span set refused = true where cap = o.cap and begun = o.begun;
+      reached := 0;
     end if;
+    if not (reached = 100 and o.refused) then
+      warned_of := warned_of || jsonb_build_array(jsonb_build_array(
+        o.account, o.resource, o.period, case when reached = 0 then 100 else reached end, o.taken, o.amount, o.webhook));
+    end if;
+    insert into note (at, who, why, what, change) values (at, 'ledger', case when reached = 0 then 'a call was refused' else reached || ' % are taken' end,
+      jsonb_build_object('do', 'warn', 'account', o.account, 'resource', o.resource, 'period', o.period), gen_random_uuid());
   end loop;
   return warned_of;
 end $$;
 
 -- After a cap was raised, or its use forgiven, it may be warned again.
 create function rearm(of_cap bigint) returns void language sql as $$
-  update span set warned = least(warned, level(rule.warn, span.amount, span.spent + span.held, false))
-    from cap join rule using (account) where span.cap = of_cap and cap.id = of_cap and warned > 0
+  update span set warned = least(warned, level(rule.warn, span.amount, span.spent + span.held)), refused = false
+    from cap join rule using (account) where span.cap = of_cap and cap.id = of_cap and (warned > 0 or refused)
 $$;
 
 create function set_cap(r jsonb, at timestamptz) returns jsonb language plpgsql as $$
-declare c cap; clash text; used bigint; start timestamptz; made boolean;
+declare c cap; clash text; used bigint; start timestamptz;
 begin
   select period into clash from cap where account = r->>'account' and resource = r->>'resource' and unit = r->>'unit'
     and unit <> 'rolling' and period <> r->>'period';
   if found then return jsonb_build_object('error', 'clash', 'period', clash); end if;
+  if is_part(r->>'account') and not exists (select from cap where account = r->>'account' and resource = r->>'resource'
+      and period = r->>'period' and amount >= (r->>'amount')::bigint) then
+    return jsonb_build_object('error', 'part');
+  end if;
   insert into cap (account, resource, period, unit, zone, day, bucket, amount)
     values (r->>'account', r->>'resource', r->>'period', r->>'unit', r->>'zone', (r->>'day')::int, (r->>'bucket')::int, 0)
     on conflict do nothing;
-  made := found;
   select * into c from cap where account = r->>'account' and resource = r->>'resource' and period = r->>'period';
-  if is_part(c.account) and (r->>'amount')::bigint > c.amount and not made then return jsonb_build_object('error', 'part'); end if;
   used := taken(c, at);
   if (r->>'amount')::bigint < used then return jsonb_build_object('error', 'below', 'taken', used); end if;
   start := begun(c, at);
@@ -446,7 +461,7 @@ create function balances(of_scope text, labels jsonb, moment timestamptz) return
     coalesce(sum(span.spent) filter (where span.begun >= earliest(c, at)), 0)::bigint, coalesce(sum(span.held), 0)::bigint,
     coalesce(sum(span.debt) filter (where span.begun >= earliest(c, at)), 0)::bigint
   from (select coalesce(moment, clock_timestamp()) as at) now
-    cross join (select caps.*, row_number() over () as place from caps(payers(of_scope, labels)) where of_scope is not null
+    cross join (select caps.*, row_number() over () as place from caps(of_scope, labels) where of_scope is not null
      union all select cap.*, row_number() over (order by cap.account, cap.resource, cap.period) from cap where of_scope is null) listed
     join cap c on c.id = listed.id
     left join span on span.cap = c.id

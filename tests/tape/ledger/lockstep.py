@@ -25,7 +25,7 @@ PERIODS = tuple(
 )
 SCOPES = (
     *("acme", "acme/search", "acme/search/a", "acme/search/b", "acme/ads", "acme/ads/x/y", "other", "other/z"),
-    *("acme/ads/part:1", "acme/ads/part:1/sub"),
+    *("acme/ads/part:1", "acme/ads/part:1/sub", "acme/ads/part:2/part:1", "acme/ads/part:1/part:1/x"),
 )
 LABELS: tuple[dict[str, str], ...] = ({}, {}, {"customer": "42"}, {"customer": "7", "job": "night"})
 ACCOUNTS = (*SCOPES, "acme#customer=42", "acme#customer=7", "acme#job=night", "other#customer=42")
@@ -83,6 +83,12 @@ class Steps:
             f"hold-{self._ids}", rng.choice(SCOPES), worst, rng.choice(LABELS), "a call", rng.choice((1, 60, 3600)),
             rng.random() < 0.3,
         )  # fmt: skip
+        if rng.random() < 0.05:
+            given = {kind: n or 0 for kind, n in worst.items()} or {"usd": 100}
+            scope = rng.choice(("acme/ads", "acme/ads/part:1", "other"))
+            request = Request(
+                request.id, scope, given, request.labels, "a part", 3600, part=f"{scope}/part:{rng.randrange(1, 4)}"
+            )
         return lambda store: store.reserve(request)
 
     def _end(self) -> Step:

@@ -29,7 +29,6 @@ CAPS = (
     Cap("org/a", "usd", 300, Period.parse("day@Europe/Berlin")),
     Cap("org/b", "usd", 200, Period.parse("rolling:600")),
     Cap("org#customer=42", "usd", 150, Period.parse("hour")),
-    Cap(PART, "usd", 200),
 )
 
 
@@ -103,6 +102,7 @@ class Simulation:
         first = self._host(0)
         for cap in CAPS:
             first.set_cap(cap, "sim", "")
+        first.reserve(Request("part", "org/c", {"usd": 200}, part=PART, seconds=86_400))
 
     def run(self, steps: int) -> None:
         """Play it.

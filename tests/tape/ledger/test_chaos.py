@@ -33,7 +33,7 @@ def pause(rng: random.Random) -> None:
 def test_backends_are_killed(kills: int, database: str, record_property: Record) -> None:
     rng, done = random.Random(kills), 0
     with Programs(database) as programs:
-        while done < kills:
+        while done < kills or not programs.answered():
             pause(rng)
             done += cut(database)
         write(record_property, kills=done, **programs.check())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from tape import Budget, BudgetExceededError, ConfigError, Guard, Ledger, Resour
 from tape.agents.react import ReactAgent
 from tape.errors import UnknownCostError
 from tape.ledger import Cap, Ended, Held, Refused, Request, StorePayer, UnreachableLedgerError
+from tape.ledger import file as module
 from tape.ledger.accounts import MOST
 from tape.ledger.file import FileStore
 from tape.ledger.payer import StoreHold
@@ -53,6 +56,25 @@ def test_a_ledger_asks_its_scope(store: Flaky) -> None:
     ]
     with pytest.raises(ConfigError, match="a scope is 1 to 8 names"):
         StorePayer(store, "a b")
+
+
+def test_what_is_due_is_kept_whatever_goes_wrong(store: Flaky, monkeypatch: pytest.MonkeyPatch) -> None:
+    payer = StorePayer(store, "org")
+    hold = payer.reserve(Resources({"usd": 10}))
+    real = module.os.fsync
+    for error in (OSError(errno.ENOSPC, "no space left on device"), KeyboardInterrupt()):
+
+        def failing(_: int, error: BaseException = error) -> None:
+            raise error
+
+        monkeypatch.setattr(module.os, "fsync", failing)
+        with pytest.raises(KeyboardInterrupt) if isinstance(error, KeyboardInterrupt) else nullcontext():
+            payer.settle(hold, Resources({"usd": 30}))
+    with pytest.raises(KeyboardInterrupt):
+        payer.reserve(Resources({"usd": 10}))
+    monkeypatch.setattr(module.os, "fsync", real)
+    payer.close()
+    assert (store.balances()[0].spent, store.balances()[0].held, store.balances()[0].debt) == (30, 0, 20)
 
 
 def test_a_call_that_was_made_is_booked_as_soon_as_the_store_is_there(store: Flaky) -> None:

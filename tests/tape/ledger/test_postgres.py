@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import subprocess
 import sys
 import threading
+from concurrent.futures import Future
 from contextlib import suppress
 from importlib import resources
 from pathlib import Path
@@ -15,7 +17,8 @@ import pytest
 
 psycopg = pytest.importorskip("psycopg")
 
-from tape.ledger import Cap, Held, LedgerError, Request, StorePayer, UnreachableLedgerError, open_store  # noqa: E402
+from tape.budget import Ledger, Reservation, Resources  # noqa: E402
+from tape.ledger import Cap, Held, LedgerError, Request, Rule, StorePayer, UnreachableLedgerError, open_store  # noqa: E402
 from tape.ledger.postgres import PostgresStore, shown  # noqa: E402
 from tests.tape.commandline import Tape  # noqa: E402
 from tests.tape.ledger.server import Server  # noqa: E402
@@ -162,6 +165,63 @@ def test_an_earlier_version_is_upgraded_in_place(server: Server) -> None:
     assert upgraded.reserve(Request("a", "org", {"usd": 60})) == Held("a")
     assert upgraded.balances()[0].left == 40
     upgraded.close()
+
+
+def test_the_rights_that_are_named_are_enough(database: str, store: PostgresStore) -> None:
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("create role worker login")
+        connection.execute("grant usage on schema tape_ledger to worker")
+        connection.execute("grant select, insert, update, delete on all tables in schema tape_ledger to worker")
+    theirs = PostgresStore(database.replace("tape@", "worker@"))
+    theirs.set_rule(Rule("org", warn=(50,)), "worker", "")
+    theirs.pause("org", "worker", "")
+    theirs.resume("org", "worker", "")
+    payer = StorePayer(theirs, "org")
+    with payer.part(Resources({"usd": 10})) as part:
+        part.release(part.reserve(Resources({"usd": 1})))
+    assert list(theirs.check()) == []
+    theirs.close()
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("drop owned by worker")
+        connection.execute("drop role worker")
+
+
+class Held2:
+    """Gives a reservation back when the garbage collector finds it."""
+
+    def __init__(self, reservation: Reservation) -> None:
+        self.reservation, self.me = reservation, self
+
+    def __del__(self) -> None:
+        self.reservation.release()
+
+
+def test_a_warning_and_a_finalizer_may_use_the_ledger_whatever_thread_they_are_in(store: PostgresStore) -> None:
+    store.set_rule(Rule("org", warn=(10,)), "anna", "")
+    store.warned = lambda one: store.pause("elsewhere", "anna", f"{one.percent} %")
+    ledger = Ledger(payer=StorePayer(store, "org"))
+    before = gc.get_threshold()
+    gc.set_threshold(20, 2, 2)
+    try:
+        for _ in range(40):
+            Held2(ledger.reserve(Resources({"usd": 2})))
+            gc.collect()
+    finally:
+        gc.set_threshold(*before)
+    ledger.reserve(Resources({"usd": 60})).release()
+    assert (store.balances()[0].held, store.pauses()[0].why) == (0, "10 %")
+
+
+def test_a_request_that_cannot_be_sent_fails_alone(store: PostgresStore) -> None:
+    store.reserve(Request("a", "org", {"usd": 1}))
+    batches = store._batches
+    good: Future[Any] = Future()
+    bad: Future[Any] = Future()
+    end = {"do": "end", "id": "a", "state": "settled", "amounts": {"usd": 1}}
+    batches._answer([({**end, "id": "\0"}, bad), (end, good)])
+    assert good.result()["ended"] == "settled"
+    with pytest.raises(LedgerError):
+        bad.result()
 
 
 def test_a_replica_that_lacks_holds_is_refused(database: str, store: PostgresStore) -> None:
