@@ -124,8 +124,9 @@ begin
       and not exists (select from wanted join cap using (id)
         where unknown or refusal(cap, wanted.amount, at) is not null) as ok
   ), spans as (
+    -- A new row has to pass the checks also where there is one already, which may have been topped up.
     insert into span as s (cap, begun, amount, held, rolling)
-      select cap.id, wanted.begun, cap.amount, wanted.amount, cap.unit = 'rolling'
+      select cap.id, wanted.begun, greatest(cap.amount, wanted.amount), wanted.amount, cap.unit = 'rolling'
       from wanted join cap using (id) where (select ok from fits)
       on conflict (cap, begun) do update set held = s.held + excluded.held
         where s.rolling or excluded.held = 0 or s.spent + s.held + excluded.held <= s.amount
@@ -344,7 +345,7 @@ end $$;
 
 -- Go on; once: with exactly as much more as the call that was refused lacks now.
 create function resume(r jsonb, at timestamptz) returns jsonb language plpgsql as $$
-declare p pause; c cap; missing bigint;
+declare p pause; c cap; missing bigint; more jsonb;
 begin
   select * into p from pause where account = r->>'account';
   if not found then return jsonb_build_object('error', 'not paused'); end if;
@@ -356,7 +357,9 @@ begin
     if is_part(c.account) then return jsonb_build_object('error', 'part', 'account', c.account); end if;
     missing := taken(c, at) + (p.wanted->>3)::bigint - amount_of(c, at);
     if missing > 0 then
-      perform change_span(jsonb_build_object('do', 'top_up', 'account', c.account, 'resource', c.resource, 'period', c.period, 'amount', missing), at);
+      more := jsonb_build_object('do', 'top_up', 'account', c.account, 'resource', c.resource, 'period', c.period, 'amount', missing);
+      perform change_span(more, at);
+      insert into note (at, who, why, what, change) values (at, r->>'who', r->>'why', more, gen_random_uuid());
     end if;
   end if;
   delete from pause where account = r->>'account';
