@@ -8,7 +8,7 @@ How a call goes through, file by file:
 3. ``serving.py`` speaks MCP with clients over stdio, ``http.py`` over HTTP, where clients know a token and each has
    limits of its own (``http_connections.py``, ``http_requests.py``, ``http_sessions.py``); ``approval.py`` asks before
    what is destructive; ``tape/tools/shown.py`` writes its arguments for people.
-4. ``books.py`` sets the worst case aside in the ledgers of session, client and run, and ``journal.py`` has it on the
+4. ``ledgers.py`` sets the worst case aside in the ledgers of session, client and run, and ``journal.py`` has it on the
    disk before the call starts; then the call is made and settled.
 5. ``planning.py`` and ``own_tools.py`` are what the gateway itself offers.
 

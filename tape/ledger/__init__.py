@@ -1,8 +1,21 @@
 """Budgets that programs and hosts share: caps by scope, label and period, and holds that are never lost.
 
-``contract.py`` says what a store promises; ``file.py`` keeps it in a file that programs of one host share (what may
-happen is decided in ``books.py``), ``postgres.py`` in a database that hosts share (decided in ``schema.sql``).
-``payer.py`` makes a scope of a store what a :class:`tape.budget.Ledger` asks. See docs/ledger.md.
+==================  ==============================================================================
+``contract.py``     what a store promises: caps, requests, holds, answers
+``rules.py``        what happens at a cap: rules, pauses, warnings; and the errors
+``accounts.py``     what accounts, amounts and words may be
+``periods.py``      for what time a cap is
+``file.py``         a store in a file that programs of one host share
+``books.py``        what may happen there: its state as a function of its records
+``windows.py``      the caps in their periods, and the sums over the holds
+``postgres.py``     a store in a database that hosts share
+``sql/``            what may happen there: tables by version, and functions
+``batches.py``      the requests of a program that go to it together
+``faults.py``       its faults in one sentence each
+``payer.py``        a scope of a store as what a :class:`tape.budget.Ledger` asks: waits, asks, hands on
+==================  ==============================================================================
+
+See docs/ledger.md.
 """
 
 from __future__ import annotations
