@@ -45,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--url", help=f"postgresql://user@host/database or file:///path (default: ${ADDRESS})")
     commands = parser.add_subparsers(dest="what", required=True, metavar="COMMAND")
-    commands.add_parser("init", help="make the tables of a database, or the file; what is there stays")
+    commands.add_parser("init", help="make or upgrade the tables of a database, or make the file; what is there stays")
     cap = commands.add_parser(
         "cap", help="make or change caps: tape ledger cap org/team '$100, 5000 calls' --per month"
     )

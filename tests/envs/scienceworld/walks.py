@@ -9,6 +9,7 @@ from typing import NamedTuple
 from envs.scienceworld.commands import read_command
 from envs.scienceworld.engine import Game
 from envs.scienceworld.environment import ScienceWorldEnvironment
+from envs.scienceworld.reading import refused
 from envs.scienceworld.state import ScienceState
 from tape.protocols import Action
 from tape.protocols.predicates import Predicate
@@ -75,6 +76,7 @@ def contradictions(
     if all(at.get(p) is value for p, value in needs.items()):
         declared = domain.effects(command, at)
         return [("effect", p, v) for p, v in declared.items() if v is not None and then.get(p) is (not v)]
-    if after.place == before.place or after.rejected or after.observation.startswith("Unknown action"):
+    # What lives there moves, so a place may change though the command was refused.
+    if after.place == before.place or after.rejected or refused(after.observation):
         return []
     return [("need", p, v) for p, v in needs.items() if at.get(p) is (not v)]
