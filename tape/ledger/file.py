@@ -351,8 +351,8 @@ class FileStore(LedgerStore):
             for name in _TIMES:
                 if name in record:
                     record[name] = datetime.fromisoformat(record[name])
+            self._seen(record)  # first, so that what it refuses is refused again, and not taken for a second one
             self._books.apply(record)
-            self._seen(record)
         except UnknownCostError as error:
             raise LedgerError(f"{where}: {error}, or name another") from error
         except (DataError, LedgerError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
