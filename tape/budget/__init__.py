@@ -2,8 +2,7 @@
 
 from tape.budget.amounts import Broken, Limit, Payer, unknown
 from tape.budget.caps import Budget, BudgetLike
-from tape.budget.earmark import Earmark
-from tape.budget.ledger import Ledger
+from tape.budget.ledger import Earmark, Ledger
 from tape.budget.reservation import Reservation
 from tape.budget.resources import (
     ResourceKind,

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from tape.budget.amounts import Account, Broken, Limit, Payer, Taken, require_unproven, unknown, without
+from tape.budget.amounts import Account, Broken, Payer, Taken, require_unproven, unknown, without
 from tape.budget.caps import Budget
 from tape.budget.locks import LEDGER, OrderedLock
+from tape.budget.readings import Readings
 from tape.budget.reservation import Reservation
 from tape.budget.resources import Resources, exceeded, in_units
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
 
-if TYPE_CHECKING:
-    from tape.budget.earmark import Earmark
-
 T = TypeVar("T")
 
 
-class Ledger:
+class Ledger(Readings):
     """Keeps a budget: refuses a reservation that does not fit, settles what was really used.
 
     Ledgers nest: a reservation must fit into the ledger and all its parents at once. The ledgers of a tree share a
@@ -83,8 +81,6 @@ class Ledger:
         Raises:
             ConfigError: No amount is given, or they are given in both ways, or one of real time.
         """
-        from tape.budget.earmark import Earmark
-
         if (budget is None) == (not amounts):
             raise ConfigError('an earmark takes amounts, for instance ledger.earmark(usd="0.02"), or one Budget')
         found = Budget.of(**amounts) if budget is None else budget
@@ -306,58 +302,65 @@ class Ledger:
                 ledger._account.add(spent, spent)
             self._sync()
 
-    def remaining(self, kind: str) -> int | None:
-        """Counts left of a kind here and in all parents, reservations taken off; None where nothing caps it.
 
-        Never below 0, even where a cost above its declared bound has led above a cap.
+class Earmark(Ledger):
+    """A part of a ledger's budget for one user, made by :meth:`Ledger.earmark`; to be used as a context manager.
+
+    It begins with the ``with`` block, and must fit. At its end what was not spent goes back at once, whatever ended the
+    block; what is still being spent then, by a thread that goes on, once it is settled.
+    """
+
+    def __init__(self, budget: Budget, parent: Ledger, name: str) -> None:
+        super().__init__(budget, parent, name)
+        self._whole: Reservation | None = None
+        self._ended = False
+
+    def __enter__(self) -> Earmark:
+        """Set the amounts aside.
+
+        Raises:
+            BudgetExceededError: They do not fit.
+            ConfigError: It has begun before.
         """
-        return min((limit.left for limit in self.limits(kind)), default=None)
-
-    def limits(self, kind: str) -> tuple[Limit, ...]:
-        """Every cap on a kind, this ledger's own first."""
+        assert self.parent is not None
         with self._lock, self._lock.mutex:
             self._book_due()
-            return tuple(
-                Limit(ledger.name, ledger.budget[kind], max(0, ledger.budget[kind] - ledger._account.taken(kind)))
-                for ledger in self._setting_aside(kind)
-                if kind in ledger.budget
-            )
-
-    def capped(self) -> tuple[str, ...]:
-        """The kinds that this ledger or a parent caps, in alphabetical order."""
-        return tuple(sorted({kind for ledger in self._chain() for kind in ledger.budget}))
-
-    @property
-    def used(self) -> Resources:
-        """What was settled here; None for a kind of which an unknown amount was."""
-        return self._read(Account.all_used)
-
-    @property
-    def unproven(self) -> Resources:
-        """The part of it that was booked without proof: worst cases where nobody has reported what was used."""
-        return self._read(lambda account: Resources(account.unproven))
-
-    @property
-    def paid(self) -> Resources:
-        """What that really cost: less than :attr:`used` where a cache answered."""
-        return self._read(Account.all_paid)
-
-    @property
-    def reserved(self) -> Resources:
-        """What is set aside and not yet settled or released."""
-        return self._read(lambda account: Resources(account.reserved))
-
-    @property
-    def violations(self) -> Mapping[str, int]:
-        """Uses above the declared bound, by kind."""
-        return self._read(lambda account: dict(account.violations))
-
-    def overspent(self) -> tuple[str, ...]:
-        """Kinds whose settled use is above the cap (only a cost above the declared bound leads here)."""
-        used = self._read(lambda account: dict(account.used))
-        return tuple(kind for kind, cap in self.budget.items() if used.get(kind, 0) > cap)
-
-    def _read(self, what: Callable[[Account], T]) -> T:
+            if self._whole is not None:
+                raise ConfigError(f"the earmark {self.name!r} has begun before; make a new one")
+            payer, asked = self.parent._set_aside(Resources(self.budget))
+        whole = self.parent._paid_for(Resources(self.budget), payer, asked)
         with self._lock, self._lock.mutex:
-            self._book_due()
-            return what(self._account)
+            self._whole, self._held = whole, dict(self.budget)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._ended = True
+        self._due.append(self._sync)
+        if kind is not GeneratorExit and self._lock.free():  # else perhaps a finalizer, which takes no lock
+            with self._lock, self._lock.mutex:
+                self._book_due()
+
+    def _require_begun(self) -> None:
+        if self._whole is None:
+            raise ConfigError(f"the earmark {self.name!r} has not begun; use `with ledger.earmark(...) as part:`")
+        if self._ended:
+            raise ConfigError(f"the earmark {self.name!r} has ended, and what was left of it has gone back")
+
+    def _give_back(self) -> None:
+        """Free in the parents what is not due any more, and settle with the payer once all is over."""
+        assert self.parent is not None
+        for kind, held in self._held.items():
+            due = max(0, self.budget[kind] - self._account.used.get(kind, 0))
+            due = min(due, self._account.reserved.get(kind, 0)) if self._ended else due
+            self._held[kind] = due
+            for above in self.parent._setting_aside(kind) if due != held else ():
+                above._account.set_aside(kind, due - held)
+        whole = self._whole
+        spending = any(self._account.reserved.get(kind, 0) for kind in self.budget)
+        if whole is None or not whole.open or not self._ended or spending:
+            return
+        whole.open = False
+        *_, outermost = self._chain()
+        if outermost._payer is not None:
+            paid = Resources({kind: n for kind, n in self._account.all_paid().items() if kind in self.budget})
+            outermost._payer.settle(whole.outer, without(paid, self.parent._held_in_chain()))

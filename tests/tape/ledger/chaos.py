@@ -9,6 +9,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,8 @@ class Programs:
         """
         while self._running:
             self._end(self._running.pop())
+        while cut(self.url):  # what they had asked may still be under way
+            time.sleep(0.1)
         store = open_store(self.url)
         holds = {one.id: one for one in store.history(most=10**7)}
         answered = self.answered()

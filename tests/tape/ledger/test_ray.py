@@ -71,7 +71,7 @@ def tape(*words: object) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(400)
 def test_one_cap_over_all_workers(cluster: str, database: str, tmp_path: Path) -> None:
     store = PostgresStore(database)

@@ -11,7 +11,7 @@ from tests.tape.ledger.simulation import Simulation
 STEPS = 30
 
 
-SOAK = [range(first, first + 10_000) for first in range(1000, 101_000, 10_000)]
+SOAK = [range(first, first + 1000) for first in range(1000, 101_000, 1000)]
 
 
 @pytest.mark.parametrize("seeds", [range(150), *(pytest.param(seeds, marks=pytest.mark.soak) for seeds in SOAK)])
