@@ -7,8 +7,9 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,9 @@ def tape(*words: object) -> tuple[int, str]:
 
 @pytest.mark.soak
 @pytest.mark.timeout(400)
-def test_one_cap_over_all_workers(cluster: str, database: str, tmp_path: Path) -> None:
+def test_one_cap_over_all_workers(
+    cluster: str, database: str, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     store = PostgresStore(database)
     store.set_cap(Cap("org", "steps", 30), "anna", "")
     run = ("run", "tool_chains", "--limit", "12", "--agent", "react", "--batch", "1", "--quiet", "--out", tmp_path)
@@ -90,5 +93,25 @@ def test_one_cap_over_all_workers(cluster: str, database: str, tmp_path: Path) -
     assert code in (0, 1), error
     assert sum(one.spent.get("steps", 0) for one in store.history(most=10**6)) == store.balances()[0].spent
     assert {one.scope for one in store.history()} == {"org/study"}
+    killed = killing(store, (*run[:-8], "--seed", "7", "--out", tmp_path / "killed", *run[-6:]))
+    held = store.balances()[0].held
+    store.at = datetime.now(UTC) + timedelta(hours=2)
+    lost = [one for one in store.history(most=10**6) if one.state == "booked"]
+    assert sum(one.worst["steps"] or 0 for one in lost) == held
+    assert all(one.spent == one.worst for one in lost)
+    record_property("workers killed", killed)
+    record_property("holds of theirs that were booked", len(lost))
     assert list(store.check()) == []
     store.close()
+
+
+def killing(store: PostgresStore, run: tuple[object, ...]) -> int:
+    """Kill workers of a run while they hold something, some times; how many were killed."""
+    program = subprocess.Popen([sys.executable, "-m", "tape", *map(str, run)], stderr=subprocess.DEVNULL)
+    killed = 0
+    while program.poll() is None:
+        if killed < 3 and store.read("org/study")[0].held:
+            subprocess.run(["pkill", "-9", "-o", "-f", "^ray::_remote"], check=False)
+            killed += 1
+            time.sleep(1)
+    return killed
