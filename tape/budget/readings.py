@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import Self, TypeVar
 
@@ -13,7 +14,7 @@ from tape.budget.resources import Resources
 T = TypeVar("T")
 
 
-class Readings:
+class Readings(ABC):
     """Of a :class:`~tape.budget.Ledger`, all under its lock."""
 
     budget: Budget
@@ -21,17 +22,17 @@ class Readings:
     _lock: OrderedLock
     _account: Account
 
+    @abstractmethod
     def _chain(self) -> Iterator[Self]:
         """It and its parents."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _setting_aside(self, kind: str) -> Iterator[Self]:
         """Where an amount of a kind is set aside."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _book_due(self) -> None:
         """Book what finalizers have left."""
-        raise NotImplementedError
 
     def remaining(self, kind: str) -> int | None:
         """Counts left of a kind here and in all parents, reservations taken off; None where nothing caps it.

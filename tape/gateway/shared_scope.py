@@ -5,7 +5,7 @@ from __future__ import annotations
 from tape.budget import Budget, Ledger, Resources
 from tape.budget.resources import in_units
 from tape.errors import ConfigError
-from tape.ledger import Balance, Cap, Period, StorePayer, open_store
+from tape.ledger import Cap, Period, StorePayer, open_store
 from tape.ledger.accounts import Labels
 
 _TOTAL = Period()
@@ -66,11 +66,7 @@ class SharedScope:
 
 def seen(payer: StorePayer) -> Ledger:
     """A ledger with the caps of a payer, of each resource the one of which the least is left."""
-    tightest: dict[str, Balance] = {}
-    for one in payer.store.read(payer.scope, payer.labels):
-        kind = one.cap.resource
-        if kind not in tightest or one.left < tightest[kind].left:
-            tightest[kind] = one
+    tightest = payer.tightest()
     ledger = Ledger(Budget({kind: one.amount for kind, one in tightest.items()}), name=payer.scope)
     ledger.book(Resources({kind: one.spent for kind, one in tightest.items()}))
     ledger.reserve(Resources({kind: one.held for kind, one in tightest.items()}), forced=True)

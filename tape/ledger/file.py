@@ -94,14 +94,12 @@ class FileStore(LedgerStore):
 
     def reserve(self, request: Request) -> Held | Refused | Paused:
         """See :class:`LedgerStore`."""
-        with self.alone() as at:
-            return self._reserve(request, at)
+        with self.alone():
+            return self.reserve_alone(request)
 
     def reserve_alone(self, request: Request) -> Held | Refused | Paused:
         """As :meth:`reserve`, by who has the file :meth:`alone`."""
-        return self._reserve(request, self._now())
-
-    def _reserve(self, request: Request, at: datetime) -> Held | Refused | Paused:
+        at = self._now()
         found = self._books.reserve(request, at)
         if not isinstance(found, dict):
             return self._refused(found, at)

@@ -235,10 +235,16 @@ class StorePayer(Payer):
 
     def left(self) -> Budget:
         """What can be held now of each resource that is capped: a budget under which an agent can plan."""
-        left: dict[str, int] = {}
+        return Budget({kind: one.left for kind, one in self.tightest().items()})
+
+    def tightest(self) -> dict[str, Balance]:
+        """Of each resource that is capped, the cap of which the least is left."""
+        found: dict[str, Balance] = {}
         for one in self.store.read(self.scope, self.labels):
-            left[one.cap.resource] = min(one.left, left.get(one.cap.resource, one.left))
-        return Budget(left)
+            kind = one.cap.resource
+            if kind not in found or one.left < found[kind].left:
+                found[kind] = one
+        return found
 
     # --- parts --------------------------------------------------------------------------------
 
@@ -263,7 +269,10 @@ class StorePayer(Payer):
         id, given = uuid.uuid4().hex, {kind: amounts[kind] for kind in amounts}
         scope = f"{self.scope}/{PART}{id[:16]}"
         hold = self._held(Request(id, self.scope, given, self.labels, "a part", seconds, part=scope), self._closed)
-        payer = StorePayer(self.store, scope, name=self._name, seconds=self._seconds, free=self._free, wait=self._wait)
+        payer = StorePayer(
+            self.store, scope, name=self._name, seconds=self._seconds, free=self._free, wait=self._wait,
+            patient=self._patient,
+        )  # fmt: skip
         try:
             yield payer
         except GeneratorExit:  # perhaps the garbage collector's: no lock may be waited for, so all of it is booked
