@@ -36,13 +36,6 @@ def main(argv: Sequence[str]) -> int:
         help="where the token is that HTTP clients send, made if missing (default: CONFIG with .token); not with "
         "clients that are named in the file",
     )
-    parser.add_argument(
-        "--settle",
-        action="append",
-        default=[],
-        metavar="CALL:AMOUNTS",
-        help="record what a call took that was in flight when a gateway ended, for instance 17:usd=0.01, and end",
-    )
     args = parser.parse_args(argv)
     from tape.errors import ConfigError
     from tape.gateway.config import load_config
@@ -55,27 +48,17 @@ def main(argv: Sequence[str]) -> int:
     if args.check:
         asyncio.run(_check(config))
         return 0
-    from tape.gateway.journal import Journal
     from tape.gateway.ledgers import Ledgers
     from tape.ledger import paying
 
-    journal = Journal(args.journal or args.config.with_suffix(".journal.jsonl"))
-    try:
-        if args.settle:
-            from tape.gateway.settling import settle
-
-            for one in args.settle:
-                print(settle(journal, one))
-            return 0
-        with paying(config.ledger.url, config.ledger.scope, config.ledger.labels) as payer:
-            ledgers = Ledgers(config.run, config.client, config.session, journal, payer)
-            token_file = args.token_file or args.config.with_suffix(".token")
-            try:
-                asyncio.run(_serve(config, ledgers, args.http, token_file))
-            finally:
-                ledgers.close()
-    finally:
-        journal.close()
+    journal = args.journal or args.config.with_suffix(".journal.jsonl")
+    with paying(config.ledger.url, config.ledger.scope, config.ledger.labels) as payer:
+        ledgers = Ledgers(config.run, config.client, config.session, journal, payer)
+        token_file = args.token_file or args.config.with_suffix(".token")
+        try:
+            asyncio.run(_serve(config, ledgers, args.http, token_file))
+        finally:
+            ledgers.close()
     return 0
 
 
@@ -103,18 +86,18 @@ async def _check(config: GatewayConfig) -> None:
     import tempfile
 
     from tape.gateway.gateway import Gateway
-    from tape.gateway.journal import Journal
     from tape.gateway.ledgers import Ledgers
 
     with tempfile.TemporaryDirectory() as folder:
-        journal = Journal(Path(folder) / "journal.jsonl")
-        gateway = Gateway(config, Ledgers(config.run, config.client, config.session, journal))
+        ledgers = Ledgers(config.run, config.client, config.session, Path(folder) / "journal.jsonl")
+        gateway = Gateway(config, ledgers)
         try:
             await gateway.start()
             await gateway.stop()
+            warnings = gateway.warnings()
         finally:
-            journal.close()
+            ledgers.close()
     for entry in gateway.listed():
         print(f"{entry['name']}: {str(entry['description'])[:160]}")
-    for warning in gateway.warnings():
+    for warning in warnings:
         print(f"warning: {warning}")

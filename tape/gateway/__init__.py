@@ -9,9 +9,9 @@ How a call goes through, file by file:
    limits of its own (``http_connections.py``, ``http_requests.py``, ``http_sessions.py``); ``approval.py`` asks before
    what is destructive; ``tape/tools/shown.py`` writes its arguments for people.
 4. ``ledgers.py`` sets the worst case aside in the ledgers of session, client and run, and ``journal.py`` has it on the
-   disk before the call starts; then the call is made and settled.
+   disk, in a ledger in a file, before the call starts; then the call is made and settled.
 5. ``planning.py`` and ``own_tools.py`` are what the gateway itself offers.
 
 ``guard.py`` is the same budget without a server, for the calls that programs make of models and tools; programs share
-it by a file (``shared.py``).
+it by the same ``journal.py``.
 """

@@ -26,15 +26,7 @@ _LAST_SECONDS = 0.1
 
 
 class UnansweredError(ToolFailedError):
-    """A call was not answered; its effect is unknown.
-
-    Attributes:
-        outcome: What the journal holds of it.
-    """
-
-    def __init__(self, message: str, outcome: str) -> None:
-        self.outcome = outcome
-        super().__init__(message)
+    """A call was not answered; its effect is unknown."""
 
 
 class NotCalledError(ToolFailedError):
@@ -155,14 +147,12 @@ class Downstream:
             if not timeout.expired():
                 raise
             raise UnansweredError(
-                f"the MCP server {self.name} has not answered within {self.seconds:g} s (call_seconds)", "timed out"
+                f"the MCP server {self.name} has not answered within {self.seconds:g} s (call_seconds)"
             ) from None
-        except RefusedError as error:
-            if error.code != NO_ANSWER:
-                raise
-            raise UnansweredError(str(error), "no answer") from error
         except ToolFailedError as error:
-            raise UnansweredError(str(error), "crashed" if session.is_over else "no answer") from error
+            if isinstance(error, RefusedError) and error.code != NO_ANSWER:
+                raise
+            raise UnansweredError(str(error)) from error
 
     async def stop(self) -> None:
         """Stop it, with all that it has started."""

@@ -29,7 +29,3 @@ class UnfitError(Exception):
 
 class ChargeError(TapeError):
     """The cost of a call does not follow from its arguments; the call is refused."""
-
-
-class JournalError(TapeError):
-    """The journal is malformed, in use, or cannot be written; nothing is spent without it."""

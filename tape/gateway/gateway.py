@@ -15,7 +15,7 @@ from tape.errors import BudgetExceededError, UnknownCostError
 from tape.gateway.catalog import OWN, Catalog, Offered
 from tape.gateway.config import GatewayConfig
 from tape.gateway.downstream import Downstream, NotCalledError, UnansweredError
-from tape.gateway.errors import ChargeError, JournalError
+from tape.gateway.errors import ChargeError
 from tape.gateway.ledgers import Ledgers, SessionLedger, amount, amounts
 from tape.gateway.own_tools import OWN_LISTED, left
 from tape.gateway.planning import PlanError, fitting, plan
@@ -103,10 +103,12 @@ class Gateway:
                     f"{tool.name} of {tool.origin} has no price, so every call of it is refused under the cap on "
                     f"{', '.join(unpriced)}: declare one, if only price = {{ {unpriced[0]} = 0 }}"
                 )
-        for number, one in self.ledgers.left_open.items():
+        journal = self.ledgers.journal
+        for one in journal.of_others():
             found.append(
-                f"call {number} of {one.tool} was in flight when an earlier gateway ended; it counts as "
-                f"{json.dumps(amounts(one.worst))} until it is settled by --settle"
+                f"a call of {one.name} is open in {journal.path}: another gateway is at work, or was killed. It counts "
+                f"as {json.dumps(amounts(one.worst))} until it ends, or you say what it took: "
+                f"tape ledger --url file://{journal.path.resolve()} settle {one.id} AMOUNTS"
             )
         return found
 
@@ -152,27 +154,24 @@ class Gateway:
         except UnknownCostError as error:
             message = f"{error}; the gateway's configuration has no price of {tool.name} for that"
             return refused("unknown_price", message, tool=tool.name, would_fit=self._fitting(book, tool, arguments))
-        except (JournalError, LedgerError, ToolFailedError) as error:
-            kinds = ((JournalError, "journal"), (LedgerError, "ledger"), (ToolFailedError, "server"))
-            kind = next(kind for one, kind in kinds if isinstance(error, one))
+        except (LedgerError, ToolFailedError) as error:
+            kind = "ledger" if isinstance(error, LedgerError) else "server"
             return refused(kind, f"{redacted(str(error))}; nothing was spent", tool=tool.name)
         with charge:
             try:
                 result = await tool.call(copied(arguments))
             except NotCalledError as error:
-                charge.settle(Resources(), "released")
+                charge.settle(Resources(), "voided")
                 return refused("server", f"{redacted(str(error))}; nothing was spent", tool=tool.name)
             except UnansweredError as error:
-                charge.outcome = error.outcome
-                broken = charge.settle(unknown(worst), error.outcome)
+                charge.settle(unknown(worst), "booked")
                 message = f"{redacted(str(error))}; its worst case is booked, since its effect is unknown"
                 return refused("unanswered", message, tool=tool.name, spent=amounts(worst))
             except ToolFailedError as error:
-                broken = charge.settle(quote.actual(Answer(str(error))), "failed")
+                broken = charge.settle(quote.actual(Answer(str(error))))
                 return passed_on({"content": [{"type": "text", "text": str(error)}], "isError": True}, broken)
             answer = Answer(_text(result), result.get("structuredContent"))
-            failed = result.get("isError") not in (None, False)
-            broken = charge.settle(quote.actual(answer), "failed" if failed else "ok")
+            broken = charge.settle(quote.actual(answer))
         if (size := len(json.dumps(result))) > self.config.limits.most_result_bytes:
             message = f"the result of {tool.name} has {size} bytes; at most {self.config.limits.most_result_bytes} are "
             return refused(
@@ -234,23 +233,16 @@ class Gateway:
             return own_result(left(book) | {"affordable": self._affordable(book)})
         try:
             if name == "checkpoint":
-                return own_result({"handle": self.ledgers.checkpoint(book), "session": book.session, **left(book)})
+                return own_result({"handle": await self.ledgers.checkpoint(book), "session": book.scope, **left(book)})
             handle = arguments.get("handle")
-            found = self.ledgers.resume(who.client, who.session, handle) if isinstance(handle, str) else None
-        except JournalError as error:
-            return refused("journal", str(error), tool=name)
+            found = await self.ledgers.resume(who.client, who.session, handle) if isinstance(handle, str) else None
+        except LedgerError as error:
+            return refused("ledger", str(error), tool=name)
         if found is None:
             return refused("unknown_handle", "no session of yours has this handle", tool=name)
-        calls = [
-            {"tool": tool, "outcome": outcome, "spent": amounts(spent)}
-            for tool, outcome, spent in self.ledgers.journal.sessions[found.session].calls
-        ]
-        lost = [
-            {"call": number, "tool": one.tool, "counts_as": amounts(one.worst)}
-            for number, one in self.ledgers.left_open.items()
-            if one.session == found.session
-        ]
-        return own_result({"session": found.session, "calls": calls, "was_in_flight": lost, **left(found)})
+        calls = [{"tool": one.name, "state": one.state, "spent": amounts(one.spent)} for one in found.calls]
+        lost = [{"call": one.id, "tool": one.name, "counts_as": amounts(one.worst)} for one in found.in_flight]
+        return own_result({"session": found.book.scope, "calls": calls, "was_in_flight": lost, **left(found.book)})
 
     def _affordable(self, book: SessionLedger) -> dict[str, Any]:
         """How many calls of each tool alone are still paid for."""

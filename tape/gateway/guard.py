@@ -20,11 +20,11 @@ from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
 from tape.gateway.charges import ModelCharge, Paid, ToolCharge
 from tape.gateway.content import parts_of, read_worst, size_of, worst_of
 from tape.gateway.errors import ChargeError, FieldError
+from tape.gateway.journal import Journal
 from tape.gateway.ledgers import SessionLedger, amounts
 from tape.gateway.own_tools import left
 from tape.gateway.planning import PlanError, fitting, plan
 from tape.gateway.prices import Price, read_price, unpriced
-from tape.gateway.shared import SharedJournal
 from tape.gateway.shared_scope import SharedScope
 from tape.ledger import is_address
 from tape.ledger.payer import calling
@@ -124,7 +124,7 @@ class Guard:
             _require_whole("least_tokens", least_tokens)
         self.most_tokens, self.least_tokens, self._bytes_per_token = most_tokens, least_tokens, bytes_per_token
         self._program = os.getpid()
-        self._journal: SharedJournal | None = None
+        self._journal: Journal | None = None
         self._shared: SharedScope | None = None
         if is_address(journal):
             self._shared = SharedScope(str(journal), Budget.read(budget), scope, labels or {})
@@ -133,7 +133,8 @@ class Guard:
         if scope != _OWN or labels:
             raise ConfigError(f"scope= and labels= are for a ledger; journal={short(journal)} is none")
         self.ledger = Ledger(Budget.read(budget), name=_OWN)
-        self._journal = None if journal is None else SharedJournal(Path(journal), self.ledger)
+        ledger = self.ledger
+        self._journal = None if journal is None else Journal(Path(journal), lambda _: ledger)
 
     def within(self, budget: BudgetLike, *, name: str = "agent") -> Guard:
         """A guard for a nested agent: its calls have to fit into its own caps and into these.
@@ -287,7 +288,7 @@ class Guard:
     @property
     def _book(self) -> SessionLedger:
         shown = self.ledger if self._shared is None else self._shared.view(self.ledger)
-        return SessionLedger(_OWN, _OWN, shown)
+        return SessionLedger(_OWN, shown)
 
 
 def _fewer(worst: Callable[[int], Resources], error: BudgetExceededError, limit: int) -> int:

@@ -5,21 +5,26 @@ from __future__ import annotations
 import asyncio
 import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from tape.budget import Budget, Ledger, Reservation, Resources, amount_of
-from tape.budget.amounts import unknown
-from tape.errors import ConfigError, UnknownCostError
-from tape.gateway.errors import JournalError
+from tape.budget.amounts import booked, unknown
 from tape.gateway.journal import Journal, digest
-from tape.gateway.shared_calls import Hold, SharedCalls
+from tape.gateway.shared_calls import Hold, SharedCalls, answer_of
 from tape.gateway.shared_scope import seen, within
-from tape.ledger import StorePayer
+from tape.ledger import LedgerError, StorePayer
+from tape.ledger.accounts import named
+from tape.ledger.contract import HoldRecord, State
 
 MOST_HANDLES = 100
 """Of one session; each is kept, in memory and in the journal."""
+MOST_CALLS = 100
+"""Calls of a session that a client gets which resumes it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,13 +32,11 @@ class SessionLedger:
     """The ledger of one session.
 
     Attributes:
-        session: Its name in the journal.
-        client: Whose it is.
+        scope: Its scope in the journal, below that of its client.
         ledger: Within that of the client, which is within that of the run.
     """
 
-    session: str
-    client: str
+    scope: str
     ledger: Ledger
 
     def ledgers(self) -> list[Ledger]:
@@ -54,6 +57,20 @@ class SessionLedger:
         return all((amount := worst[kind]) is not None and amount <= left for kind, left in self.left().items())
 
 
+class Resumed(NamedTuple):
+    """A session that a client goes on with.
+
+    Attributes:
+        book: Its ledger.
+        calls: Its last calls that have ended, the latest last.
+        in_flight: Those that another gateway has not settled, which is at work or has ended.
+    """
+
+    book: SessionLedger
+    calls: Sequence[HoldRecord]
+    in_flight: Sequence[HoldRecord]
+
+
 class Charge:
     """A worst case that is set aside, in the ledgers and on the disk; settled once.
 
@@ -61,24 +78,23 @@ class Charge:
     cut off is unknown.
     """
 
-    def __init__(self, journal: Journal, number: int, reservation: Reservation, hold: Hold | None) -> None:
-        self._journal, self._number, self._reservation, self._hold = journal, number, reservation, hold
-        self.outcome = "cut off"
-        """What the journal holds of the call."""
+    def __init__(self, ledgers: Ledgers, id: str, reservation: Reservation, hold: Hold | None) -> None:
+        self._ledgers, self._id, self._reservation, self._hold = ledgers, id, reservation, hold
 
-    def settle(self, actual: Resources, outcome: str) -> list[dict[str, Any]]:
+    def settle(self, actual: Resources, state: State = "settled") -> list[dict[str, Any]]:
         """Book what was used; an unknown amount as it was set aside.
+
+        Args:
+            actual: In counts.
+            state: See :meth:`Journal.settle`.
 
         Returns:
             What was used beyond the worst case.
         """
         worst = self._reservation.worst_case
         broken = self._reservation.settle(actual)
-        spent = Resources({kind: worst[kind] if actual[kind] is None else actual[kind] for kind in actual})
-        try:
-            self._journal.settle(self._number, spent, outcome)
-        except JournalError as error:  # the call has been made, and the file counts more than it took
-            print(f"tape gateway: {error}; the worst case stays booked there", file=sys.stderr, flush=True)
+        spent = Resources({kind: booked(actual[kind], worst[kind]) for kind in actual})
+        self._ledgers.write_down(self._id, spent, state)
         if self._hold is not None:
             self._hold.settle(spent)
         return [
@@ -90,15 +106,17 @@ class Charge:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        worst = self._reservation.worst_case
         if not self._reservation.open:
             return
         if kind is GeneratorExit:  # perhaps the garbage collector's, in any thread, amid anything
             self._reservation.abandon()
-            self._journal.due.append((self._number, self._reservation.worst_case, self.outcome))
+            with suppress(LedgerError):  # it was closed, and the worst case stays open in the file
+                self._ledgers.journal.settle(self._id, worst, "booked", later=True)
             if self._hold is not None:
-                self._hold.settle_later(self._reservation.worst_case)
+                self._hold.settle_later(worst)
         else:
-            self.settle(unknown(self._reservation.worst_case), self.outcome)
+            self.settle(unknown(worst), "booked")
 
 
 class Ledgers:
@@ -108,11 +126,11 @@ class Ledgers:
         run: The caps of the run.
         clients: The caps of each client.
         session: The caps of a session.
-        journal: The journal; what it holds is booked, what it left open at its worst case.
+        journal: The journal's file; what it holds is booked, what is open in it at its worst case.
         payer: What other programs pay from too. It is asked in threads, since it may be far away, or wait.
 
     Raises:
-        ConfigError: An unknown amount of what is capped now was spent before.
+        LedgerError: The journal is malformed, or an unknown amount of what is capped now was spent before.
     """
 
     def __init__(
@@ -120,32 +138,28 @@ class Ledgers:
         run: Budget,
         clients: Mapping[str, Budget],
         session: Budget,
-        journal: Journal,
+        journal: Path,
         payer: StorePayer | None = None,
     ) -> None:
-        self.journal = journal
         self.run = Ledger(run, name="run")
         self._shared = None if payer is None else SharedCalls(payer)
         self._caps, self._session = clients, session
         self._clients: dict[str, Ledger] = {}
         self._books: dict[str, SessionLedger] = {}
         self._current: dict[tuple[str, str | int], SessionLedger] = {}
-        self.left_open = dict(journal.open)
-        """What an earlier gateway had reserved and not settled, by number."""
-        for name, kept in journal.sessions.items():
-            lost = (one.worst for one in journal.open.values() if one.session == name)
-            try:
-                self._book(name, kept.client).ledger.book(sum(lost, kept.spent))
-            except UnknownCostError as error:
-                raise ConfigError(f"{journal.path}: {error}, or name another journal by --journal") from error
+        self.journal = Journal(journal, lambda scope: self._book(scope).ledger)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="tape journal")
 
-    def _book(self, session: str, client: str) -> SessionLedger:
-        if session not in self._books:
-            if client not in self._clients:
-                self._clients[client] = Ledger(self._caps.get(client), parent=self.run, name="client")
-            ledger = Ledger(self._session, parent=self._clients[client], name="session")
-            self._books[session] = SessionLedger(session, client, ledger)
-        return self._books[session]
+    def _book(self, scope: str) -> SessionLedger:
+        """The ledger of a session; the journal's thread asks for it too, and what comes first is kept."""
+        if scope not in self._books:
+            of_client = scope.rpartition("/")[0]
+            if of_client not in self._clients:
+                caps = next((caps for name, caps in self._caps.items() if scope_of(name) == of_client), None)
+                self._clients.setdefault(of_client, Ledger(caps, parent=self.run, name="client"))
+            ledger = Ledger(self._session, parent=self._clients[of_client], name="session")
+            self._books.setdefault(scope, SessionLedger(scope, ledger))
+        return self._books[scope]
 
     def current(self, client: str, key: str | int) -> SessionLedger:
         """The book of a client's session.
@@ -157,7 +171,7 @@ class Ledgers:
         """
         if (client, key) not in self._current:
             name = (key or "shared") if isinstance(key, int) else secrets.token_hex(6)
-            self._current[client, key] = self._book(f"{client}:{name}", client)
+            self._current[client, key] = self._book(f"{scope_of(client)}/{name}")
         return self._current[client, key]
 
     def end(self, client: str, slot: int) -> None:
@@ -176,56 +190,99 @@ class Ledgers:
         Raises:
             BudgetExceededError: It does not fit.
             UnknownCostError: It is unknown in what is capped.
-            JournalError: It cannot be written down.
+            LedgerError: It cannot be written down.
         """
-        reservation, hold = book.ledger.reserve(worst), None
+        asking = self._thread.submit(self.journal.reserve, book.ledger, tool, worst, book.scope)
+        reservation, id = await answer_of(asking, self._release)
         try:
-            if self._shared is not None:
-                hold = await self._shared.reserve(tool, asked, worst)
-            number = await self.journal.reserve(book.session, book.client, tool, worst)
+            hold = None if self._shared is None else await self._shared.reserve(tool, asked, worst)
         except BaseException:
-            reservation.release()
-            if hold is not None:
-                hold.release()
+            self._release((reservation, id))
             raise
-        return Charge(self.journal, number, reservation, hold)
+        return Charge(self, id, reservation, hold)
+
+    def _release(self, reserved: tuple[Reservation, str]) -> None:
+        reservation, id = reserved
+        reservation.release()
+        self.write_down(id, Resources(), "voided")
+
+    def write_down(self, id: str, spent: Resources, state: State) -> None:
+        """Have the journal's thread write how a call has ended, soon; what cannot be written stays open in the file."""
+        self.journal.settle(id, spent, state, later=True)
+        with suppress(RuntimeError):  # it has ended, and what is due is written by :meth:`close`
+            self._thread.submit(self._catch_up)
+
+    def _catch_up(self) -> None:
+        try:
+            self.journal.catch_up()
+        except LedgerError as error:  # the calls have been made, and the file counts more than they took
+            print(f"tape gateway: {error}; worst cases stay booked there", file=sys.stderr, flush=True)
+
+    async def caught_up(self) -> None:
+        """Book what other programs have spent.
+
+        Raises:
+            LedgerError: The journal cannot be read.
+        """
+        await asyncio.wrap_future(self._thread.submit(self.journal.catch_up))
 
     async def seen(self, book: SessionLedger) -> SessionLedger:
         """A session's ledger within what others have left of the shared caps now.
 
         Raises:
-            LedgerError: The shared ledger cannot be reached.
+            LedgerError: The journal cannot be read, or the shared ledger cannot be reached.
         """
+        await self.caught_up()
         if self._shared is None:
             return book
         outermost = await asyncio.to_thread(seen, self._shared.payer)
         return replace(book, ledger=within(book.ledger, outermost))
 
     def close(self) -> None:
-        """Settle with what other programs pay from too."""
-        if self._shared is not None:
-            self._shared.close()
+        """Write what is due, and settle with what other programs pay from too.
 
-    def checkpoint(self, book: SessionLedger) -> str:
+        Raises:
+            LedgerError: It cannot be written.
+        """
+        self._thread.shutdown()
+        try:
+            self.journal.close()
+        finally:
+            if self._shared is not None:
+                self._shared.close()
+
+    async def checkpoint(self, book: SessionLedger) -> str:
         """A handle by which the client of a session goes on with it, in another connection or after a restart.
 
         Raises:
-            JournalError: It cannot be written down, or the session has too many.
+            LedgerError: It cannot be written down, or the session has too many.
         """
-        if sum(session == book.session for session in self.journal.handles.values()) >= MOST_HANDLES:
-            raise JournalError(f"this session has {MOST_HANDLES} handles; resume it by one of them")
+        if sum(scope == book.scope for scope in self.journal.handles.values()) >= MOST_HANDLES:
+            raise LedgerError(f"this session has {MOST_HANDLES} handles; resume it by one of them")
         handle = secrets.token_urlsafe(24)
-        self.journal.checkpoint(handle, book.session, book.client)
+        await asyncio.wrap_future(self._thread.submit(self.journal.checkpoint, handle, book.scope))
         return handle
 
-    def resume(self, client: str, key: str | int, handle: str) -> SessionLedger | None:
-        """Go on with an earlier session: from now on calls are booked there. None where the handle is not theirs."""
-        name = self.journal.handles.get(digest(handle))
-        if name is None or self.journal.sessions[name].client != client:
+    async def resume(self, client: str, key: str | int, handle: str) -> Resumed | None:
+        """Go on with an earlier session: from now on calls are booked there. None where the handle is not theirs.
+
+        Raises:
+            LedgerError: The journal cannot be read.
+        """
+        await self.caught_up()
+        scope = self.journal.handles.get(digest(handle))
+        if scope is None or scope.rpartition("/")[0] != scope_of(client):
             return None
-        book = self._book(name, client)
-        self._current[client, key] = book
-        return book
+        calls = await asyncio.wrap_future(self._thread.submit(self.journal.calls, scope, MOST_CALLS))
+        others = await asyncio.wrap_future(self._thread.submit(self.journal.of_others))
+        self._current[client, key] = book = self._book(scope)
+        ended = [one for one in calls if one.state != "held"]
+        return Resumed(book, ended, [one for one in others if one.scope == scope])
+
+
+def scope_of(client: str) -> str:
+    """The scope of a client in the journal."""
+    return f"gateway/{named(client)}"
 
 
 def amount(kind: str, count: int | None) -> int | float | None:

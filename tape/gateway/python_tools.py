@@ -91,7 +91,7 @@ class PythonTool:
             if not timeout.expired():
                 raise
             message = f"{self.tool.name} has not returned within {self.seconds:g} s (call_seconds)"
-            raise UnansweredError(message, "timed out") from None
+            raise UnansweredError(message) from None
         if made.failure is not None:
             raise ToolFailedError(made.failure)
         text = made.plain if isinstance(made.plain, str) else made.written

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
 
 from tape.budget import Resources
 from tape.ledger import StorePayer
 from tape.ledger.payer import StoreHold, calling
+
+Answer = TypeVar("Answer")
 
 THREADS = 1024
 """Calls that are asked for at once, each in a thread while it waits for room, or for a person."""
@@ -53,23 +57,15 @@ class SharedCalls:
         """
         given_up = threading.Event()
         asking = self._threads.submit(self._reserve, tool, asked, worst, given_up)
-        answered = asyncio.wrap_future(asking)
         try:
-            return Hold(self, await asyncio.shield(answered))
+            return Hold(self, await answer_of(asking, self.payer.release))
         except asyncio.CancelledError:
             given_up.set()
-            answered.add_done_callback(lambda one: one.cancelled() or one.exception())  # nobody else asks for it
-            asking.add_done_callback(self._give_back)
             raise
 
     def _reserve(self, tool: str, asked: str, worst: Resources, given_up: threading.Event) -> StoreHold:
         with calling(tool, asked):
             return self.payer.reserve(worst, given_up=given_up)
-
-    def _give_back(self, asked: Future[StoreHold]) -> None:
-        """Nobody wants it any more."""
-        if not asked.cancelled() and asked.exception() is None:
-            self.payer.release(asked.result())
 
     def close(self) -> None:
         """Let nothing wait any more, and settle what is due."""
@@ -77,3 +73,14 @@ class SharedCalls:
         self._threads.shutdown()
         self.ends.shutdown()
         self.payer.close()
+
+
+async def answer_of(asking: Future[Answer], give_back: Callable[[Answer], object]) -> Answer:
+    """The answer of a thread; one that comes after its caller was cancelled is given back."""
+    answered = asyncio.wrap_future(asking)
+    try:
+        return await asyncio.shield(answered)
+    except asyncio.CancelledError:
+        answered.add_done_callback(lambda one: one.cancelled() or one.exception())  # nobody else asks for it
+        asking.add_done_callback(lambda one: one.cancelled() or one.exception() or give_back(one.result()))
+        raise

@@ -101,6 +101,11 @@ def accounts_of(scope: str, labels: Labels) -> list[str]:
     return found + ["/".join(parts[:depth]) for depth in range(len(parts), 0, -1)]
 
 
+def named(text: str) -> str:
+    """A text as a name in a scope: what no name has is written as a number."""
+    return re.sub(r"[^A-Za-z0-9_.@:-]", lambda found: f"+{ord(found[0]):x}+", text)
+
+
 PART = "part:"
 """How the last name of a scope begins that a sub-agent was given a part of the budget for."""
 

@@ -232,7 +232,7 @@ class Books(Windows):
         if request.id in self.holds:
             raise ValueError(f"the hold {request.id} was begun before")
         windows = [(cap.key, cap.period.begun(at)) for cap in self.of_call(request.scope, request.labels)]
-        hold = Hold(request, at, expires, dict(request.amounts), windows)
+        hold = Hold(request, at, expires, request.amounts, windows)
         self.holds[request.id] = hold
         heapq.heappush(self._expiring, (expires, request.id))
         self.set_aside(hold)
@@ -252,7 +252,7 @@ class Books(Windows):
         hold = self._hold(record["id"])
         if hold.state != "held":
             raise ValueError(f"the hold {hold.request.id} ends twice")
-        hold.state, hold.spent = record["state"], dict(record["spent"])
+        hold.state, hold.spent = record["state"], record["spent"]
         self.end_hold(hold)
 
     def _apply_cap(self, record: Record) -> None:

@@ -84,7 +84,7 @@ class Balance(NamedTuple):
         return max(0, self.amount - self.spent - self.held)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Request:
     """A hold that is asked for.
 

@@ -7,7 +7,6 @@ record, synced to the disk, before it answers.
 from __future__ import annotations
 
 import json
-import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,10 +15,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from tape.budget.locks import CLIENT, OrderedLock
-from tape.errors import DataError, TapeError, UnknownCostError
-from tape.files import is_there, open_plain, why
-from tape.ledger.accounts import Amounts, Labels, require_account, require_amounts, require_by_hand, require_id
+from tape.budget.locks import CLIENT
+from tape.errors import DataError, UnknownCostError
+from tape.files import why
+from tape.ledger.accounts import (
+    Amounts,
+    Labels,
+    named,
+    require_account,
+    require_amounts,
+    require_by_hand,
+    require_id,
+)
 from tape.ledger.books import Books, Record
 from tape.ledger.contract import (
     Balance,
@@ -35,14 +42,15 @@ from tape.ledger.contract import (
 )
 from tape.ledger.periods import Period
 from tape.ledger.rules import LedgerError, Pause, Paused, Rule, Wanted, Warned, logger, tell
+from tape.ledger.shared_file import SharedFile
 from tape.reading import parse_json, short
 
 Answer = TypeVar("Answer")
 
 SCHEMA = 1
 _HEAD = {"schema": SCHEMA, "what": "ledger"}
-_EARLIER = {"schema": SCHEMA, "what": "guard"}
-"""How a guard's journal of earlier versions begins; what is appended to it is as in all others."""
+_EARLIER = [{"schema": SCHEMA, "what": what} for what in ("guard", "gateway")]
+"""How journals of earlier versions begin; what is appended to them is as in all others."""
 _TIMES = ("at", "expires")
 
 
@@ -72,20 +80,14 @@ class FileStore(LedgerStore):
         seen: Callable[[Record], None] = lambda _: None,
         rank: int = CLIENT,
     ) -> None:
-        self.path, self._clock, self._seen = path, clock, seen
-        self._lock = OrderedLock(rank, "ledger in a file")
-        self._read = self._line = 0
-        self._program = os.getpid()
+        self._clock, self._seen = clock, seen
         self._books = Books()
         self._told: deque[Warned] = deque()
-        try:
-            self._file: int | None = open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
-        except OSError as error:
-            raise LedgerError(f"the ledger {path} cannot be opened ({why(error)}); name another") from None
+        self._file = SharedFile(path, self._take, self._forget, rank)
         try:
             with self.alone():
-                if not self._read:
-                    self._append([_HEAD])
+                if not self._file.count:
+                    self._file.append(_lines(_HEAD))
         except BaseException:
             self.close()
             raise
@@ -219,20 +221,18 @@ class FileStore(LedgerStore):
 
     def close(self) -> None:
         """See :class:`LedgerStore`."""
-        with self._lock, self._lock.mutex:
-            if self._file is not None:
-                os.close(self._file)
-                self._file = None
+        self._file.close()
 
     # --- the file -----------------------------------------------------------------------------
 
-    def knows(self, id: str) -> bool:
-        """Whether there is such a hold, for who has the file :meth:`alone`."""
-        return id in self._books.holds
+    def find(self, id: str) -> HoldRecord | None:
+        """The hold of an id where there is one, for who has the file :meth:`alone`."""
+        found = self._books.holds.get(id)
+        return None if found is None else found.record()
 
     def free(self) -> bool:
-        """Whether this thread may have it now; see :meth:`OrderedLock.free`."""
-        return self._lock.free()
+        """Whether this thread may have it now; see :meth:`SharedFile.free`."""
+        return self._file.free()
 
     def _now(self) -> datetime:
         return max(self._clock(), self._books.last or datetime.min.replace(tzinfo=UTC))
@@ -240,46 +240,25 @@ class FileStore(LedgerStore):
     @contextmanager
     def alone(self) -> Iterator[datetime]:
         """Have the file alone, caught up with it; the present, at which what has expired has ended."""
-        try:
-            import fcntl
-        except ImportError:
-            raise LedgerError("a ledger in a file needs locks on files, which this system does not have") from None
-        if os.getpid() != self._program:  # a lock on the file does not part what has been forked
-            raise LedgerError(f"the ledger {self.path} was opened before a fork; open it anew after it")
-        with self._lock, self._lock.mutex:
-            if (file := self._file) is None:
-                raise LedgerError(f"the ledger {self.path} was closed; open it anew")
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX)
-                try:
-                    if not is_there(file, self.path):
-                        raise LedgerError(f"the ledger {self.path} was removed or replaced; open it anew")
-                    self._follow(file)
-                    at = self._now()
-                    if ended := list(self._books.expired(at)):
-                        self._do(*ended)
-                    yield at
-                finally:
-                    fcntl.flock(file, fcntl.LOCK_UN)
-            except TapeError:
-                raise
-            except BaseException as error:  # amid what was read or written: all of it is read again
-                self._books, self._read, self._line = Books(), 0, 0
-                if not isinstance(error, OSError):
-                    raise
-                raise LedgerError(
-                    f"the ledger {self.path} cannot be used ({why(error)}); no call is made without it"
-                ) from error
+        with self._file.alone():
+            at = self._now()
+            if ended := list(self._books.expired(at)):
+                self._do(*ended)
+            yield at
         while self._told:
             tell(self.warned, self._told.popleft())
 
+    def _forget(self) -> None:
+        self._books = Books()
+        self._told.clear()
+
     def _do(self, *records: Record) -> None:
         assert records, "there is something to do"
-        before = self._line
-        self._append(records)
+        before = self._file.count
+        self._file.append(_lines(*records))
         for record in records:
             self._books.apply(record)
-        assert self._line == before + len(records), "all of it is written"
+        assert self._file.count == before + len(records), "all of it is written"
         self._warn(records[-1]["at"])
 
     def _refused(self, answer: Answer, at: datetime) -> Answer:
@@ -291,57 +270,20 @@ class FileStore(LedgerStore):
         """Write down which levels are reached; it is told once the file is free."""
         for record, told in list(self._books.warnings(at, refused)):
             try:
-                self._append([record])
+                self._file.append(_lines(record))
             except OSError as error:  # what it is about is done, and written
-                logger.warning("a warning of %s cannot be written: %s", self.path, why(error))
+                logger.warning("a warning of %s cannot be written: %s", self._file.path, why(error))
                 return
             self._books.apply(record)
             if told is not None:
                 self._told.append(told)
 
-    def _append(self, records: Sequence[Record]) -> None:
-        """Write records, on the disk when this returns; a failure leaves nothing of them."""
-        assert self._file is not None
-        lines = "".join(json.dumps(_written(record)) + "\n" for record in records).encode()
-        size = os.fstat(self._file).st_size
-        assert size == self._read, "it was caught up with"
-        rest = lines
-        try:
-            while rest:
-                rest = rest[os.write(self._file, rest) :]
-            os.fsync(self._file)
-        except BaseException:  # an interrupt too: what is not known to be written is not there
-            os.ftruncate(self._file, size)  # the next line would be glued to half of this one
-            raise
-        self._read += len(lines)
-        self._line += len(records)
-        assert os.fstat(self._file).st_size == self._read, "nobody else has written"
-
-    def _follow(self, file: int) -> None:
-        size = os.fstat(file).st_size
-        if size < self._read:
-            raise LedgerError(f"the ledger {self.path} was cut; restore it, or name another")
-        new = bytearray()
-        while len(new) < size - self._read and (
-            more := os.pread(file, size - self._read - len(new), self._read + len(new))
-        ):
-            new += more
-        whole = bytes(new[: new.rfind(b"\n") + 1])
-        if len(whole) < len(new):  # the writer of half a line has died before acting on it
-            os.ftruncate(file, self._read + len(whole))
-        if whole:  # its writer may have died before it was synced, and what is answered now must not be lost
-            os.fsync(file)
-        for line in whole.splitlines(keepends=True):
-            self._take(line)
-            self._read += len(line)
-            self._line += 1
-
     def _take(self, line: bytes) -> None:
-        where = f"{self.path}:{self._line + 1}"
+        where = f"{self._file.path}:{self._file.count + 1}"
         try:
             record = parse_json(line, "line")
-            if self._line == 0:
-                if record not in (_HEAD, _EARLIER):
+            if self._file.count == 0:
+                if record not in (_HEAD, *_EARLIER):
                     raise ValueError(f"not a ledger of schema {SCHEMA}")
                 return
             if "do" not in record:
@@ -360,14 +302,20 @@ class FileStore(LedgerStore):
             ) from error
 
 
-def _written(record: Record) -> Record:
-    return {name: one.isoformat() if isinstance(one, datetime) else one for name, one in record.items()}
+def _lines(*records: Record) -> list[str]:
+    return [json.dumps(record, default=datetime.isoformat) + "\n" for record in records]
 
 
 def _of_earlier(record: Record) -> Record:
-    """A line of a guard's journal of earlier versions, which had no times: what is open counts as spent."""
-    at = "1970-01-01T00:00:00+00:00"
-    if "reserve" in record:
-        hold = {"scope": "guard", "labels": {}, "name": record["name"], "worst": record["worst"], "free": False}
-        return {"do": "hold", "at": at, "expires": at, "id": f"earlier-{record['reserve']}", **hold}
-    return {"do": "end", "at": at, "id": f"earlier-{record['close']}", "state": "settled", "spent": record["spent"]}
+    """A line of a journal of earlier versions, which had no times: what is open counts as spent."""
+    at, scope = "1970-01-01T00:00:00+00:00", "guard"
+    if "close" in record:
+        state = "voided" if record.get("outcome") == "released" else "settled"
+        return {"do": "end", "at": at, "id": f"earlier-{record['close']}", "state": state, "spent": record["spent"]}
+    if "client" in record:
+        scope = f"gateway/{named(record['client'])}/{named(record['session'].removeprefix(record['client'] + ':'))}"
+    hold = {"do": "hold", "at": at, "expires": at, "scope": scope, "labels": {}, "free": False}
+    if "checkpoint" in record:
+        return {**hold, "id": record["checkpoint"], "name": "checkpoint", "worst": {}}
+    name = record["tool"] if "client" in record else record["name"]
+    return {**hold, "id": f"earlier-{record['reserve']}", "name": name, "worst": record["worst"]}

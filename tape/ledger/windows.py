@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -41,17 +41,17 @@ class Window:
         return max((one for one in rule.warn if taken >= one * self.amount), default=0)
 
 
-@dataclass
+@dataclass(slots=True)
 class Hold:
     """A hold, and the windows that it counts in."""
 
     request: Request
     begun: datetime
     expires: datetime
-    worst: dict[str, int | None]
+    worst: Mapping[str, int | None]
     windows: list[tuple[CapKey, datetime | None]]
     state: State = "held"
-    spent: dict[str, int] = field(default_factory=dict)
+    spent: Mapping[str, int] = field(default_factory=dict)
 
     def record(self) -> HoldRecord:
         """For people."""

@@ -44,7 +44,7 @@ def main() -> None:
             answer = {"tools": TOOLS}
         elif method == "tools/call":
             name = message["params"]["name"]
-            append(log, json.dumps([name, journal.read_bytes().count(b'{"reserve": ')]))
+            append(log, json.dumps([name, journal.read_bytes().count(b'{"do": "hold"')]))
             if name == "slow":
                 continue
             answer = {"content": [{"type": "text", "text": "x" * (LONG if name == "look" else 1)}]}

@@ -17,7 +17,6 @@ from tape.gateway.catalog import Offered
 from tape.gateway.config import GatewayConfig, load_config
 from tape.gateway.gateway import Caller, Gateway
 from tape.gateway.guard import ModelCharge
-from tape.gateway.journal import Journal
 from tape.gateway.ledgers import Ledgers
 
 WHO = Caller("local", "stdio")
@@ -82,17 +81,17 @@ def functions(config: GatewayConfig) -> Any:
 async def running(file: Path) -> AsyncIterator[Gateway]:
     """A gateway on a configuration and the journal beside it."""
     config = load_config(file)
-    journal = Journal(file.with_suffix(".journal.jsonl"))
+    ledgers = Ledgers(config.run, config.client, config.session, file.with_suffix(".journal.jsonl"))
     path = list(sys.path)
     try:
-        gateway = Gateway(config, Ledgers(config.run, config.client, config.session, journal))
+        gateway = Gateway(config, ledgers)
         await gateway.start()
         try:
             yield gateway
         finally:
             await gateway.stop()
     finally:
-        journal.close()
+        ledgers.close()
         sys.path[:] = path
 
 

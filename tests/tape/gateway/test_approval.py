@@ -211,7 +211,7 @@ async def test_a_client_has_so_many_calls_in_flight_and_a_cancelled_one_books_it
         assert (await client.call_tool("budget", {})).structured_content["left"] == {"usd": 0.06}
         assert gateway.ledgers.run.used["usd"] == 40_000
     journal = (tmp_path / "gateway.journal.jsonl").read_text().splitlines()
-    assert json.loads(journal[-1])["outcome"] == "cut off"
+    assert json.loads(journal[-1])["state"] == "booked"
 
 
 async def test_the_questions_of_one_client_take_no_place_of_another(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,7 +87,7 @@ async def test_what_is_in_flight_is_named_in_a_refusal(gateway: Gateway, tmp_pat
     # What a call has done that was cut off nobody knows: its worst case is booked.
     assert gateway.ledgers.run.used["usd"] == 80_000
     assert not gateway.ledgers.run.reserved
-    assert [line["outcome"] for line in lines(tmp_path) if "close" in line] == ["cut off", "cut off"]
+    assert [line["state"] for line in lines(tmp_path) if line.get("do") == "end"] == ["booked", "booked"]
 
 
 async def test_a_call_that_is_not_answered_in_time_counts_in_full(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ async def test_a_failed_call_is_paid_and_passed_on(gateway: Gateway, tmp_path: P
     assert answer["isError"] is True
     assert "no such city" in answer["content"][0]["text"]
     assert await left(gateway) == 0.08
-    assert lines(tmp_path)[-1]["outcome"] == "failed"
+    assert lines(tmp_path)[-1]["state"] == "settled"
 
 
 async def test_reported_costs_are_booked_and_more_than_the_worst_case_is_flagged(gateway: Gateway) -> None:
@@ -164,7 +164,7 @@ async def test_a_handle_goes_on_with_a_session_after_a_restart(tmp_path: Path) -
         for who, known in ((WHO, "no"), (Caller("other", "x"), handle)):
             assert (await ask(gateway, "resume", who, handle=known))["error"] == "unknown_handle"
         answer = await ask(gateway, "resume", handle=handle)
-        assert answer["calls"] == [{"tool": "dear", "outcome": "ok", "spent": {"usd": 0.04, "steps": 1}}]
+        assert answer["calls"] == [{"tool": "dear", "state": "settled", "spent": {"usd": 0.04, "steps": 1}}]
         assert await left(gateway) == 0.06
         assert gateway.ledgers.run.used["usd"] == 40_000
 

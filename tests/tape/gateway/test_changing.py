@@ -18,6 +18,7 @@ import pytest
 
 from tape.gateway.catalog import Offered
 from tape.gateway.gateway import Gateway
+from tape.gateway.ledgers import Charge
 from tape.tools.mcp_process import ServerProcess
 from tests.tape.gateway.helpers import WHO, ask, call, gateway_on, left, record, running, server_table, write_config
 from tests.tape.gateway.over_http import serving_here
@@ -174,15 +175,15 @@ async def test_a_server_that_ends_between_the_reservation_and_the_call_costs_not
     server = Changing(tmp_path / "server")
 
     async with running(config(tmp_path, server)) as gateway:
-        reserve = gateway.ledgers.journal.reserve
+        begin = gateway.ledgers.begin
 
-        async def late(*arguments: Any) -> int:
-            number = await reserve(*arguments)
+        async def late(*arguments: Any) -> Charge:
+            charge = await begin(*arguments)
             await end(gateway)
             monkeypatch.undo()
-            return number
+            return charge
 
-        monkeypatch.setattr(gateway.ledgers.journal, "reserve", late)
+        monkeypatch.setattr(gateway.ledgers, "begin", late)
         assert (await ask(gateway, "a"))["error"] == "server"
         assert await left(gateway) == 100
         assert not gateway.ledgers.run.reserved

@@ -63,27 +63,27 @@ class Place:
 
     def require_kept(self) -> int:
         """The journal opens, holds every call, and counts what was in flight in full; returns what is open."""
-        from tape.gateway.journal import Journal
         from tape.gateway.ledgers import Ledgers
 
         for number, (_, reserved) in enumerate(self.calls(), 1):
             assert reserved >= number, f"call {number} began with {reserved} reservations in the journal"
-        journal = Journal(self.journal)
+        ledgers = Ledgers(Budget({"usd": CAP}), {}, Budget(), self.journal)
         try:
-            used = Ledgers(Budget({"usd": CAP}), {}, Budget(), journal).run.used["usd"]
+            used = (ledgers.run.used["usd"] or 0) + (ledgers.run.reserved["usd"] or 0)
+            open_ = ledgers.journal.of_others()
         finally:
-            journal.close()
+            ledgers.close()
         assert used == self.booked()
         assert PRICE * len(self.calls()) <= used <= CAP
-        return len(journal.open)
+        return len(open_)
 
     def booked(self) -> int:
         """What the lines of the journal come to, by themselves: what is not settled counts in full."""
-        counts: dict[int, int] = {}
+        counts: dict[str, int] = {}
         for line in self.journal.read_text().splitlines()[1:] if self.journal.exists() else []:
             record = json.loads(line)
-            spent = record["worst"] if "reserve" in record else record["spent"]
-            counts[record.get("reserve", record.get("close"))] = spent.get("usd", 0)
+            spent = record["worst"] if record["do"] == "hold" else record["spent"]
+            counts[record["id"]] = spent.get("usd", 0)
         return sum(counts.values())
 
 

@@ -31,7 +31,7 @@ HANG_SECONDS = 60
 CAP = 12
 BOOKING = tuple(
     os.path.join("tape", *path)
-    for path in (("budget", ""), ("ledger", ""), ("gateway", "shared"), ("gateway", "charges"), ("gateway", "guard"))
+    for path in (("budget", ""), ("ledger", ""), ("gateway", "journal"), ("gateway", "charges"), ("gateway", "guard"))
 )
 CALL = Resources({"steps": 1})
 
@@ -227,7 +227,7 @@ def test_two_guards_on_one_file_in_one_thread(tmp_path: Path) -> None:
     held = [HalfRead(stream())]
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
-        if held and frame.f_code.co_name == "_append":  # amid a line of the first guard's
+        if held and frame.f_code.co_name == "append":  # amid a line of the first guard's
             held.clear()
             gc.collect()
         return trace

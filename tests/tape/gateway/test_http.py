@@ -85,8 +85,8 @@ def test_sessions_that_the_protocol_does_not_have_are_not_invented(address: str,
     assert found == [None, None, None, "session", "session"]
     legacy = message(2, "tools/call", name="echo", arguments={"text": "x"})
     assert post(address, legacy, **right, Mcp_Session_Id="mine")[0] == 404
-    sessions = {line.get("session") for line in map(json.loads, file.with_suffix(".journal.jsonl").open())}
-    assert sessions == {None, "one:shared"}
+    scopes = {line.get("scope") for line in map(json.loads, file.with_suffix(".journal.jsonl").open())}
+    assert scopes == {None, "gateway/one/shared"}
 
 
 def test_coming_again_gives_no_fresh_budget(file: Path) -> None:

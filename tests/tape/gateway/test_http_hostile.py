@@ -76,12 +76,12 @@ class Honest:
 
 def spent(journal: Path) -> dict[str, int]:
     """Micro-dollars that each session has spent."""
-    worst: dict[int, tuple[str, int]] = {}
-    for line in map(json.loads, journal.read_text().splitlines()):
-        if "reserve" in line:
-            worst[line["reserve"]] = (line["session"], line["worst"].get("usd", 0))
-        elif "close" in line:
-            worst[line["close"]] = (worst[line["close"]][0], line["spent"].get("usd", 0))
+    worst: dict[str, tuple[str, int]] = {}
+    for line in map(json.loads, journal.read_text().splitlines()[1:]):
+        if line["do"] == "hold":
+            worst[line["id"]] = (line["scope"], line["worst"].get("usd", 0))
+        else:
+            worst[line["id"]] = (worst[line["id"]][0], line["spent"].get("usd", 0))
     found: dict[str, int] = {}
     for session, usd in worst.values():
         found[session] = found.get(session, 0) + usd
@@ -110,7 +110,7 @@ def check(folder: Path, seed: int, count: int) -> dict[str, Any]:
     assert honest.faults == []
     sessions = spent(file.with_suffix(".journal.jsonl"))
     assert max(sessions.values()) <= 50_000
-    assert {name.partition(":")[2] for name in sessions} <= {"shared", *map(str, range(1, 17))}
+    assert {name.rpartition("/")[2] for name in sessions} <= {"shared", *map(str, range(1, 17))}
     log = file.with_suffix(".log").read_text()
     assert "Traceback" not in log
     slowest = sorted(honest.seconds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import json
 import os
 import random
@@ -17,11 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tape.budget import Budget, Resources
-from tape.errors import BudgetExceededError, ConfigError
-from tape.gateway.errors import JournalError
-from tape.gateway.journal import Journal
+from tape.errors import BudgetExceededError
 from tape.gateway.ledgers import Charge, Ledgers
-from tape.gateway.settling import settle
+from tape.ledger import LedgerError
+from tape.ledger.file import FileStore
 from tests.profiles import examples
 
 COST = Resources({"steps": 1, "usd": 400})
@@ -31,18 +31,23 @@ def books(path: Path, **caps: int) -> Ledgers:
     given = {name: Budget({"usd": cap}) for name, cap in caps.items()}
     empty = Budget()
     clients = {"local": given.get("client", empty)}
-    return Ledgers(given.get("run", empty), clients, given.get("session", empty), Journal(path))
+    return Ledgers(given.get("run", empty), clients, given.get("session", empty), path)
 
 
 def begin(found: Ledgers, worst: Resources = COST) -> Coroutine[Any, Any, Charge]:
-    return found.begin(found.current("local", "a"), "look", worst)
+    return found.begin(found.current("local", 1), "look", worst)
+
+
+def booked(found: Ledgers) -> dict[str, int | None]:
+    """What is spent and held."""
+    return dict(found.run.used + found.run.reserved)
 
 
 def used(path: Path) -> dict[str, int | None]:
     """What is booked once no process has the journal open."""
     found = books(path, run=1000)
-    found.journal.close()
-    return dict(found.run.used)
+    found.close()
+    return booked(found)
 
 
 @pytest.fixture
@@ -52,21 +57,18 @@ def path(tmp_path: Path) -> Path:
 
 async def test_what_was_in_flight_counts_until_it_is_settled(path: Path) -> None:
     found = books(path, run=1000)
-    (await begin(found)).settle(Resources({"steps": 1, "usd": 100}), "ok")
+    (await begin(found)).settle(Resources({"steps": 1, "usd": 100}))
     await begin(found)
-    found.journal.close()  # the process is gone
+    found.close()  # the process is gone
     again = books(path, run=1000)
-    assert dict(again.run.used) == {"steps": 2, "usd": 500}
-    assert [(number, one.tool) for number, one in again.left_open.items()] == [(2, "look")]
-    again.journal.close()
-
-    journal = Journal(path)
-    assert settle(journal, "2:usd=$0.00015").startswith("call 2 of look took {'steps': 1, 'usd': 0.00015}, not")
-    with pytest.raises(ConfigError, match="no call 2 was in flight; there is: none"):
-        settle(journal, "2:")
-    with pytest.raises(ConfigError, match="expected CALL:AMOUNTS"):
-        settle(journal, "usd=1")
-    journal.close()
+    assert booked(again) == {"steps": 2, "usd": 500}
+    (open_,) = again.journal.of_others()
+    assert (open_.name, open_.scope, open_.state) == ("look", "gateway/local/1", "held")
+    FileStore(path).settle(open_.id, {"usd": 150, "steps": 1})
+    await again.caught_up()
+    assert booked(again) == {"steps": 2, "usd": 250}
+    assert not again.journal.of_others()
+    again.close()
     assert used(path) == {"steps": 2, "usd": 250}
 
 
@@ -81,86 +83,126 @@ async def test_the_disk_has_a_call_before_it_starts(path: Path, monkeypatch: pyt
     found = books(path)
     monkeypatch.setattr(os, "fsync", fsync)
     charge = await begin(found)
-    assert json.loads(seen[-1].splitlines()[-1])["reserve"] == 1
-    charge.settle(COST, "ok")
-    assert len(seen) == 1
+    assert json.loads(seen[-1].splitlines()[-1])["worst"] == dict(COST)
+    charge.settle(COST)
     many = await asyncio.gather(*(begin(found) for _ in range(50)))
-    assert all(f'"reserve": {number}' in seen[-1] for number in range(2, 52))
-    assert len(seen) <= 4  # calls that wait share one
+    assert seen[-1].count('"do": "hold"') == 51
+    before = len(seen)
     for one in many:
-        one.settle(COST, "ok")
-    found.journal.close()
+        one.settle(COST)
+    await found.caught_up()
+    assert seen[-1].count('"state": "settled"') == 51
+    assert len(seen) - before < 50  # what is due is written together
+    found.close()
 
 
 async def test_a_disk_that_fails_lets_nothing_through(path: Path) -> None:
     found = books(path, run=1000)
     with disk() as faults:
         faults[0] = 1
-        with pytest.raises(JournalError, match="Input/output error"):
+        with pytest.raises(LedgerError, match="Input/output error"):
             await begin(found)
     assert not found.run.reserved
     assert found.run.remaining("usd") == 1000
     path.unlink()
-    with pytest.raises(JournalError, match="removed or replaced"):
+    with pytest.raises(LedgerError, match="removed or replaced"):
         await begin(found)
-    found.journal.close()
+    found.close()
 
 
-async def test_half_a_line_is_taken_back(path: Path) -> None:
+async def test_what_a_disk_did_not_take_is_written_later(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = books(path, run=1000)
-    other = await begin(found)
-    file = found.journal._file
-
-    class Full:
-        def write(self, line: bytes) -> int:
-            if len(line) < 20:
-                raise OSError(28, "No space left on device")
-            return int(file.write(line[: len(line) // 2]))
-
-        def fileno(self) -> int:
-            return file.fileno()
-
-    found.journal._file = Full()  # type: ignore[assignment]
-    with pytest.raises(JournalError, match="No space left"):
-        await begin(found)
-    found.journal._file = file
-    other.settle(COST, "ok")
-    (await begin(found)).settle(COST, "ok")
-    found.journal.close()
-    assert used(path) == {"steps": 2, "usd": 800}
+    charge = await begin(found)
+    with disk() as faults:
+        faults[0] = 1
+        charge.settle(Resources({"usd": 10, "steps": 1}))
+        await found.caught_up()
+        assert not faults[0]
+    assert FileStore(path).history()[0].spent == {"usd": 10, "steps": 1}
+    assert "Input/output error" in capsys.readouterr().err
+    found.close()
+    assert used(path) == {"steps": 1, "usd": 10}
 
 
 async def test_a_call_that_is_cancelled_before_the_disk_has_it_spends_nothing(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    go, sync = threading.Event(), os.fsync
+    go, begun, sync = threading.Event(), threading.Event(), os.fsync
 
     def slow(descriptor: int) -> None:
+        begun.set()
         go.wait()
         sync(descriptor)
 
     found = books(path, run=1000)
-    other = await begin(found)  # a single call is synced in place
     monkeypatch.setattr(os, "fsync", slow)
     task = asyncio.create_task(begin(found))
-    while len(found.journal.open) < 2:
-        await asyncio.sleep(0)
+    await asyncio.to_thread(begun.wait)
     task.cancel()
     await asyncio.wait([task])
-    go.set()
     assert task.cancelled()
-    other.settle(Resources(), "ok")
+    go.set()
+    await found.caught_up()
+    await found.caught_up()
     assert not found.run.reserved
-    found.journal.close()
-    assert not used(path)
+    found.close()
+    assert not any(used(path).values())
+    assert [one.state for one in FileStore(path).history()] == ["voided"]
 
 
-def test_two_gateways_do_not_share_a_journal(path: Path) -> None:
-    first = Journal(path)
-    with pytest.raises(JournalError, match=r"another gateway.*--http"):
-        Journal(path)
-    first.close()
-    Journal(path).close()
+async def test_gateways_of_one_journal_share_its_caps(path: Path) -> None:
+    one, other = (books(path, run=1000, session=700) for _ in range(2))
+    charge = await begin(one)
+    with pytest.raises(BudgetExceededError, match="session"):  # a slot has one budget, whoever serves it
+        await begin(other)
+    charge.settle(Resources({"usd": 100, "steps": 1}))
+    await one.caught_up()
+    (await begin(other)).settle(COST)
+    with pytest.raises(BudgetExceededError, match="session"):
+        await begin(one)
+    await one.begin(one.current("local", 2), "look", COST)
+    with pytest.raises(BudgetExceededError, match="run"):
+        await other.begin(other.current("local", 3), "look", COST)
+    for found in (one, other):
+        found.close()
+    assert used(path) == {"steps": 3, "usd": 900}
+
+
+async def test_a_handle_is_known_to_all_gateways_of_a_journal(path: Path) -> None:
+    one, other = (books(path, run=1000) for _ in range(2))
+    handle = await one.checkpoint(one.current("local", 1))
+    await begin(one)
+    resumed = await other.resume("local", 2, handle)
+    assert resumed is not None
+    assert [(call.name, call.state) for call in resumed.in_flight] == [("look", "held")]
+    assert not resumed.calls
+    assert await other.resume("else", 2, handle) is None
+    assert await other.resume("local", 2, "made up") is None
+    assert handle not in path.read_text()
+    for found in (one, other):
+        found.close()
+
+
+async def test_a_journal_of_an_earlier_version_goes_on(path: Path) -> None:
+    lines: list[dict[str, Any]] = [
+        {"schema": 1, "what": "gateway"},
+        {"reserve": 1, "session": "local:1", "client": "local", "tool": "look", "worst": dict(COST)},
+        {"close": 1, "spent": {"steps": 1, "usd": 100}, "outcome": "ok"},
+        {"checkpoint": hashlib.sha256(b"mine").hexdigest(), "session": "local:1", "client": "local"},
+        {"reserve": 2, "session": "Ann & Bo:3", "client": "Ann & Bo", "tool": "dig", "worst": dict(COST)},
+        {"reserve": 3, "session": "local:1", "client": "local", "tool": "look", "worst": dict(COST)},
+        {"close": 3, "spent": {}, "outcome": "released"},
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = books(path, run=1000, session=500)
+    assert booked(found) == {"steps": 2, "usd": 500}
+    resumed = await found.resume("local", 2, "mine")
+    assert resumed is not None
+    assert [(one.state, one.spent.get("usd", 0)) for one in resumed.calls] == [("settled", 100), ("voided", 0)]
+    assert found.current("Ann & Bo", 3).ledger.remaining("usd") == 100
+    (await begin(found)).settle(COST)
+    found.close()
+    assert used(path) == {"steps": 3, "usd": 900}
 
 
 @pytest.mark.parametrize(
@@ -171,30 +213,30 @@ def test_two_gateways_do_not_share_a_journal(path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_journal_is_left_alone(path: Path, line: str) -> None:
-    Journal(path).close()
+    books(path).close()
     path.write_text(path.read_text() + line + "\n")
     before = path.read_text()
-    with pytest.raises(JournalError, match=f"{path}:2"):
-        Journal(path)
+    with pytest.raises(LedgerError, match=f"{path}:2"):
+        books(path)
     assert path.read_text() == before
 
 
 def test_other_files_are_no_journal(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text('{"schema": 1, "spent": {}}\n')
-    with pytest.raises(JournalError, match="runs:1"):
-        Journal(tmp_path / "runs")
+    with pytest.raises(LedgerError, match="runs:1"):
+        books(tmp_path / "runs")
     (tmp_path / "link").symlink_to(tmp_path / "there")
-    with pytest.raises(JournalError, match="symbolic link"):
-        Journal(tmp_path / "link")
-    with pytest.raises(JournalError, match="--journal"):
-        Journal(tmp_path / "no" / "j")
+    with pytest.raises(LedgerError, match="symbolic link"):
+        books(tmp_path / "link")
+    with pytest.raises(LedgerError, match="name another"):
+        books(tmp_path / "no" / "j")
 
 
 async def test_an_unknown_amount_under_a_new_cap_is_an_error(path: Path) -> None:
     found = books(path)
     await begin(found, Resources({"usd": None}))
-    found.journal.close()
-    with pytest.raises(ConfigError, match="name another journal"):
+    found.close()
+    with pytest.raises(LedgerError, match="name another"):
         books(path, run=1000)
 
 
@@ -237,14 +279,14 @@ def disk() -> Iterator[list[int]]:
 
 
 async def schedule(rng: random.Random, path: Path, faults: list[int], steps: int = 40) -> int:
-    """Play a random schedule, check all caps after each step, and return how many calls were begun."""
-    found, open_ = books(path, **CAPS), dict[Charge, int]()
+    """Play a random schedule of one or two gateways, check all caps after each step; how many calls were begun."""
+    gateways, open_ = [books(path, **CAPS) for _ in range(rng.randint(1, 2))], dict[Charge, int]()
     truly = begun = 0
     """What was really spent; a call that was cut off may have spent anything up to its worst case."""
 
-    def check() -> None:
-        assert (found.run.used["usd"] or 0) + (found.run.reserved["usd"] or 0) <= CAPS["run"]
-        assert truly <= (found.run.used["usd"] or 0)
+    async def check(found: Ledgers) -> None:
+        await found.caught_up()
+        assert truly <= (booked(found).get("usd") or 0) <= CAPS["run"]
         for name, book in found._books.items():
             assert (book.ledger.used["usd"] or 0) + (book.ledger.reserved["usd"] or 0) <= CAPS["session"], name
         for ledger in found._clients.values():
@@ -254,12 +296,13 @@ async def schedule(rng: random.Random, path: Path, faults: list[int], steps: int
         nonlocal begun
         worst, excess = rng.randrange(1, 700), 1
         keys: list[str | int] = [0, 1, "b", "c"]
+        found = rng.choice(gateways)
         book = found.current("local", rng.choice(keys))
         try:
             charge = await found.begin(book, "look", Resources({"usd": worst, "steps": 1}))
         except BudgetExceededError as error:
             excess = error.used + worst - error.limit
-        except JournalError:
+        except LedgerError:
             pass
         else:
             open_[charge], begun = rng.randrange(worst + 1), begun + 1
@@ -291,22 +334,25 @@ async def schedule(rng: random.Random, path: Path, faults: list[int], steps: int
                 with charge:  # cut off
                     pass
             else:
-                charge.settle(Resources({"usd": took, "steps": 1}), "ok")
+                charge.settle(Resources({"usd": took, "steps": 1}))
 
     async def crash() -> None:
-        nonlocal found, truly
-        found.journal.close()
+        nonlocal truly
+        for found in gateways:
+            found.close()
         whole = path.read_bytes()
         if rng.random() < 0.5:  # in the middle of a line
-            path.write_bytes(whole + b'{"reserve": 1000, "session": "local:shared", "cli'[: rng.randrange(1, 40)])
+            path.write_bytes(whole + b'{"do": "hold", "at": "2026-01-01T00:00:00+00:00", "'[: rng.randrange(1, 40)])
         truly += sum(open_.values())
         open_.clear()
-        found = books(path, **CAPS)
+        gateways[:] = [books(path, **CAPS) for _ in gateways]
         assert path.read_bytes() == whole, "half a line stays"
 
     doing: list[Callable[[], Any]] = [start, several, end, cancelled, broken_disk, crash]
     for _ in range(steps):
         await rng.choices(doing, [6, 1, 7, 1, 1, 0.7])[0]()
-        check()
-    found.journal.close()
+        for found in gateways:
+            await check(found)
+    for found in gateways:
+        found.close()
     return begun

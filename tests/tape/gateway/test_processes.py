@@ -43,7 +43,7 @@ def calling(file: Path, *more: str) -> subprocess.Popen[bytes]:
     process.stdin.write(HELLO + message(2, "tools/call", name="wipe", arguments={}))
     process.stdin.flush()
     journal = file.with_suffix(".journal.jsonl")
-    while not (journal.exists() and b"reserve" in journal.read_bytes()) and process.poll() is None:
+    while not (journal.exists() and b"hold" in journal.read_bytes()) and process.poll() is None:
         time.sleep(0.01)
     return process
 
@@ -105,7 +105,7 @@ def test_nothing_is_left_of_a_client_that_disappears(tmp_path: Path, end: str) -
     hostile.require_gone()
     last = json.loads(file.with_suffix(".journal.jsonl").read_text().splitlines()[-1])
     # Cut off while it was being written down it was not begun. After a signal nothing more is written: it counts.
-    assert last.get("outcome") in (("cut off", "released") if end == "hang up" else (None, "cut off", "released"))
+    assert last.get("state") in (("booked", "voided") if end == "hang up" else (None, "booked", "voided"))
     for stream in (process.stdin, process.stdout, process.stderr):
         with contextlib.suppress(BrokenPipeError):
             stream.close()  # type: ignore[union-attr]
@@ -126,8 +126,10 @@ async def test_a_killed_gateway_counts_what_was_in_flight(tmp_path: Path, capsys
             return [(await ask(gateway, "wipe")).get("scope") for _ in range(2)]
 
     assert await after() == [None, "run"]
-    assert main(["gateway", str(file), "--settle", "1:"]) == 0
-    assert capsys.readouterr().out == "call 1 of wipe took {'steps': 1}, not {'steps': 1, 'usd': 0.01}\n"
+    journal = file.with_suffix(".journal.jsonl")
+    first = json.loads(journal.read_text().splitlines()[1])["id"]
+    assert main(["ledger", "--url", f"file://{journal}", "settle", first]) == 0
+    assert capsys.readouterr().out == f"{first} is settled at nothing\n"
     assert await after() == [None, "run"]
     hostile.require_gone()
 

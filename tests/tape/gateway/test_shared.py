@@ -78,7 +78,7 @@ def test_a_journal_that_is_no_journal_is_named(tmp_path: Path) -> None:
     for use in (guard.left, guard.left, lambda: Guard("usd=1", journal=path)):
         with pytest.raises(LedgerError, match=r"run\.jsonl:6: no line"):
             use()
-    path.write_text('{"schema": 1, "what": "gateway"}\n')
+    path.write_text('{"schema": 1, "what": "run"}\n')
     with pytest.raises(LedgerError, match="not a ledger of schema 1"):
         Guard("usd=1", journal=path)
     with pytest.raises(LedgerError, match="cannot be opened"):

@@ -10,7 +10,6 @@ import pytest
 from tape.budget import Budget, Resources
 from tape.errors import BudgetExceededError, ConfigError
 from tape.gateway.config import load_config
-from tape.gateway.journal import Journal
 from tape.gateway.ledgers import Ledgers
 from tape.ledger import Cap, Rule, open_store, paying
 
@@ -30,7 +29,7 @@ def test_a_call_has_to_fit_into_the_ledger_too(tmp_path: Path) -> None:
     store = open_store(url)
     store.set_cap(Cap("org", "usd", 700), "anna", "")
     with paying(config.ledger.url, config.ledger.scope, config.ledger.labels) as payer:
-        ledgers = Ledgers(Budget({"usd": 9999}), {"local": Budget()}, Budget(), Journal(tmp_path / "journal"), payer)
+        ledgers = Ledgers(Budget({"usd": 9999}), {"local": Budget()}, Budget(), tmp_path / "journal", payer)
         session = ledgers.current("local", "a")
         charge = asyncio.run(ledgers.begin(session, "look", COST))
         assert store.balances()[0].held == 400
@@ -38,7 +37,7 @@ def test_a_call_has_to_fit_into_the_ledger_too(tmp_path: Path) -> None:
         assert session.left() == {"usd": 9599}
         with pytest.raises(BudgetExceededError, match="do not fit into what org has left"):
             asyncio.run(ledgers.begin(session, "look", COST))
-        charge.settle(Resources({"usd": 100}), "done")
+        charge.settle(Resources({"usd": 100}))
         ledgers.close()
     assert (store.balances()[0].spent, store.balances()[0].held) == (100, 0)
     [hold] = store.history()
@@ -59,12 +58,12 @@ def test_a_call_that_waits_holds_up_no_other_and_gives_back_when_nobody_wants_it
         small = await ledgers.begin(session, "look", Resources({"usd": 1}))
         assert not waiting.done()
         unwanted.cancel()
-        first.settle(Resources({"usd": 100}), "done")
-        (await waiting).settle(Resources({"usd": 100}), "done")
-        small.settle(Resources({"usd": 1}), "done")
+        first.settle(Resources({"usd": 100}))
+        (await waiting).settle(Resources({"usd": 100}))
+        small.settle(Resources({"usd": 1}))
 
     with paying(url, "org/gateway") as payer:
-        ledgers = Ledgers(caps, {"local": Budget()}, Budget(), Journal(tmp_path / "journal"), payer)
+        ledgers = Ledgers(caps, {"local": Budget()}, Budget(), tmp_path / "journal", payer)
         asyncio.run(calls(ledgers))
         ledgers.close()
     assert (store.balances()[0].spent, store.balances()[0].held) == (201, 0)

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tape.ledger import Cap, Ended, Held, LedgerError, Paused, Refused, Request, Rule
-from tape.ledger import file as module
+from tape.ledger import shared_file as module
 from tape.ledger.file import FileStore
 from tape.ledger.periods import Period
 
@@ -163,7 +163,7 @@ class Simulation:
         host = self._hosts[number]
         whole = self._path.read_bytes()
         lines = whole.splitlines(keepends=True)
-        if host is None or len(lines) < 3 or host._read < len(whole):
+        if host is None or len(lines) < 3 or host._file._read < len(whole):
             return
         os.truncate(self._path, sum(map(len, lines[: self._rng.randrange(2, len(lines))])))
         with pytest.raises(LedgerError, match="was cut"):  # else a file that lacks holds was used

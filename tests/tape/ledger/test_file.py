@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tape.ledger import Cap, Held, LedgerError, Refused, Request, open_store
+from tape.ledger import Cap, Held, LedgerError, Request, open_store
 from tape.ledger.file import FileStore
 
 
@@ -86,7 +86,7 @@ def test_a_clock_that_goes_back_stands_still(path: Path) -> None:
     assert store.balances()[0].held == 12
 
 
-def test_after_an_interrupt_amid_a_hold_all_is_read_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_an_interrupt_amid_a_hold_nothing_of_it_is_there(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = FileStore(path)
 
     def interrupted(record: object) -> None:
@@ -96,7 +96,9 @@ def test_after_an_interrupt_amid_a_hold_all_is_read_again(path: Path, monkeypatc
     monkeypatch.setattr(store._books, "apply", interrupted)
     with pytest.raises(KeyboardInterrupt):
         store.reserve(Request("b", "org", {"usd": 90}))
-    assert isinstance(store.reserve(Request("c", "org", {"usd": 1})), Refused)
+    assert isinstance(store.reserve(Request("c", "org", {"usd": 90})), Held)
+    assert [one.id for one in store.history()] == ["c", *(one.id for one in FileStore(path).history()[1:])]
+    assert not store.check()
 
 
 def test_what_expires_while_the_disk_is_full_expires_later(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from tape import Budget, BudgetExceededError, ConfigError, Guard, Ledger, Resour
 from tape.agents.react import ReactAgent
 from tape.errors import UnknownCostError
 from tape.ledger import Cap, Ended, Held, Refused, Request, StorePayer, UnreachableLedgerError
-from tape.ledger import file as module
+from tape.ledger import shared_file as module
 from tape.ledger.accounts import MOST
 from tape.ledger.file import FileStore
 from tape.ledger.payer import StoreHold

@@ -286,7 +286,7 @@ def test_fewer_tokens_are_no_second_call_and_parts_are_none(tmp_path: Path) -> N
     store = FileStore(tmp_path / "budget.ledger")
     store.set_rule(Rule("org", same=2), "anna", "")
     guard = Guard(
-        "1000 tokens", models={"m": ("1", "2")}, least_tokens=10, journal=f"file://{store.path}", scope="org/run"
+        "1000 tokens", models={"m": ("1", "2")}, least_tokens=10, journal=f"file://{store._file.path}", scope="org/run"
     )
     with guard.model("m", "x", 5000, fit=True) as call:
         call.used(50, 10)

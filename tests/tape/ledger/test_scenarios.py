@@ -17,7 +17,6 @@ from tape.budget import Budget, Ledger, Resources
 from tape.errors import BudgetExceededError, UnknownCostError
 from tape.gateway.charges import ToolCharge
 from tape.gateway.guard import Guard
-from tape.gateway.journal import Journal
 from tape.gateway.ledgers import Ledgers
 from tape.ledger import Cap, Held, LedgerStore, Paused, PausedError, Period, Refused, Request, StorePayer
 from tape.ledger.file import FileStore
@@ -83,8 +82,7 @@ def of_guard(store: LedgerStore, labels: Mapping[str, str], _: Path) -> Call:
 
 def of_gateway(store: LedgerStore, labels: Mapping[str, str], folder: Path) -> Call:
     ledgers = {
-        who: Ledgers(Budget(), {}, Budget(), Journal(folder / who), StorePayer(store, f"org/{who}", labels))
-        for who in "ab"
+        who: Ledgers(Budget(), {}, Budget(), folder / who, StorePayer(store, f"org/{who}", labels)) for who in "ab"
     }
 
     def call(who: str, worst: int | None, name: str) -> Callable[[int], object]:
@@ -92,7 +90,7 @@ def of_gateway(store: LedgerStore, labels: Mapping[str, str], folder: Path) -> C
         charge = asyncio.run(mine.begin(mine.current("x", 0), name, Resources({"usd": worst})))
 
         def end(used: int) -> None:
-            charge.settle(Resources({"usd": used}), "ok")
+            charge.settle(Resources({"usd": used}))
             assert mine._shared is not None
             mine._shared.ends.submit(int).result()  # it settles in a thread
 
