@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
@@ -52,6 +53,7 @@ _HEAD = {"schema": SCHEMA, "what": "ledger"}
 _EARLIER = [{"schema": SCHEMA, "what": what} for what in ("guard", "gateway")]
 """How journals of earlier versions begin; what is appended to them is as in all others."""
 _TIMES = ("at", "expires")
+_MALFORMED = (DataError, LedgerError, ValueError, KeyError, TypeError, AttributeError, OverflowError, AssertionError)
 
 
 def _now() -> datetime:
@@ -88,6 +90,7 @@ class FileStore(LedgerStore):
             with self.alone():
                 if not self._file.count:
                     self._file.append(_lines(_HEAD))
+                assert self._file.count >= 1, "it has a first line"
         except BaseException:
             self.close()
             raise
@@ -104,8 +107,12 @@ class FileStore(LedgerStore):
         at = self._now()
         found = self._books.reserve(request, at)
         if not isinstance(found, dict):
+            assert not isinstance(found, Held) or found.id == request.id
             return self._refused(found, at)
+        assert request.id not in self._books.holds, "it is held once"
         self._do(found)
+        assert self._books.holds[request.id].state == "held"
+        assert self._books.holds[request.id].expires > at
         return Held(request.id)
 
     def grow(self, id: str, amounts: Amounts) -> Held | Refused:
@@ -117,6 +124,9 @@ class FileStore(LedgerStore):
             if not isinstance(found, dict):
                 return self._refused(found, at)
             self._do(found)
+            worst = self._books.holds[id].worst
+            assert self._books.holds[id].state == "held"
+            assert all(worst[kind] is None or (worst[kind] or 0) >= count for kind, count in amounts.items())
         return Held(id)
 
     def settle(self, id: str, amounts: Mapping[str, int | None]) -> Ended:
@@ -135,57 +145,81 @@ class FileStore(LedgerStore):
     def settle_alone(self, id: str, amounts: Mapping[str, int | None], state: State = "settled") -> Ended:
         """As :meth:`settle`, by who has the file :meth:`alone`."""
         require_amounts(f"hold {short(id)}", amounts, unknown=True)
+        assert state != "held", "it ends"
         found = self._books.end(id, state, amounts, self._now())
         if isinstance(found, Ended):
+            assert found.state == self._books.holds[id].state != "held"
             return found
         self._do(found)
-        return Ended(id, state, dict(found["spent"]))
+        ended = self._books.holds[id]
+        assert (ended.state, ended.spent) == (state, found["spent"])
+        assert all(count >= 0 for count in ended.spent.values())
+        return Ended(id, state, dict(ended.spent))
 
     def read(self, scope: str, labels: Labels | None = None) -> Sequence[Balance]:
         """See :class:`LedgerStore`."""
         with self.alone() as at:
-            return self._books.balances(at, self._books.of_call(scope, labels or {}))
+            found = self._books.balances(at, self._books.of_call(scope, labels or {}))
+            assert len({one.cap.key for one in found}) == len(found), "each cap once"
+            assert all(one.left <= one.amount for one in found)
+            return found
 
     def balances(self) -> Sequence[Balance]:
         """See :class:`LedgerStore`."""
         with self.alone() as at:
-            return self._books.balances(at, sorted(self._books.caps.values(), key=lambda one: one.key))
+            found = self._books.balances(at, sorted(self._books.caps.values(), key=lambda one: one.key))
+            assert len(found) == len(self._books.caps), "each cap once"
+            assert all(one.begun is None or one.begun <= at for one in found), "periods that have begun"
+            return found
 
     def history(self, scope: str = "", most: int = 100) -> Sequence[HoldRecord]:
         """See :class:`LedgerStore`."""
         with self.alone():
             found = (one.record() for one in reversed(self._books.holds.values()))
             below = (one for one in found if not scope or f"{one.scope}/".startswith(f"{scope}/"))
-            return [one for one, _ in zip(below, range(max(0, most)), strict=False)]
+            latest = [one for one, _ in zip(below, range(max(0, most)), strict=False)]
+            assert all(one.begun >= next_.begun for one, next_ in pairwise(latest)), "the latest first"
+            assert all((one.state == "held") <= (not one.spent) for one in latest), "what is open has spent nothing"
+            return latest
 
     def notes(self) -> Sequence[Note]:
         """See :class:`LedgerStore`."""
         with self.alone():
-            return list(self._books.notes)
+            found = list(self._books.notes)
+            assert all(one.at >= next_.at for one, next_ in pairwise(found)), "the latest first"
+            return found
 
     def set_cap(self, cap: Cap, who: str, why: str) -> None:
         """See :class:`LedgerStore`."""
         require_by_hand(who, why)
         with self.alone() as at:
             self._do(self._books.cap(cap, who, why, at))
+            assert self._books.caps[cap.key] == cap
+            assert self._books.taken(cap, at) <= self._books.amount(cap, at), "what is spent and held fits"
 
     def top_up(self, cap: Cap, who: str, why: str) -> None:
         """See :class:`LedgerStore`."""
         require_by_hand(who, why)
         with self.alone() as at:
+            before = self._books.amount(cap, at)
             self._do(self._books.top_up(cap, who, why, at))
+            assert self._books.amount(cap, at) == before + cap.amount, "in this period"
 
     def reset(self, account: str, resource: str, period: Period, who: str, why: str) -> None:
         """See :class:`LedgerStore`."""
         require_by_hand(who, why)
         with self.alone() as at:
-            self._do(self._books.reset((account, resource, str(period)), who, why, at))
+            key = (account, resource, str(period))
+            self._do(self._books.reset(key, who, why, at))
+            (now,) = self._books.balances(at, [self._books.caps[key]])
+            assert now.spent == 0, now
 
     def set_rule(self, rule: Rule, who: str, why: str) -> None:
         """See :class:`LedgerStore`."""
         require_by_hand(who, why)
         with self.alone() as at:
             self._do({"do": "rule", "at": at, **asdict(rule), "who": who, "why": why})
+            assert self._books.rules[rule.account] == rule, "what is written is what was given"
 
     def rules(self) -> Sequence[Rule]:
         """See :class:`LedgerStore`."""
@@ -202,12 +236,15 @@ class FileStore(LedgerStore):
                 kept = known.wanted if known is not None else wanted
                 record = {"do": "pause", "at": at, "account": account, "stopped": stopped, "who": who, "why": why}
                 self._do({**record, "wanted": kept and list(kept)})
+            assert account in self._books.pauses
+            assert self._books.pauses[account].stopped >= stopped, "who is stopped stays stopped"
 
     def resume(self, account: str, who: str, why: str, *, once: bool = False) -> None:
         """See :class:`LedgerStore`."""
         require_by_hand(who, why)
         with self.alone() as at:
             self._do(*self._books.resume(account, who, why, once, at))
+            assert account not in self._books.pauses
 
     def pauses(self) -> Sequence[Pause]:
         """See :class:`LedgerStore`."""
@@ -228,6 +265,7 @@ class FileStore(LedgerStore):
     def find(self, id: str) -> HoldRecord | None:
         """The hold of an id where there is one, for who has the file :meth:`alone`."""
         found = self._books.holds.get(id)
+        assert found is None or found.request.id == id
         return None if found is None else found.record()
 
     def free(self) -> bool:
@@ -235,7 +273,9 @@ class FileStore(LedgerStore):
         return self._file.free()
 
     def _now(self) -> datetime:
-        return max(self._clock(), self._books.last or datetime.min.replace(tzinfo=UTC))
+        now = self._clock()
+        assert now.tzinfo is not None, "a present has a time zone"
+        return max(now, self._books.last or now)
 
     @contextmanager
     def alone(self) -> Iterator[datetime]:
@@ -244,6 +284,8 @@ class FileStore(LedgerStore):
             at = self._now()
             if ended := list(self._books.expired(at)):
                 self._do(*ended)
+            assert next(self._books.expired(at), None) is None, "what has expired has ended"
+            assert self._books.last is None or self._books.last <= at, "time does not go back"
             yield at
         while self._told:
             tell(self.warned, self._told.popleft())
@@ -259,6 +301,7 @@ class FileStore(LedgerStore):
         for record in records:
             self._books.apply(record)
         assert self._file.count == before + len(records), "all of it is written"
+        assert self._books.last is not None and self._books.last >= records[-1]["at"]  # noqa: PT018
         self._warn(records[-1]["at"])
 
     def _refused(self, answer: Answer, at: datetime) -> Answer:
@@ -269,6 +312,8 @@ class FileStore(LedgerStore):
     def _warn(self, at: datetime, refused: Refused | None = None) -> None:
         """Write down which levels are reached; it is told once the file is free."""
         for record, told in list(self._books.warnings(at, refused)):
+            assert record["do"] == "warn", record
+            assert told is None or 1 <= told.percent <= 100, told
             try:
                 self._file.append(_lines(record))
             except OSError as error:  # what it is about is done, and written
@@ -295,7 +340,7 @@ class FileStore(LedgerStore):
             self._books.apply(record)
         except UnknownCostError as error:
             raise LedgerError(f"{where}: {error}, or name another") from error
-        except (DataError, LedgerError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        except _MALFORMED as error:
             raise LedgerError(
                 f"{where}: no line of a ledger ({str(error)[:200]}); restore the file, or name another, which begins "
                 "with nothing spent"
@@ -303,6 +348,7 @@ class FileStore(LedgerStore):
 
 
 def _lines(*records: Record) -> list[str]:
+    assert all(("do" in record) != (record is _HEAD) for record in records), "a first line, or a change"
     return [json.dumps(record, default=datetime.isoformat) + "\n" for record in records]
 
 

@@ -12,7 +12,6 @@ from tape.errors import TapeError
 from tape.files import is_there, open_plain, why
 from tape.ledger.rules import LedgerError
 
-
 _CHUNK = 1 << 20
 """Bytes that are read at once."""
 
