@@ -16,12 +16,14 @@ from tape.gateway.catalog import OWN, Catalog, Offered
 from tape.gateway.config import GatewayConfig
 from tape.gateway.downstream import Downstream, NotCalledError, UnansweredError
 from tape.gateway.errors import ChargeError
-from tape.gateway.ledgers import Ledgers, SessionLedger, amount, amounts
+from tape.gateway.ledgers import Charge, Ledgers, SessionLedger, amount, amounts
 from tape.gateway.own_tools import OWN_LISTED, left
 from tape.gateway.planning import PlanError, fitting, plan
 from tape.gateway.python_tools import load_tool
 from tape.gateway.quotes import Answer, Quote, copied
+from tape.gateway.watching import Call, Watcher, digest_of
 from tape.ledger import LedgerError, PausedError
+from tape.ledger.contract import State
 from tape.reading import short
 from tape.redaction import redacted
 from tape.tools.errors import InvalidCallError, ToolFailedError
@@ -61,6 +63,8 @@ class Gateway:
         self.config, self.ledgers = config, ledgers
         self.catalog = Catalog(config)
         self._servers: list[Downstream] = []
+        self.watchers: list[Watcher] = []
+        """Are told of every call of a tool that is not the gateway's own."""
 
     async def start(self) -> None:
         """Start all servers at once, and check all that only shows now.
@@ -123,6 +127,16 @@ class Gateway:
         book = self.ledgers.current(who.client, who.session)
         if name in OWN:
             return await self._own(who, book, name, arguments)
+        known = name if name in self.catalog.tools else short(name)
+        asked = Call(who.client, book.scope, known, digest_of(arguments) if self.watchers else "")
+        made = await self._answer(asked, book, name, arguments, approve)
+        for one in self.watchers if isinstance(made, Refusal) else ():
+            one.refused(asked, made["structuredContent"])
+        return made
+
+    async def _answer(
+        self, call: Call, book: SessionLedger, name: str, arguments: Mapping[str, Any], approve: Approve
+    ) -> dict[str, Any]:
         tool = self.catalog.tools.get(name)
         if tool is None:
             near = difflib.get_close_matches(name, self.catalog.tools, 3)
@@ -139,9 +153,9 @@ class Gateway:
         asked = tool.ask and book.fits(quote.worst)
         if asked and (no := await approve(tool, copied(quote.arguments), amounts(quote.worst))):
             return refused("not_approved", f"{name} was not called: {no}", tool=name)
-        return await self._charged(book, tool, quote)
+        return await self._charged(call, book, tool, quote)
 
-    async def _charged(self, book: SessionLedger, tool: Offered, quote: Quote) -> dict[str, Any]:
+    async def _charged(self, call: Call, book: SessionLedger, tool: Offered, quote: Quote) -> dict[str, Any]:
         arguments, worst = quote.arguments, quote.worst
         try:
             if book.fits(worst):
@@ -158,6 +172,7 @@ class Gateway:
             kind = "ledger" if isinstance(error, LedgerError) else "server"
             return refused(kind, f"{redacted(str(error))}; nothing was spent", tool=tool.name)
         with charge:
+            self._watch(call.held(charge.id, worst), charge)
             try:
                 result = await tool.call(copied(arguments))
             except NotCalledError as error:
@@ -178,6 +193,15 @@ class Gateway:
                 "result_too_large", f"{message}passed on (most_result_bytes). The call was paid", tool=tool.name
             )
         return passed_on(result, broken)
+
+    def _watch(self, call: Call, charge: Charge) -> None:
+        def ended(state: State, spent: Resources) -> None:
+            for one in self.watchers:
+                one.ended(call, state, spent)
+
+        charge.ended = ended
+        for one in self.watchers:
+            one.begun(call)
 
     # --- refusals -----------------------------------------------------------------------------
 
@@ -263,10 +287,14 @@ def own_result(content: dict[str, Any]) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": json.dumps(content)}], "structuredContent": content}
 
 
-def refused(error: str, message: str, **more: Any) -> dict[str, Any]:
+class Refusal(dict[str, Any]):
+    """A result of the gateway in the place of a tool's."""
+
+
+def refused(error: str, message: str, **more: Any) -> Refusal:
     """A call that was not made, or came to nothing, as a result with the reason in fields."""
     content = {"error": error, "message": message, **more}
-    return {"content": [{"type": "text", "text": message}], "structuredContent": content, "isError": True}
+    return Refusal(content=[{"type": "text", "text": message}], structuredContent=content, isError=True)
 
 
 def passed_on(result: Mapping[str, Any], broken: list[dict[str, Any]]) -> dict[str, Any]:

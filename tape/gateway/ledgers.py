@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -79,7 +79,9 @@ class Charge:
     """
 
     def __init__(self, ledgers: Ledgers, id: str, reservation: Reservation, hold: Hold | None) -> None:
-        self._ledgers, self._id, self._reservation, self._hold = ledgers, id, reservation, hold
+        self._ledgers, self.id, self._reservation, self._hold = ledgers, id, reservation, hold
+        self.ended: Callable[[State, Resources], None] = lambda *_: None
+        """Is told how the call has ended, and what is booked for it."""
 
     def settle(self, actual: Resources, state: State = "settled") -> list[dict[str, Any]]:
         """Book what was used; an unknown amount as it was set aside.
@@ -94,7 +96,8 @@ class Charge:
         worst = self._reservation.worst_case
         broken = self._reservation.settle(actual)
         spent = Resources({kind: booked(actual[kind], worst[kind]) for kind in actual})
-        self._ledgers.write_down(self._id, spent, state)
+        self._ledgers.write_down(self.id, spent, state)
+        self.ended(state, spent)
         if self._hold is not None:
             self._hold.settle(spent)
         return [
@@ -112,7 +115,7 @@ class Charge:
         if kind is GeneratorExit:  # perhaps the garbage collector's, in any thread, amid anything
             self._reservation.abandon()
             with suppress(LedgerError):  # it was closed, and the worst case stays open in the file
-                self._ledgers.journal.settle(self._id, worst, "booked", later=True)
+                self._ledgers.journal.settle(self.id, worst, "booked", later=True)
             if self._hold is not None:
                 self._hold.settle_later(worst)
         else:
