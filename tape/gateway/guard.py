@@ -26,7 +26,7 @@ from tape.gateway.own_tools import left
 from tape.gateway.planning import PlanError, fitting, plan
 from tape.gateway.prices import Price, read_price, unpriced
 from tape.gateway.shared_scope import SharedScope
-from tape.ledger import is_address
+from tape.ledger import LedgerStore, is_address
 from tape.ledger.payer import calling
 from tape.lm.base import Price as TokenPrice
 from tape.lm.base import cost_of
@@ -86,7 +86,8 @@ class Guard:
         journal: A file that remembers what is spent. After a crash a guard with the same journal goes on: what was in
             flight counts as its worst case. Programs that have it at the same time share the budget. Or the address of
             a ledger, such as ``postgresql://user@host/database``, which programs of many hosts share (docs/ledger.md);
-            the budget is then a cap on the scope, made where there is none.
+            the budget is then a cap on the scope, made where there is none. Or a store that is open already, which
+            guards of several scopes may share and the caller closes.
         scope: In a ledger, who pays: a path such as ``org/team/agent``.
         labels: In a ledger, what the calls are for, such as ``{"customer": "42"}``.
 
@@ -111,7 +112,7 @@ class Guard:
         least_tokens: int = 0,
         bytes_per_token: int = 1,
         content: Mapping[str, Any] | None = None,
-        journal: Path | str | None = None,
+        journal: Path | str | LedgerStore | None = None,
         scope: str = _OWN,
         labels: Mapping[str, str] | None = None,
     ) -> None:
@@ -126,8 +127,8 @@ class Guard:
         self._program = os.getpid()
         self._journal: Journal | None = None
         self._shared: SharedScope | None = None
-        if is_address(journal):
-            self._shared = SharedScope(str(journal), Budget.read(budget), scope, labels or {})
+        if isinstance(journal, LedgerStore) or (isinstance(journal, str) and is_address(journal)):
+            self._shared = SharedScope(journal, Budget.read(budget), scope, labels or {})
             self.ledger = Ledger(name=_OWN, payer=self._shared.payer)
             return
         if scope != _OWN or labels:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tape.budget import Budget, Ledger, Resources
 from tape.budget.resources import in_units
 from tape.errors import ConfigError
-from tape.ledger import Cap, Period, StorePayer, open_store
+from tape.ledger import Cap, LedgerStore, Period, StorePayer, open_store
 from tape.ledger.accounts import Labels
 
 _TOTAL = Period()
@@ -15,7 +15,7 @@ class SharedScope:
     """A scope of a ledger.
 
     Args:
-        url: The address of the ledger.
+        ledger: Its address, or its store, which is not closed with this.
         budget: Caps of the scope; made where there are none.
         scope: Who pays.
         labels: What the calls are for.
@@ -28,13 +28,14 @@ class SharedScope:
         LedgerError: The ledger cannot be opened.
     """
 
-    def __init__(self, url: str, budget: Budget, scope: str, labels: Labels) -> None:
-        self.store = open_store(url)
+    def __init__(self, ledger: str | LedgerStore, budget: Budget, scope: str, labels: Labels) -> None:
+        self._own = isinstance(ledger, str)
+        self.store = open_store(ledger) if isinstance(ledger, str) else ledger
         try:
             self.payer = StorePayer(self.store, scope, labels)
             self._make_caps(budget, scope, labels)
         except BaseException:
-            self.store.close()
+            self._close()
             raise
 
     def _make_caps(self, budget: Budget, scope: str, labels: Labels) -> None:
@@ -61,7 +62,11 @@ class SharedScope:
     def close(self) -> None:
         """End what is due, and close the store."""
         self.payer.close()
-        self.store.close()
+        self._close()
+
+    def _close(self) -> None:
+        if self._own:
+            self.store.close()
 
 
 def seen(payer: StorePayer) -> Ledger:
