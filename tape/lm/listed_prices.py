@@ -30,6 +30,8 @@ AHEAD = timedelta(days=7)
 """A price that begins within this time counts already, where it is the dearer one."""
 
 _PREFIXED = re.compile(r"([a-z][a-z_-]*)[:/](.+)", re.DOTALL)
+_BEDROCK = re.compile(r"(?:[a-z]+\.)?(?:[a-z0-9]+)\.[a-z]+[a-z0-9.-]*(?::\d+)?")
+_REGIONAL = ("aws", "azure")
 _BELOW_ALL = -1
 _NAMED = 4
 
@@ -160,20 +162,35 @@ def _parts(name: str) -> tuple[Provider | None, str]:
         for word in (prefixed[1], prefixed[1].removesuffix("_ai")):
             if stated := find_provider_by_id(_providers(), word):
                 return stated, prefixed[2]
+    if _BEDROCK.match(model):
+        return find_provider_by_id(_providers(), "aws"), model
     owners = (one for one in _providers() if one.model_match is not None and one.model_match.is_match(model))
-    return next(owners, None), model
+    return None if "/" in model else next(owners, None), model
 
 
 @lru_cache(maxsize=1024)
 def _found(name: str) -> tuple[Listed, ...]:
     provider, model = _parts(name)
-    if provider is not None:
-        exact = next((one for one in provider.models if one.id.lower() == model), None)
-        if entry := exact or provider.find_model(model, all_providers=_providers()):
-            return (Listed(provider, entry),)
-    if "://" in name or re.match("[a-z_-]+:", name):  # another backend's, or not in the table
-        return ()
-    return tuple(Listed(one, entry) for one in _providers() if (entry := one.find_model(name)))
+    if provider is not None and (entry := _entry(provider, model)):
+        return (Listed(provider, entry),)
+    if "/" in name:  # a name with a path, as OpenRouter and others have them, is one of theirs or none
+        exact = ((one, _exact(one, name.lower())) for one in _providers())
+        return tuple(Listed(one, entry) for one, entry in exact if entry)
+    if provider is None and not re.match("[a-z_-]+:", name):
+        return tuple(Listed(one, entry) for one in _providers() if (entry := _entry(one, model)))
+    return ()
+
+
+def _entry(provider: Provider, model: str) -> ModelInfo | None:
+    if exact := _exact(provider, model):
+        return exact
+    if "/" in model and provider.id in _REGIONAL:  # a region, where prices differ
+        return None
+    return provider.find_model(model, all_providers=_providers())
+
+
+def _exact(provider: Provider, model: str) -> ModelInfo | None:
+    return next((one for one in provider.models if one.id.lower() == model), None)
 
 
 def _says(request: str, key: str, value: str) -> bool:

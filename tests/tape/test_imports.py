@@ -17,7 +17,7 @@ COMPILING = {"outlines", "outlines_core", "sympy", "transformers", "triton"}
 COMPILING |= {"torch._dynamo", "torch._inductor", "torch.distributed.tensor"}
 CLIENTS = {"anthropic", "httpx", "openai"}
 SOLVERS = {"highspy", "ortools", "pandas", "pulp", "scipy"}
-HEAVY = {"torch", "transformers", "outlines", "matplotlib", "gym", "gymnasium", "rich", "pydantic", *SOLVERS}
+HEAVY = {"torch", "transformers", "outlines", "matplotlib", "gym", "gymnasium", "rich", "pydantic", "genai_prices", *SOLVERS}
 
 GENERATE = """
 import asyncio
@@ -54,7 +54,7 @@ def loaded(code: str) -> set[str]:
         (HELP, {*HEAVY, "numpy", "networkx", "envs", "solvers"}),
         ("import tape, tape.budget", {*HEAVY, *CLIENTS, "envs", "experiments", "numpy", "networkx"}),
         (GRAPH, {*SOLVERS, "torch", "transformers", "outlines", "matplotlib", "envs"}),
-        (GENERATE, {*COMPILING, *CLIENTS, *SOLVERS, *EXTRA}),
+        (GENERATE, {*COMPILING, *CLIENTS, *SOLVERS, *EXTRA, "genai_prices"}),
     ],
     ids=["help", "import", "a plan graph without any LM", "answers of a bundled model"],
 )
