@@ -31,6 +31,8 @@ def _words(text: str) -> frozenset[str]:
 
 
 _MEDIA = ("image", "audio", "video")
+_SOUND = ("audio", "video")
+"""Where the table has no price of these, they are not as cheap as text."""
 _TEXT = _words(
     "text input_text output_text text_content summary_text reasoning_text refusal thinking redacted_thinking reasoning "
     "summary citation json structured_content content_reference system_prompt instruction instruction_delta "
@@ -202,8 +204,8 @@ def worst_of(
     for part in parts:
         worst, is_mark = declared.get(part.kind, Worst()), part.kind == "cache"
         has_tokens, is_priced = is_mark or worst.tokens is not None, price is not None
-        if price is not None and is_mark:
-            is_priced = price.written is not None
+        if price is not None and (is_mark or part.kind in _SOUND):
+            is_priced = (price.written if is_mark else price.media) is not None
         is_known = {"usd": worst.usd is not None or (has_tokens and is_priced), "tokens": has_tokens}
         lacking = [kind for kind, known in is_known.items() if not known]
         if refused := [kind for kind in lacking if kind in capped]:
@@ -234,7 +236,7 @@ def _refusal(part: Part, lacking: Sequence[str], model: str, *, priced: bool) ->
     if part.kind == "part":
         return f"{where}a part that is not known, so its bytes do not bound what it costs, and {caps}: leave it out"
     amount = '{"tokens": 1600}' if lacking == ["tokens"] else "1600"
-    if part.kind == "cache" or (lacking == ["usd"] and not priced):
+    if part.kind == "cache" or (lacking == ["usd"] and (not priced or part.kind in _SOUND)):
         amount = '{"usd": "$0.01"}' if part.kind == "cache" else '{"tokens": 1600, "usd": "$0.01"}'
     line = f'Guard(..., content={{"{part.kind}": {amount}}})'
     return f"{where}whose bytes do not bound what it costs, and {caps}: declare the most that one takes, {line}"

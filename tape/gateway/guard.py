@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -237,7 +237,9 @@ class Guard:
         """
         meant = self._meant.get(name, name)
         price = self._own.price(meant)
-        if price is None and (listed := find(meant)):
+        if price is not None:  # the user's own numbers are for all tokens
+            return replace(price, media=price.dearest)
+        if listed := find(meant):
             marks = "" if "cache" in self._content else marks_of(parts)  # what is declared goes first
             price = listed.price(sent.decode("utf-8", "replace"), marks)
         if price is None and "usd" in self.ledger.capped():

@@ -228,9 +228,9 @@ def _price(rates: ModelPrice, above: int, marks: Marks) -> Price | None:
     if not found["prompt"] and not found["completion"]:
         return None
     prompt = max(found["prompt"], default=Decimal(0))
-    cached, written, media = (max(found[kind], default=prompt) for kind in ("cached", "written", "media"))
+    cached, written = (max(found[kind], default=prompt) for kind in ("cached", "written"))
     completion, call = (max(found[kind], default=Decimal(0)) for kind in ("completion", "call"))
-    return Price(prompt, completion, cached, written, media, call)
+    return Price(prompt, completion, cached, written, max(found["media"], default=None), call)
 
 
 def _kind(dimensions: Mapping[str, str], marks: Marks) -> str:
@@ -250,6 +250,10 @@ def _kind(dimensions: Mapping[str, str], marks: Marks) -> str:
 
 
 def _dearest(prices: Sequence[Price | None]) -> Price | None:
+    """The most of each rate; unknown where it is in one of them."""
     known = [price for price in prices if price is not None]
-    names = [one.name for one in fields(Price) if one.name != "tiers"]
-    return Price(*(max(getattr(price, name) for price in known) for name in names)) if known else None
+    rates: dict[str, Any] = {}
+    for name in (one.name for one in fields(Price) if one.name != "tiers"):
+        held = [getattr(price, name) for price in known]
+        rates[name] = None if None in held else max(held, default=None)
+    return Price(**rates) if known else None

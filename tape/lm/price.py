@@ -17,7 +17,7 @@ class Price:
         completion: Of a completion, reasoning included.
         cached: Of a prompt, read from the provider's cache; None: as others.
         written: Of a prompt, written to the cache, where the request can make the provider do so; None: unknown.
-        media: Of what is no text in a prompt; None: as others.
+        media: Of what is no text in a prompt; None: unknown for sound and video, and as others for images.
         call: US dollars of a call, beside its tokens.
         tiers: Prices of longer prompts: the number of tokens that a prompt has to exceed, from small to large, and what
             all tokens cost then.

@@ -17,7 +17,8 @@ COMPILING = {"outlines", "outlines_core", "sympy", "transformers", "triton"}
 COMPILING |= {"torch._dynamo", "torch._inductor", "torch.distributed.tensor"}
 CLIENTS = {"anthropic", "httpx", "openai"}
 SOLVERS = {"highspy", "ortools", "pandas", "pulp", "scipy"}
-HEAVY = {"torch", "transformers", "outlines", "matplotlib", "gym", "gymnasium", "rich", "pydantic", "genai_prices", *SOLVERS}
+HEAVY = {"torch", "transformers", "outlines", "matplotlib", "gym", "gymnasium", "rich", "pydantic", *SOLVERS}
+HEAVY |= {"genai_prices"}
 
 GENERATE = """
 import asyncio

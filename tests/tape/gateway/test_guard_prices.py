@@ -86,3 +86,6 @@ def test_long_prompts_service_tiers_and_media_cost_what_they_reach() -> None:
     with guard.model("gemini-2.5-flash", sound, 10) as charge:
         text = (charge.worst["tokens"] or 0) - 1010
         assert charge.worst["usd"] == math.ceil(1000 + 0.3 * text + 25), "$1 a million tokens of sound, $0.30 of text"
+    refused(
+        guard.model("gpt-4o-audio-preview", sound), UnknownCostError, r'{"audio": {"tokens": 1600, "usd": "\$0.01"}}'
+    )

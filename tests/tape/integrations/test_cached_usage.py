@@ -40,7 +40,10 @@ def of_pydantic_ai(charge: Any) -> None:
 
     from tape.integrations.pydantic_ai import _used
 
-    _used(charge, RequestUsage(PROMPT, cache_read_tokens=CACHED, cache_write_tokens=WRITTEN, output_tokens=COMPLETION))
+    usage = RequestUsage(
+        input_tokens=PROMPT, cache_read_tokens=CACHED, cache_write_tokens=WRITTEN, output_tokens=COMPLETION
+    )
+    _used(charge, usage)
 
 
 def of_openai_agents(charge: Any) -> None:

@@ -68,6 +68,13 @@ def _counted_in(leaf: tuple[str, str, str, str]) -> tuple[str, ...]:
     return tuple(name for name, dimensions in TOKENS.items() if dimensions.items() <= about.items())
 
 
+@cache
+def _has_sound(name: str) -> bool:
+    listed = listed_prices.find(name)
+    price = None if listed is None else listed.price()
+    return price is not None and price.media is not None
+
+
 def draw(listed: Listed, rng: random.Random, *, variants: bool = True) -> Drawn:
     """A request of any size and kind, and a call that it can reach."""
     claude, marks = "claude" in listed.model.id.lower(), rng.choice(MARKS)
@@ -78,10 +85,10 @@ def draw(listed: Listed, rng: random.Random, *, variants: bool = True) -> Drawn:
         sorts += [("cache_write", ""), ("cache_write", "5m")]
     if not claude or marks == "1h":
         sorts.append(("cache_write", "1h"))
-    leaves: dict[tuple[str, str, str, str], int] = {}
+    leaves = dict[tuple[str, str, str, str], int]()
     for most, direction, modalities, kinds in (
         (text, "input", ["text"], sorts),
-        (media, "input", ["audio", "image", "video", "text"], sorts),
+        (media, "input", ["audio", "image", "video", "text"] if _has_sound(listed.name) else ["image", "text"], sorts),
         (completion, "output", ["text", "audio", "image", "video"], [("", ""), ("reasoning", ""), ("citation", "")]),
     ):
         left = rng.choice((most, rng.randint(0, most)))
