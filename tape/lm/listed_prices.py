@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from difflib import get_close_matches
@@ -49,6 +49,11 @@ class Listed:
     model: ModelInfo
 
     @property
+    def has_marks(self) -> bool:
+        """Whether it writes to its cache only what a request marks; others may write unasked."""
+        return "claude" in self.model.id.lower()
+
+    @property
     def name(self) -> str:
         """``PROVIDER:MODEL``."""
         return f"{self.provider.id}:{self.model.id}"
@@ -58,15 +63,18 @@ class Listed:
 
         Args:
             request: Its JSON, in which service tiers and speeds are found.
-            marks: Of it. Other models than Claude may write to their cache unasked.
+            marks: Of it. Where the table does not say what they cost, ``written`` of the price is unknown.
         """
-        if "claude" not in self.model.id.lower():
+        if not self.has_marks:
             marks = "1h"
         rates = [*self._rates(request)]
         starts = sorted({tier.start for one in rates for rate in vars(one).values() for tier in _tiers(rate)})
         base, *above = (_dearest([_price(one, start, marks) for one in rates]) for start in (_BELOW_ALL, *starts))
         if base is None:
             return None
+        wanted = {"": "input_mtok", "5m": "cache_write_mtok", "1h": "cache_write_1h_mtok"}[marks]
+        if self.has_marks and any(getattr(one, wanted) is None for one in rates):
+            base, above = replace(base, written=None), [replace(one, written=None) for one in above if one]
         found, tiers = base, list[tuple[int, Price]]()
         for start, price in zip(starts, above, strict=True):
             found = _dearest([found, price]) or found

@@ -68,6 +68,14 @@ def test_marks_for_a_cache_cost_what_is_written_to_it(mark: dict[str, str] | Non
         assert (guard.ledger.used["usd"] or 0) - before == math.ceil(booked + 150)
 
 
+def test_marks_for_an_hour_have_to_be_declared_where_the_table_has_no_price_of_them() -> None:
+    text = {"type": "text", "text": "x", "cache_control": {"ttl": "1h"}}
+    request, model = {"messages": [{"role": "user", "content": [text]}]}, "openrouter/anthropic/claude-sonnet-4"
+    refused(Guard("usd=1").model(model, request), UnknownCostError, r'content={"cache": {"usd": "\$0.01"}}')
+    with Guard("usd=1", content={"cache": {"usd": "$0.01"}}).model(model, request, 10) as charge:
+        assert charge.worst["usd"] == 10_000 + 3 * ((charge.worst["tokens"] or 0) - 10) + 150
+
+
 def test_long_prompts_service_tiers_and_media_cost_what_they_reach() -> None:
     guard = Guard("usd=9", content={"audio": 1000})
     with guard.model(CLAUDE, "x" * 200_000, 10) as charge:  # above 200,000 with what a template adds

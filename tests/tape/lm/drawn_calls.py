@@ -69,26 +69,27 @@ def _counted_in(leaf: tuple[str, str, str, str]) -> tuple[str, ...]:
 
 
 @cache
-def _has_sound(name: str) -> bool:
+def _knows(name: str, rate: str, marks: Marks = "") -> bool:
     listed = listed_prices.find(name)
-    price = None if listed is None else listed.price()
-    return price is not None and price.media is not None
+    price = None if listed is None else listed.price(marks=marks)
+    return price is not None and getattr(price, rate) is not None
 
 
 def draw(listed: Listed, rng: random.Random, *, variants: bool = True) -> Drawn:
     """A request of any size and kind, and a call that it can reach."""
-    claude, marks = "claude" in listed.model.id.lower(), rng.choice(MARKS)
+    marks = rng.choice([one for one in MARKS if _knows(listed.name, "written", one)])
     when = dict(rng.choice([{}, *listed.variants()])) if variants else {}
     text, media, completion = rng.choice(SIZES), rng.choice((0, 0, 1600, 250_000)), rng.choice((1, 300, 64_000))
     sorts = [("", ""), ("cache_read", ""), ("tool", "")]
-    if not claude or marks:
+    if not listed.has_marks or marks:
         sorts += [("cache_write", ""), ("cache_write", "5m")]
-    if not claude or marks == "1h":
+    if not listed.has_marks or marks == "1h":
         sorts.append(("cache_write", "1h"))
     leaves = dict[tuple[str, str, str, str], int]()
+    shown = ["audio", "image", "video", "text"] if _knows(listed.name, "media") else ["image", "text"]
     for most, direction, modalities, kinds in (
         (text, "input", ["text"], sorts),
-        (media, "input", ["audio", "image", "video", "text"] if _has_sound(listed.name) else ["image", "text"], sorts),
+        (media, "input", shown, sorts),
         (completion, "output", ["text", "audio", "image", "video"], [("", ""), ("reasoning", ""), ("citation", "")]),
     ):
         left = rng.choice((most, rng.randint(0, most)))
@@ -99,7 +100,5 @@ def draw(listed: Listed, rng: random.Random, *, variants: bool = True) -> Drawn:
             left -= part
         modality, kind = cells[0]
         leaves[direction, modality, *kind] = leaves.get((direction, modality, *kind), 0) + left
-    ahead = (AHEAD - timedelta(hours=1)).total_seconds()
-    return Drawn(
-        marks, when, (text, media, completion), leaves, datetime.now(UTC) + timedelta(seconds=rng.uniform(0, ahead))
-    )
+    later = timedelta(seconds=rng.uniform(0, (AHEAD - timedelta(hours=1)).total_seconds()))
+    return Drawn(marks, when, (text, media, completion), leaves, datetime.now(UTC) + later)

@@ -116,8 +116,8 @@ def _ours(key: str, listed: Listed) -> Decimal | None:
     price = price.at(int(match["above"] or 0) * 1000 + 1)
     if kind in ("completion", "call"):
         return Decimal(getattr(price, kind))
-    if kind == "media" and price.media is None and "audio" in key:
-        return None  # a guard wants an amount of money for it
+    if (kind == "written" and price.written is None) or (kind == "media" and price.media is None and "audio" in key):
+        return None  # a guard refuses that without an amount of money
     return max(price.dearest, price.media or price.dearest) if kind == "media" else price.dearest
 
 
