@@ -11,7 +11,8 @@ import random
 from collections.abc import Sequence
 
 from tape.errors import ConstraintError, UnknownNameError
-from tape.lm.base import FREE, Choice, Completion, Forced, LanguageModel, Price, Request, Usage
+from tape.lm.base import Choice, Completion, Forced, LanguageModel, Request, Usage
+from tape.lm.price import FREE, Price
 
 POLICIES = ("first", "random")
 

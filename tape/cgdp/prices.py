@@ -8,7 +8,8 @@ from tape.budget import Resources
 from tape.cgdp.context import SMALL, PassageSizes
 from tape.cgdp.remembered import Remembered
 from tape.errors import ConfigError
-from tape.lm.base import Request, cost_of, most_completion_tokens
+from tape.lm.base import Request, most_completion_tokens
+from tape.lm.price import cost_of
 from tape.protocols.search import SearchOption
 
 

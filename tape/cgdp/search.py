@@ -24,7 +24,8 @@ from tape.cgdp.stopping import Stopping
 from tape.cgdp.view import Belief, Fact, Round, View
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.errors import InvalidOutputError
-from tape.lm.base import cost_of, most_completion_tokens
+from tape.lm.base import most_completion_tokens
+from tape.lm.price import cost_of
 from tape.protocols.search import LONGEST_TEXT, UNANSWERABLE, Passage, SearchOption, SearchTask
 
 

@@ -209,7 +209,7 @@ def _parser(environments: Sequence[str]) -> argparse.ArgumentParser:
         help=f"a hard cap on what is spent, or none (default: {USD.replace('%', '%%')})",
     )
     parser.add_argument(
-        "--prices", type=Path, help="a JSON file with prices of models (docs/budgets.md); goes before the shipped ones"
+        "--prices", type=Path, help="a JSON file with prices of models (docs/budgets.md); goes before genai-prices"
     )
     parser.add_argument("--cache", type=Path, help="an SQLite file that keeps completions")
     parser.add_argument("--seed", type=whole(0), default=0, help="of the cases (default: 0)")

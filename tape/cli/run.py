@@ -173,7 +173,7 @@ def _parser(environment: str, model: str, agent: str, methods: Sequence[str]) ->
     )
     parser.add_argument("--ledger-scope", default="run", metavar="SCOPE", help="who pays there (default: run)")
     parser.add_argument(
-        "--prices", type=Path, help="a JSON file with prices of models (docs/budgets.md); goes before the shipped ones"
+        "--prices", type=Path, help="a JSON file with prices of models (docs/budgets.md); goes before genai-prices"
     )
     parser.add_argument("--repeats", type=whole(most=MOST_REPEATS), default=1, help="episodes per task (default: 1)")
     parser.add_argument("--limit", type=whole(), help="only the first N tasks")

@@ -12,7 +12,7 @@ from tape.engine.forecast import Forecaster
 from tape.engine.graph import PlanGraph
 from tape.engine.graph_problem import Edge
 from tape.engine.project import LmProjector
-from tape.lm.base import FREE
+from tape.lm.price import FREE
 from tape.protocols import Action, PlannedActor, State
 
 PAID = {"calls", "tokens", "usd"}

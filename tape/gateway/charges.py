@@ -11,8 +11,8 @@ from tape.budget.amounts import unknown
 from tape.budget.resources import MOST
 from tape.errors import ConfigError, TapeError
 from tape.gateway.quotes import Answer, Quote
-from tape.lm.base import Price as TokenPrice
-from tape.lm.base import cost_of
+from tape.lm.price import Price as TokenPrice
+from tape.lm.price import cost_of
 
 Paid = tuple[Reservation, str | None]
 """What is set aside, and its id in the journal if there is one."""
@@ -100,6 +100,16 @@ class ModelCharge(Charge):
 
     Attributes:
         most_tokens: Completion tokens that are paid for: the call has to be limited to them.
+
+    Args:
+        guard: What pays.
+        name: Of the model.
+        paid: What is set aside.
+        price: Of its tokens.
+        prompt_tokens: Of the prompt, at most.
+        media_tokens: How many of these may be no text.
+        most_tokens: Of the completion.
+        unreported: Money beside the tokens that the provider reports.
     """
 
     def __init__(
@@ -108,11 +118,14 @@ class ModelCharge(Charge):
         name: str,
         paid: Paid,
         price: TokenPrice | None,
+        prompt_tokens: int,
+        media_tokens: int,
         most_tokens: int,
-        unreported: Resources | None = None,
+        unreported: Resources,
     ) -> None:
         super().__init__(guard, name, paid)
-        self._price, self.most_tokens, self._unreported = price, most_tokens, unreported or Resources()
+        self._price, self._prompt, self._media = price, prompt_tokens, media_tokens
+        self.most_tokens, self._unreported = most_tokens, unreported
 
     def grow(self, tokens: int) -> None:
         """Pay for more completion tokens of a call that streams; end the stream where they do not fit.
@@ -123,16 +136,38 @@ class ModelCharge(Charge):
         """
         if not self._open:
             raise ConfigError("this charge is settled already; it cannot grow")
-        self._paid.append(self._guard.pay(self._name, cost_of(self._price, 0, tokens, calls=0), None))
+        price = None if self._price is None else self._price.at(self._prompt)
+        self._paid.append(self._guard.pay(self._name, cost_of(price, 0, tokens, calls=0), None))
         self.most_tokens += tokens
 
-    def used(self, prompt_tokens: int | None, completion_tokens: int | None) -> None:
+    def used(
+        self,
+        prompt_tokens: int | None,
+        completion_tokens: int | None,
+        *,
+        cached: int | None = None,
+        written: int | None = None,
+    ) -> None:
         """Settle at the tokens that the provider reports; at the worst case where it does not.
 
-        No prompt has no tokens: a report of 0 is none.
+        No prompt has no tokens: a report of 0 is none. Where no tokens are reported as written to the cache, and the
+        model may write some, all that were not read from it are booked as written: frameworks fill in 0 for what a
+        provider leaves out.
+
+        Args:
+            prompt_tokens: Of the prompt, those of the provider's cache among them.
+            completion_tokens: Of the completion, reasoning among them.
+            cached: How many of the prompt were read from the cache.
+            written: How many were written to it.
         """
         counts = (prompt_tokens, completion_tokens)
         if not prompt_tokens or not all(type(n) is int and 0 <= n <= MOST for n in counts):
             self._settle(unknown(self.worst))
-        else:
-            self._settle(cost_of(self._price, prompt_tokens, completion_tokens or 0) + self._unreported)
+            return
+        media, split = min(self._media, prompt_tokens), (cached or 0, written or 0)
+        if media or not all(type(n) is int and n >= 0 for n in split) or sum(split) > prompt_tokens:
+            split = (0, 0)  # what of the cache is media is not known, or the report makes no sense
+        cost = cost_of(
+            self._price, prompt_tokens, completion_tokens or 0, media=media, cached=split[0], written=split[1] or None
+        )
+        self._settle(cost + self._unreported)

@@ -13,14 +13,13 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
-from tape.budget import Resources
 from tape.errors import UnknownCostError
 from tape.gateway.errors import ChargeError, FieldError
 from tape.gateway.prices import read_price
-from tape.lm.base import Price as TokenPrice
-from tape.lm.base import cost_of
+from tape.lm.listed_prices import Marks
+from tape.lm.price import Price as TokenPrice
 from tape.reading import short
 
 KINDS = ("image", "audio", "video", "file", "conversation", "cache")
@@ -32,6 +31,8 @@ def _words(text: str) -> frozenset[str]:
 
 
 _MEDIA = ("image", "audio", "video")
+_SOUND = ("audio", "video")
+"""Where the table has no price of these, they are not as cheap as text."""
 _TEXT = _words(
     "text input_text output_text text_content summary_text reasoning_text refusal thinking redacted_thinking reasoning "
     "summary citation json structured_content content_reference system_prompt instruction instruction_delta "
@@ -81,7 +82,9 @@ _KEPT = re.compile(
     r"|thread_id|assistant_id)|cachedContent"
 )
 _PROVIDER_TOOLS = re.compile(r"mcp_servers|web_search_options|plugins|native_tools|builtin_tools")
-_CACHE = re.compile(r"cache_control|cachePoint|cache_point|cache_prompt|(?:anthropic|bedrock)_cache(?:_.*)?")
+_CACHE = re.compile(
+    r"cache_control(?:_injection_points)?|cachePoint|cache_point|cache_prompt|(?:anthropic|bedrock)_cache(?:_.*)?"
+)
 _OWN_TOOLS = ("name", "function", "toolSpec", "functionDeclarations", "function_declarations", "cachePoint")
 _SCHEMAS = frozenset(("object", "array", "string", "number", "integer", "boolean", "null"))
 _SCHEMA_KEYS = ("$defs", "properties", "anyOf", "oneOf", "allOf", "$ref", "enum", "const")
@@ -136,6 +139,22 @@ class Worst:
     usd: int | None = None
 
 
+class Unbounded(NamedTuple):
+    """What the parts of a request add to it, together.
+
+    Attributes:
+        tokens: Of the prompt, at most.
+        usd: Money that no report of tokens holds, in millionths of a dollar.
+        unknown: The resources of which no worst case is declared; they have no cap.
+        size: Their bytes, for which the tokens stand.
+    """
+
+    tokens: int
+    usd: int
+    unknown: frozenset[str]
+    size: int
+
+
 def read_worst(declared: Mapping[str, Any]) -> dict[str, Worst]:
     """Worst cases by kind: tokens, or ``{"tokens": 1600, "usd": "$0.01"}``.
 
@@ -174,38 +193,39 @@ def parts_of(request: Any) -> list[Part]:
 
 def worst_of(
     parts: Sequence[Part], declared: Mapping[str, Worst], price: TokenPrice | None, capped: Collection[str], model: str
-) -> tuple[Resources, Resources, int]:
-    """What parts add to a call at most, what of that no report of tokens holds, and how many bytes they have.
-
-    Args:
-        parts: Of the request.
-        declared: Worst cases by kind.
-        price: Of the model's tokens.
-        capped: The resources that have a cap.
-        model: Its name.
+) -> Unbounded:
+    """What parts add to a call of a model at most: the worst case declared by kind, at the price of its tokens.
 
     Raises:
         UnknownCostError: A part has no worst case in what is capped; the message names it and what to declare.
     """
-    most, unreported, size = Resources(), Resources(), 0
+    tokens = usd = size = 0
+    unknown = set[str]()
     for part in parts:
-        worst = declared.get(part.kind, Worst())
-        tokens = 0 if part.kind == "cache" and worst.tokens is None else worst.tokens
-        usd = worst.usd
-        if usd is None and worst.tokens is not None and price is not None:
-            usd = cost_of(price, worst.tokens, 0)["usd"]
-        one = Resources({"tokens": tokens, "usd": usd})
-        if lacking := [kind for kind in ("usd", "tokens") if one[kind] is None and kind in capped]:
-            raise UnknownCostError(_refusal(part, lacking, model, priced=price is not None))
-        most += one
-        if worst.usd is not None:
-            unreported += Resources({"usd": worst.usd})
-        if worst.tokens is not None and part.kind != "cache":
+        worst, is_mark = declared.get(part.kind, Worst()), part.kind == "cache"
+        has_tokens, is_priced = is_mark or worst.tokens is not None, price is not None
+        if price is not None and (is_mark or part.kind in _SOUND):
+            is_priced = (price.written if is_mark else price.media) is not None
+        is_known = {"usd": worst.usd is not None or (has_tokens and is_priced), "tokens": has_tokens}
+        lacking = [kind for kind, known in is_known.items() if not known]
+        if refused := [kind for kind in lacking if kind in capped]:
+            raise UnknownCostError(_refusal(part, refused, model, priced=price is not None))
+        unknown.update(lacking)
+        tokens, usd = tokens + (worst.tokens or 0), usd + (worst.usd or 0)
+        if worst.tokens is not None and not is_mark:
             payload = [part.value]
             if isinstance(part.value, Mapping):
                 payload = [held for key, held in part.value.items() if key in _PAYLOADS]
             size += sum(map(size_of, payload))
-    return most, unreported, size
+    return Unbounded(tokens, usd, frozenset(unknown), size)
+
+
+def marks_of(parts: Sequence[Part]) -> Marks:
+    """How long the marks among the parts of a request keep a prompt in a provider's cache."""
+    marks = [str(part.value) for part in parts if part.kind == "cache"]
+    if not marks:
+        return ""
+    return "1h" if any(re.search(r"\d", mark.replace("5m", "")) for mark in marks) else "5m"
 
 
 def _refusal(part: Part, lacking: Sequence[str], model: str, *, priced: bool) -> str:
@@ -216,18 +236,23 @@ def _refusal(part: Part, lacking: Sequence[str], model: str, *, priced: bool) ->
     if part.kind == "part":
         return f"{where}a part that is not known, so its bytes do not bound what it costs, and {caps}: leave it out"
     amount = '{"tokens": 1600}' if lacking == ["tokens"] else "1600"
-    if part.kind == "cache" or (lacking == ["usd"] and not priced):
+    if part.kind == "cache" or (lacking == ["usd"] and (not priced or part.kind in _SOUND)):
         amount = '{"usd": "$0.01"}' if part.kind == "cache" else '{"tokens": 1600, "usd": "$0.01"}'
     line = f'Guard(..., content={{"{part.kind}": {amount}}})'
     return f"{where}whose bytes do not bound what it costs, and {caps}: declare the most that one takes, {line}"
 
 
-def size_of(request: Any) -> int:
-    """The bytes of a request as it is sent."""
+def bytes_of(request: Any) -> bytes:
+    """A request as it is sent."""
     if isinstance(request, bytes):
-        return len(request)
+        return request
     text = request if isinstance(request, str) else json.dumps(request, ensure_ascii=False, default=_plain)
-    return len(text.encode("utf-8", "surrogatepass"))  # half of a pair is sent as three bytes, not as a question mark
+    return text.encode("utf-8", "surrogatepass")  # half of a pair is sent as three bytes, not as a question mark
+
+
+def size_of(request: Any) -> int:
+    """How many bytes that are."""
+    return len(bytes_of(request))
 
 
 def _plain(value: Any) -> Any:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from tape.budget import Budget, BudgetLike, Ledger, Resources
 from tape.budget.amounts import booked
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
 from tape.gateway.charges import ModelCharge, Paid, ToolCharge
-from tape.gateway.content import parts_of, read_worst, size_of, worst_of
+from tape.gateway.content import Part, bytes_of, marks_of, parts_of, read_worst, worst_of
 from tape.gateway.errors import ChargeError, FieldError
 from tape.gateway.journal import Journal
 from tape.gateway.ledgers import SessionLedger, amounts
@@ -28,8 +28,9 @@ from tape.gateway.prices import Price, read_price, unpriced
 from tape.gateway.shared_scope import SharedScope
 from tape.ledger import LedgerStore, is_address
 from tape.ledger.payer import calling
-from tape.lm.base import Price as TokenPrice
-from tape.lm.base import cost_of
+from tape.lm.listed_prices import find, why_unknown
+from tape.lm.price import Price as TokenPrice
+from tape.lm.price import cost_of
 from tape.lm.price_table import PriceTable, token_price
 from tape.reading import short
 
@@ -72,8 +73,10 @@ class Guard:
             one of ``calls``; ``tokens`` are those of models.
         tools: By name, what a call costs: amounts, or any price of the gateway's configuration (docs/gateway.md); or a
             table of ``price``, ``quality`` and ``kind``. One that is not named costs an unknown amount.
-        models: By name, US dollars per million tokens of prompts and of completions. Others are looked up in the
-            tables of the package; what is in neither costs an unknown amount.
+        models: By name, US dollars per million tokens of prompts and of completions; or another name of the model, such
+            as ``{"my-deployment": "azure:gpt-4o"}``. Others are looked up in the prices given, then in the table of
+            ``genai-prices``; what is in neither is refused under a cap on money.
+        prices: A price file (docs/budgets.md).
         most_tokens: Completion tokens of a model call that sets no limit of its own.
         least_tokens: Where a model call with all its completion tokens does not fit, it is limited to fewer, but not
             below this; 0 refuses it. Adapters that can limit a call do (docs/frameworks.md).
@@ -107,7 +110,8 @@ class Guard:
         budget: BudgetLike,
         *,
         tools: Mapping[str, Any] | None = None,
-        models: Mapping[str, tuple[str | Decimal, str | Decimal]] | None = None,
+        models: Mapping[str, tuple[str | Decimal, str | Decimal] | str] | None = None,
+        prices: Path | str | None = None,
         most_tokens: int = 1024,
         least_tokens: int = 0,
         bytes_per_token: int = 1,
@@ -119,7 +123,15 @@ class Guard:
         for name, number in (("most_tokens", most_tokens), ("bytes_per_token", bytes_per_token)):
             _require_whole(name, number)
         self.tools = {name: _tool(name, given) for name, given in (tools or {}).items()}
-        self._models = {name: _token_price(name, given) for name, given in (models or {}).items()}
+        self._meant = {name: given for name, given in (models or {}).items() if isinstance(given, str)}
+        own = {name: _token_price(name, given) for name, given in (models or {}).items() if name not in self._meant}
+        filed = {} if prices is None else PriceTable.load(Path(prices)).prices
+        self._own = PriceTable({**own, **{name: one for name, one in filed.items() if name not in own}}, {})
+        for name, meant in self._meant.items():
+            if self._own.price(meant) is None and find(meant) is None:
+                raise FieldError(
+                    ("models", name), f"no prices, and no known model is called {short(meant)}: {why_unknown(meant)}"
+                )
         self._content = read_worst(content or {})
         if least_tokens:
             _require_whole("least_tokens", least_tokens)
@@ -196,14 +208,16 @@ class Guard:
         """
         limit = asked = self.most_tokens if most_tokens is None else most_tokens
         _require_whole("most_tokens", limit)
-        shipped = PriceTable.shipped().prices
-        known = (price for model, price in shipped.items() if model.partition(":")[2] == name)
-        price = self._models.get(name) or shipped.get(name) or next(known, None)
-        more, unreported, theirs = worst_of(parts_of(request), self._content, price, self.ledger.capped(), name)
-        prompt = OVERHEAD_TOKENS - (-(size_of(request) - theirs) // self._bytes_per_token)
+        parts = parts_of(request)
+        sent = bytes_of(request)
+        price = self._price(name, sent, parts)
+        more = worst_of(parts, self._content, price, self.ledger.capped(), name)
+        prompt = OVERHEAD_TOKENS - (-(len(sent) - more.size) // self._bytes_per_token) + more.tokens
+
+        beside, unknown = Resources({"usd": more.usd}), Resources(dict.fromkeys(more.unknown))
 
         def worst(tokens: int) -> Resources:
-            return cost_of(price, prompt, tokens) + more
+            return unknown + cost_of(price, prompt, tokens, media=more.tokens) + beside
 
         while True:
             try:
@@ -213,8 +227,30 @@ class Guard:
                 limit = _fewer(worst, error, limit) if fit and self.least_tokens else 0
                 if limit < max(1, self.least_tokens):
                     raise
-        with ModelCharge(self, name, paid, price, limit, unreported).until_left() as charge:
+        charge = ModelCharge(self, name, paid, price, prompt, more.tokens, limit, beside)
+        with charge.until_left():
             yield charge
+
+    def _price(self, name: str, sent: bytes, parts: Sequence[Part]) -> TokenPrice | None:
+        """What tokens cost in this call.
+
+        Raises:
+            UnknownCostError: That is not known, and money is capped.
+        """
+        meant = self._meant.get(name, name)
+        price = self._own.price(meant)
+        if price is not None:  # the user's own numbers are for all tokens
+            return replace(price, media=price.dearest)
+        if listed := find(meant):
+            marks = "" if "cache" in self._content else marks_of(parts)  # what is declared goes first
+            price = listed.price(sent.decode("utf-8", "replace"), marks)
+        if price is None and "usd" in self.ledger.capped():
+            raise UnknownCostError(
+                f"usd is capped, but the price of {name} is unknown: {why_unknown(meant)}. Say what it costs, in US "
+                f'dollars per million tokens, or which model it is: Guard(..., models={{"{name}": ("0.15", "0.60")}}), '
+                f'Guard(..., models={{"{name}": "PROVIDER:MODEL"}})'
+            )
+        return price
 
     def pay(self, name: str, worst: Resources, asked: object) -> Paid:
         """Set a worst case aside; :meth:`tool` and :meth:`model` do, and see that it is settled.

@@ -17,6 +17,7 @@ from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
 from tape.gateway.charges import ModelCharge, ToolCharge
 from tape.gateway.errors import ChargeError
 from tape.gateway.guard import REFUSALS, Guard
+from tape.integrations.usage import total
 from tape.plugins import require_extra
 
 require_extra("langchain", "langchain", "langgraph", what="the guard of LangChain agents")
@@ -30,6 +31,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+_WRITTEN = ("cache_creation", "ephemeral_")
 _FUNCTIONS = (None, "function", "custom")
 _paying: ContextVar[GuardCallback | None] = ContextVar("tape_guard", default=None)
 register_configure_hook(_paying, inheritable=False)  # LangChain gives every model this callback, beside the caller's
@@ -85,7 +87,13 @@ class GuardCallback(BaseCallbackHandler):  # type: ignore[misc]
         del kwargs
         if run_id in self._open:
             usage = getattr(getattr(response.generations[0][0], "message", None), "usage_metadata", None) or {}
-            self._open[run_id][1].used(usage.get("input_tokens"), usage.get("output_tokens"))
+            split = usage.get("input_token_details") or {}
+            self._open[run_id][1].used(
+                usage.get("input_tokens"),
+                usage.get("output_tokens"),
+                cached=split.get("cache_read"),
+                written=total(n or 0 for key, n in split.items() if key.startswith(_WRITTEN)),
+            )
             self._open.pop(run_id)[0].__exit__(None, None, None)
 
     def on_llm_error(self, error: BaseException | None, *, run_id: UUID, **kwargs: Any) -> None:

@@ -182,4 +182,10 @@ def _read(arguments: str) -> dict[str, Any]:
 
 
 def _used(charge: ModelCharge, usage: Any) -> None:
-    charge.used(getattr(usage, "input_tokens", None), getattr(usage, "output_tokens", None))
+    split = getattr(usage, "input_tokens_details", None)
+    charge.used(
+        getattr(usage, "input_tokens", None),
+        getattr(usage, "output_tokens", None),
+        cached=getattr(split, "cached_tokens", None),
+        written=getattr(split, "cache_write_tokens", None),
+    )

@@ -167,7 +167,12 @@ class BoundedModel(WrapperModel):  # type: ignore[misc]
 
 
 def _used(charge: ModelCharge, usage: RequestUsage) -> None:
-    charge.used(None if usage.unmeasured_requests else usage.input_tokens, usage.output_tokens)
+    charge.used(
+        None if usage.unmeasured_requests else usage.input_tokens,
+        usage.output_tokens,
+        cached=usage.cache_read_tokens,
+        written=usage.cache_write_tokens,
+    )
 
 
 def _plain(value: Any) -> Any:

@@ -26,12 +26,12 @@ from tape.lm.base import (
     Usage,
     WrongAnswerError,
     actual_cost,
-    cost_of,
     is_metered,
     worst_case,
     worst_case_of_scoring,
 )
 from tape.lm.payment import Payment
+from tape.lm.price import cost_of
 from tape.lm.reading import Reading
 from tape.lm.wrapper import WrappedLM, require_all
 from tape.redaction import redacted

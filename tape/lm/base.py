@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -15,6 +14,7 @@ from pydantic import BaseModel
 from tape.budget import Resources
 from tape.errors import ConfigError, ConstraintError, ModelError
 from tape.lm.patterns import written_out
+from tape.lm.price import FREE, Price, cost_of
 
 
 @dataclass(frozen=True)
@@ -238,18 +238,6 @@ class Completion:
     usage: Usage
 
 
-@dataclass(frozen=True)
-class Price:
-    """US dollars per token; exact."""
-
-    prompt: Decimal
-    completion: Decimal
-
-
-FREE = Price(Decimal(0), Decimal(0))
-"""The price of a model on this machine."""
-
-
 class LanguageModel(Protocol):
     """What every backend offers."""
 
@@ -351,12 +339,3 @@ def worst_case_of_scoring(model: LanguageModel, request: Request) -> Resources:
 def actual_cost(model: LanguageModel, usage: Usage) -> Resources:
     """What a completion used."""
     return cost_of(model.price, usage.prompt_tokens, usage.completion_tokens, usage.calls)
-
-
-def cost_of(price: Price | None, prompt: int, completion: int, calls: int = 1) -> Resources:
-    """What calls cost that take so many tokens: ``calls``, ``tokens``, and ``usd``, rounded up to what is counted."""
-    counts: dict[str, int | None] = {"calls": calls, "tokens": prompt + completion, "usd": None}
-    if price is not None:
-        micro = (price.prompt * prompt + price.completion * completion) * 1_000_000
-        counts["usd"] = int(micro.to_integral_value(rounding="ROUND_CEILING"))
-    return Resources(counts)

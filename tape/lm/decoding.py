@@ -17,10 +17,11 @@ from typing import Any, TypeAlias
 import torch
 
 from tape.errors import ConstraintError, ModelError
-from tape.lm.base import FREE, Choice, Completion, Price, Request, Usage
+from tape.lm.base import Choice, Completion, Request, Usage
 from tape.lm.beam_search import Search
 from tape.lm.network import Cache, Network
 from tape.lm.outlines_engine import ConstraintCompiler, Processor, Tokenizer, encode, written_so
+from tape.lm.price import FREE, Price
 from tape.lm.samples import Sample, Written, draw, new_sample
 from tape.lm.tree_decoding import Job, OptionsJob, SampleJob, SearchJob, TreeDecoder
 from tape.waiting import interruptible

@@ -1,4 +1,4 @@
-"""Prices of hosted models: dated data files, shipped or the user's own."""
+"""Prices of models: the user's own, in two numbers or a dated file, before the table of `genai-prices`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tape.errors import ConfigError
-from tape.lm.base import Completion, LanguageModel, Price, Request, Usage
+from tape.lm.base import Completion, LanguageModel, Request, Usage
+from tape.lm.listed_prices import find, spelling, why_unknown
+from tape.lm.price import Price
 from tape.lm.wrapper import WrappedLM
 from tape.plugins import load, names
 from tape.reading import parse_json, read_text, shaped, short
@@ -30,10 +30,10 @@ Prices: TypeAlias = Sequence[str | int | float | Decimal] | Path | str
 
 @dataclass(frozen=True)
 class PriceTable:
-    """Prices by model string.
+    """The user's own prices.
 
     Attributes:
-        prices: US dollars per token, by the model's string, for instance ``openai:NAME``.
+        prices: US dollars per token, by the model's name in any spelling (:func:`tape.lm.listed_prices.find`).
         dates: When each price was valid.
     """
 
@@ -49,19 +49,13 @@ class PriceTable:
         """
         return _parse(read_text(path, error=ConfigError), str(path))
 
-    @classmethod
-    @lru_cache(maxsize=1)
-    def shipped(cls) -> PriceTable:
-        """The tables of the package; of a model in two of them, the later price."""
-        tables = [
-            _parse(file.read_text(encoding="utf-8"), file.name)
-            for file in files("tape.lm").joinpath("prices").iterdir()
-            if file.name.endswith(".json")
-        ]
-        found = cls({}, {})
-        for table in sorted(tables, key=lambda table: sorted(table.dates.values())):
-            found = cls({**found.prices, **table.prices}, {**found.dates, **table.dates})
-        return found
+    def price(self, *names: str) -> Price | None:
+        """The price of a model by its names; of two that are spelled otherwise, the first."""
+        for name in names:
+            if (own := self.prices.get(name)) is not None:
+                return own
+        wanted = {spelling(name) for name in names} if self.prices else set()
+        return next((price for name, price in self.prices.items() if spelling(name) in wanted), None)
 
 
 class _Entry(BaseModel):
@@ -70,11 +64,13 @@ class _Entry(BaseModel):
     model_config = ConfigDict(extra="ignore")
     prompt: str | int | float
     completion: str | int | float
+    cached_input: str | int | float | None = None
+    cache_write: str | int | float | None = None
 
-    @field_validator("prompt", "completion")
+    @field_validator("*")
     @classmethod
-    def _is_price(cls, amount: str | int | float) -> str | int | float:
-        if not re.fullmatch(_AMOUNT, str(amount)):
+    def _is_price(cls, amount: str | int | float | None) -> str | int | float | None:
+        if amount is not None and not re.fullmatch(_AMOUNT, str(amount)):
             raise ValueError("a price is a number >= 0 of at most 15 digits before the point and 30 after it")
         return amount
 
@@ -103,11 +99,16 @@ def _parse(text: str, where: str) -> PriceTable:
     if schema != SCHEMA:
         raise _NoPriceFileError(f"{where}: schema {short(schema)} is not {SCHEMA}")
     table = shaped(record, _Table, where, error=_NoPriceFileError)
-    prices = {
-        name: Price(Decimal(str(entry.prompt)) / table.per_tokens, Decimal(str(entry.completion)) / table.per_tokens)
-        for name, entry in table.models.items()
-    }
+    prices = {name: _price(entry, table.per_tokens) for name, entry in table.models.items()}
     return PriceTable(prices, dict.fromkeys(prices, table.date))
+
+
+def _price(entry: _Entry, per: int) -> Price:
+    def token(amount: str | int | float) -> Decimal:
+        return Decimal(str(amount)) / per
+
+    cached, written = (None if one is None else token(one) for one in (entry.cached_input, entry.cache_write))
+    return Price(token(entry.prompt), token(entry.completion), cached, written)
 
 
 def _example(name: str = "openai:NAME") -> str:
@@ -137,10 +138,10 @@ def token_price(given: Any) -> Price:
 def missing_price(name: str) -> str:
     """The message where a hard cap on US dollars meets a model without a price."""
     return (
-        f"usd is capped, but the price of {name} is unknown. Put what it costs (US dollars per million tokens) into a "
-        f"file, {_example(name)}, and pass it with --prices FILE; or in Python give the agent prices=FILE or "
-        'prices=("0.15", "0.60"), for prompts and completions; or add the option price=0 to its name, for a server '
-        "that costs nothing (NAME@URL#price=0); or lift the cap on usd"
+        f"usd is capped, but the price of {name} is unknown: {why_unknown(name)}. Put what it costs (US dollars per "
+        f"million tokens) into a file, {_example(name)}, and pass it with --prices FILE; or in Python give the agent "
+        'prices=FILE or prices=("0.15", "0.60"), for prompts and completions; or add the option price=0 to its name, '
+        "for a server that costs nothing (NAME@URL#price=0); or lift the cap on usd"
     )
 
 
@@ -164,7 +165,7 @@ class PricedLM(WrappedLM):
     @property
     def identity(self) -> str:
         """The model's identity and its price."""
-        return f"{self._model.identity} at {self._price.prompt}+{self._price.completion} usd/token"
+        return f"{self._model.identity} at {_words(self._price)}"
 
     async def generate(self, requests: Sequence[Request]) -> list[Completion]:
         """Answer requests."""
@@ -181,8 +182,15 @@ class PricedLM(WrappedLM):
             close()
 
 
+def _words(price: Price) -> str:
+    """What a call without marks for a cache costs."""
+    call = f"+{price.call} usd/call" if price.call else ""
+    above = "".join(f", above {tokens} {_words(more)}" for tokens, more in price.tiers)
+    return f"{price.dearest}+{price.completion} usd/token{call}{above}"
+
+
 def priced(model: LanguageModel, name: str, own: PriceTable | Prices | None = None) -> LanguageModel:
-    """A model with its price: the user's own, else the model's own, else the shipped one, else unknown.
+    """A model with its price: the user's own, else the model's own, else the table's, else unknown.
 
     Args:
         model: The model.
@@ -197,9 +205,9 @@ def priced(model: LanguageModel, name: str, own: PriceTable | Prices | None = No
     if not isinstance(own, PriceTable | None):
         return PricedLM(model, token_price(own))
     listed = _listed(name)
-    price = None if own is None else own.prices.get(name, own.prices.get(listed))
-    if price is None and model.price is None:
-        price = PriceTable.shipped().prices.get(listed)
+    price = None if own is None else own.price(name, listed)
+    if price is None and model.price is None and (found := find(listed)):
+        price = found.price()
     return model if price is None else PricedLM(model, price)
 
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from tape.errors import ModelError
-from tape.lm.base import FREE, Choice, Completion, JsonSchema, LanguageModel, Price, Request, Usage
+from tape.lm.base import Choice, Completion, JsonSchema, LanguageModel, Request, Usage
 from tape.lm.constraints import to_pattern
+from tape.lm.price import FREE, Price
 from tape.reading import parse_json, read_text, shaped
 from tape.seeds import derive
 

@@ -10,7 +10,6 @@ from tape.lm.base import (
     Completion,
     EndpointError,
     LanguageModel,
-    Price,
     Request,
     Usage,
     WrongAnswerError,
@@ -20,6 +19,7 @@ from tape.lm.base import (
     weighs,
     window_of,
 )
+from tape.lm.price import Price
 
 
 def require_all(model: LanguageModel, requests: Sequence[Request], answers: Any) -> None:

@@ -83,9 +83,9 @@ def show_results(groups: Sequence[Mapping[str, Any]], console: Console | None = 
         console.file.flush()
         return
     rows = cells(groups)
-    shown = _table(rows, first=4 if rows[0][0] == "cell" else 3)
+    shown = plain_table(rows, first=4 if rows[0][0] == "cell" else 3)
     if console.measure(shown, options=console.options.update(width=_UNBOUNDED)).maximum > console.width:
-        shown = _table([*zip(*rows, strict=True)], first=len(rows))
+        shown = plain_table([*zip(*rows, strict=True)], first=len(rows))
     console.print(shown)
     console.print(Text(remark(groups), style="dim"))
 
@@ -93,7 +93,7 @@ def show_results(groups: Sequence[Mapping[str, Any]], console: Console | None = 
 _UNBOUNDED = 100_000
 
 
-def _table(rows: Sequence[Sequence[str]], *, first: int) -> Table:
+def plain_table(rows: Sequence[Sequence[str]], *, first: int) -> Table:
     """A table with so many columns of text before those of numbers."""
     shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for i, name in enumerate(rows[0]):

@@ -20,7 +20,7 @@ from tests.places import ROOT
 pytestmark = pytest.mark.slow
 
 PACKAGES = ("tape", "solvers", "envs")
-CORE = {"numpy", "pydantic", "networkx", "rich", "typing-extensions"}
+CORE = {"numpy", "pydantic", "networkx", "rich", "typing-extensions", "genai-prices"}
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 # What asks for an extra, as an expression in a fresh process that has imported `tape.plugins` and nothing else.
@@ -129,6 +129,7 @@ def test_what_needs_no_extra_works(python: Path, tmp_path: Path) -> None:
         ("run sokoban --help", 0, "--levels"),
         ("models", 0, "bundled:nano "),
         ("solvers", 0, "labelling"),
+        ("prices gpt-4o-mini", 0, "openai:gpt-4o-mini"),
         ("solve graph.json --budget steps=2", 0, "OPTIMAL"),
         ("solve graph.json --budget steps=2 --solver labelling", 0, "OPTIMAL"),
         ("solve graph.json --budget steps=1", 1, "INFEASIBLE"),

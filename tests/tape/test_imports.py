@@ -18,6 +18,7 @@ COMPILING |= {"torch._dynamo", "torch._inductor", "torch.distributed.tensor"}
 CLIENTS = {"anthropic", "httpx", "openai"}
 SOLVERS = {"highspy", "ortools", "pandas", "pulp", "scipy"}
 HEAVY = {"torch", "transformers", "outlines", "matplotlib", "gym", "gymnasium", "rich", "pydantic", *SOLVERS}
+HEAVY |= {"genai_prices"}
 
 GENERATE = """
 import asyncio
@@ -54,7 +55,7 @@ def loaded(code: str) -> set[str]:
         (HELP, {*HEAVY, "numpy", "networkx", "envs", "solvers"}),
         ("import tape, tape.budget", {*HEAVY, *CLIENTS, "envs", "experiments", "numpy", "networkx"}),
         (GRAPH, {*SOLVERS, "torch", "transformers", "outlines", "matplotlib", "envs"}),
-        (GENERATE, {*COMPILING, *CLIENTS, *SOLVERS, *EXTRA}),
+        (GENERATE, {*COMPILING, *CLIENTS, *SOLVERS, *EXTRA, "genai_prices"}),
     ],
     ids=["help", "import", "a plan graph without any LM", "answers of a bundled model"],
 )

@@ -23,7 +23,8 @@ from envs.scienceworld.simulated.moves import next_actions, place, toward
 from envs.scienceworld.simulated.predictions import predicted
 from envs.scienceworld.simulated.reading import Prompt, read_prompt
 from tape.errors import UnknownNameError
-from tape.lm.base import FREE, Choice, Completion, JsonSchema, LanguageModel, Price, Request, Usage
+from tape.lm.base import Choice, Completion, JsonSchema, LanguageModel, Request, Usage
+from tape.lm.price import FREE, Price
 from tape.protocols.predicates import Predicate
 
 MOST_PREDICATES = 39

@@ -11,12 +11,13 @@ from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from tape.errors import ConstraintError, EndpointWarning
-from tape.lm.base import BatchError, Choice, Completion, EndpointError, Message, Price, Request, Usage
+from tape.lm.base import BatchError, Choice, Completion, EndpointError, Message, Request, Usage
 from tape.lm.hosted.forms import MOST_EASE, Form, describe, eased, form_of, most_tokens, problem_of, read_back
 from tape.lm.hosted.limits import Limits
 from tape.lm.hosted.loops import InLoop
 from tape.lm.hosted.request_account import RequestAccount
 from tape.lm.hosted.wire import RETRYABLE, UNBILLED, Call, Failure, Reply, Sample, Session, Wire, text_within
+from tape.lm.price import Price
 from tape.seeds import derive
 
 T = TypeVar("T")

@@ -16,12 +16,13 @@ from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from tape.errors import ConfigError, ModelError
-from tape.lm.base import FREE, LanguageModel, Price
+from tape.lm.base import LanguageModel
 from tape.lm.hosted.anthropic_wire import AnthropicWire
 from tape.lm.hosted.limits import Booked, Limits
 from tape.lm.hosted.model import HostedLM
 from tape.lm.hosted.openai_wire import OpenAIWire
 from tape.lm.hosted.wire import Wire
+from tape.lm.price import FREE, Price
 from tape.plugins import missing_extra, require_extra
 from tape.redaction import hide, redacted
 

@@ -45,6 +45,7 @@ def test_lists_help_and_version(tape: Tape) -> None:
     for command, code, texts in (
         ("models", 0, ["bundled:mini", "hf:PATH_OR_ID"]),
         ("solvers", 0, ["labelling", "cp-sat", "pulp:cbc"]),
+        ("prices", 0, ["anthropic", "tape prices --find TEXT"]),
         ("", 2, ["solve"]),
         ("--version", 0, ["tape"]),
         ("run sokoban --help", 0, ["--levels"]),

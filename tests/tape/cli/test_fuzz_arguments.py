@@ -40,6 +40,7 @@ SWITCHES = {
     "view": "-o --explain --nothing",
     "diagnose": "-o --only --nothing",
     "models": "--nothing",
+    "prices": "--find --prompt --completion --prices --nothing",
     "solvers": "--nothing",
     "nonsense": "--x",
 }

@@ -78,17 +78,6 @@ def test_models_are_paid_for_by_the_bytes_of_the_prompt_and_their_limit() -> Non
     refused(rough.model("m", "", most_tokens=0), ConfigError, "most_tokens=0")
 
 
-def test_prices_of_models_are_looked_up() -> None:
-    from tape.lm.price_table import PriceTable
-
-    name = next(iter(PriceTable.shipped().prices))
-    for one in (name, name.partition(":")[2]):
-        with Guard("usd=1").model(one, "hello", 10) as charge:
-            assert charge.worst["usd"]
-    refused(Guard("usd=1").model("unheard-of", "hello"), UnknownCostError)
-    paid(Guard("tokens=2000").model("unheard-of", "hello"), 1, 1)
-
-
 def test_plans_are_those_of_the_gateway() -> None:
     guard = Guard("usd=0.06", tools=TOOLS)
     found = guard.plan(tools=["search", "search"])

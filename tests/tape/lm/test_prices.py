@@ -1,10 +1,12 @@
-"""Prices of hosted models: dated files, the user's own before the shipped ones, and an error where one is missing."""
+"""Prices of models: two numbers or a dated file of the user, then the table, and an error where one is missing."""
 
 import asyncio
 import json
-from datetime import date
+from dataclasses import replace
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,11 +18,14 @@ from tape.budget import Budget
 from tape.cgdp.agents.react_search import ReactSearchAgent
 from tape.cli import main
 from tape.errors import ConfigError, UnknownCostError
-from tape.lm.base import FREE, Price, Request
+from tape.lm.base import Request
 from tape.lm.cache import CachedLM
+from tape.lm.listed_prices import find, spelling, why_unknown
+from tape.lm.price import FREE, Price
 from tape.lm.price_table import PricedLM, PriceTable, missing_price, priced
 from tape.lm.scripted import ScriptedLM
 from tests.tape.helpers import CORRIDOR
+from tests.tape.lm.drawn_calls import frozen
 
 SCRIPT = '{"thought": "right", "actions": ["right", "right", "right"]}'
 
@@ -32,24 +37,97 @@ def table(folder: Path, **models: object) -> Path:
     return path
 
 
-def test_the_shipped_tables_are_dated_and_name_their_models_in_full() -> None:
-    shipped = PriceTable.shipped()
-    assert shipped.prices.keys() == shipped.dates.keys()
-    for name, price in shipped.prices.items():
-        assert name.partition(":")[2]
-        assert Decimal(0) < price.prompt <= price.completion < Decimal("0.001"), f"{name} per token"
-        assert date(2025, 1, 1) < shipped.dates[name]
-    assert shipped.prices["openai:gpt-4o-mini"] == Price(Decimal("0.15e-6"), Decimal("0.60e-6"))
+def listed(name: str, **asked: Any) -> Price:
+    found = find(name)
+    price = None if found is None else found.price(**asked)
+    assert price is not None
+    return price
 
 
-def test_a_price_is_the_users_own_else_the_models_else_the_shipped_one(
+@pytest.mark.parametrize(
+    ("names", "meant"),
+    [
+        ("openai:gpt-4o-mini openai/gpt-4o-mini gpt-4o-mini openai-chat:gpt-4o-mini", "openai:gpt-4o-mini"),
+        ("anthropic:claude-sonnet-4-5 anthropic/claude-sonnet-4-5-20250929", "anthropic:claude-sonnet-4-5"),
+        ("gemini:gemini-2.5-pro vertex_ai/gemini-2.5-pro models/gemini-2.5-pro", "google:gemini-2.5-pro"),
+        (
+            "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0 us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+            "aws:regional.anthropic.claude-sonnet-4-5-20250929-v1:0",
+        ),
+        ("openrouter/openai/gpt-4o", "openrouter:openai/gpt-4o"),
+        ("azure/gpt-4o azure_ai/gpt-4o", "azure:gpt-4o"),
+        ("groq/llama-3.3-70b-versatile llama-3.3-70b-versatile", "groq:llama-3.3-70b-versatile"),
+    ],
+)
+def test_a_model_has_one_entry_however_it_is_spelled(names: str, meant: str) -> None:
+    for name in names.split():
+        found = find(name)
+        assert found is not None, name
+        assert found.name == meant
+        assert spelling(name).partition(":")[0] == meant.partition(":")[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("gpt-4o-minii", "the nearest names in genai-prices are openai:gpt-4o-mini, "),
+        ("cluade-sonnet-4-5", "the nearest names in genai-prices are claude-sonnet-4-5, "),
+        (
+            "text-embedding-3-small",
+            "2 providers have it; write which one, such as azure:text-embedding-3-small, openai:",
+        ),
+        ("openai:whisper-1", "genai-prices has openai:whisper-1, but no price of its tokens"),
+        ("vllm:gpt-4o", "genai-prices has none of that name"),
+        ("openai:gpt-4o@http://127.0.0.1:1/v1", "genai-prices has none of that name"),
+        ("bedrock/eu-west-1/meta.llama3-8b-instruct-v1:0", "genai-prices"),
+        ("vercel_ai_gateway/google/gemini-2.0-flash", "genai-prices"),
+    ],
+)
+def test_a_name_without_a_price_is_explained(name: str, why: str) -> None:
+    found = find(name)
+    assert found is None or found.price() is None
+    assert why_unknown(name).startswith(why) or (why == "genai-prices" and why in why_unknown(name))
+
+
+def test_prices_of_the_table() -> None:
+    mini, haiku = listed("gpt-4o-mini"), listed("claude-haiku-4-5")
+    assert (mini.dearest, mini.completion, mini.cached) == (Decimal("0.15e-6"), Decimal("0.6e-6"), Decimal("0.075e-6"))
+    assert (haiku.dearest, listed("claude-haiku-4-5", marks="5m").dearest) == (Decimal("1e-6"), Decimal("1.25e-6"))
+    assert listed("claude-haiku-4-5", marks="1h").dearest == Decimal("2e-6")
+    sol = listed("gpt-5.6-sol")
+    assert (sol.prompt, sol.dearest) == (Decimal("4e-6"), Decimal("5e-6")), "it writes to its cache unasked"
+    assert [(above, price.completion) for above, price in sol.tiers] == [(272_000, Decimal("30e-6"))]
+    assert listed("gpt-5.6-sol", request='{"service_tier":"priority"}').completion == Decimal("40e-6")
+    assert listed("sonar").usd(0, 0) == Decimal("0.012"), "a fee for each call"
+
+
+@pytest.mark.parametrize(
+    ("day", "prompt"), [("2026-12-20", "0.75e-6"), ("2026-12-26", "1.5e-6"), ("2027-01-02", "1.5e-6")]
+)
+def test_a_price_that_begins_within_a_week_counts_where_it_is_dearer(day: str, prompt: str) -> None:
+    with frozen(datetime.fromisoformat(f"{day}T12:00+00:00")):
+        assert listed("gemini-3.6-flash").prompt == Decimal(prompt), "it doubles in 2027"
+    for hour in (0, 2, 12):
+        with frozen(datetime(2025, 5, 1, hour, tzinfo=UTC)):
+            assert listed("deepseek:deepseek-chat").prompt == Decimal("0.27e-6"), "by day; half of it by night"
+
+
+def test_identities_of_two_numbers_stay(tmp_path: Path) -> None:
+    model = ScriptedLM([""], price=None)
+    assert priced(model, "openai:gpt-4o-mini").identity == f"{model.identity} at 1.5E-7+6E-7 usd/token"
+    assert priced(model, "x", ("0.15", "0.60")).identity == f"{model.identity} at 1.5E-7+6E-7 usd/token"
+    long = priced(model, "openai:gpt-5.6-sol").identity
+    assert long.endswith(" at 0.000005+0.00002 usd/token, above 272000 0.00001+0.00003 usd/token")
+
+
+def test_a_price_is_the_users_own_else_the_models_else_the_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = "http://127.0.0.1:1/v1"
     mine = {"prompt": "1", "completion": 2.5}
     own = PriceTable.load(table(tmp_path, **{"scripted:x": mine, f"openai:gpt-4o@{url}": mine}))
     assert own.dates["scripted:x"] == date(2026, 1, 31)
-    expected, shipped = Price(Decimal("1e-6"), Decimal("2.5e-6")), PriceTable.shipped().prices["openai:gpt-4o"]
+    expected, shipped = Price(Decimal("1e-6"), Decimal("2.5e-6")), listed("openai:gpt-4o")
     free, unknown = ScriptedLM([""]), ScriptedLM([""], price=None)
     assert priced(free, "scripted:x", own).price == priced(unknown, "scripted:x", own).price == expected
     assert priced(free, "scripted:other", own).price == FREE
@@ -60,6 +138,11 @@ def test_a_price_is_the_users_own_else_the_models_else_the_shipped_one(
     monkeypatch.setenv("OPENAI_BASE_URL", url)
     assert priced(unknown, "openai:gpt-4o").price is None
     assert priced(unknown, "openai:gpt-4o#retries=0", own).price == expected
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    for name in ("gpt-4o", "openai/gpt-4o", "openai:gpt-4o"):
+        own = PriceTable.load(table(tmp_path, **{name: mine | {"cached_input": 0.5, "cache_write": "1.25"}}))
+        price = priced(unknown, "openai:gpt-4o", own).price
+        assert price == replace(expected, cached=Decimal("0.5e-6"), written=Decimal("1.25e-6"))
 
 
 def priced_at(prompt: object, per: object = 1_000_000) -> dict[str, object]:

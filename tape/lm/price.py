@@ -1,0 +1,97 @@
+"""What the tokens of a model cost, and what calls cost then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from tape.budget import Resources
+
+
+@dataclass(frozen=True)
+class Price:
+    """US dollars per token; exact. Two numbers are the simplest price; the table and price files know more.
+
+    Attributes:
+        prompt: Of a prompt.
+        completion: Of a completion, reasoning included.
+        cached: Of a prompt, read from the provider's cache; None: as others.
+        written: Of a prompt, written to the cache, where the request can make the provider do so; None: unknown.
+        media: Of what is no text in a prompt; None: unknown for sound and video, and as others for images.
+        call: US dollars of a call, beside its tokens.
+        tiers: Prices of longer prompts: the number of tokens that a prompt has to exceed, from small to large, and what
+            all tokens cost then.
+    """
+
+    prompt: Decimal
+    completion: Decimal
+    cached: Decimal | None = None
+    written: Decimal | None = None
+    media: Decimal | None = None
+    call: Decimal = Decimal(0)
+    tiers: tuple[tuple[int, Price], ...] = ()
+
+    @property
+    def dearest(self) -> Decimal:
+        """Of a token of text in a prompt of which it is not known whether the cache had it."""
+        return max(self.prompt, self.cached or self.prompt, self.written or self.prompt)
+
+    def at(self, prompt: int) -> Price:
+        """The price of calls with a prompt of so many tokens, or at most so many."""
+        return next((price for above, price in reversed(self.tiers) if prompt > above), replace(self, tiers=()))
+
+    def usd(
+        self,
+        prompt: int,
+        completion: int,
+        calls: int = 1,
+        *,
+        media: int = 0,
+        cached: int = 0,
+        written: int | None = None,
+    ) -> Decimal:
+        """What calls cost that take so many tokens in all; never less with more tokens.
+
+        Args:
+            prompt: Of prompts, all together.
+            completion: Of completions.
+            calls: How many there were.
+            media: How many of the prompt may be no text.
+            cached: How many are known to have been read from the cache.
+            written: How many were written to it; None where that is not known: then all others cost the dearest.
+        """
+        rates = self.at(-(-prompt // max(calls, 1)))
+        others = prompt - media - cached - (written or 0)
+        return (
+            rates.call * calls
+            + rates.completion * completion
+            + max(rates.dearest, rates.media or rates.dearest) * media
+            + (rates.prompt if rates.cached is None else rates.cached) * cached
+            + (rates.prompt if rates.written is None else rates.written) * (written or 0)
+            + (rates.dearest if written is None else rates.prompt) * others
+        )
+
+
+FREE = Price(Decimal(0), Decimal(0))
+"""The price of a model on this machine."""
+
+
+def cost_of(
+    price: Price | None,
+    prompt: int,
+    completion: int,
+    calls: int = 1,
+    *,
+    media: int = 0,
+    cached: int = 0,
+    written: int | None = None,
+) -> Resources:
+    """What calls cost that take so many tokens: ``calls``, ``tokens``, and ``usd``, rounded up to what is counted.
+
+    The arguments are those of :meth:`Price.usd`.
+    """
+    counts: dict[str, int | None] = {"calls": calls, "tokens": prompt + completion, "usd": None}
+    if price is not None:
+        micro = price.usd(prompt, completion, calls, media=media, cached=cached, written=written) * 1_000_000
+        counts["usd"] = int(micro.to_integral_value(rounding="ROUND_CEILING"))
+    return Resources(counts)
