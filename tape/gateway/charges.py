@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Protocol, Self
 
 from tape.budget import Reservation, Resources
@@ -68,6 +69,10 @@ class Charge:
             left = Resources({k: n if n is None else n - (counts.get(k) or 0) for k, n in left.items()})
         return [left, *reversed(parts)]
 
+    def not_made(self) -> None:
+        """Settle at nothing: the call was not made, or is certain to cost nothing."""
+        self._settle(Resources())
+
     @contextmanager
     def until_left(self) -> Iterator[Self]:
         """The block of the call."""
@@ -95,37 +100,39 @@ class ToolCharge(Charge):
         self._settle(self._quote.actual(Answer(text, structured)))
 
 
+@dataclass(frozen=True)
+class ModelQuote:
+    """What a call of a model takes.
+
+    Attributes:
+        price: Of its tokens; None where it is not known.
+        prompt: Tokens of the prompt, at most.
+        media: How many of these may be no text.
+        unreported: Money beside the tokens that the provider reports.
+        unknown: Kinds of which nobody knows how much a part of the request takes.
+    """
+
+    price: TokenPrice | None
+    prompt: int
+    media: int
+    unreported: Resources
+    unknown: Resources
+
+    def worst(self, tokens: int) -> Resources:
+        """The most that it takes with so many completion tokens."""
+        return self.unknown + cost_of(self.price, self.prompt, tokens, media=self.media) + self.unreported
+
+
 class ModelCharge(Charge):
     """Of one call of a model.
 
     Attributes:
         most_tokens: Completion tokens that are paid for: the call has to be limited to them.
-
-    Args:
-        guard: What pays.
-        name: Of the model.
-        paid: What is set aside.
-        price: Of its tokens.
-        prompt_tokens: Of the prompt, at most.
-        media_tokens: How many of these may be no text.
-        most_tokens: Of the completion.
-        unreported: Money beside the tokens that the provider reports.
     """
 
-    def __init__(
-        self,
-        guard: Payer,
-        name: str,
-        paid: Paid,
-        price: TokenPrice | None,
-        prompt_tokens: int,
-        media_tokens: int,
-        most_tokens: int,
-        unreported: Resources,
-    ) -> None:
+    def __init__(self, guard: Payer, name: str, paid: Paid, quote: ModelQuote, most_tokens: int) -> None:
         super().__init__(guard, name, paid)
-        self._price, self._prompt, self._media = price, prompt_tokens, media_tokens
-        self.most_tokens, self._unreported = most_tokens, unreported
+        self._quote, self.most_tokens = quote, most_tokens
 
     def grow(self, tokens: int) -> None:
         """Pay for more completion tokens of a call that streams; end the stream where they do not fit.
@@ -136,7 +143,7 @@ class ModelCharge(Charge):
         """
         if not self._open:
             raise ConfigError("this charge is settled already; it cannot grow")
-        price = None if self._price is None else self._price.at(self._prompt)
+        price = None if self._quote.price is None else self._quote.price.at(self._quote.prompt)
         self._paid.append(self._guard.pay(self._name, cost_of(price, 0, tokens, calls=0), None))
         self.most_tokens += tokens
 
@@ -164,10 +171,11 @@ class ModelCharge(Charge):
         if not prompt_tokens or not all(type(n) is int and 0 <= n <= MOST for n in counts):
             self._settle(unknown(self.worst))
             return
-        media, split = min(self._media, prompt_tokens), (cached or 0, written or 0)
+        media, split = min(self._quote.media, prompt_tokens), (cached or 0, written or 0)
         if media or not all(type(n) is int and n >= 0 for n in split) or sum(split) > prompt_tokens:
             split = (0, 0)  # what of the cache is media is not known, or the report makes no sense
+        price, (cached, written) = self._quote.price, split
         cost = cost_of(
-            self._price, prompt_tokens, completion_tokens or 0, media=media, cached=split[0], written=split[1] or None
+            price, prompt_tokens, completion_tokens or 0, media=media, cached=cached, written=written or None
         )
-        self._settle(cost + self._unreported)
+        self._settle(cost + self._quote.unreported)

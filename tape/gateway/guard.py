@@ -17,7 +17,7 @@ from typing import Any
 from tape.budget import Budget, BudgetLike, Ledger, Resources
 from tape.budget.amounts import booked
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
-from tape.gateway.charges import ModelCharge, Paid, ToolCharge
+from tape.gateway.charges import ModelCharge, ModelQuote, Paid, ToolCharge
 from tape.gateway.content import Part, bytes_of, marks_of, parts_of, read_worst, worst_of
 from tape.gateway.errors import ChargeError, FieldError
 from tape.gateway.journal import Journal
@@ -30,7 +30,6 @@ from tape.ledger import LedgerStore, is_address
 from tape.ledger.payer import calling
 from tape.lm.listed_prices import find, why_unknown
 from tape.lm.price import Price as TokenPrice
-from tape.lm.price import cost_of
 from tape.lm.price_table import PriceTable, token_price
 from tape.reading import short
 
@@ -208,28 +207,32 @@ class Guard:
         """
         limit = asked = self.most_tokens if most_tokens is None else most_tokens
         _require_whole("most_tokens", limit)
-        parts = parts_of(request)
-        sent = bytes_of(request)
+        quote = self.quote(name, request)
+        while True:
+            try:
+                paid = self.pay(name, quote.worst(limit), request if limit == asked else None)
+                break
+            except BudgetExceededError as error:
+                limit = _fewer(quote.worst, error, limit) if fit and self.least_tokens else 0
+                if limit < max(1, self.least_tokens):
+                    raise
+            except UnknownCostError as error:  # a shared ledger has the cap
+                raise error if quote.price is not None else self._unpriced(name) from error
+        with ModelCharge(self, name, paid, quote, limit).until_left() as charge:
+            yield charge
+
+    def quote(self, name: str, request: Any) -> ModelQuote:
+        """What a call of a model takes, by the number of its completion tokens; see :meth:`model`.
+
+        Raises:
+            UnknownCostError, ChargeError: See :meth:`model`.
+        """
+        parts, sent = parts_of(request), bytes_of(request)
         price = self._price(name, sent, parts)
         more = worst_of(parts, self._content, price, self.ledger.capped(), name)
         prompt = OVERHEAD_TOKENS - (-(len(sent) - more.size) // self._bytes_per_token) + more.tokens
-
-        beside, unknown = Resources({"usd": more.usd}), Resources(dict.fromkeys(more.unknown))
-
-        def worst(tokens: int) -> Resources:
-            return unknown + cost_of(price, prompt, tokens, media=more.tokens) + beside
-
-        while True:
-            try:
-                paid = self.pay(name, worst(limit), request if limit == asked else None)
-                break
-            except BudgetExceededError as error:
-                limit = _fewer(worst, error, limit) if fit and self.least_tokens else 0
-                if limit < max(1, self.least_tokens):
-                    raise
-        charge = ModelCharge(self, name, paid, price, prompt, more.tokens, limit, beside)
-        with charge.until_left():
-            yield charge
+        unknown = Resources(dict.fromkeys(more.unknown))
+        return ModelQuote(price, prompt, more.tokens, Resources({"usd": more.usd}), unknown)
 
     def _price(self, name: str, sent: bytes, parts: Sequence[Part]) -> TokenPrice | None:
         """What tokens cost in this call.
@@ -245,12 +248,15 @@ class Guard:
             marks = "" if "cache" in self._content else marks_of(parts)  # what is declared goes first
             price = listed.price(sent.decode("utf-8", "replace"), marks)
         if price is None and "usd" in self.ledger.capped():
-            raise UnknownCostError(
-                f"usd is capped, but the price of {name} is unknown: {why_unknown(meant)}. Say what it costs, in US "
-                f'dollars per million tokens, or which model it is: Guard(..., models={{"{name}": ("0.15", "0.60")}}), '
-                f'Guard(..., models={{"{name}": "PROVIDER:MODEL"}})'
-            )
+            raise self._unpriced(name)
         return price
+
+    def _unpriced(self, name: str) -> UnknownCostError:
+        return UnknownCostError(
+            f"usd is capped, but the price of {name} is unknown: {why_unknown(self._meant.get(name, name))}. Say what "
+            f'it costs, in US dollars per million tokens, or which model it is: Guard(..., models={{"{name}": ("0.15", '
+            f'"0.60")}}), Guard(..., models={{"{name}": "PROVIDER:MODEL"}})'
+        )
 
     def pay(self, name: str, worst: Resources, asked: object) -> Paid:
         """Set a worst case aside; :meth:`tool` and :meth:`model` do, and see that it is settled.
@@ -303,6 +309,15 @@ class Guard:
         """What is left, reserved and spent: the gateway's ``budget``."""
         self._catch_up()
         return left(self._book)
+
+    def fits(self, worst: Resources) -> bool:
+        """Whether a call of this worst case would be let through now.
+
+        Raises:
+            LedgerError: The journal or the ledger cannot be read.
+        """
+        self._catch_up()
+        return self._book.fits(worst)
 
     def refusal(self, error: BudgetExceededError | UnknownCostError | ChargeError, tool: str | None = None) -> str:
         """What a model reads of a call that was not made.

@@ -1,9 +1,11 @@
-"""Sums of tokens as providers report them."""
+"""Tokens as providers report them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 
 def total(counts: Iterable[Any]) -> int | None:
@@ -14,3 +16,58 @@ def total(counts: Iterable[Any]) -> int | None:
             return None
         found += one
     return found
+
+
+class Usage(NamedTuple):
+    """Tokens that a provider reports; those of its cache are among those of the prompt."""
+
+    prompt: int | None
+    completion: int | None
+    cached: int | None
+    written: int | None
+
+
+class Meter:
+    """Reads the usage of an answer, or of the pieces of one."""
+
+    def __init__(self) -> None:
+        self.usage: Usage | None = None
+        self._begun: dict[str, Any] = {}
+
+    def take(self, piece: Any) -> None:
+        """Look at a whole answer, an object of a stream, or bytes of one as Anthropic sends it."""
+        if isinstance(piece, bytes | str):
+            text = piece if isinstance(piece, str) else piece.decode("utf-8", "replace")
+            for line in text.splitlines():
+                if line.startswith("data:"):
+                    with suppress(ValueError):
+                        self._event(json.loads(line[5:]))
+            return
+        usage = field_of(piece, "usage") or field_of(field_of(piece, "response"), "usage")
+        if usage is not None:
+            self._read(usage)
+
+    def _event(self, event: Any) -> None:
+        if field_of(event, "type") == "message_start":
+            self._begun = dict(field_of(field_of(event, "message"), "usage") or {})
+        elif field_of(event, "type") == "message_delta" and (usage := field_of(event, "usage")):
+            self._read({**self._begun, **{name: count for name, count in usage.items() if count is not None}})
+
+    def _read(self, usage: Any) -> None:
+        details = field_of(usage, "prompt_tokens_details") or field_of(usage, "input_tokens_details")
+        apart = [field_of(usage, name) for name in ("cache_read_input_tokens", "cache_creation_input_tokens")]
+        cached = field_of(details, "cached_tokens") or apart[0]
+        written = field_of(details, "cache_creation_tokens") or field_of(details, "cache_write_tokens") or apart[1]
+        if (prompt := field_of(usage, "prompt_tokens")) is None:
+            prompt = field_of(usage, "input_tokens")
+            if isinstance(usage, dict) and details is None and type(prompt) is int:  # Anthropic's own counts
+                prompt += sum(count for count in apart if type(count) is int)
+        completion = field_of(usage, "completion_tokens")
+        self.usage = Usage(
+            prompt, field_of(usage, "output_tokens") if completion is None else completion, cached, written
+        )
+
+
+def field_of(found: Any, name: str) -> Any:
+    """A field of an object or of a mapping; None where it has none."""
+    return found.get(name) if isinstance(found, Mapping) else getattr(found, name, None)
