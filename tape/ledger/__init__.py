@@ -71,7 +71,9 @@ def open_store(url: str) -> LedgerStore:
         from tape.ledger.file import FileStore
 
         parts = urlsplit(url)
+        assert parts.scheme == "file", parts
         return FileStore(Path(unquote(parts.netloc + parts.path)))
+    assert url.partition("://")[0] in DATABASES, "what is no file is in a database"
     from tape.ledger.postgres import PostgresStore
 
     return PostgresStore(url)
