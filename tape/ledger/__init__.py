@@ -71,7 +71,9 @@ def open_store(url: str) -> LedgerStore:
         from tape.ledger.file import FileStore
 
         parts = urlsplit(url)
+        assert parts.scheme == "file", parts
         return FileStore(Path(unquote(parts.netloc + parts.path)))
+    assert url.partition("://")[0] in DATABASES, "what is no file is in a database"
     from tape.ledger.postgres import PostgresStore
 
     return PostgresStore(url)
@@ -96,4 +98,5 @@ def paying(
         yield None
         return
     with closing(open_store(url)) as store, closing(StorePayer(store, scope, labels, patient=patient)) as payer:
+        assert payer.store is store, "it pays from what is at the address"
         yield payer

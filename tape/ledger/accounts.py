@@ -19,6 +19,9 @@ MOST = 10**15
 _NAME = re.compile(r"[A-Za-z0-9_.@:+-]{1,100}")
 _DEEPEST = 8
 
+assert 9000 * MOST < 2**63, "thousands of the largest amounts fit into 64 bits"
+assert not any(_NAME.fullmatch(mark) for mark in " /#="), "what parts an account, or stands between two, is in no name"
+
 
 def require_id(id: str) -> None:
     """Refuse what is no id of a hold."""
@@ -28,6 +31,7 @@ def require_id(id: str) -> None:
 
 def require_seconds(what: str, seconds: int, least: int = 1) -> None:
     """Refuse what is no time that a ledger keeps."""
+    assert least >= 0, "no time is below nothing"
     if type(seconds) is not int or not least <= seconds <= 366 * 86400:
         raise ConfigError(f"{what} {least} second{'' if least == 1 else 's'} to 366 days, not {short(seconds)}")
 
@@ -70,14 +74,16 @@ def require_account(account: str) -> None:
     """Refuse what is no scope, and no scope with a label."""
     scope, mark, label = account.partition("#")
     if not mark:
-        accounts_of(scope, {})
+        asked = accounts_of(scope, {})
+        assert asked[0] == account, "a call of a scope asks the scope first"
         return
     name, equals, value = label.partition("=")
     if not equals:
         raise ConfigError(f"{short(account)}: a label is written NAME=VALUE, for instance {scope}#customer=42")
-    accounts_of(scope, {name: value})
+    asked = accounts_of(scope, {name: value})
     if "/" in scope:
         raise ConfigError(f"{short(account)}: a label belongs to the first part of a scope, {scope.partition('/')[0]}")
+    assert asked == [account, scope], "a call with a label asks the account of the label first"
 
 
 def accounts_of(scope: str, labels: Labels) -> list[str]:
@@ -98,20 +104,31 @@ def accounts_of(scope: str, labels: Labels) -> list[str]:
         if not (isinstance(name, str) and isinstance(value, str) and _NAME.fullmatch(name) and _NAME.fullmatch(value)):
             raise ConfigError(f"a label has a name and a value, such as customer=42, not {short(f'{name}={value}')}")
     found = [f"{parts[0]}#{name}={labels[name]}" for name in sorted(labels)]
-    return found + ["/".join(parts[:depth]) for depth in range(len(parts), 0, -1)]
+    found += ["/".join(parts[:depth]) for depth in range(len(parts), 0, -1)]
+    assert len(found) == len(labels) + len(parts), found
+    assert len(found) == len({*found}), "no account is asked twice"
+    assert found[len(labels)] == scope, "the leaf is asked after the labels"
+    assert found[-1] == parts[0], "the root is asked last"
+    return found
 
 
 def named(text: str) -> str:
     """A text as a name in a scope: what no name has is written as a number."""
-    return re.sub(r"[^A-Za-z0-9_.@:-]", lambda found: f"+{ord(found[0]):x}+", text)
+    name = re.sub(r"[^A-Za-z0-9_.@:-]", lambda found: f"+{ord(found[0]):x}+", text)
+    assert "/" not in name, "it is one name"
+    assert (name == text) == ("+" not in name), "what has another name shows it"
+    return name
 
 
 PART = "part:"
 """How the last name of a scope begins that a sub-agent was given a part of the budget for."""
 
+assert _NAME.fullmatch(PART + "x"), "a part is named as all scopes are"
+
 
 def is_part(account: str) -> bool:
     """Whether an account is that of a part, whose amounts are held in the scope above it."""
+    assert account, "an account has a name"
     return "#" not in account and account.rpartition("/")[2].startswith(PART)
 
 
@@ -121,6 +138,7 @@ def require_part(part: str, scope: str) -> None:
     Raises:
         ConfigError: Its name does not begin as one, or it is too deep.
     """
-    accounts_of(part, {})
+    path = accounts_of(part, {})
     if not is_part(part) or part.rpartition("/")[0] != scope:
         raise ConfigError(f"a part of {scope} is named {scope}/{PART}NAME, not {short(part)}")
+    assert path[1] == scope, "what a part is given is held in the scope right above it"

@@ -30,8 +30,15 @@ PATIENCE = 0.001
 """Seconds that a batch waits for one more request, where the one before had more."""
 TRIES = 3
 """Of a batch whose connection was cut; each request may be made again."""
+DO = ("reserve", "grow", "end", "sweep", "cap", "top_up", "reset", "rule", "pause", "resume")
+"""What can be asked."""
 
 _STALE, _OTHER_VERSION = "TL001", "TL002"
+
+assert MOST >= 1, "a batch has requests"
+assert TRIES > 1, "a connection that was cut is made anew"
+assert PATIENCE >= 0
+assert PATIENCE < 0.01, "nobody waits long for others"
 
 
 class Batches:
@@ -40,17 +47,14 @@ class Batches:
     Args:
         url: Of the database.
         warned: Is called with what the database warns of.
-
-    Attributes:
-        at: A fixed present, for tests; None for the database's own.
+        at: Says a fixed present, for tests; None for the database's own.
 
     Raises:
         LedgerError: The database cannot be reached, has no ledger, or one of another version.
     """
 
-    def __init__(self, url: str, warned: Callable[[Warned], None]) -> None:
-        self._url, self._warned = url, warned
-        self.at: datetime | None = None
+    def __init__(self, url: str, warned: Callable[[Warned], None], at: Callable[[], datetime | None]) -> None:
+        self._url, self._warned, self._at = url, warned, at
         self._seen: dict[str, int] = {}
         """The latest batch of each root: a server that has an earlier one has lost holds."""
         self._instance: Any = None
@@ -61,27 +65,32 @@ class Batches:
         self._told: deque[Warned] = deque()
         """Warnings, which those who ask tell: what they do may ask in turn."""
         self._connect()  # a fault shows here
-        self._thread = threading.Thread(target=self._work, name="tape ledger", daemon=True)
+        assert self._connection is not None
+        assert not self._connection.closed
+        assert self._instance is not None
+        self._thread: threading.Thread = threading.Thread(target=self._work, name="tape ledger", daemon=True)
         self._thread.start()
 
-    def ask(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    def ask(self, **request: Any) -> Mapping[str, Any]:
         """One request, in the next batch.
 
         Raises:
             LedgerError: The store cannot be reached, or refuses it.
         """
+        assert request["do"] in DO, "the database takes what it does not know for a reset"
         if os.getpid() != self._program:  # the thread that sends is not there
             raise LedgerError(f"the ledger {shown(self._url)} was opened before a fork; open it anew after it")
         answered: Future[Any] = Future()
         with self._closing, self._closing.mutex:
             if self._closed:
                 raise LedgerError(f"the ledger {shown(self._url)} was closed; open it anew")
+            assert threading.current_thread() is not self._thread, "the thread that sends cannot wait for itself"
             self._requests.put((request, answered))
         answer = answered.result()
         while self._told:
             with suppress(IndexError):  # another thread has taken it
                 tell(self._warned, self._told.popleft())
-        assert isinstance(answer, dict)
+        assert isinstance(answer, dict), answer
         if answer.get("error") == "forbidden":
             raise LedgerError(f"the ledger {shown(self._url)} refuses the request: {answer['detail']}")
         return answer
@@ -92,6 +101,7 @@ class Batches:
             if self._closed:
                 return
             self._closed = True
+            assert threading.current_thread() is not self._thread, "the thread that sends cannot wait for itself"
             self._requests.put(None)
         self._thread.join()
 
@@ -99,6 +109,7 @@ class Batches:
         # So that what the garbage collector ends in this thread does not wait for this thread.
         mine = OrderedLock(CLIENT, "batches of a ledger")
         with mine, mine.mutex:
+            assert threading.current_thread() is self._thread, "one thread alone uses the connection"
             self._send()
 
     def _send(self) -> None:
@@ -117,6 +128,8 @@ class Batches:
             before = len(batch)
             self._answer(batch)
         self._cut()
+        assert self._closed, "it sends until it is closed"
+        assert self._requests.empty(), "nothing is asked after the end"
 
     def _answer(self, batch: Sequence[tuple[Any, Future[Any]]]) -> None:
         """Send a batch; where it fails for another reason than the connection, each request alone."""
@@ -130,13 +143,16 @@ class Batches:
             for _, answered in batch:
                 answered.set_exception(error)
         else:
-            assert len(answers) == len(batch)
             for (_, answered), answer in zip(batch, answers, strict=True):
                 answered.set_result(answer)
 
     def _apply(self, batch: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
         """A batch in one statement and one commit; a cut connection is made anew, and the batch again."""
-        given = (VERSION, Jsonb(list(batch)), self.at, Jsonb(dict(self._seen)))
+        assert len(batch) >= 1, "nobody sends for nothing"
+        assert len(batch) <= MOST, len(batch)
+        at = self._at()
+        assert at is None or at.tzinfo is not None, "a moment has a time zone"
+        given = (VERSION, Jsonb(list(batch)), at, Jsonb(dict(self._seen)))
         for attempt in range(TRIES):
             try:
                 self._connect()
@@ -153,13 +169,33 @@ class Batches:
                 if attempt == TRIES - 1 or not isinstance(error, psycopg.OperationalError):
                     raise_fault(self._url, error)
                 continue
-            assert all(number > self._seen.get(root, 0) for root, number in row[0]["batches"].items()), "batches go on"
-            assert len(row[0]["answers"]) == len(batch), "each is answered"
-            self._seen.update(row[0]["batches"])
-            self._told.extend(Warned(*one) for one in row[0]["warnings"])
-            answers: Sequence[Any] = row[0]["answers"]
-            return answers
+            return self._keep(batch, **row[0])
         raise LedgerError(f"the ledger {shown(self._url)} changes its version; try again")
+
+    def _keep(
+        self,
+        batch: Sequence[Mapping[str, Any]],
+        batches: Mapping[str, int],
+        warnings: Sequence[Any],
+        answers: Sequence[Mapping[str, Any]],
+    ) -> Sequence[Any]:
+        """Keep what came with the answers, which are in the order of the requests."""
+        assert all(number >= 1 for number in batches.values()), batches
+        assert all(number > self._seen.get(root, 0) for root, number in batches.items()), "batches go on"
+        assert len(answers) == len(batch), "each is answered"
+        pairs = [(one["do"], answer) for one, answer in zip(batch, answers, strict=True)]
+        assert all(do in ("reserve", "grow") for do, answer in pairs if "held" in answer), pairs
+        assert all(do == "end" for do, answer in pairs if "ended" in answer), pairs
+        roots = {one["scope"].partition("/")[0] for one in batch if "scope" in one}
+        assert roots <= batches.keys(), "who asks has the root of its scope alone"
+        told = [Warned(*one) for one in warnings]
+        warned = {one.account.partition("/")[0].partition("#")[0] for one in told}
+        assert warned <= batches.keys(), "a batch warns of what it has done itself"
+        assert all(one.percent >= 1 for one in told), told
+        assert all(one.percent <= 100 for one in told), told
+        self._seen.update(batches)
+        self._told.extend(told)
+        return answers
 
     def _connect(self) -> None:
         """Have a connection.
@@ -184,9 +220,12 @@ class Batches:
         if self._instance not in (None, row[1]):
             found.close()
             raise LedgerError(f"the ledger {shown(self._url)} is another one than before; open it anew")
+        assert found.autocommit, "a batch is one statement and one commit"
+        assert row[1] is not None, "a ledger can be told from others"
         self._instance, self._connection = row[1], found
 
     def _cut(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+            assert connection.closed

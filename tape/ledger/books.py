@@ -45,19 +45,23 @@ class Books(Windows):
         Raises:
             LedgerError: The id belongs to another hold.
         """
+        assert self.last is None or at >= self.last, "time does not go back"
         if (known := self.holds.get(request.id)) is not None:
             if (known.request.scope, dict(known.request.labels)) != (request.scope, dict(request.labels)):
                 raise LedgerError(f"the id {request.id} belongs to a hold of {known.request.scope}; make ids anew")
+            assert known.request.id == request.id, known
             return Held(request.id, known.state)
         accounts = accounts_of(request.scope, request.labels)
         if pauses := [self.pauses[account] for account in accounts if account in self.pauses]:
             first = next((one for one in pauses if one.stopped), pauses[0])
+            assert first.account in accounts, first
             return Paused(first.account, first.stopped, first.who, first.why)
         if request.part and self.of_account(request.part):
             raise LedgerError(f"the part {request.part} was given before; name another")
         for cap in self.of_call(request.scope, request.labels):
             if (refused := self.refusal(cap, request.amounts.get(cap.resource, 0), at)) is not None:
                 return refused
+            assert request.amounts.get(cap.resource, 0) is not None, "what is unknown is not held under a cap"
         return {
             "do": "hold",
             "at": at,
@@ -77,16 +81,21 @@ class Books(Windows):
         Raises:
             LedgerError: There is no such hold, or it has ended.
         """
+        assert self.last is None or at >= self.last, "time does not go back"
         hold = self._hold(id)
         if hold.state != "held":
             raise LedgerError(f"the hold {id} has ended ({hold.state}); reserve anew")
-        assert hold.windows == [*dict.fromkeys(hold.windows)], "a hold counts once in a window"
+        assert hold.begun <= at, "time does not go back"
+        assert hold.expires > at, "what has expired has ended"
         worst = {kind: _larger(hold.worst.get(kind, 0), amounts.get(kind, 0)) for kind in {**hold.worst, **amounts}}
+        assert worst.keys() >= hold.worst.keys(), (worst, hold)
         if worst == hold.worst:
             return Held(id)
         for key, _ in hold.windows:
             cap = self.caps[key]
+            assert hold.worst.get(cap.resource, 0) is not None, "what is unknown is not held under a cap"
             more = (worst.get(cap.resource) or 0) - (hold.worst.get(cap.resource) or 0)
+            assert more >= 0, "it only grows"
             rolling = cap.period.unit == "rolling"
             if more and (refused := self.refusal(cap, more, at if rolling else hold.begun)) is not None:
                 return refused
@@ -98,18 +107,26 @@ class Books(Windows):
         Raises:
             LedgerError: There is no such hold.
         """
+        assert state != "held", "it ends"
+        assert self.last is None or at >= self.last, "time does not go back"
         hold = self._hold(id)
         if hold.state != "held":
             return Ended(id, hold.state, dict(hold.spent))
+        assert hold.begun <= at, "time does not go back"
+        assert not hold.spent, "what is open has spent nothing"
+        assert state != "voided" or not amounts, "what was not made costs nothing"
         spent = {kind: _known(amounts[kind], hold.worst.get(kind)) for kind in amounts}
         return {"do": "end", "at": at, "id": id, "state": state, "spent": spent}
 
     def expired(self, now: datetime) -> Iterator[Record]:
         """What ends because its time is up."""
+        assert self.last is None or now >= self.last, "time does not go back"
         while self._expiring and self._expiring[0][0] <= now:
             at, id = heapq.heappop(self._expiring)
             hold = self.holds[id]
-            if hold.state == "held" and hold.expires <= now:
+            assert hold.request.id == id, (hold, id)
+            assert hold.expires == at, "no hold ends later than it said at first"
+            if hold.state == "held":
                 spent = {} if hold.request.free else {kind: _known(None, n) for kind, n in hold.worst.items()}
                 yield {"do": "end", "at": at, "id": id, "state": "voided" if hold.request.free else "booked",
                        "spent": spent}  # fmt: skip
@@ -120,7 +137,9 @@ class Books(Windows):
         Raises:
             LedgerError: It is below what is spent and held, or another one of the unit is in another time zone.
         """
+        assert self.last is None or at >= self.last, "time does not go back"
         for other in self.of_account(cap.account):
+            assert other.account == cap.account, (other, cap)
             clash = (other.resource, other.period.unit) == (cap.resource, cap.period.unit)
             if clash and cap.period.unit != "rolling" and other.period != cap.period:
                 raise LedgerError(
@@ -129,7 +148,9 @@ class Books(Windows):
                 )
         if is_part(cap.account) and (cap.key not in self.caps or cap.amount > self.caps[cap.key].amount):
             raise LedgerError(of_part(cap.account))
+        assert not is_part(cap.account) or cap.period.unit == "total", "what a part is given, it has for no period"
         taken = self.taken(cap, at)
+        assert taken == 0 or cap.key in self.caps, "nothing is taken of a cap that is not there"
         if cap.amount < taken:
             raise LedgerError(
                 f"a cap of {in_units(cap.resource, cap.amount)} on {cap.account} per {cap.period} is below the "
@@ -143,7 +164,9 @@ class Books(Windows):
         Raises:
             LedgerError: There is no such cap, or it is a rolling one.
         """
+        assert self.last is None or at >= self.last, "time does not go back"
         self._require(cap.key, "topped up")
+        assert self.caps[cap.key].period == cap.period, "a key names one period"
         return {**_of_cap("top_up", cap.key, who, why, at), "amount": cap.amount}
 
     def reset(self, key: CapKey, who: str, why: str, at: datetime) -> Record:
@@ -152,6 +175,7 @@ class Books(Windows):
         Raises:
             LedgerError: There is no such cap, or it is a rolling one.
         """
+        assert self.last is None or at >= self.last, "time does not go back"
         self._require(key, "reset")
         return _of_cap("reset", key, who, why, at)
 
@@ -161,9 +185,11 @@ class Books(Windows):
         Raises:
             LedgerError: It is not paused, or no cap can be topped up for it.
         """
+        assert self.last is None or at >= self.last, "time does not go back"
         pause, records = self.pauses.get(account), list[Record]()
         if pause is None:
             raise LedgerError(f"{account} is not paused; there is: {', '.join(sorted(self.pauses)) or 'none'}")
+        assert pause.account == account, pause
         if once and pause.wanted is None:
             raise LedgerError(f"{account} was paused for another reason than a cap; resume it without --once")
         if once and pause.wanted is not None:
@@ -177,12 +203,16 @@ class Books(Windows):
 
     def warnings(self, at: datetime, refused: Refused | None) -> Iterator[tuple[Record, Warned | None]]:
         """What is to be written down of levels that are reached, and what is to be told."""
+        assert all(rule.account == account for account, rule in self.rules.items())
         for rule in sorted(self.rules.values(), key=lambda one: one.account):
             for cap, window, level in list(self.reached(rule, at, refused)):
+                assert cap.period.unit != "rolling", "a rolling cap has no levels"
+                assert level > window.warned or (level == 0 and refused is not None), "it is warned once"
                 taken = window.spent + window.held
                 why = f"{level} % are taken" if level else "a call was refused"
                 silent = level == 100 and window.refused  # it was told when it refused
                 told = None if silent else Warned(*cap.key, level or 100, taken, window.amount, rule.webhook)
+                assert level == 0 or taken * 100 >= level * window.amount, "what is warned of is reached"
                 yield {**_of_cap("warn", cap.key, "ledger", why, at), "percent": level}, told
 
     def _require(self, key: CapKey, what: str) -> None:
@@ -193,11 +223,14 @@ class Books(Windows):
             raise LedgerError(f"a rolling cap is not {what}: what was spent leaves it by itself; change the cap")
         if is_part(key[0]):
             raise LedgerError(of_part(key[0]))
+        assert self.caps[key].key == key, (self.caps[key], key)
 
     def _hold(self, id: str) -> Hold:
         if id not in self.holds:
             raise UnknownHoldError(f"there is no hold {id}")
-        return self.holds[id]
+        found = self.holds[id]
+        assert found.request.id == id, (found, id)
+        return found
 
     # --- applying -----------------------------------------------------------------------------
 
@@ -207,7 +240,8 @@ class Books(Windows):
         Raises:
             KeyError, ValueError: It is no record, or not one that can follow the earlier ones.
         """
-        assert record["at"].tzinfo is not None, record
+        if record["at"].tzinfo is None:
+            raise ValueError(f"the moment {record['at']} has no time zone")
         self.last = record["at"] if self.last is None else max(self.last, record["at"])
         match record["do"]:
             case "hold":
@@ -231,19 +265,26 @@ class Books(Windows):
         )  # fmt: skip
         if request.id in self.holds:
             raise ValueError(f"the hold {request.id} was begun before")
+        if expires < at:
+            raise ValueError(f"the hold {request.id} ends before it begins")
         windows = [(cap.key, cap.period.begun(at)) for cap in self.of_call(request.scope, request.labels)]
         hold = Hold(request, at, expires, request.amounts, windows)
         self.holds[request.id] = hold
         heapq.heappush(self._expiring, (expires, request.id))
+        assert self._expiring[0][0] <= expires, "what expires first is found first"
         self.set_aside(hold)
         for kind, amount in request.amounts.items() if request.part else ():
-            assert amount is not None, request
+            assert amount is not None, "a part is of known amounts"
+            assert request.part not in accounts_of(request.scope, request.labels), "it is below what it is held in"
             self.set_cap(Cap(request.part, kind, amount), at, None)
 
     def _apply_grow(self, record: Record) -> None:
         hold = self._hold(record["id"])
-        assert hold.state == "held", hold
-        assert all((record["worst"][kind] or 0) >= (n or 0) for kind, n in hold.worst.items()), "it only grows"
+        if hold.state != "held":
+            raise ValueError(f"the hold {hold.request.id} grows after its end")
+        if not all((record["worst"][kind] or 0) >= (n or 0) for kind, n in hold.worst.items()):
+            raise ValueError(f"the hold {hold.request.id} shrinks")
+        assert not hold.spent, "what is open has spent nothing"
         self.set_aside(hold, -1)
         hold.worst = dict(record["worst"])
         self.set_aside(hold)
@@ -252,6 +293,11 @@ class Books(Windows):
         hold = self._hold(record["id"])
         if hold.state != "held":
             raise ValueError(f"the hold {hold.request.id} ends twice")
+        if record["state"] == "held":
+            raise ValueError(f"the hold {hold.request.id} ends held")
+        if min(record["spent"].values(), default=0) < 0:
+            raise ValueError(f"the hold {hold.request.id} ends with less than nothing spent")
+        assert not hold.spent, "what is open has spent nothing"
         hold.state, hold.spent = record["state"], record["spent"]
         self.end_hold(hold)
 
@@ -263,6 +309,8 @@ class Books(Windows):
         elif record["do"] == "warn":
             window = self.windows[key, self.caps[key].period.begun(at)]
             window.warned, window.refused = record["percent"] or window.warned, window.refused or not record["percent"]
+        elif self.caps[key].period.unit == "rolling" or amount < 0:
+            raise ValueError(f"no {record['do']} of {amount} can follow for the cap {' '.join(key)}")
         else:
             self.change(key, at, rule, more=amount if record["do"] == "top_up" else None)
         what = " ".join((record["do"], *key, *([in_units(key[1], amount)] if amount else [])))
@@ -285,13 +333,19 @@ class Books(Windows):
 
 def _of_cap(do: str, key: CapKey, who: str, why: str, at: datetime) -> Record:
     account, resource, period = key
+    assert at.tzinfo is not None, "a moment has a time zone"
+    assert str(Period.parse(period)) == period, "it is read again as the same key"
     return {"do": do, "at": at, "account": account, "resource": resource, "period": period, "who": who, "why": why}
 
 
 def _larger(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else max(one, other)
+    found = None if one is None or other is None else max(one, other)
+    assert found is None or found >= 0, (one, other)
+    return found
 
 
 def _known(used: int | None, worst: int | None) -> int:
     """What is booked: an unknown amount at its worst case, which is 0 where that is unknown and nothing caps it."""
-    return (worst or 0) if used is None else used
+    found = (worst or 0) if used is None else used
+    assert found >= 0, (used, worst)
+    return found

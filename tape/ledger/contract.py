@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 from tape.budget.resources import in_units
@@ -53,7 +54,7 @@ class Cap:
         require_account(self.account)
         require_amounts(f"the cap of {self.account}", {self.resource: self.amount})
 
-    @property
+    @cached_property
     def key(self) -> tuple[str, str, str]:
         """What there is one cap of."""
         return self.account, self.resource, str(self.period)
@@ -81,6 +82,10 @@ class Balance(NamedTuple):
     @property
     def left(self) -> int:
         """What can still be held; never below 0."""
+        assert self.amount >= 0, self
+        assert self.spent >= 0, self
+        assert self.held >= 0, self
+        assert self.debt >= 0, self
         return max(0, self.amount - self.spent - self.held)
 
 
@@ -149,10 +154,19 @@ class Refused(NamedTuple):
 
     def wanted(self, amount: int) -> Wanted:
         """What a call asked that this refuses."""
+        assert self.cap_needed is not None, "how much a call wants is known where it is asked for"
+        assert amount > self.left, "what fits is not refused"
+        assert amount <= self.cap_needed, "it needs a cap for itself, and for what is taken"
         return Wanted(self.account, self.resource, self.period, amount)
 
     def error(self, wanted: int) -> BudgetExceededError:
         """As what callers of a budget raise."""
+        assert wanted >= 0, (self, wanted)
+        assert self.left >= 0, self
+        assert self.left <= self.amount, self
+        assert self.cap_needed is None or wanted > self.left, "what fits is not refused"
+        assert self.cap_needed is None or self.cap_needed > self.amount, "under this cap it does not fit"
+        assert self.cap_needed is None or self.cap_needed >= wanted, "it needs a cap for itself, and for what is taken"
         during = "" if self.period == str(TOTAL) else f" {self.period}"
         message = (
             f"{in_units(self.resource, wanted)} do not fit into what {self.account} has left{during}: "

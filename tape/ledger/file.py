@@ -22,7 +22,7 @@ from tape.files import why
 from tape.ledger.accounts import (
     Amounts,
     Labels,
-    named,
+    accounts_of,
     require_account,
     require_amounts,
     require_by_hand,
@@ -41,6 +41,7 @@ from tape.ledger.contract import (
     Request,
     State,
 )
+from tape.ledger.earlier import HEADS, of_earlier
 from tape.ledger.periods import Period
 from tape.ledger.rules import LedgerError, Pause, Paused, Rule, Wanted, Warned, logger, tell
 from tape.ledger.shared_file import SharedFile
@@ -50,8 +51,6 @@ Answer = TypeVar("Answer")
 
 SCHEMA = 1
 _HEAD = {"schema": SCHEMA, "what": "ledger"}
-_EARLIER = [{"schema": SCHEMA, "what": what} for what in ("guard", "gateway")]
-"""How journals of earlier versions begin; what is appended to them is as in all others."""
 _TIMES = ("at", "expires")
 _MALFORMED = (DataError, LedgerError, ValueError, KeyError, TypeError, AttributeError, OverflowError, AssertionError)
 
@@ -100,14 +99,17 @@ class FileStore(LedgerStore):
     def reserve(self, request: Request) -> Held | Refused | Paused:
         """See :class:`LedgerStore`."""
         with self.alone():
-            return self.reserve_alone(request)
+            found = self.reserve_alone(request)
+        assert isinstance(found, Held | Refused | Paused)
+        assert not isinstance(found, Held) or found.id == request.id, "whose answer it is"
+        return found
 
     def reserve_alone(self, request: Request) -> Held | Refused | Paused:
         """As :meth:`reserve`, by who has the file :meth:`alone`."""
         at = self._now()
         found = self._books.reserve(request, at)
         if not isinstance(found, dict):
-            assert not isinstance(found, Held) or found.id == request.id
+            assert not isinstance(found, Held) or request.id in self._books.holds, "what is held is written"
             return self._refused(found, at)
         assert request.id not in self._books.holds, "it is held once"
         self._do(found)
@@ -126,21 +128,30 @@ class FileStore(LedgerStore):
             self._do(found)
             worst = self._books.holds[id].worst
             assert self._books.holds[id].state == "held"
+            assert self._books.holds[id].expires > at, "what has expired does not grow"
             assert all(worst[kind] is None or (worst[kind] or 0) >= count for kind, count in amounts.items())
         return Held(id)
 
     def settle(self, id: str, amounts: Mapping[str, int | None]) -> Ended:
         """See :class:`LedgerStore`."""
-        return self._end(id, "settled", amounts)
+        ended = self._end(id, "settled", amounts)
+        assert ended.state != "held", ended
+        assert ended.state != "settled" or all(ended.spent[kind] >= 0 for kind in ended.spent)
+        return ended
 
     def void(self, id: str) -> Ended:
         """See :class:`LedgerStore`."""
-        return self._end(id, "voided", {})
+        ended = self._end(id, "voided", {})
+        assert ended.state != "held", ended
+        assert ended.state != "voided" or not ended.spent, "it has cost nothing"
+        return ended
 
     def _end(self, id: str, state: State, amounts: Mapping[str, int | None]) -> Ended:
         require_id(id)
         with self.alone():
-            return self.settle_alone(id, amounts, state)
+            ended = self.settle_alone(id, amounts, state)
+        assert ended.id == id, "whose end it is"
+        return ended
 
     def settle_alone(self, id: str, amounts: Mapping[str, int | None], state: State = "settled") -> Ended:
         """As :meth:`settle`, by who has the file :meth:`alone`."""
@@ -162,6 +173,7 @@ class FileStore(LedgerStore):
             found = self._books.balances(at, self._books.of_call(scope, labels or {}))
             assert len({one.cap.key for one in found}) == len(found), "each cap once"
             assert all(one.left <= one.amount for one in found)
+            assert {one.cap.account for one in found} <= set(accounts_of(scope, labels or {})), "what it pays from"
             return found
 
     def balances(self) -> Sequence[Balance]:
@@ -180,6 +192,7 @@ class FileStore(LedgerStore):
             latest = [one for one, _ in zip(below, range(max(0, most)), strict=False)]
             assert all(one.begun >= next_.begun for one, next_ in pairwise(latest)), "the latest first"
             assert all((one.state == "held") <= (not one.spent) for one in latest), "what is open has spent nothing"
+            assert len({one.id for one in latest}) == len(latest) <= max(0, most), "each hold once"
             return latest
 
     def notes(self) -> Sequence[Note]:
@@ -187,6 +200,7 @@ class FileStore(LedgerStore):
         with self.alone():
             found = list(self._books.notes)
             assert all(one.at >= next_.at for one, next_ in pairwise(found)), "the latest first"
+            assert all(one.what and one.at.tzinfo for one in found), "what was done, and when"
             return found
 
     def set_cap(self, cap: Cap, who: str, why: str) -> None:
@@ -204,6 +218,7 @@ class FileStore(LedgerStore):
             before = self._books.amount(cap, at)
             self._do(self._books.top_up(cap, who, why, at))
             assert self._books.amount(cap, at) == before + cap.amount, "in this period"
+            assert self._books.caps[cap.key].amount <= self._books.amount(cap, at), "the cap itself stays"
 
     def reset(self, account: str, resource: str, period: Period, who: str, why: str) -> None:
         """See :class:`LedgerStore`."""
@@ -213,6 +228,7 @@ class FileStore(LedgerStore):
             self._do(self._books.reset(key, who, why, at))
             (now,) = self._books.balances(at, [self._books.caps[key]])
             assert now.spent == 0, now
+            assert now.amount >= now.held, "what is held fits"
 
     def set_rule(self, rule: Rule, who: str, why: str) -> None:
         """See :class:`LedgerStore`."""
@@ -220,11 +236,14 @@ class FileStore(LedgerStore):
         with self.alone() as at:
             self._do({"do": "rule", "at": at, **asdict(rule), "who": who, "why": why})
             assert self._books.rules[rule.account] == rule, "what is written is what was given"
+            assert all(one.account == account for account, one in self._books.rules.items())
 
     def rules(self) -> Sequence[Rule]:
         """See :class:`LedgerStore`."""
         with self.alone():
-            return [self._books.rules[account] for account in sorted(self._books.rules)]
+            found = [self._books.rules[account] for account in sorted(self._books.rules)]
+            assert all(one.account < next_.account for one, next_ in pairwise(found)), "one of an account"
+            return found
 
     def pause(self, account: str, who: str, why: str, *, stopped: bool = False, wanted: Wanted | None = None) -> None:
         """See :class:`LedgerStore`."""
@@ -245,16 +264,22 @@ class FileStore(LedgerStore):
         with self.alone() as at:
             self._do(*self._books.resume(account, who, why, once, at))
             assert account not in self._books.pauses
+            assert all(one.account == name for name, one in self._books.pauses.items())
 
     def pauses(self) -> Sequence[Pause]:
         """See :class:`LedgerStore`."""
         with self.alone():
-            return [self._books.pauses[account] for account in sorted(self._books.pauses)]
+            found = [self._books.pauses[account] for account in sorted(self._books.pauses)]
+            assert all(one.account < next_.account for one, next_ in pairwise(found)), "one of an account"
+            return found
 
     def check(self) -> Sequence[str]:
         """See :class:`LedgerStore`."""
         with self.alone():
-            return list(self._books.wrong(self._books.holds.values()))
+            found = list(self._books.wrong(self._books.holds.values()))
+            assert all(found), "each says something"
+            assert len(found) <= len(self._books.windows), "a line for a window"
+            return found
 
     def close(self) -> None:
         """See :class:`LedgerStore`."""
@@ -266,6 +291,7 @@ class FileStore(LedgerStore):
         """The hold of an id where there is one, for who has the file :meth:`alone`."""
         found = self._books.holds.get(id)
         assert found is None or found.request.id == id
+        assert found is None or found.begun <= found.expires
         return None if found is None else found.record()
 
     def free(self) -> bool:
@@ -275,7 +301,9 @@ class FileStore(LedgerStore):
     def _now(self) -> datetime:
         now = self._clock()
         assert now.tzinfo is not None, "a present has a time zone"
-        return max(now, self._books.last or now)
+        found = max(now, self._books.last or now)
+        assert found >= now, "it may stand still, and never goes back"
+        return found
 
     @contextmanager
     def alone(self) -> Iterator[datetime]:
@@ -293,9 +321,12 @@ class FileStore(LedgerStore):
     def _forget(self) -> None:
         self._books = Books()
         self._told.clear()
+        assert not self._books.holds, "all of it is read again"
+        assert self._file.count == 0, "from the first line"
 
     def _do(self, *records: Record) -> None:
         assert records, "there is something to do"
+        assert all(one["at"] <= next_["at"] for one, next_ in pairwise(records)), "in the order of their times"
         before = self._file.count
         self._file.append(_lines(*records))
         for record in records:
@@ -305,6 +336,8 @@ class FileStore(LedgerStore):
         self._warn(records[-1]["at"])
 
     def _refused(self, answer: Answer, at: datetime) -> Answer:
+        assert isinstance(answer, Held | Refused | Paused), "an answer, and no record"
+        assert self._books.last is None or at >= self._books.last, "it is the present"
         if isinstance(answer, Refused):
             self._warn(at, answer)
         return answer
@@ -325,14 +358,15 @@ class FileStore(LedgerStore):
 
     def _take(self, line: bytes) -> None:
         where = f"{self._file.path}:{self._file.count + 1}"
+        assert line.endswith(b"\n"), "a whole line"
         try:
             record = parse_json(line, "line")
             if self._file.count == 0:
-                if record not in (_HEAD, *_EARLIER):
+                if record not in (_HEAD, *HEADS):
                     raise ValueError(f"not a ledger of schema {SCHEMA}")
                 return
             if "do" not in record:
-                record = _of_earlier(record)
+                record = of_earlier(record)
             for name in _TIMES:
                 if name in record:
                     record[name] = datetime.fromisoformat(record[name])
@@ -349,19 +383,6 @@ class FileStore(LedgerStore):
 
 def _lines(*records: Record) -> list[str]:
     assert all(("do" in record) != (record is _HEAD) for record in records), "a first line, or a change"
-    return [json.dumps(record, default=datetime.isoformat) + "\n" for record in records]
-
-
-def _of_earlier(record: Record) -> Record:
-    """A line of a journal of earlier versions, which had no times: what is open counts as spent."""
-    at, scope = "1970-01-01T00:00:00+00:00", "guard"
-    if "close" in record:
-        state = "voided" if record.get("outcome") == "released" else "settled"
-        return {"do": "end", "at": at, "id": f"earlier-{record['close']}", "state": state, "spent": record["spent"]}
-    if "client" in record:
-        scope = f"gateway/{named(record['client'])}/{named(record['session'].removeprefix(record['client'] + ':'))}"
-    hold = {"do": "hold", "at": at, "expires": at, "scope": scope, "labels": {}, "free": False}
-    if "checkpoint" in record:
-        return {**hold, "id": record["checkpoint"], "name": "checkpoint", "worst": {}}
-    name = record["tool"] if "client" in record else record["name"]
-    return {**hold, "id": f"earlier-{record['reserve']}", "name": name, "worst": record["worst"]}
+    found = [json.dumps(record, default=datetime.isoformat) + "\n" for record in records]
+    assert len(found) == len(records)
+    return found

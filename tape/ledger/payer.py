@@ -20,6 +20,7 @@ from tape.budget.resources import Resources, in_units
 from tape.errors import UnknownCostError
 from tape.ledger.accounts import MOST, PART, Labels, accounts_of, is_part
 from tape.ledger.contract import Balance, Cap, Held, LedgerStore, Refused, Request
+from tape.ledger.periods import TOTAL
 from tape.ledger.rules import LedgerError, Paused, Rule, UnknownHoldError, UnreachableLedgerError
 
 PAUSE, LONGEST_PAUSE = 0.05, 1.0
@@ -27,6 +28,10 @@ PAUSE, LONGEST_PAUSE = 0.05, 1.0
 PART_SECONDS = 7 * 86_400
 RULES_SECONDS = 30.0
 """After so many a payer reads the rules anew."""
+
+assert PAUSE > 0, "a call that waits leaves the store alone meanwhile"
+assert PAUSE <= LONGEST_PAUSE
+assert PART_SECONDS <= 366 * 86_400, "a hold may last so long"
 
 logger = logging.getLogger("tape.ledger")
 
@@ -124,11 +129,11 @@ class StorePayer(Payer):
         rule = self._rule_now()
         if rule is not None and counts and (why := self._breaker.trips(rule, name, arguments)):
             self.store.pause(self.scope, "breaker", why)
-        return self._held(self._request(worst_case, name or self._name), given_up or self._closed)
-
-    def _request(self, worst_case: Resources, name: str) -> Request:
         amounts: Mapping[str, int | None] = {kind: worst_case[kind] for kind in worst_case}
-        return Request(uuid.uuid4().hex, self.scope, amounts, self.labels, name, self._seconds, self._free)
+        request = Request(
+            uuid.uuid4().hex, self.scope, amounts, self.labels, name or self._name, self._seconds, self._free
+        )  # fmt: skip
+        return self._held(request, given_up or self._closed)
 
     def _held(self, request: Request, given_up: threading.Event) -> StoreHold:
         """Ask until it is held, or refused for good."""
@@ -139,13 +144,16 @@ class StorePayer(Payer):
             except BaseException:  # an interrupt too: it may be held all the same
                 self._undo.append(request)
                 raise
+            assert isinstance(found, Held) or found.account in accounts_of(self.scope, self.labels), (found, request)
             if isinstance(found, Refused) and found.cap_needed is None:
                 raise UnknownCostError(
                     f"the worst case of {found.resource} is unknown under the cap of {found.account}; declare it, or "
                     f"lift the cap on {found.resource}"
                 )
             if not isinstance(found, Refused | Paused):
+                assert found.id == request.id, (found, request)
                 return StoreHold(found.id)
+            assert isinstance(found, Paused) or request.amounts.get(found.resource) != 0, "what is free is not refused"
             if not self._waits(found, request, time.monotonic() - begun):
                 wanted = 0 if isinstance(found, Paused) else request.amounts.get(found.resource) or 0
                 raise found.error() if isinstance(found, Paused) else found.error(wanted)
@@ -155,6 +163,7 @@ class StorePayer(Payer):
 
     def _waits(self, found: Refused | Paused, request: Request, waited: float) -> bool:
         """Whether to try again: there is time, and something or somebody that can make room."""
+        assert waited >= 0, waited
         rule = self._rule_now()
         seconds = rule.seconds if rule is not None and rule.seconds else self._wait
         if not self._patient or _in_loop():
@@ -162,6 +171,8 @@ class StorePayer(Payer):
         if isinstance(found, Paused):
             return not found.stopped and waited < seconds
         wanted = request.amounts.get(found.resource) or 0
+        assert found.cap_needed is not None, "what is unknown is not waited for: there will be no more room for it"
+        assert wanted > found.left, "what fits is not refused"
         if rule is not None and rule.at_limit == "ask" and not is_part(found.account):  # a part gets no more
             why = f"{in_units(found.resource, wanted)} do not fit into what {found.account} has left"
             self.store.pause(self.scope, "ledger", why, wanted=found.wanted(wanted))
@@ -171,14 +182,19 @@ class StorePayer(Payer):
         if rule is not None and rule.at_limit == "refuse" and not self._wait:
             return False
         balances = self.store.read(self.scope, self.labels)
+        assert any(one.cap.account == found.account for one in balances), "what refused it is a cap of the call"
         return any(one.held and one.cap.account == found.account for one in balances)
 
     def _rule_now(self) -> Rule | None:
         """The first rule on the way from the scope to its root."""
         if self._rule is None or time.monotonic() - self._rule[0] > RULES_SECONDS:
-            rules = {one.account: one for one in self.store.rules()}
+            known = self.store.rules()
+            rules = {one.account: one for one in known}
+            assert len(rules) == len(known), "an account has one rule"
             path = (rules[account] for account in accounts_of(self.scope, {}) if account in rules)
-            self._rule = time.monotonic(), next(path, None)
+            rule = next(path, None)
+            assert rule is None or f"{self.scope}/".startswith(f"{rule.account}/"), "it is of the scope or above it"
+            self._rule = time.monotonic(), rule
         return self._rule[1]
 
     # --- ends ---------------------------------------------------------------------------------
@@ -200,6 +216,7 @@ class StorePayer(Payer):
     def settle_later(self, reservation: StoreHold, actual: Resources) -> None:
         """Book at the next call of this payer; takes no lock, so that a finalizer may do it."""
         counts = {kind: actual[kind] for kind in actual}
+        assert all(n is None or n >= 0 for n in counts.values()), counts
         self._due.append((reservation.id, {kind: n if n is None else min(n, MOST) for kind, n in counts.items()}))
 
     def _end_due(self) -> None:
@@ -207,23 +224,24 @@ class StorePayer(Payer):
         while self._undo:
             with suppress(IndexError):  # another thread has taken it
                 request = self._undo.popleft()
+                assert request.scope == self.scope, request
                 try:
                     # Asked again it is known for sure: a first message that is late finds it ended.
-                    if isinstance(self.store.reserve(request), Held):
+                    held = self.store.reserve(request)
+                    if isinstance(held, Held):
                         self.store.void(request.id)
                 except BaseException as error:
                     self._undo.appendleft(request)
                     if not isinstance(error, LedgerError):
                         raise
                     break  # what has been spent is to be booked in any case
+                else:
+                    assert not isinstance(held, Held) or held.id == request.id, (held, request)
         while self._due:
             with suppress(IndexError):
                 id, amounts = self._due.popleft()
                 try:
-                    if amounts is None:
-                        self.store.void(id)
-                    else:
-                        self.store.settle(id, amounts)
+                    ended = self.store.void(id) if amounts is None else self.store.settle(id, amounts)
                 except UnknownHoldError as error:
                     logger.error("what the call of hold %s took cannot be booked: %s", id, error)
                 except BaseException as error:
@@ -232,6 +250,9 @@ class StorePayer(Payer):
                         raise
                     logger.warning("what the call of hold %s took is not booked yet: %s", id, error)
                     return
+                else:
+                    assert ended.id == id, (ended, id)
+                    assert ended.state != "held", ended
 
     def left(self) -> Budget:
         """What can be held now of each resource that is capped: a budget under which an agent can plan."""
@@ -240,10 +261,13 @@ class StorePayer(Payer):
     def tightest(self) -> dict[str, Balance]:
         """Of each resource that is capped, the cap of which the least is left."""
         found: dict[str, Balance] = {}
-        for one in self.store.read(self.scope, self.labels):
+        balances, accounts = self.store.read(self.scope, self.labels), accounts_of(self.scope, self.labels)
+        for one in balances:
+            assert one.cap.account in accounts, "a call has to fit into the caps of its accounts alone"
             kind = one.cap.resource
             if kind not in found or one.left < found[kind].left:
                 found[kind] = one
+        assert all(found[one.cap.resource].left <= one.left for one in balances), "no cap has less"
         return found
 
     # --- parts --------------------------------------------------------------------------------
@@ -273,6 +297,8 @@ class StorePayer(Payer):
             self.store, scope, name=self._name, seconds=self._seconds, free=self._free, wait=self._wait,
             patient=self._patient,
         )  # fmt: skip
+        assert payer.scope.rpartition("/")[0] == self.scope, "a part is held in the scope right above it"
+        assert not payer.labels, "what a part costs its labels is held above it"
         try:
             yield payer
         except GeneratorExit:  # perhaps the garbage collector's: no lock may be waited for, so all of it is booked
@@ -284,6 +310,8 @@ class StorePayer(Payer):
         self._end_part(hold, payer, amounts)
 
     def _end_part(self, hold: StoreHold, part: StorePayer, given: Resources) -> None:
+        assert part.scope.startswith(f"{self.scope}/{PART}"), (part.scope, self.scope)
+        assert part.store is self.store, "a part is held where its scope is"
         try:
             part.close()
             taken = self._closed_at(part.scope)
@@ -293,13 +321,18 @@ class StorePayer(Payer):
                 raise
             logger.warning("the part %s is booked as a whole: %s", part.scope, error)
         else:
+            assert {*taken} <= {*given}, "of other kinds a part has no cap, and counts them above"
             self.settle(hold, taken)
 
     def _closed_at(self, scope: str) -> Resources:
         """Lower the caps of a part to what it has taken: no more can be spent then, and so much may be."""
-        taken, left = dict[str, int](), list(self._of_part(scope))
+        assert is_part(scope), scope
+        taken, left = dict[str, int](), self._of_part(scope)
         while left:
             one = left.pop()
+            assert one.spent >= 0, one
+            assert one.held >= 0, one
+            assert one.spent + one.held <= one.amount + one.debt, "a part takes no more than it has, but by a debt"
             try:
                 taken[one.cap.resource] = amount = one.spent + one.held
                 if amount < one.amount:
@@ -307,11 +340,14 @@ class StorePayer(Payer):
             except UnreachableLedgerError:
                 raise
             except LedgerError:  # more was taken meanwhile
-                left = list(self._of_part(scope))
+                left = self._of_part(scope)
         return Resources(taken)
 
-    def _of_part(self, scope: str) -> Iterator[Balance]:
-        return (one for one in self.store.read(scope) if one.cap.account == scope)
+    def _of_part(self, scope: str) -> list[Balance]:
+        found = [one for one in self.store.read(scope) if one.cap.account == scope]
+        assert found, "a part is made with a cap on each kind that it has"
+        assert all(one.cap.period == TOTAL for one in found), "what a part is given, it has for no period"
+        return found
 
 
 def _in_loop() -> bool:
@@ -347,4 +383,6 @@ class _Breaker:
             if why:
                 self._last, self._row = ("", ""), 0
                 self._names.clear()
+            assert not rule.same or self._row < rule.same, "a row ends where it is too long"
+            assert not rule.tools or len(self._names) <= rule.tools, "tools are counted anew where they are too many"
             return why

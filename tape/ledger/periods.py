@@ -16,6 +16,11 @@ BUCKETS = 60
 """Parts of a rolling period. What was held leaves it with the part in which it began, so never too early."""
 
 _FORM = re.compile(r"(total|hour|day|week|month|rolling)(?::(\d{1,9}))?(?:@([A-Za-z0-9_+/-]{1,60}))?(?:#(\d{1,2}))?")
+_DAYS = {"day": 2, "week": 8, "month": 32}
+"""No period has as many, also where clocks are set back, or a day is lived twice."""
+
+assert all(_FORM.fullmatch(unit) for unit in UNITS), "each unit can be written"
+assert _DAYS.keys() == {*UNITS} - {"total", "hour", "rolling"}, "each period that begins with a day has an end"
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,7 @@ class Period:
             object.__setattr__(self, "zone", "UTC")
         if self.unit != "month":
             object.__setattr__(self, "day", 1)
+        assert (self.bucket > 0) == (self.unit == "rolling"), "only a rolling period has parts"
 
     @classmethod
     def parse(cls, text: str) -> Period:
@@ -66,7 +72,10 @@ class Period:
                 f"{short(text)} is no period; write total, hour, day@Europe/Berlin, week, month#15 or rolling:3600"
             )
         unit, seconds, zone, day = found.groups()
-        return cls(unit, zone or "UTC", int(day or 1), int(seconds or 0))
+        assert unit in UNITS, unit
+        period = cls(unit, zone or "UTC", int(day or 1), int(seconds or 0))
+        assert _FORM.fullmatch(str(period)), "what is written can be read again"
+        return period
 
     def __str__(self) -> str:
         seconds = f":{self.seconds}" if self.unit == "rolling" else ""
@@ -75,12 +84,15 @@ class Period:
 
     def begun(self, at: datetime) -> datetime | None:
         """When the period began that a moment belongs to; None for one without a beginning."""
+        assert at.tzinfo is not None, "a moment has a time zone"
         if self.unit == "total":
             return None
         if self.unit in ("hour", "rolling"):
             size = 3600 if self.unit == "hour" else self.bucket
-            return datetime.fromtimestamp(int(at.timestamp()) // size * size, UTC)
-        assert at.tzinfo is not None, "a moment has a time zone"
+            start = datetime.fromtimestamp(at.timestamp() // size * size, UTC)
+            assert start <= at, (self, at)
+            assert at - start < timedelta(seconds=size), "the next one has not begun"
+            return start
         local = at.astimezone(ZoneInfo(self.zone))
         day = local.date()
         if self.unit == "week":
@@ -90,12 +102,18 @@ class Period:
             if day.day < _billed(first.year, first.month, self.day):
                 first = (first - timedelta(days=1)).replace(day=1)
             day = first.replace(day=_billed(first.year, first.month, self.day))
-        return datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(self.zone)).astimezone(UTC)
+        begun = datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(self.zone)).astimezone(UTC)
+        assert begun <= at, (self, at)
+        assert at - begun < timedelta(days=_DAYS[self.unit]), "the next one has not begun"
+        return begun
 
     @property
     def bucket(self) -> int:
         """Seconds of a part of a rolling period."""
-        return -(-self.seconds // BUCKETS)
+        found = -(-self.seconds // BUCKETS)
+        assert found * BUCKETS >= self.seconds, "nothing leaves too early"
+        assert found * BUCKETS < self.seconds + BUCKETS, "no part is longer than it has to be"
+        return found
 
     def earliest(self, at: datetime) -> datetime | None:
         """The beginning of the first part that counts now; only a rolling period has several."""
@@ -103,12 +121,15 @@ class Period:
         if begun is None or self.unit != "rolling":
             return begun
         assert begun <= at, (self, at)
-        assert self.bucket * BUCKETS >= self.seconds, "nothing leaves too early"
-        return begun - timedelta(seconds=self.bucket * BUCKETS)
+        first = begun - timedelta(seconds=self.bucket * BUCKETS)
+        assert at - first >= timedelta(seconds=self.seconds), "nothing leaves too early"
+        return first
 
 
 TOTAL = Period()
 
 
 def _billed(year: int, month: int, day: int) -> int:
+    assert day >= 1, day
+    assert day <= 31, day
     return min(day, calendar.monthrange(year, month)[1])

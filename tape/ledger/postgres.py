@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import resources
-from typing import Any
+from typing import Any, get_args
 
 from tape.budget.resources import in_units
 from tape.errors import MissingExtraError
@@ -39,7 +39,7 @@ class PostgresStore(LedgerStore):
 
     Args:
         url: ``postgresql://user@host/database``.
-        at: A fixed present, for tests; the database's own by default.
+        at: A fixed present, for tests, which may be set anew; the database's own by default.
 
     Raises:
         MissingExtraError: psycopg is not installed.
@@ -48,18 +48,8 @@ class PostgresStore(LedgerStore):
 
     def __init__(self, url: str, at: datetime | None = None) -> None:
         _require_extra()
-        self._url = url
-        self._batches = Batches(url, self._warn)
-        self._batches.at = at
-
-    @property
-    def at(self) -> datetime | None:
-        """A fixed present, for tests."""
-        return self._batches.at
-
-    @at.setter
-    def at(self, at: datetime | None) -> None:
-        self._batches.at = at
+        self._url, self.at = url, at
+        self._batches = Batches(url, self._warn, lambda: self.at)
 
     @classmethod
     def create(cls, url: str) -> None:
@@ -74,13 +64,17 @@ class PostgresStore(LedgerStore):
                 connection.execute("select pg_advisory_xact_lock(7273041)")
                 there = connection.execute("select to_regclass('tape_ledger.meta') is not null").fetchone()
                 row = (0,)
-                if there and there[0]:
+                assert there is not None
+                if there[0]:
                     row = connection.execute("select version from tape_ledger.meta for update").fetchone() or row
                 if row[0] > VERSION:
                     raise LedgerError(f"the ledger {shown(url)} has version {row[0]}; this program knows {VERSION}")
+                assert row[0] >= 0, row
                 if row[0] < VERSION:
                     for name in (*(f"{number}.sql" for number in range(row[0] + 1, VERSION + 1)), "functions.sql"):
                         connection.execute(resources.files(__package__).joinpath("sql", name).read_text("utf-8"))
+                after = connection.execute("select version from tape_ledger.meta").fetchall()
+                assert after == [(VERSION,)], "the tables of a version say so"
         except psycopg.Error as error:
             raise_fault(url, error)
 
@@ -88,7 +82,7 @@ class PostgresStore(LedgerStore):
 
     def reserve(self, request: Request) -> Held | Refused | Paused:
         """See :class:`LedgerStore`."""
-        answer = self._ask(
+        answer = self._batches.ask(
             do="reserve", id=request.id, scope=request.scope, labels=dict(request.labels), name=request.name,
             worst=dict(request.amounts), seconds=request.seconds, free=request.free, part=request.part,
         )  # fmt: skip
@@ -96,16 +90,23 @@ class PostgresStore(LedgerStore):
             raise LedgerError(f"the id {request.id} belongs to a hold of {answer['scope']}; make ids anew")
         if answer.get("error") == "given":
             raise LedgerError(f"the part {request.part} was given before; name another")
-        return Paused(*answer["paused"]) if "paused" in answer else _held(request.id, answer)
+        if "paused" not in answer:
+            return _held(request.id, answer)
+        assert len(answer) == 1, "what is paused is not held"
+        paused = Paused(*answer["paused"])
+        assert paused.account in accounts_of(request.scope, request.labels), (paused, request)
+        return paused
 
     def grow(self, id: str, amounts: Amounts) -> Held | Refused:
         """See :class:`LedgerStore`."""
         require_id(id)
         require_amounts(f"hold {short(id)}", amounts)
-        answer = self._ask(do="grow", id=id, worst=dict(amounts))
+        answer = self._batches.ask(do="grow", id=id, worst=dict(amounts))
         if answer.get("error") == "ended":
             raise LedgerError(f"the hold {id} has ended ({answer['state']}); reserve anew")
-        return _held(id, answer)
+        found = _held(id, answer)
+        assert isinstance(found, Refused) or found.state == "held", "what has ended does not grow"
+        return found
 
     def settle(self, id: str, amounts: Mapping[str, int | None]) -> Ended:
         """See :class:`LedgerStore`."""
@@ -116,34 +117,52 @@ class PostgresStore(LedgerStore):
         return self._end(id, "voided", {})
 
     def _end(self, id: str, state: State, amounts: Mapping[str, int | None]) -> Ended:
+        assert state == "settled" or (state == "voided" and not amounts), "what was not made costs nothing"
         require_id(id)
         require_amounts(f"hold {short(id)}", amounts, unknown=True)
-        answer = self._ask(do="end", id=id, state=state, amounts=dict(amounts))
+        answer = self._batches.ask(do="end", id=id, state=state, amounts=dict(amounts))
         _require_known(id, answer)
-        return Ended(id, answer["ended"], answer["spent"])
+        ended = Ended(id, answer["ended"], answer["spent"])
+        assert ended.state in ("settled", "voided", "booked"), ended
+        assert ended.state != "voided" or not ended.spent, "what was not made costs nothing"
+        assert min(ended.spent.values(), default=0) >= 0, ended
+        return ended
 
     def read(self, scope: str, labels: Labels | None = None) -> Sequence[Balance]:
         """See :class:`LedgerStore`."""
-        accounts_of(scope, labels or {})
-        self._ask(do="sweep", scope=scope)
-        return self._balances(scope, labels)
+        accounts = accounts_of(scope, labels or {})
+        self._batches.ask(do="sweep", scope=scope)
+        found = self._balances(scope, labels)
+        assert len(found) == len({one.cap.key for one in found}), "a call is asked once for a cap"
+        places = [accounts.index(one.cap.account) for one in found]
+        assert places == sorted(places), "caps come in the order in which they are asked"
+        return found
 
     def balances(self) -> Sequence[Balance]:
         """See :class:`LedgerStore`."""
         self._sweep()
-        return self._balances(None, None)
+        found = self._balances(None, None)
+        keys = [one.cap.key for one in found]
+        assert keys == sorted({*keys}), "each cap comes once, by its key"
+        return found
 
     def _balances(self, scope: str | None, labels: Labels | None) -> list[Balance]:
         rows = self._select("select * from tape_ledger.balances(%s, %s, %s)", scope, Jsonb(dict(labels or {})), self.at)
         amounts = dict(self._select("select account || ' ' || resource || ' ' || period, amount from tape_ledger.cap"))
-        return [
-            Balance(
-                Cap(account, resource, amounts[f"{account} {resource} {period}"], Period.parse(period)),
-                _time(begun),
-                *counts,
-            )
-            for account, resource, period, begun, *counts in rows
-        ]
+        found = []
+        for account, resource, period, begun, *counts in rows:
+            cap = Cap(account, resource, amounts[f"{account} {resource} {period}"], Period.parse(period))
+            one = Balance(cap, _time(begun), *counts)
+            assert cap.key == (account, resource, period), (cap, period)
+            assert (begun is None) == (cap.period.unit == "total"), one
+            assert one.amount >= 0, one
+            assert one.spent >= 0, one
+            assert one.held >= 0, one
+            assert one.debt >= 0, one
+            within = one.spent + one.held <= one.amount + one.debt
+            assert within or cap.period.unit == "rolling", "a cap is exceeded by a debt alone"
+            found.append(one)
+        return found
 
     def history(self, scope: str = "", most: int = 100) -> Sequence[HoldRecord]:
         """See :class:`LedgerStore`."""
@@ -153,7 +172,13 @@ class PostgresStore(LedgerStore):
             " where %s = '' or starts_with(scope || '/', %s || '/') order by number desc limit %s",
             scope, scope, max(0, most),
         )  # fmt: skip
-        return [HoldRecord(*row[:7], *(at.astimezone(UTC) for at in row[7:])) for row in rows]
+        found = [HoldRecord(*row[:7], *(at.astimezone(UTC) for at in row[7:])) for row in rows]
+        assert len(found) <= max(0, most), (len(found), most)
+        assert len(found) == len({one.id for one in found}), "an id belongs to one hold"
+        assert all(one.begun <= one.expires for one in found)
+        assert all(one.state != "held" or not one.spent for one in found), "what is open has spent nothing"
+        assert all(not scope or f"{one.scope}/".startswith(f"{scope}/") for one in found), scope
+        return found
 
     def notes(self) -> Sequence[Note]:
         """See :class:`LedgerStore`."""
@@ -168,6 +193,7 @@ class PostgresStore(LedgerStore):
             bucket=period.bucket,
         )  # fmt: skip
         if answer.get("error") == "clash":
+            assert answer["period"] != str(period), "a cap is changed where it is there"
             raise LedgerError(
                 f"{cap.account} has a cap on {cap.resource} per {answer['period']} already, and would have two "
                 f"beginnings of a {period.unit} with {period}; change that one"
@@ -175,11 +201,13 @@ class PostgresStore(LedgerStore):
         if answer.get("error") == "part":
             raise LedgerError(of_part(cap.account))
         if answer.get("error") == "below":
+            assert answer["taken"] > cap.amount, (answer, cap)
             raise LedgerError(
                 f"a cap of {in_units(cap.resource, cap.amount)} on {cap.account} per {period} is below the "
                 f"{in_units(cap.resource, answer['taken'])} that are spent and held; wait, reset it, or name a higher "
                 "one"
             )
+        assert "error" not in answer, "no error is passed over"
 
     def top_up(self, cap: Cap, who: str, why: str) -> None:
         """See :class:`LedgerStore`."""
@@ -197,17 +225,20 @@ class PostgresStore(LedgerStore):
     def _change(self, who: str, why: str, **more: Any) -> Mapping[str, Any]:
         require_by_hand(who, why)
         # Its id makes that it is made once, also where its answer was lost.
-        return self._ask(who=who, why=why, change=uuid.uuid4().hex, **more)
+        return self._batches.ask(who=who, why=why, change=uuid.uuid4().hex, **more)
 
     def _require(self, key: Sequence[str], what: str, answer: Mapping[str, Any]) -> None:
         if answer.get("error") == "no cap":
+            assert len(key) == 3, "an account, a resource and a period name it"
             rows = self._select("select account, resource, period from tape_ledger.cap order by id limit 20")
             known = ", ".join(" ".join(row) for row in rows) or "none"
             raise LedgerError(f"there is no cap {' '.join(key)}; there is: {known[:500]}")
         if answer.get("error") == "rolling":
             raise LedgerError(f"a rolling cap is not {what}: what was spent leaves it by itself; change the cap")
         if answer.get("error") == "part":
+            assert not key or answer["account"] == key[0], (answer, key)
             raise LedgerError(of_part(answer["account"]))
+        assert "error" not in answer, "no error is passed over"
 
     def check(self) -> Sequence[str]:
         """See :class:`LedgerStore`."""
@@ -218,19 +249,24 @@ class PostgresStore(LedgerStore):
 
     def set_rule(self, rule: Rule, who: str, why: str) -> None:
         """See :class:`LedgerStore`."""
-        self._change(who, why, do="rule", **asdict(rule))
+        answer = self._change(who, why, do="rule", **asdict(rule))
+        assert not answer, "a rule is never refused"
 
     def rules(self) -> Sequence[Rule]:
         """See :class:`LedgerStore`."""
         rows = self._select(
             "select account, at_limit, seconds, warn, webhook, same, tools from tape_ledger.rule order by account"
         )
-        return [Rule(account, at, n, tuple(warn), *more) for account, at, n, warn, *more in rows]
+        found = [Rule(account, at, n, tuple(warn), *more) for account, at, n, warn, *more in rows]
+        accounts = [one.account for one in found]
+        assert accounts == sorted({*accounts}), "an account has one rule, and they come by account"
+        return found
 
     def pause(self, account: str, who: str, why: str, *, stopped: bool = False, wanted: Wanted | None = None) -> None:
         """See :class:`LedgerStore`."""
         require_account(account)
-        self._change(who, why, do="pause", account=account, stopped=stopped, wanted=list(wanted or ()))
+        answer = self._change(who, why, do="pause", account=account, stopped=stopped, wanted=list(wanted or ()))
+        assert answer.get("error") in (None, "unchanged"), "what is paused may be paused again, and stays so"
 
     def resume(self, account: str, who: str, why: str, *, once: bool = False) -> None:
         """See :class:`LedgerStore`."""
@@ -240,15 +276,19 @@ class PostgresStore(LedgerStore):
             raise LedgerError(f"{account} is not paused; there is: {paused}")
         if answer.get("error") == "nothing wanted":
             raise LedgerError(f"{account} was paused for another reason than a cap; resume it without --once")
+        assert once or "error" not in answer, "what is topped up may be refused, and nothing else"
         self._require(tuple(answer.get("wanted", ()))[:3], "topped up", answer)
 
     def pauses(self) -> Sequence[Pause]:
         """See :class:`LedgerStore`."""
         rows = self._select("select account, stopped, at, who, why, wanted from tape_ledger.pause order by 1")
-        return [
+        found = [
             Pause(account, stopped, at.astimezone(UTC), who, why, Wanted(*wanted) if wanted else None)
             for account, stopped, at, who, why, wanted in rows
         ]
+        accounts = [one.account for one in found]
+        assert accounts == sorted({*accounts}), "an account is paused once, and they come by account"
+        return found
 
     def close(self) -> None:
         """See :class:`LedgerStore`."""
@@ -258,16 +298,16 @@ class PostgresStore(LedgerStore):
 
     def _sweep(self) -> None:
         for (root,) in self._select("select root from tape_ledger.root order by root"):
-            self._ask(do="sweep", scope=root)
+            assert accounts_of(root, {}) == [root], "a root has nothing above it"
+            answer = self._batches.ask(do="sweep", scope=root)
+            assert not answer, "what has expired ends in any case"
 
     def _warn(self, warned: Warned) -> None:
         self.warned(warned)  # as it is set now
 
-    def _ask(self, **request: Any) -> Mapping[str, Any]:
-        return self._batches.ask(request)
-
     def _select(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """Rows, read by a connection of their own, so that the one of the batches is used by its thread alone."""
+        assert statement.startswith("select "), "changes are made by batches"
         try:
             with psycopg.connect(self._url, autocommit=True, connect_timeout=10) as connection:
                 return list(connection.execute(statement, values).fetchall())
@@ -277,17 +317,25 @@ class PostgresStore(LedgerStore):
 
 def _held(id: str, answer: Mapping[str, Any]) -> Held | Refused:
     _require_known(id, answer)
-    if "refused" in answer:
-        return Refused(*answer["refused"])
-    return Held(id, answer["held"])
+    assert len(answer) == 1, "it is held, or refused"
+    if "refused" not in answer:
+        assert answer["held"] in get_args(State), answer
+        return Held(id, answer["held"])
+    found = Refused(*answer["refused"])
+    assert found.cap_needed is None or found.cap_needed > found.amount, found
+    assert found.left >= 0, found
+    assert found.left <= found.amount, found
+    return found
 
 
 def _require_known(id: str, answer: Mapping[str, Any]) -> None:
     if answer.get("error") == "none":
         raise UnknownHoldError(f"there is no hold {id}")
+    assert "error" not in answer, "no error is passed over"
 
 
 def _note(what: Mapping[str, Any]) -> str:
+    assert ("resource" in what) == (what["do"] not in ("rule", "pause", "resume")), what
     if "resource" not in what:
         return f"{what['do']} {what['account']}"
     amount = [in_units(what["resource"], what["amount"])] if what.get("amount") else []
@@ -301,4 +349,5 @@ def _require_extra() -> None:
 
 def _time(at: datetime | None) -> datetime | None:
     """A moment in UTC; None for the beginning of what has none."""
+    assert at is None or at.tzinfo is not None, "a moment has a time zone"
     return None if at is None else at.astimezone(UTC)

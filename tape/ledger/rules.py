@@ -15,7 +15,7 @@ from urllib.request import urlopen
 
 from tape.budget.resources import in_units
 from tape.errors import BudgetExceededError, ConfigError, TapeError
-from tape.ledger.accounts import require_account, require_seconds, require_text
+from tape.ledger.accounts import is_part, require_account, require_seconds, require_text
 from tape.reading import short
 
 AtLimit = Literal["refuse", "wait", "ask"]
@@ -42,7 +42,9 @@ class PausedError(BudgetExceededError):
 
 def of_part(account: str) -> str:
     """Why a part gets no more."""
+    assert is_part(account), account
     above = account.rpartition("/")[0]
+    assert above, "a part is never a root"
     return f"{account} is a part, made by a hold of {above}; it gets no caps by hand but lower ones, so add to {above}"
 
 
@@ -162,8 +164,14 @@ class Warned(NamedTuple):
 def deliver(warned: Warned) -> None:
     """Log a warning, and tell its webhook, by a thread of its own; the ledger's notes have it in any case."""
     one = warned
+    assert one.percent >= 1, one
+    assert one.percent <= 100, one
+    assert one.taken >= 0, one
+    assert one.amount >= 0, one
+    is_reached = one.taken * 100 >= one.percent * one.amount
+    assert is_reached or one.percent == 100, "below a level is warned of a refusal alone, which counts as 100 %"
     taken, amount = in_units(one.resource, one.taken), in_units(one.resource, one.amount)
-    said = f"{one.percent} %" if one.taken * 100 >= one.percent * one.amount else "a call was refused"
+    said = f"{one.percent} %" if is_reached else "a call was refused"
     logger.warning("%s has taken %s of %s (%s): %s", one.account, taken, amount, one.period, said)
     if one.webhook:
         threading.Thread(target=_post, args=(one,), name="tape webhook", daemon=True).start()
@@ -178,9 +186,10 @@ def tell(warned: Callable[[Warned], None], what: Warned) -> None:
 
 
 def _post(warned: Warned) -> None:
+    assert urlsplit(warned.webhook).scheme in ("http", "https"), "a rule has no other webhooks, such as files"
     told = {name: value for name, value in warned._asdict().items() if name != "webhook"}
     body, kind = json.dumps(told).encode(), {"Content-Type": "application/json"}
-    try:  # its scheme is http or https, see Rule
+    try:
         with urlopen(HttpRequest(warned.webhook, body, kind), timeout=HTTP_SECONDS):  # noqa: S310
             pass
     except Exception as error:  # of whatever the other side sends; the address and the error may have a secret

@@ -36,6 +36,7 @@ class SharedFile:
     def __init__(self, path: Path, take: Callable[[bytes], None], forget: Callable[[], None], rank: int) -> None:
         self.path, self._take, self._forget = path, take, forget
         self._lock = OrderedLock(rank, "ledger in a file")
+        assert rank > 0, "a lock has a place in the order"
         self._read = self.count = 0
         self._program = os.getpid()
         try:
@@ -49,6 +50,7 @@ class SharedFile:
             if self._file is not None:
                 os.close(self._file)
                 self._file = None
+            assert self._file is None, "nothing is written any more"
 
     def free(self) -> bool:
         """Whether this thread may have it now; see :meth:`OrderedLock.free`."""
@@ -76,6 +78,8 @@ class SharedFile:
                     if not is_there(file, self.path):
                         raise LedgerError(f"the ledger {self.path} was removed or replaced; open it anew")
                     self._follow(file)
+                    assert os.fstat(file).st_size == self._read, "caught up with"
+                    assert (self._read > 0) == (self.count > 0), "bytes make lines"
                     with self._synced(file):
                         yield
                 finally:
@@ -105,6 +109,7 @@ class SharedFile:
                 os.fsync(file)
         except BaseException:
             os.ftruncate(file, begun)
+            assert os.fstat(file).st_size == begun, "nothing of it is there"
             raise
         if refused is not None:
             raise refused
@@ -117,6 +122,7 @@ class SharedFile:
         size = os.fstat(self._file).st_size
         assert size == self._read, "it was caught up with"
         rest = written
+        assert written, "there is something to write"
         try:
             while rest:
                 rest = rest[os.write(self._file, rest) :]
@@ -128,7 +134,7 @@ class SharedFile:
         assert os.fstat(self._file).st_size == self._read, "nobody else has written"
 
     def _follow(self, file: int) -> None:
-        size = os.fstat(file).st_size
+        size, before = os.fstat(file).st_size, self.count
         if size < self._read:
             raise LedgerError(f"the ledger {self.path} was cut; restore it, or name another")
         rest, synced = b"", False
@@ -144,5 +150,8 @@ class SharedFile:
                 self._read += len(line)
                 self.count += 1
             rest = new[sum(map(len, lines)) :]
+            assert b"\n" not in rest, "every whole line was taken"
         if rest:  # the writer of half a line has died before acting on it
             os.ftruncate(file, self._read)
+        assert self._read + len(rest) <= size, "no more than there is"
+        assert self.count >= before, "lines only come"

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from tape.ledger.accounts import Labels, accounts_of, is_part
 from tape.ledger.contract import Balance, Cap, HoldRecord, Refused, Request, State
+from tape.ledger.periods import BUCKETS
 from tape.ledger.rules import Rule
 
 CapKey = tuple[str, str, str]
@@ -37,6 +38,10 @@ class Window:
 
     def level(self, rule: Rule) -> int:
         """The highest level of a rule that is reached."""
+        assert self.amount >= 0, self
+        assert self.spent >= 0, self
+        assert self.held >= 0, self
+        assert 0 not in rule.warn, "0 stands for no level"
         taken = (self.spent + self.held) * 100
         return max((one for one in rule.warn if taken >= one * self.amount), default=0)
 
@@ -53,8 +58,19 @@ class Hold:
     state: State = "held"
     spent: Mapping[str, int] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        assert self.begun.tzinfo is not None, "a moment has a time zone"
+        assert self.begun <= self.expires, self
+        assert self.state == "held", "a hold begins open"
+        assert not self.spent, "what is open has spent nothing"
+        assert self.worst.keys() == self.request.amounts.keys(), self
+        assert len(self.windows) == len({*self.windows}), "a hold counts once in a window"
+        assert all(start is None or start <= self.begun for _, start in self.windows), "it belongs to its beginning"
+
     def record(self) -> HoldRecord:
         """For people."""
+        assert self.state != "held" or not self.spent, "what is open has spent nothing"
+        assert self.worst.keys() >= self.request.amounts.keys(), "a hold only grows"
         one = self.request
         return HoldRecord(
             one.id, one.scope, one.labels, one.name, dict(self.worst), dict(self.spent), self.state, self.begun,
@@ -85,17 +101,22 @@ class Windows:
         """
         accounts = accounts_of(scope, labels)
         path = accounts[len(labels) :]
+        assert path[0] == scope, "the scope comes after its labels"
+        assert not any(is_part(one) for one in accounts[: len(labels)]), "a label is no part"
         depth = {cap.resource: place for place, one in reversed([*enumerate(path)]) if is_part(one)
                  for cap in self.of_account(one)}  # fmt: skip
         for account in accounts:
             for cap in self.of_account(account):
+                assert cap.account == account, (cap, account)
                 if cap.resource not in depth or (account in path and path.index(account) <= depth[cap.resource]):
                     yield cap
 
     def refusal(self, cap: Cap, wanted: int | None, at: datetime) -> Refused | None:
         """Why an amount does not fit; None where it does."""
+        assert self.caps[cap.key] is cap, "an amount has to fit into the caps that there are"
         amount, taken = self.amount(cap, at), self.taken(cap, at)
-        assert min(amount, taken) >= 0, (cap, amount, taken)
+        assert amount >= 0, (cap, amount)
+        assert taken >= 0, (cap, taken)
         assert wanted is None or wanted >= 0, (cap, wanted)
         if wanted is not None and (wanted == 0 or taken + wanted <= amount):
             return None
@@ -105,27 +126,42 @@ class Windows:
     def amount(self, cap: Cap, at: datetime) -> int:
         """A cap with what was added for its period."""
         window = None if cap.period.unit == "rolling" else self.windows.get((cap.key, cap.period.begun(at)))
-        return self.caps.get(cap.key, cap).amount if window is None else window.amount
+        assert window is None or cap.key in self.caps, "only a cap that is there has windows"
+        found = self.caps.get(cap.key, cap).amount if window is None else window.amount
+        assert found >= 0, (cap, found)
+        return found
 
     def taken(self, cap: Cap, at: datetime) -> int:
         """Spent and held."""
-        return sum(one.spent for one in self._now(cap, at)) + self._holds_of(cap, at)
+        spent, held = sum(one.spent for one in self._now(cap, at)), self._holds_of(cap, at)
+        assert spent >= 0, (cap, spent)
+        assert held >= 0, (cap, held)
+        return spent + held
 
     def _holds_of(self, cap: Cap, at: datetime) -> int:
         """What is held; of a rolling cap also what began before, since it may still be paid."""
+        everything = self._held.get(cap.key, 0)
+        assert everything >= 0, (cap, everything)
         if cap.period.unit == "rolling":
-            return self._held.get(cap.key, 0)
-        return sum(one.held for one in self._now(cap, at))
+            return everything
+        now = sum(one.held for one in self._now(cap, at))
+        assert now <= everything, (cap, now, everything)
+        assert now == everything or cap.period.unit != "total", "there is one window of what has no beginning"
+        return now
 
     def _now(self, cap: Cap, at: datetime) -> Iterator[Window]:
         """The windows that count at a moment."""
-        start, earliest = cap.period.begun(at), cap.period.earliest(at)
-        if start == earliest:
+        start = cap.period.begun(at)
+        assert (start is None) == (cap.period.unit == "total"), (cap, start)
+        if cap.period.unit != "rolling":
             found = self.windows.get((cap.key, start))
             yield from () if found is None else (found,)
             return
+        earliest = cap.period.earliest(at)
         assert start is not None
-        while earliest is not None and earliest <= start:
+        assert earliest is not None
+        assert start - earliest == timedelta(seconds=cap.period.bucket * BUCKETS), "whole parts count"
+        while earliest <= start:
             if (found := self.windows.get((cap.key, earliest))) is not None:
                 yield found
             earliest += timedelta(seconds=cap.period.bucket)
@@ -134,18 +170,26 @@ class Windows:
         """Caps in their present periods."""
         found = []
         for cap in caps:
+            assert self.caps[cap.key] is cap, "only a cap that is there has a balance"
             windows = list(self._now(cap, at))
             spent, debt = sum(one.spent for one in windows), sum(one.debt for one in windows)
             amount, held = self.amount(cap, at), self._holds_of(cap, at)
             assert spent >= 0, cap
             assert held >= 0, cap
-            found.append(Balance(cap, cap.period.earliest(at), amount, spent, held, debt))
+            assert amount >= 0, cap
+            assert debt >= 0, cap
+            assert debt <= spent + sum(one.forgiven for one in windows), "a debt was spent"
+            begun = cap.period.earliest(at)
+            assert begun is None or begun <= at, (cap, at)
+            found.append(Balance(cap, begun, amount, spent, held, debt))
         return found
 
     def wrong(self, holds: Iterable[Hold]) -> Iterator[str]:
         """What does not agree with the holds, a line each."""
         sums: dict[tuple[CapKey, datetime | None], tuple[int, int, int]] = {}
         for hold in holds:
+            accounts = accounts_of(hold.request.scope, hold.request.labels)
+            assert all(key[0] in accounts for key, _ in hold.windows), "a hold counts in its own accounts alone"
             for key, start in hold.windows:
                 worst, spent = hold.worst.get(key[1]) or 0, hold.spent.get(key[1], 0)
                 held, done, debt = sums.get((key, start), (0, 0, 0))
@@ -153,7 +197,12 @@ class Windows:
                     held += worst
                 else:
                     done, debt = done + spent, debt + max(0, spent - worst)
+                assert key in self.caps, (key, hold)
+                assert held >= 0, hold
+                assert debt >= 0, hold
+                assert debt <= done, "a debt was spent"
                 sums[key, start] = (held, done, debt)
+        assert sums.keys() <= self.windows.keys(), "what a hold counts in is there"
         for (key, start), window in self.windows.items():
             held, done, debt = sums.get((key, start), (0, 0, 0))
             here = (window.held, window.spent + window.forgiven, window.debt)
@@ -164,13 +213,19 @@ class Windows:
 
     def set_aside(self, hold: Hold, sign: int = 1) -> None:
         """Add the worst case of a hold to its windows, or take it off."""
+        assert sign in (1, -1), sign
+        assert sign == -1 or hold.state == "held", "nothing is set aside for what has ended"
         for key, start in hold.windows:
             cap = self.caps[key]
+            assert cap.key == key, (cap, key)
+            assert sign == 1 or (key, start) in self.windows, "what is taken off was set aside"
             window = self.windows.setdefault((key, start), Window(cap.amount))
             more = sign * (hold.worst.get(cap.resource) or 0)
             window.held += more
             self._held[key] = self._held.get(key, 0) + more
             assert window.held >= 0, (key, start, window)
+            assert window.amount >= 0, (key, start, window)
+            assert window.spent >= 0, (key, start, window)
             assert self._held[key] >= window.held, (key, start, window)
 
     def end_hold(self, hold: Hold) -> None:
@@ -183,7 +238,10 @@ class Windows:
             spent = hold.spent.get(kind, 0)
             window.spent += spent
             window.debt += max(0, spent - (hold.worst.get(kind) or 0))
+            assert window.spent >= spent, (key, start, window)
+            assert window.forgiven >= 0, (key, start, window)
             assert window.debt >= 0, (key, start, window)
+            assert window.debt <= window.spent + window.forgiven, "a debt was spent"
 
     def set_cap(self, cap: Cap, at: datetime, rule: Rule | None) -> None:
         """Make or change a cap, for its present period and all later ones."""
@@ -191,17 +249,22 @@ class Windows:
         self.caps[cap.key] = cap
         others = [one for one in self.of_account(cap.account) if one.key != cap.key]
         self._by_account[cap.account] = sorted((*others, cap), key=lambda one: one.key)
+        assert all(self.caps[one.key] is one for one in self.of_account(cap.account)), "both lists have the same caps"
+        assert len(others) == len({one.key for one in others}), "each cap is listed once"
         if new or cap.period.unit == "rolling":
             return
         for (key, begun), window in self.windows.items():
-            if key == cap.key and (begun is None or start is None or begun >= start):
+            if key != cap.key:
+                continue
+            assert (begun is None) == (start is None), "all windows of a cap have a beginning, or none has"
+            if begun is None or start is None or begun >= start:
                 window.amount = cap.amount
-            if key == cap.key:
-                rearm(window, rule)
+            rearm(window, rule)
 
     def change(self, key: CapKey, at: datetime, rule: Rule | None, *, more: int | None) -> None:
         """Add to a cap in its present period, or forgive what was spent in it."""
         cap = self.caps[key]
+        assert cap.key == key, (cap, key)
         assert cap.period.unit != "rolling", cap
         assert more is None or more >= 0, (cap, more)
         window = self.windows.setdefault((key, cap.period.begun(at)), Window(cap.amount))
@@ -209,11 +272,15 @@ class Windows:
             window.forgiven, window.spent = window.forgiven + window.spent, 0
         else:
             window.amount += more
+        assert window.amount >= (more or 0), (cap, window)
+        assert window.spent >= 0, (cap, window)
+        assert window.debt <= window.spent + window.forgiven, "a debt was spent"
         rearm(window, rule)
 
     def reached(self, rule: Rule, at: datetime, refused: Refused | None) -> Iterator[tuple[Cap, Window, int]]:
         """The caps of a rule's account that go above a level for the first time; 0 for one that refused a call."""
         for cap in self.of_account(rule.account) if rule.warn else ():
+            assert cap.account == rule.account, (cap, rule)
             window = self.windows.get((cap.key, cap.period.begun(at)))
             hit = refused is not None and (refused.account, refused.resource, refused.period) == cap.key
             if window is None or cap.period.unit == "rolling":
@@ -227,4 +294,6 @@ class Windows:
 def rearm(window: Window, rule: Rule | None) -> None:
     """After a cap was raised, or its use forgiven, it may be warned again."""
     if rule is not None:
+        assert window.warned >= 0, window
+        assert rule.warn == tuple(sorted({*rule.warn})), "levels go up"
         window.warned, window.refused = min(window.warned, window.level(rule)), False

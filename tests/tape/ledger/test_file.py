@@ -15,6 +15,8 @@ import pytest
 from tape.ledger import Cap, Held, LedgerError, Request, open_store
 from tape.ledger.file import FileStore
 
+AT = '"at": "2026-01-01T00:00:00+00:00"'
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
@@ -43,6 +45,22 @@ def test_a_torn_last_line_was_never_acted_on(path: Path) -> None:
         ('{"do": "end", "at": "2026-01-01T00:00:00+00:00", "id": "b", "state": "settled", "spent": {}}', "no hold b"),
         ('{"do": "fly", "at": "2026-01-01T00:00:00+00:00"}', "there is no record 'fly'"),
         ('{"do": "hold"}', "'at'"),
+        ('{"do": "end", "at": "2026-01-01T00:00:00", "id": "a", "state": "settled", "spent": {}}', "has no time zone"),
+        (f'{{"do": "end", {AT}, "id": "a", "state": "held", "spent": {{}}}}', "the hold a ends held"),
+        (
+            f'{{"do": "end", {AT}, "id": "a", "state": "settled", "spent": {{"usd": -1}}}}',
+            "with less than nothing spent",
+        ),
+        (f'{{"do": "grow", {AT}, "id": "a", "worst": {{"usd": 9}}}}', "the hold a shrinks"),
+        (
+            f'{{"do": "top_up", {AT}, "account": "org", "resource": "usd", "period": "total", "amount": -1}}',
+            "no top_up of -1 can follow for the cap org usd total",
+        ),
+        (
+            f'{{"do": "hold", {AT}, "id": "b", "scope": "org", "labels": {{}}, "name": "", "worst": {{}}, '
+            '"expires": "2025-01-01T00:00:00+00:00", "free": false}',
+            "the hold b ends before it begins",
+        ),
         ("[]", "no line of a ledger"),
         ("nonsense", "no line of a ledger"),
     ],
