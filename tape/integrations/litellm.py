@@ -30,7 +30,7 @@ from tape.gateway.charges import ModelCharge
 from tape.gateway.guard import Guard
 from tape.gateway.ledgers import amount
 from tape.gateway.shared_calls import answer_of
-from tape.integrations.usage import Meter, Usage, field_of
+from tape.integrations.usage import Meter, Usage, is_usage_alone
 from tape.ledger import LedgerError, LedgerStore, PausedError, open_store
 from tape.ledger.accounts import named
 from tape.reading import shaped
@@ -51,7 +51,7 @@ _LIMITS = {
 _NOT_SENT = frozenset(
     ("litellm_call_id", "litellm_logging_obj", "litellm_metadata", "metadata", "proxy_server_request", "secret_fields")
 )
-_MARK = "tape_call"
+_MARK, _LIMITED = "tape_call", "tape_max_tokens"
 _THREADS = 256
 _MOST_MODELS = 50
 _MOST_GUARDS = 1000
@@ -103,14 +103,14 @@ class _Call:
         """The client has not asked for the usage that ends a stream."""
 
     def pay(self, models: Sequence[str]) -> _Call:
-        """Set aside what the dearest of some models takes.
+        """Set aside what the dearest of some models takes; the first time, fewer tokens where not all of them fit.
 
         Raises:
             BudgetExceededError, UnknownCostError, ConfigError, LedgerError: See :meth:`tape.Guard.model`.
         """
         most = max(1, self.limit * self._choices)
         dearest = max(models, key=lambda name: self._guard.quote(name, self._request).worst(most)["usd"] or 0)
-        context = self._guard.model(dearest, self._request, most, fit=self.limit > 0)
+        context = self._guard.model(dearest, self._request, most, fit=self.limit > 0 and not self.sent)
         charge = context.__enter__()
         with self._lock:
             self._open.append((context, charge))
@@ -169,9 +169,12 @@ class Budget(CustomLogger):
             options = data.get("stream_options") or {}
             call.hides_usage = not options.get("include_usage")
             data["stream_options"] = {**options, "include_usage": True}
-        token = secrets.token_hex(16)
-        self._calls[token] = call
-        data["litellm_logging_obj"].model_call_details[_MARK] = token
+        mark = secrets.token_hex(16)
+        self._calls[mark] = call
+        details = data["litellm_logging_obj"].model_call_details
+        details[_MARK] = data.setdefault("metadata" if "metadata" in data else "litellm_metadata", {})[_MARK] = mark
+        if call.limit < call.asked:
+            details[_LIMITED] = call.limit
         return data
 
     async def async_pre_call_deployment_hook(self, kwargs: Any, call_type: Any) -> Any:
@@ -206,7 +209,7 @@ class Budget(CustomLogger):
         try:
             async for chunk in response:
                 meter.take(chunk)
-                if call is None or not call.hides_usage or not _is_usage_alone(chunk):
+                if call is None or not call.hides_usage or not is_usage_alone(chunk):
                     yield chunk
             theirs = getattr(response, "chunks", None)
             if not theirs or any(getattr(one, "usage", None) for one in theirs):  # else LiteLLM has counted itself
@@ -241,18 +244,16 @@ class Budget(CustomLogger):
     ) -> dict[str, str]:
         """Say to how many tokens a call was limited."""
         del user_api_key_dict, response, request_headers, litellm_call_info
-        call = self._of(data)
-        return {"x-tape-max-tokens": str(call.limit)} if call is not None and call.limit < call.asked else {}
+        limit = getattr(data.get("litellm_logging_obj"), "model_call_details", {}).get(_LIMITED)
+        return {} if limit is None else {"x-tape-max-tokens": str(limit)}
 
     # --- calls ----------------------------------------------------------------------------------
 
     def _of(self, data: Any) -> _Call | None:
-        details = getattr(data.get("litellm_logging_obj"), "model_call_details", {})
-        return self._calls.get(details.get(_MARK, ""))
+        return self._calls.get(_mark_of(data))
 
     async def _end(self, data: Any, usage: Usage | None) -> None:
-        details = getattr(data.get("litellm_logging_obj"), "model_call_details", {})
-        call = self._calls.pop(details.get(_MARK, ""), None)
+        call = self._calls.pop(_mark_of(data), None)
         if call is not None:
             await asyncio.wrap_future(self._threads.submit(call.answered, usage))
 
@@ -272,7 +273,7 @@ class Budget(CustomLogger):
             settings = self._settings = self._settings or _settings()
             self._store = self._store or open_store(settings.ledger)
             headers = {k.lower(): v for k, v in (data.get("proxy_server_request") or {}).get("headers", {}).items()}
-            who = [key.team_alias or key.team_id or "", key.key_alias or (key.token or "")[:16]]
+            who = [key.team_alias or key.team_id or "", key.key_alias or (key.token or "")[:24]]
             path = [settings.scope, *(named(one) for one in who if one)]
             if session := headers.get("x-tape-session") or _metadata(data).get("session_id"):
                 path.append(named(str(session)))
@@ -298,7 +299,9 @@ class Budget(CustomLogger):
             return _http(402, "paused", message)
         if isinstance(error, BudgetExceededError):
             return _http(402, "budget_exceeded", message, **self._fields(error, self._guard(key, data), data))
-        return _http(*((503, "ledger") if isinstance(error, LedgerError) else (400, "not_payable")), message)
+        if isinstance(error, LedgerError):
+            return _http(503, "ledger", message)
+        return _http(400, "not_payable", message)
 
     def _fields(self, error: BudgetExceededError, guard: Guard, data: Any) -> dict[str, Any]:
         """How large the cap would have to be, and which models of the proxy would fit."""
@@ -317,14 +320,13 @@ budget = Budget()
 """What the proxy's configuration names."""
 
 
-def _is_usage_alone(chunk: Any) -> bool:
-    """Whether a piece of a stream says nothing else."""
-    found = [(one, field_of(one, "delta")) for one in field_of(chunk, "choices") or ()]
-    said = any(
-        field_of(one, "finish_reason") or field_of(delta, "content") or field_of(delta, "tool_calls")
-        for one, delta in found
-    )
-    return field_of(chunk, "usage") is not None and not said
+class _Refusal(HTTPException):
+    """An error as the proxy shows it: some of its interfaces take the text, the others the fields."""
+
+    type = ""
+
+    def __str__(self) -> str:
+        return str(self.detail["message"] if isinstance(self.detail, dict) else self.detail)
 
 
 def _status(error: Any) -> int:
@@ -334,8 +336,8 @@ def _status(error: Any) -> int:
 
 def _http(status: int, sort: str, message: str, **fields: Any) -> HTTPException:
     """The proxy's own error; SDKs do not try 400 and 402 again."""
-    error = HTTPException(status, {"error": {"message": message, "type": sort, **fields}})
-    error.type = sort  # type: ignore[attr-defined]  # where the proxy looks for it
+    error = _Refusal(status, {"message": message, "type": sort, **fields})
+    error.type = sort
     return error
 
 
@@ -348,6 +350,12 @@ def _settings() -> Settings:
 
 def _sent(data: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name not in _NOT_SENT}
+
+
+def _mark_of(data: Mapping[str, Any]) -> str:
+    """What tells calls apart; ids of calls are the client's. A failed call has lost its logging object."""
+    details = getattr(data.get("litellm_logging_obj"), "model_call_details", None)
+    return str((_metadata(data) if details is None else details).get(_MARK, ""))
 
 
 def _choices(data: Mapping[str, Any]) -> int:

@@ -71,3 +71,13 @@ class Meter:
 def field_of(found: Any, name: str) -> Any:
     """A field of an object or of a mapping; None where it has none."""
     return found.get(name) if isinstance(found, Mapping) else getattr(found, name, None)
+
+
+def is_usage_alone(chunk: Any) -> bool:
+    """Whether a piece of a stream says nothing else."""
+    found = [(one, field_of(one, "delta")) for one in field_of(chunk, "choices") or ()]
+    said = any(
+        field_of(one, "finish_reason") or field_of(delta, "content") or field_of(delta, "tool_calls")
+        for one, delta in found
+    )
+    return field_of(chunk, "usage") is not None and not said
