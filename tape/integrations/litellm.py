@@ -20,9 +20,6 @@ from contextlib import AbstractContextManager, suppress
 from decimal import Decimal
 from typing import Any
 
-import litellm
-from fastapi import HTTPException
-from litellm.integrations.custom_logger import CustomLogger
 from pydantic import BaseModel, ConfigDict, Field
 
 from tape.errors import BudgetExceededError, ConfigError, TapeError, UnknownCostError
@@ -33,7 +30,13 @@ from tape.gateway.shared_calls import answer_of
 from tape.integrations.usage import Meter, Usage, is_usage_alone
 from tape.ledger import LedgerError, LedgerStore, PausedError, open_store
 from tape.ledger.accounts import named
+from tape.plugins import require_extra
 from tape.reading import shaped
+
+require_extra("litellm", "litellm", "fastapi", what="the budget of LiteLLM's proxy")
+import litellm  # noqa: E402
+from fastapi import HTTPException  # noqa: E402
+from litellm.integrations.custom_logger import CustomLogger  # noqa: E402
 
 _LIMITS = {
     "acompletion": ("max_completion_tokens", "max_tokens"),

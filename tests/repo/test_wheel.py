@@ -37,6 +37,7 @@ ASKS = {
     "inspect": "at('tape.integrations.inspect_log').export(None)", "langchain": "at('tape.integrations.langchain')",
     "pydantic-ai": "at('tape.integrations.pydantic_ai')", "openai-agents": "at('tape.integrations.openai_agents')",
     "smolagents": "at('tape.integrations.smolagents')", "dspy": "at('tape.integrations.dspy')",
+    "litellm": "at('tape.integrations.litellm')",
     "mcp": "at('tape.cli.gateway').main(['gateway.toml'])",
     "postgres": "at('tape.ledger').open_store('postgresql://nowhere/x')",
     "agentdojo": "load('tape.environments', 'agentdojo').tasks({})",
