@@ -34,9 +34,9 @@ from tape.plugins import require_extra
 from tape.reading import shaped
 
 require_extra("litellm", "litellm", "fastapi", what="the budget of LiteLLM's proxy")
-import litellm  # noqa: E402
-from fastapi import HTTPException  # noqa: E402
-from litellm.integrations.custom_logger import CustomLogger  # noqa: E402
+import litellm
+from fastapi import HTTPException
+from litellm.integrations.custom_logger import CustomLogger
 
 _LIMITS = {
     "acompletion": ("max_completion_tokens", "max_tokens"),
