@@ -67,7 +67,7 @@ class Listed:
         """
         if not self.has_marks:
             marks = "1h"
-        rates = [*self._rates(request)]
+        rates = [*{id(one): one for one in self._rates(request)}.values()]
         starts = sorted({tier.start for one in rates for rate in vars(one).values() for tier in _tiers(rate)})
         base, *above = (_dearest([_price(one, start, marks) for one in rates]) for start in (_BELOW_ALL, *starts))
         if base is None:
@@ -229,8 +229,7 @@ def _price(rates: ModelPrice, above: int, marks: Marks) -> Price | None:
 
     found = defaultdict[str, list[Decimal]](list)
     for unit in unit_data.values():
-        rate: Any = getattr(rates, unit["price_key"])
-        if rate is not None:
+        if (rate := vars(rates).get(unit["price_key"])) is not None:
             tiers = [tier.price for tier in _tiers(rate) if tier.start <= above]
             found[_kind(unit["dimensions"], marks)].append([getattr(rate, "base", rate), *tiers][-1] / unit["per"])
     if not found["prompt"] and not found["completion"]:
