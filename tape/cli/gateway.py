@@ -76,8 +76,11 @@ async def _serve(config: GatewayConfig, ledgers: Ledgers, port: int | None, toke
             await serve_stdio(gateway)
         else:
             from tape.gateway.http import serve_http
+            from tape.gateway.metrics import Metrics
 
-            await serve_http(gateway, port, token_file)
+            metrics = Metrics(gateway)
+            gateway.watchers.append(metrics)
+            await serve_http(gateway, port, token_file, {"/metrics": metrics.page})
     finally:
         await gateway.stop()
 

@@ -81,6 +81,7 @@ class ClientSettings(_Table):
     token_env: str | None = None
     token_file: str | None = None
     budget: dict[str, Any] | None = None
+    watch: bool = False
 
 
 class _Budgets(_Table):
