@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tape.gateway.config import GatewayConfig
+    from tape.gateway.gateway import Gateway
     from tape.gateway.ledgers import Ledgers
+
+SPANS_TO = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+"""OpenTelemetry's variables that say where spans go; without them none are made."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -66,23 +72,33 @@ async def _serve(config: GatewayConfig, ledgers: Ledgers, port: int | None, toke
     from tape.gateway.gateway import Gateway
 
     gateway = Gateway(config, ledgers)
-    await gateway.start()
-    try:
-        for warning in gateway.warnings():
-            print(f"tape gateway: {warning}", file=sys.stderr, flush=True)
-        if port is None:
-            from tape.gateway.serving import serve_stdio
+    with ExitStack() as watching:
+        _watch(gateway, watching)
+        await gateway.start()
+        try:
+            for warning in gateway.warnings():
+                print(f"tape gateway: {warning}", file=sys.stderr, flush=True)
+            if port is None:
+                from tape.gateway.serving import serve_stdio
 
-            await serve_stdio(gateway)
-        else:
-            from tape.gateway.http import serve_http
-            from tape.gateway.metrics import Metrics
+                await serve_stdio(gateway)
+            else:
+                from tape.gateway.http import serve_http
+                from tape.gateway.metrics import Metrics
 
-            metrics = Metrics(gateway)
-            gateway.watchers.append(metrics)
-            await serve_http(gateway, port, token_file, {"/metrics": metrics.page})
-    finally:
-        await gateway.stop()
+                metrics = Metrics(gateway)
+                gateway.watchers.append(metrics)
+                await serve_http(gateway, port, token_file, {"/metrics": metrics.page})
+        finally:
+            await gateway.stop()
+
+
+def _watch(gateway: Gateway, watching: ExitStack) -> None:
+    """Have the spans that are asked for."""
+    if any(os.environ.get(name) for name in SPANS_TO):
+        from tape.integrations.gateway_spans import exported
+
+        gateway.watchers += watching.enter_context(exported())
 
 
 async def _check(config: GatewayConfig) -> None:
