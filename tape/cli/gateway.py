@@ -7,7 +7,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -94,7 +94,18 @@ async def _serve(config: GatewayConfig, ledgers: Ledgers, port: int | None, toke
 
 
 def _watch(gateway: Gateway, watching: ExitStack) -> None:
-    """Have the spans that are asked for."""
+    """Have the audit log and the spans that are asked for."""
+    config = gateway.config
+    if config.limits.audit is not None:
+        from tape.gateway.audit import Audit
+        from tape.ledger import LedgerError
+
+        try:
+            audit = watching.enter_context(closing(Audit(config.folder() / config.limits.audit)))
+        except LedgerError as error:
+            raise config.error(("gateway", "audit"), str(error)) from None
+        gateway.watchers.append(audit)
+        gateway.gates.append(audit.gate)
     if any(os.environ.get(name) for name in SPANS_TO):
         from tape.integrations.gateway_spans import exported
 
