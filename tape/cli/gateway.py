@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tape.gateway.config import GatewayConfig
+    from tape.gateway.gateway import Gateway
     from tape.gateway.ledgers import Ledgers
+
+SPANS_TO = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+"""OpenTelemetry's variables that say where spans go; without them none are made."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -66,20 +72,44 @@ async def _serve(config: GatewayConfig, ledgers: Ledgers, port: int | None, toke
     from tape.gateway.gateway import Gateway
 
     gateway = Gateway(config, ledgers)
-    await gateway.start()
-    try:
-        for warning in gateway.warnings():
-            print(f"tape gateway: {warning}", file=sys.stderr, flush=True)
-        if port is None:
-            from tape.gateway.serving import serve_stdio
+    with ExitStack() as watching:
+        _watch(gateway, watching)
+        await gateway.start()
+        try:
+            for warning in gateway.warnings():
+                print(f"tape gateway: {warning}", file=sys.stderr, flush=True)
+            if port is None:
+                from tape.gateway.serving import serve_stdio
 
-            await serve_stdio(gateway)
-        else:
-            from tape.gateway.http import serve_http
+                await serve_stdio(gateway)
+            else:
+                from tape.gateway.http import serve_http
+                from tape.gateway.metrics import Metrics
 
-            await serve_http(gateway, port, token_file)
-    finally:
-        await gateway.stop()
+                metrics = Metrics(gateway)
+                gateway.watchers.append(metrics)
+                await serve_http(gateway, port, token_file, {"/metrics": metrics.page})
+        finally:
+            await gateway.stop()
+
+
+def _watch(gateway: Gateway, watching: ExitStack) -> None:
+    """Have the audit log and the spans that are asked for."""
+    config = gateway.config
+    if config.limits.audit is not None:
+        from tape.gateway.audit import Audit
+        from tape.ledger import LedgerError
+
+        try:
+            audit = watching.enter_context(closing(Audit(config.folder() / config.limits.audit)))
+        except LedgerError as error:
+            raise config.error(("gateway", "audit"), str(error)) from None
+        gateway.watchers.append(audit)
+        gateway.gates.append(audit.gate)
+    if any(os.environ.get(name) for name in SPANS_TO):
+        from tape.integrations.gateway_spans import exported
+
+        gateway.watchers += watching.enter_context(exported())
 
 
 async def _check(config: GatewayConfig) -> None:

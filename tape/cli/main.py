@@ -25,6 +25,7 @@ COMMANDS = {
     "plan": "pick the best of your plans under a budget, or all worth having: tape plan FILE --frontier usd,value",
     "gateway": "give any agent a budget: an MCP server before others, each call priced: tape gateway CONFIG.toml",
     "ledger": "caps that programs and hosts share, and what is left of them: tape ledger show --url URL",
+    "audit": "list the calls in the audit log of a gateway, or check it: tape audit FILE --check",
     "models": "list the language models that can be used here",
     "prices": "what models cost, and what a call costs at worst: tape prices openai:gpt-4o-mini",
     "probe": "measure what a model can do here, and which settings fit: tape probe MODEL [ENVIRONMENT]",

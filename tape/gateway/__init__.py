@@ -11,6 +11,8 @@ How a call goes through, file by file:
 4. ``ledgers.py`` sets the worst case aside in the ledgers of session, client and run, and ``journal.py`` has it on the
    disk, in a ledger in a file, before the call starts; then the call is made and settled.
 5. ``planning.py`` and ``own_tools.py`` are what the gateway itself offers.
+6. ``watching.py`` tells of each call who watches: ``metrics.py`` for Prometheus, ``audit.py`` for a chained log, and
+   ``tape/integrations/gateway_spans.py`` for OpenTelemetry.
 
 ``guard.py`` is the same budget without a server, for the calls that programs make of models and tools; programs share
 it by the same ``journal.py``.

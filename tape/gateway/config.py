@@ -81,6 +81,7 @@ class ClientSettings(_Table):
     token_env: str | None = None
     token_file: str | None = None
     budget: dict[str, Any] | None = None
+    watch: bool = False
 
 
 class _Budgets(_Table):
@@ -121,6 +122,7 @@ class Limits(_Table):
         allow_destructive: Make destructive calls without asking.
         most_sessions: Over HTTP, open at once for each client, and so many session budgets it has.
         idle_seconds: Over HTTP, after which a session without a request ends.
+        audit: The file of the audit log; none is kept where it is not given.
     """
 
     name: str = Field("tape-gateway", min_length=1, max_length=64)
@@ -130,6 +132,7 @@ class Limits(_Table):
     allow_destructive: bool = False
     most_sessions: int = Field(16, ge=1, le=1000)
     idle_seconds: float = Field(1800.0, gt=0, le=1e6)
+    audit: str | None = Field(None, min_length=1)
 
 
 class _File(_Table):

@@ -65,6 +65,8 @@ class Gateway:
         self._servers: list[Downstream] = []
         self.watchers: list[Watcher] = []
         """Are told of every call of a tool that is not the gateway's own."""
+        self.gates: list[Callable[[], Awaitable[None]]] = []
+        """Are asked before a call is held; a LedgerError refuses it."""
 
     async def start(self) -> None:
         """Start all servers at once, and check all that only shows now.
@@ -127,11 +129,20 @@ class Gateway:
         book = self.ledgers.current(who.client, who.session)
         if name in OWN:
             return await self._own(who, book, name, arguments)
-        known = name if name in self.catalog.tools else short(name)
-        asked = Call(who.client, book.scope, known, digest_of(arguments) if self.watchers else "")
-        made = await self._answer(asked, book, name, arguments, approve)
+        asked = self._asked(who, book, name, digest_of(arguments) if self.watchers else "")
+        return self._told(asked, await self._answer(asked, book, name, arguments, approve))
+
+    def busy(self, who: Caller, name: str, message: str) -> dict[str, Any]:
+        """The answer to a call of a client that has too many in flight."""
+        asked = self._asked(who, self.ledgers.current(who.client, who.session), name)
+        return self._told(asked, refused("busy", message))
+
+    def _asked(self, who: Caller, book: SessionLedger, name: str, digest: str = "") -> Call:
+        return Call(who.client, book.scope, name if name in self.catalog.tools else short(name), digest)
+
+    def _told(self, call: Call, made: dict[str, Any]) -> dict[str, Any]:
         for one in self.watchers if isinstance(made, Refusal) else ():
-            one.refused(asked, made["structuredContent"])
+            one.refused(call, made["structuredContent"])
         return made
 
     async def _answer(
@@ -158,6 +169,8 @@ class Gateway:
     async def _charged(self, call: Call, book: SessionLedger, tool: Offered, quote: Quote) -> dict[str, Any]:
         arguments, worst = quote.arguments, quote.worst
         try:
+            for gate in self.gates:
+                await gate()
             if book.fits(worst):
                 await tool.ready()
             charge = await self.ledgers.begin(book, tool.name, worst, repr(arguments))

@@ -10,7 +10,7 @@ import secrets
 import socket
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +36,18 @@ _OTHER_FILES = 256
 """That a process may have open beside connections: servers, the journal, Python's own."""
 
 
-async def serve_http(gateway: Gateway, port: int, token_file: Path) -> None:
+Page = Callable[[], Awaitable[tuple[str, str]]]
+"""Gives the media type and the text of a page."""
+
+
+async def serve_http(gateway: Gateway, port: int, token_file: Path, pages: Mapping[str, Page] | None = None) -> None:
     """Serve until the process is asked to end.
 
     Args:
         gateway: What is served.
         port: 0 takes a free one, which is reported on standard error.
         token_file: Holds the token where the configuration names no clients; made if missing.
+        pages: By path, what a GET request gets of who may watch.
 
     Raises:
         ConfigError: The port is taken, or a token is missing or weak.
@@ -71,7 +76,7 @@ async def serve_http(gateway: Gateway, port: int, token_file: Path) -> None:
             registry = Connections()
 
         config = uvicorn.Config(
-            Guard(app, Requests(sessions), tokens),
+            Guard(app, Requests(Pages(pages or {}, gateway.config, sessions)), tokens),
             http=Bound,
             ws="none",
             log_level="error",
@@ -219,6 +224,27 @@ class Guard:
             if hmac.compare_digest(token.strip(), expected.encode()):
                 found = client
         return found
+
+
+class Pages:
+    """Answers GET requests of some paths, of named clients only those that ``watch``: a page is about all of them."""
+
+    def __init__(self, pages: Mapping[str, Page], config: GatewayConfig, app: Any) -> None:
+        self._pages, self._config, self._app = pages, config, app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """One request of ASGI; what has no page goes on to the application."""
+        page = self._pages.get(scope["path"]) if scope["method"] == "GET" else None
+        client = scope["user"].username
+        if page is None:
+            await self._app(scope, receive, send)
+        elif self._config.clients and not self._config.clients[client].watch:
+            await refuse(send, 403, f"{client} may not watch the others; give it watch = true in [clients.{client}]")
+        else:
+            kind, text = await page()
+            headers = [(b"content-type", kind.encode()), (b"cache-control", b"no-store")]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": text.encode()})
 
 
 def is_here(host: str) -> bool:

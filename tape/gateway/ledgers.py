@@ -156,11 +156,7 @@ class Ledgers:
     def _book(self, scope: str) -> SessionLedger:
         """The ledger of a session; the journal's thread asks for it too, and what comes first is kept."""
         if scope not in self._books:
-            of_client = scope.rpartition("/")[0]
-            if of_client not in self._clients:
-                caps = next((caps for name, caps in self._caps.items() if scope_of(name) == of_client), None)
-                self._clients.setdefault(of_client, Ledger(caps, parent=self.run, name="client"))
-            ledger = Ledger(self._session, parent=self._clients[of_client], name="session")
+            ledger = Ledger(self._session, parent=self.of_client(scope.rpartition("/")[0]), name="session")
             self._books.setdefault(scope, SessionLedger(scope, ledger))
         return self._books[scope]
 
@@ -221,6 +217,17 @@ class Ledgers:
         except LedgerError as error:  # the calls have been made, and the file counts more than they took
             print(f"tape gateway: {error}; worst cases stay booked there", file=sys.stderr, flush=True)
 
+    async def others(self) -> Sequence[HoldRecord]:
+        """What others have open in the journal, once what they have spent is booked; raises a LedgerError."""
+        return await asyncio.wrap_future(self._thread.submit(self.journal.of_others))
+
+    def of_client(self, scope: str) -> Ledger:
+        """The ledger of a client, by its scope."""
+        if scope not in self._clients:
+            caps = next((caps for name, caps in self._caps.items() if scope_of(name) == scope), None)
+            self._clients.setdefault(scope, Ledger(caps, parent=self.run, name="client"))
+        return self._clients[scope]
+
     async def caught_up(self) -> None:
         """Book what other programs have spent.
 
@@ -277,7 +284,7 @@ class Ledgers:
         if scope is None or scope.rpartition("/")[0] != scope_of(client):
             return None
         calls = await asyncio.wrap_future(self._thread.submit(self.journal.calls, scope, MOST_CALLS))
-        others = await asyncio.wrap_future(self._thread.submit(self.journal.of_others))
+        others = await self.others()
         self._current[client, key] = book = self._book(scope)
         ended = [one for one in calls if one.state != "held"]
         return Resumed(book, ended, [one for one in others if one.scope == scope])

@@ -11,7 +11,7 @@ from tape import __version__
 from tape.gateway.approval import Approvals, AskedError
 from tape.gateway.catalog import Offered
 from tape.gateway.config import LOCAL
-from tape.gateway.gateway import Caller, Gateway, refused
+from tape.gateway.gateway import Caller, Gateway
 from tape.gateway.stdio import client_streams
 
 MOST_CALLS = 256
@@ -39,7 +39,7 @@ def make_server(gateway: Gateway) -> Any:
 
         if in_flight.get(who.client, 0) >= MOST_CALLS:  # a client may hang up on one and make the next
             message = f"{MOST_CALLS} calls of this client are in flight; wait for them"
-            return {"resultType": "complete", **refused("busy", message)}
+            return {"resultType": "complete", **gateway.busy(who, params.name, message)}
         in_flight[who.client] = in_flight.get(who.client, 0) + 1
         try:
             made = await gateway.call(who, params.name, params.arguments or {}, approve)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -13,15 +13,16 @@ from tape.budget import Resources
 from tape.ledger.contract import State
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Call:
-    """A call of a tool.
+    """A call of a tool; one object from its beginning to its end.
 
     Attributes:
         client: Who calls.
         scope: Its session in the journal.
         tool: What is called; at most 100 characters of it where there is no such tool.
-        digest: SHA-256 of the arguments as JSON with sorted keys; the arguments themselves are told to nobody.
+        digest: SHA-256 of the arguments as JSON with sorted keys, empty where they were not looked at; the arguments
+            themselves are told to nobody.
         at: When it was asked for.
         worst: Its worst case, in counts; nothing where it is not known yet.
         id: Of the hold in the journal; empty where nothing is held.
@@ -36,8 +37,9 @@ class Call:
     id: str = ""
 
     def held(self, id: str, worst: Resources) -> Call:
-        """The same with a hold."""
-        return replace(self, id=id, worst=worst)
+        """It, with a hold from now on."""
+        self.id, self.worst = id, worst
+        return self
 
 
 class Watcher(Protocol):
@@ -50,7 +52,10 @@ class Watcher(Protocol):
         """It is over; ``booked`` where its effect is unknown, ``voided`` where it was not sent after all."""
 
     def refused(self, call: Call, fields: Mapping[str, Any]) -> None:
-        """It was not made, or came to nothing; with the fields of the refusal, ``error`` and ``message`` among them."""
+        """It was not made, or came to nothing; with the fields of the refusal, ``error`` and ``message`` among them.
+
+        A call that has a hold was told as ended before: its result is not passed on.
+        """
 
 
 def digest_of(arguments: Any) -> str:

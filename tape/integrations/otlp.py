@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DEFAULT_ENDPOINT = "http://localhost:4318/v1/traces"
 """Where collectors listen by default; the SDK's own variables (``OTEL_EXPORTER_OTLP_ENDPOINT``) come before it."""
-_EXPORTER = tuple(f"opentelemetry.exporter{part}" for part in ("", ".otlp", ".otlp.proto", ".otlp.proto.http"))
+EXPORTER = tuple(f"opentelemetry.exporter{part}" for part in ("", ".otlp", ".otlp.proto", ".otlp.proto.http"))
 _MANY = 512
 """Spans in one request."""
 
@@ -66,7 +66,7 @@ def export(run: Run, endpoint: str | None = None, *, content: bool = False) -> t
         ConfigError: ``endpoint`` is none.
         ExportError: The collector was not reached, or refused the spans.
     """
-    require_extra("otel", *SDK, *_EXPORTER, what="an export to OpenTelemetry")
+    require_extra("otel", *SDK, *EXPORTER, what="an export to OpenTelemetry")
     where = endpoint_of(endpoint) if endpoint is not None else None
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExportResult

@@ -24,6 +24,7 @@ class SharedFile:
         take: Is called with every line that others have appended, as bytes; raises a LedgerError for one that is wrong.
         forget: Is called after a fault: all lines are taken again.
         rank: Of the lock on it, see :mod:`tape.budget.locks`.
+        what: It is, for messages.
 
     Attributes:
         path: Of the file.
@@ -33,16 +34,23 @@ class SharedFile:
         LedgerError: It cannot be opened.
     """
 
-    def __init__(self, path: Path, take: Callable[[bytes], None], forget: Callable[[], None], rank: int) -> None:
-        self.path, self._take, self._forget = path, take, forget
-        self._lock = OrderedLock(rank, "ledger in a file")
+    def __init__(
+        self,
+        path: Path,
+        take: Callable[[bytes], None],
+        forget: Callable[[], None],
+        rank: int,
+        what: str = "ledger",
+    ) -> None:
+        self.path, self._take, self._forget, self._named = path, take, forget, f"the {what} {path}"
+        self._lock = OrderedLock(rank, f"{what} in a file")
         assert rank > 0, "a lock has a place in the order"
         self._read = self.count = 0
         self._program = os.getpid()
         try:
             self._file: int | None = open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         except OSError as error:
-            raise LedgerError(f"the ledger {path} cannot be opened ({why(error)}); name another") from None
+            raise LedgerError(f"{self._named} cannot be opened ({why(error)}); name another") from None
 
     def close(self) -> None:
         """Give it up."""
@@ -68,15 +76,15 @@ class SharedFile:
         except ImportError:
             raise LedgerError("a ledger in a file needs locks on files, which this system does not have") from None
         if os.getpid() != self._program:  # a lock on the file does not part what has been forked
-            raise LedgerError(f"the ledger {self.path} was opened before a fork; open it anew after it")
+            raise LedgerError(f"{self._named} was opened before a fork; open it anew after it")
         with self._lock, self._lock.mutex:
             if (file := self._file) is None:
-                raise LedgerError(f"the ledger {self.path} was closed; open it anew")
+                raise LedgerError(f"{self._named} was closed; open it anew")
             try:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 try:
                     if not is_there(file, self.path):
-                        raise LedgerError(f"the ledger {self.path} was removed or replaced; open it anew")
+                        raise LedgerError(f"{self._named} was removed or replaced; open it anew")
                     self._follow(file)
                     assert os.fstat(file).st_size == self._read, "caught up with"
                     assert (self._read > 0) == (self.count > 0), "bytes make lines"
@@ -91,9 +99,7 @@ class SharedFile:
                 self._forget()
                 if not isinstance(error, OSError):
                     raise
-                raise LedgerError(
-                    f"the ledger {self.path} cannot be used ({why(error)}); no call is made without it"
-                ) from error
+                raise LedgerError(f"{self._named} cannot be used ({why(error)}); no call is made without it") from error
 
     @contextmanager
     def _synced(self, file: int) -> Iterator[None]:
@@ -136,11 +142,11 @@ class SharedFile:
     def _follow(self, file: int) -> None:
         size, before = os.fstat(file).st_size, self.count
         if size < self._read:
-            raise LedgerError(f"the ledger {self.path} was cut; restore it, or name another")
+            raise LedgerError(f"{self._named} was cut; restore it, or name another")
         rest, synced = b"", False
         while more := os.pread(file, min(_CHUNK, size - self._read - len(rest)), self._read + len(rest)):
             new = rest + more
-            lines = new[: new.rfind(b"\n") + 1].splitlines(keepends=True)
+            lines = [line + b"\n" for line in new.split(b"\n")[:-1]]
             if lines and not synced:  # their writer may have died before, and what is answered now must not be lost
                 os.fsync(file)
                 synced = True

@@ -87,6 +87,7 @@ async def test_what_is_in_flight_is_named_in_a_refusal(gateway: Gateway, tmp_pat
     # What a call has done that was cut off nobody knows: its worst case is booked.
     assert gateway.ledgers.run.used["usd"] == 80_000
     assert not gateway.ledgers.run.reserved
+    await gateway.ledgers.caught_up()  # the ends are written soon, by the journal's thread
     assert [line["state"] for line in lines(tmp_path) if line.get("do") == "end"] == ["booked", "booked"]
 
 

@@ -1,0 +1,146 @@
+"""Metrics of a gateway in the text format of Prometheus (version 0.0.4), for ``/metrics``.
+
+The format is a dozen lines here, and half of what it says is read from the ledgers when it is asked for: a client
+library would hold no more than five counters.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import accumulate
+from typing import Any
+
+from tape.budget import Ledger, Resources
+from tape.gateway.gateway import Gateway
+from tape.gateway.ledgers import amount, scope_of
+from tape.gateway.watching import Call
+from tape.ledger import LedgerError
+from tape.ledger.contract import State
+
+KIND = "text/plain; version=0.0.4; charset=utf-8"
+METRICS = {
+    "calls_begun_total": "Calls that were held and sent.",
+    "calls_ended_total": "Calls that have ended, by state of the hold.",
+    "refusals_total": "Refusals, by error and by whose cap.",
+    "overspend_total": "What calls took beyond their worst case, in units.",
+    "call_seconds": "From the hold of a call to its end.",
+    "spent": "What was spent, in units.",
+    "held": "What is set aside for open calls, in units.",
+    "cap": "The cap, in units.",
+    "left": "What is left of the cap, in units.",
+    "used_share": "The share of the cap that was spent.",
+    "oldest_hold_seconds": "Age of the oldest open hold, 0 for none.",
+    "journal_readable": "1, or 0 where the journal cannot be read.",
+}
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+"""Seconds of a call, up to the usual ``call_seconds``."""
+NO_TOOL = "(unknown)"
+"""In the place of a tool that the gateway does not offer; no tool can be called that."""
+SCOPES = ("session", "client", "run", "")
+"""Whose caps refuse a call; the accounts of a shared ledger are ``ledger``, since there may be any number of them."""
+
+Labels = tuple[tuple[str, str], ...]
+Sample = tuple[str, Labels, float]
+"""A name, perhaps with a suffix of histograms, the labels, and the value."""
+
+
+def text_of(samples: Iterable[Sample]) -> str:
+    """Samples as Prometheus reads them; an empty label is none."""
+    lines: dict[str, list[str]] = {name: [] for name in METRICS}
+    for name, labels, value in samples:
+        held = ",".join(f'{label}="{_quoted(text)}"' for label, text in labels if text)
+        family = name if name in METRICS else name.rpartition("_")[0]
+        lines[family].append(f"tape_gateway_{name}{f'{{{held}}}' if held else ''} {value}\n")
+    return "".join(f"{_head(name)}{''.join(found)}" for name, found in lines.items())
+
+
+def _head(name: str) -> str:
+    kind = "counter" if name.endswith("_total") else "histogram" if name == "call_seconds" else "gauge"
+    return f"# HELP tape_gateway_{name} {METRICS[name]}\n# TYPE tape_gateway_{name} {kind}\n"
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
+
+
+class Metrics:
+    """A watcher that counts calls, and a page of what it counted and of what the ledgers hold.
+
+    Args:
+        gateway: What is watched.
+    """
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._in_flight: dict[str, float] = {}
+        self._counts = Counter[tuple[str, Labels]]()
+        self._overspend, self._seconds = Counter[str](), dict[str, list[float]]()
+
+    def begun(self, call: Call) -> None:
+        """See :class:`Watcher`."""
+        self._in_flight[call.id] = time.monotonic()
+        self._count("calls_begun_total", call)
+
+    def ended(self, call: Call, state: State, spent: Resources) -> None:
+        """See :class:`Watcher`."""
+        self._count("calls_ended_total", call, ("state", state))
+        took = time.monotonic() - self._in_flight.pop(call.id)
+        counts = self._seconds.setdefault(call.tool, [0.0] * (len(BUCKETS) + 2))  # the last one is their sum
+        counts[sum(took > most for most in BUCKETS)] += 1
+        counts[-1] += took
+        for kind, count in spent.items():
+            if count is not None and (worst := call.worst[kind]) is not None and count > worst:
+                self._overspend[kind] += count - worst
+
+    def refused(self, call: Call, fields: Mapping[str, Any]) -> None:
+        """See :class:`Watcher`."""
+        scope = fields.get("scope", "")
+        self._count(
+            "refusals_total", call, ("error", fields["error"]), ("scope", scope if scope in SCOPES else "ledger")
+        )
+
+    def _count(self, name: str, call: Call, *labels: tuple[str, str]) -> None:
+        tool = call.tool if call.tool in self._gateway.catalog.tools else NO_TOOL
+        self._counts[name, (("tool", tool), *labels)] += 1
+
+    async def page(self) -> tuple[str, str]:
+        """The media type and the text; where the journal cannot be read, of what was booked before."""
+        ages, readable = [time.monotonic() - begun for begun in self._in_flight.values()], 1
+        try:
+            now = datetime.now(UTC)
+            ages += [(now - one.begun).total_seconds() for one in await self._gateway.ledgers.others()]
+        except LedgerError:
+            readable = 0
+        of_all = [("oldest_hold_seconds", (), max(ages, default=0)), ("journal_readable", (), readable)]
+        return KIND, text_of([*self._of_calls(), *self._of_ledgers(), *of_all])
+
+    def _of_calls(self) -> Iterator[Sample]:
+        for (name, labels), count in self._counts.items():
+            yield name, labels, count
+        for kind, count in self._overspend.items():
+            yield "overspend_total", (("resource", kind),), amount(kind, count) or 0
+        for tool, (*counts, total) in self._seconds.items():
+            of: Labels = (("tool", tool),)
+            for most, below in zip((*map(str, BUCKETS), "+Inf"), accumulate(counts), strict=True):
+                yield "call_seconds_bucket", (*of, ("le", most)), below
+            yield from (("call_seconds_sum", of, total), ("call_seconds_count", of, sum(counts)))
+
+    def _of_ledgers(self) -> Iterator[Sample]:
+        ledgers = self._gateway.ledgers
+        yield from _sums(ledgers.run, ("scope", "run"))
+        for client in self._gateway.config.client:
+            yield from _sums(ledgers.of_client(scope_of(client)), ("scope", "client"), ("client", client))
+
+
+def _sums(ledger: Ledger, *whose: tuple[str, str]) -> Iterator[Sample]:
+    used, reserved = ledger.used, ledger.reserved
+    for kind in sorted({*used, *reserved, *ledger.budget}):
+        labels, spent, held = (*whose, ("resource", kind)), used[kind] or 0, reserved[kind] or 0
+        counts = {"spent": spent, "held": held}
+        if (cap := ledger.budget.get(kind)) is not None:
+            counts |= {"cap": cap, "left": max(0, cap - spent - held)}
+            yield "used_share", labels, spent / cap if cap else 1
+        yield from ((name, labels, amount(kind, count) or 0) for name, count in counts.items())
