@@ -179,7 +179,7 @@ async def test_a_server_that_dies_is_paid_once_and_started_again(tmp_path: Path)
     hostile = Hostile(tmp_path / "server", {"call:0": b"not json, and no answer"})
     async with gateway_on(tmp_path, f"[gateway]\ncall_seconds = 200\n{priced(hostile)}") as gateway:
         waiting = asyncio.create_task(call(gateway, "wipe"))
-        while not gateway.ledgers.run.reserved:
+        while not hostile.file.with_suffix(".called").exists():
             await asyncio.sleep(0.01)
         process = gateway._servers[0]._channel
         assert isinstance(process, ServerProcess)

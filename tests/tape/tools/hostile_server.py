@@ -79,6 +79,7 @@ def main() -> None:
         key = method
         if method == "tools/call":
             key, calls = f"call:{calls}", calls + 1
+            file.with_suffix(".called").touch()
         if "chatter" in ways:
             sys.stderr.write("x" * 200_000)
             for _ in range(20):
