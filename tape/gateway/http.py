@@ -20,10 +20,13 @@ from mcp.server.auth.provider import AccessToken
 
 from tape.errors import ConfigError
 from tape.gateway.config import LOCAL, GatewayConfig
+from tape.gateway.desk import Desk
 from tape.gateway.gateway import Gateway
 from tape.gateway.http_connections import MOST_ANONYMOUS, MOST_OF_CLIENT, TICK_SECONDS, Connection, Connections
-from tape.gateway.http_requests import MOST_BODY_BYTES, Requests, refuse
+from tape.gateway.http_requests import MOST_BODY_BYTES, Requests, Route, refuse
 from tape.gateway.http_sessions import Sessions
+from tape.gateway.page import Page
+from tape.gateway.page_serving import routes_of
 from tape.gateway.serving import make_server
 from tape.reading import read_text
 from tape.redaction import hide
@@ -36,18 +39,20 @@ _OTHER_FILES = 256
 """That a process may have open beside connections: servers, the journal, Python's own."""
 
 
-async def serve_http(gateway: Gateway, port: int, token_file: Path) -> None:
+async def serve_http(gateway: Gateway, port: int, token_file: Path, people_file: Path) -> None:
     """Serve until the process is asked to end.
 
     Args:
         gateway: What is served.
         port: 0 takes a free one, which is reported on standard error.
         token_file: Holds the token where the configuration names no clients; made if missing.
+        people_file: Holds the token for people; made if missing.
 
     Raises:
         ConfigError: The port is taken, or a token is missing or weak.
     """
     tokens = tokens_of(gateway.config, token_file)
+    people = people_token(people_file, tokens)
     try:
         listening = socket.create_server((HOST, port))
     except OSError as error:
@@ -56,9 +61,11 @@ async def serve_http(gateway: Gateway, port: int, token_file: Path) -> None:
         ) from error
     limits = gateway.config.limits
     logging.getLogger("mcp").setLevel(logging.ERROR)  # what clients send is no reason to write anything
-    _allow_files(MOST_ANONYMOUS + MOST_OF_CLIENT * len(tokens) + _OTHER_FILES)
+    _allow_files(MOST_ANONYMOUS + MOST_OF_CLIENT * (len(tokens) + 1) + _OTHER_FILES)
+    desk = Desk()
+    routes = routes_of(Page(gateway, desk), people)
     with listening:
-        app = make_server(gateway).streamable_http_app(
+        app = make_server(gateway, desk).streamable_http_app(
             streamable_http_path=PATH,
             host=HOST,
             max_sessions=None,  # each client has a limit of its own
@@ -71,7 +78,7 @@ async def serve_http(gateway: Gateway, port: int, token_file: Path) -> None:
             registry = Connections()
 
         config = uvicorn.Config(
-            Guard(app, Requests(sessions), tokens),
+            Guard(app, Requests(sessions), tokens, routes),
             http=Bound,
             ws="none",
             log_level="error",
@@ -83,9 +90,11 @@ async def serve_http(gateway: Gateway, port: int, token_file: Path) -> None:
             timeout_graceful_shutdown=_END_SECONDS,
             server_header=False,
         )
-        url = f"http://{HOST}:{listening.getsockname()[1]}{PATH}"
+        url = f"http://{HOST}:{listening.getsockname()[1]}"
         where = "of a client in the configuration" if gateway.config.clients else f"in {token_file}"
-        print(f"tape gateway: serving at {url} clients that send the token {where}", file=sys.stderr, flush=True)
+        print(f"tape gateway: serving at {url}{PATH} clients that send the token {where}", file=sys.stderr, flush=True)
+        seen = f"{url}/#token={people}" if sys.stderr.isatty() else f"{url}/, which asks for the token in {people_file}"
+        print(f"tape gateway: a page for people is at {seen}", file=sys.stderr, flush=True)
         await _Server(config).serve(sockets=[listening])
 
 
@@ -132,12 +141,26 @@ def tokens_of(config: GatewayConfig, token_file: Path) -> dict[str, str]:
             raise config.error(path, "another client has the same token; give each its own")
         found[name] = token
     if not found:
-        found[LOCAL] = _made(token_file)
+        found[LOCAL] = _made(token_file, "--token-file")
         if problem := weakness_of(found[LOCAL]):
             raise ConfigError(f"{token_file}: {problem}")
     for token in found.values():
         hide(token, quietly=True)
     return found
+
+
+def people_token(file: Path, tokens: Mapping[str, str]) -> str:
+    """The token for people, which lets none of the clients in: what they ask for is decided with it.
+
+    Raises:
+        ConfigError: It is weak, that of a client, or in a file that others can read.
+    """
+    token = _made(file, "--people-token-file")
+    problem = "a client has the same token; delete one of them" if token in tokens.values() else weakness_of(token)
+    if problem:
+        raise ConfigError(f"{file}: {problem}")
+    hide(token, quietly=True)
+    return token
 
 
 def weakness_of(token: str) -> str:
@@ -147,16 +170,14 @@ def weakness_of(token: str) -> str:
     return f"a token has at least {SHORTEST_TOKEN} ASCII characters and no spaces; make a random one"
 
 
-def _made(file: Path) -> str:
+def _made(file: Path, option: str) -> str:
     """The token in a file, which is made, for its owner alone, where it is missing."""
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         return _read(file)
     except OSError as error:
-        raise ConfigError(
-            f"{file}: the token cannot be written: {error.strerror}; name another by --token-file"
-        ) from None
+        raise ConfigError(f"{file}: the token cannot be written: {error.strerror}; name another by {option}") from None
     with os.fdopen(descriptor, "w", encoding="ascii") as stream:
         token = secrets.token_urlsafe(32)
         stream.write(token + "\n")
@@ -179,10 +200,11 @@ class Guard:
         lifespan: The application that is started and stopped with the server.
         app: The application behind this one, for requests.
         tokens: By client.
+        routes: What else is served, by path.
     """
 
-    def __init__(self, lifespan: Any, app: Any, tokens: Mapping[str, str]) -> None:
-        self._lifespan, self._app, self._tokens = lifespan, app, tokens
+    def __init__(self, lifespan: Any, app: Any, tokens: Mapping[str, str], routes: Mapping[str, Route]) -> None:
+        self._lifespan, self._routes, self._protocol = lifespan, routes, Route(app, tokens)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """One connection of ASGI."""
@@ -191,6 +213,7 @@ class Guard:
             return
         if scope["type"] != "http":
             return
+        route = self._routes.get(scope["path"], self._protocol)
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
         origins = [value.decode("latin-1") for name, value in headers if name == b"origin"]
@@ -198,27 +221,30 @@ class Guard:
             await refuse(send, 403, "the gateway goes by localhost and 127.0.0.1 only")
         elif any(origin.lower() != f"http://{hosts[0].lower()}" for origin in origins):
             await refuse(send, 403, "pages of other sites are not served")
-        elif (client := self._client(headers)) is None:
+        elif route.tokens is None:
+            await route.app(scope, receive, send)
+        elif (client := _client(headers, route.tokens)) is None:
             await refuse(send, 401, "send the token (Authorization: Bearer ...)")
         elif not scope["state"]["connection"].belongs_to(client):
             await refuse(send, 429, f"this client has {MOST_OF_CLIENT} connections with a request each; wait for them")
         else:
             # So the SDK lets no client into the session of another.
             user = AuthenticatedUser(AccessToken(token=client, client_id=client, scopes=[]))
-            await self._app({**scope, "user": user}, receive, send)
+            await route.app({**scope, "user": user}, receive, send)
 
-    def _client(self, headers: list[tuple[bytes, bytes]]) -> str | None:
-        given = [value for name, value in headers if name == b"authorization"]
-        if len(given) != 1:
-            return None
-        scheme, _, token = given[0].partition(b" ")
-        if scheme.lower() != b"bearer":
-            return None
-        found = None
-        for client, expected in self._tokens.items():  # all of them, so that the time reveals nothing
-            if hmac.compare_digest(token.strip(), expected.encode()):
-                found = client
-        return found
+
+def _client(headers: list[tuple[bytes, bytes]], tokens: Mapping[str, str]) -> str | None:
+    given = [value for name, value in headers if name == b"authorization"]
+    if len(given) != 1:
+        return None
+    scheme, _, token = given[0].partition(b" ")
+    if scheme.lower() != b"bearer":
+        return None
+    found = None
+    for client, expected in tokens.items():  # all of them, so that the time reveals nothing
+        if hmac.compare_digest(token.strip(), expected.encode()):
+            found = client
+    return found
 
 
 def is_here(host: str) -> bool:
