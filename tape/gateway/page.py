@@ -23,7 +23,7 @@ from tape.ledger.contract import State
 
 MOST_OF_CLIENT = 10
 """Calls, refusals and questions of a client that are shown, so that none takes the place of another's."""
-MOST_SCOPES, MOST_ACTS, DAYS = 8, 20, 30
+MOST_SCOPES, MOST_ACTS, DAYS, LONGEST = 8, 20, 30, 400
 LEDGER_SECONDS = 2.0
 """For the shared ledger to answer before the page is shown without it."""
 WHO = "page"
@@ -60,7 +60,8 @@ class Page:
         """See :class:`~tape.gateway.watching.Watcher`."""
         self._refusals[call.at.date()] += 1
         rows = self._refused.setdefault(call.client, deque(maxlen=MOST_OF_CLIENT))
-        rows.append({**_about(call), "error": fields["error"], "why": why_of(fields), "would_do": would_do(fields)})
+        said = {"why": why_of(fields)[:LONGEST], "would_do": would_do(fields)[:LONGEST]}
+        rows.append({**_about(call), "error": fields["error"], **said})
 
     # --- what is shown ------------------------------------------------------------------------
 

@@ -163,7 +163,7 @@ function meter(bar, raise) {
   const piece = (from, count, kind) => svg("rect", { x: (100 * from) / whole, y: 0, width: count ? Math.max(0.5, (100 * count) / whole) : 0, height: 10, class: kind });
   const label = `${bar.kind}: ${bar.spent_text} spent, ${bar.held_text} held, ${bar.left_text} left of ${bar.cap_text}`;
   const head = budgetHead(bar.kind, bar.left_text, bar.cap_text);
-  if (raise) head.lastChild.append(" · ", raise);
+  if (raise) head.lastChild.append(" ", raise);
   return el("div.meter", { title: label }, head,
     svg("svg", { class: "bars", viewBox: "0 0 100 10", height: 10, preserveAspectRatio: "none", role: "img", "aria-label": label },
       piece(0, whole, "left"), piece(bar.spent, bar.held, "by-model"), piece(0, bar.spent, "by-action")));

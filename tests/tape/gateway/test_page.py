@@ -23,7 +23,7 @@ from tape.gateway.journal import Day
 from tape.gateway.ledgers import Ledgers
 from tape.gateway.page import MOST_OF_CLIENT, Page, would_do
 from tape.gateway.watching import Call
-from tape.ledger import Cap, LedgerStore, open_store
+from tape.ledger import Cap, LedgerStore, Wanted, open_store
 from tape.ledger.contract import State
 from tests.tape.gateway.busy import CONFIG, TOKENS, People, call, meanwhile, people_at, write_journal
 from tests.tape.gateway.helpers import write_config
@@ -245,6 +245,10 @@ def test_a_person_raises_caps_and_resumes_what_is_paused(people: People, store: 
     assert call(people.address, "ONE", "echo", text="x")["structuredContent"]["error"] == "paused"
     assert people.asks("/act", {"act": "resume", "account": "acme", "why": "seen"})[0] == 200
     assert call(people.address, "ONE", "echo", text="x")["isError"] is False
+    store.pause(SCOPE, "ledger", "it does not fit", wanted=Wanted(SCOPE, "usd", "total", 6_000_000))
+    assert people.asks()[1]["shared"]["pauses"][0]["wanted"] == "$6"
+    assert people.asks("/act", {"act": "once", "account": SCOPE})[0] == 200
+    assert {one.cap.account: one.left for one in store.balances()}[SCOPE] == 6_000_000
 
 
 @pytest.mark.parametrize(
