@@ -42,6 +42,13 @@ def main(argv: Sequence[str]) -> int:
         help="where the token is that HTTP clients send, made if missing (default: CONFIG with .token); not with "
         "clients that are named in the file",
     )
+    parser.add_argument(
+        "--people-token-file",
+        type=Path,
+        metavar="FILE",
+        help="where the token is that the page for people asks for over HTTP, made if missing (default: CONFIG with "
+        ".people-token, beside the journal)",
+    )
     args = parser.parse_args(argv)
     from tape.errors import ConfigError
     from tape.gateway.config import load_config
@@ -61,14 +68,17 @@ def main(argv: Sequence[str]) -> int:
     with paying(config.ledger.url, config.ledger.scope, config.ledger.labels) as payer:
         ledgers = Ledgers(config.run, config.client, config.session, journal, payer)
         token_file = args.token_file or args.config.with_suffix(".token")
+        people_file = args.people_token_file or journal.with_name(args.config.with_suffix(".people-token").name)
         try:
-            asyncio.run(_serve(config, ledgers, args.http, token_file))
+            asyncio.run(_serve(config, ledgers, args.http, token_file, people_file))
         finally:
             ledgers.close()
     return 0
 
 
-async def _serve(config: GatewayConfig, ledgers: Ledgers, port: int | None, token_file: Path) -> None:
+async def _serve(
+    config: GatewayConfig, ledgers: Ledgers, port: int | None, token_file: Path, people_file: Path
+) -> None:
     from tape.gateway.gateway import Gateway
 
     gateway = Gateway(config, ledgers)
@@ -84,11 +94,8 @@ async def _serve(config: GatewayConfig, ledgers: Ledgers, port: int | None, toke
                 await serve_stdio(gateway)
             else:
                 from tape.gateway.http import serve_http
-                from tape.gateway.metrics import Metrics
 
-                metrics = Metrics(gateway)
-                gateway.watchers.append(metrics)
-                await serve_http(gateway, port, token_file, {"/metrics": metrics.page})
+                await serve_http(gateway, port, token_file, people_file)
         finally:
             await gateway.stop()
 

@@ -1,7 +1,8 @@
-"""Asking the user before a destructive call, by elicitation, in either era of the protocol."""
+"""Asking before a destructive call: the client's user, by elicitation in either era, and people at the page."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 import time
@@ -12,6 +13,7 @@ from typing import Any
 from mcp_types import ElicitRequest, ElicitRequestFormParams, InputRequiredResult
 
 from tape.gateway.catalog import Offered
+from tape.gateway.desk import MOST_SHOWN, Asked, Desk
 from tape.gateway.gateway import Caller
 from tape.gateway.journal import digest
 from tape.tools.mcp_schema import described
@@ -26,6 +28,10 @@ _CANNOT = (
     "it is destructive, and this client cannot ask its user (elicitation). The configuration can allow it by "
     "allow_destructive = true"
 )
+
+
+class _UnaskedError(Exception):
+    """The client's user could not be asked, or has not answered."""
 
 
 class AskedError(Exception):
@@ -44,10 +50,9 @@ class AskedError(Exception):
 class _Pending:
     """A question that is out: for one call of one client, once."""
 
-    caller: str
     call: str
-    until: float
     page: int
+    asked: Asked
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,11 @@ class _Question:
         rows = rows_of(arguments)
         return cls(tool, worst, rows, pages_of(arguments) if any(row.cut for row in rows) else ())
 
+    def whole(self) -> str | None:
+        """Every argument, with nothing left out; None where that is longer than what a page shows."""
+        found = "\n".join(self.pages or map(str, self.rows))
+        return found if len(found) <= MOST_SHOWN else None
+
     def request(self, page: int) -> ElicitRequest:
         """The question; page 0 is the first one, with every argument."""
         tool, cost = self.tool, ", ".join(f"{kind} {most}" for kind, most in self.worst.items())
@@ -97,14 +107,15 @@ class _Question:
 
 
 class Approvals:
-    """Asks, and remembers what was asked.
+    """Asks, and remembers what was asked. Who answers first decides, the client's user or a person at the page.
 
     Args:
         seconds: Time to answer.
+        desk: Where people find what is asked.
     """
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+    def __init__(self, seconds: float, desk: Desk | None = None) -> None:
+        self._seconds, self._desk = seconds, desk or Desk()
         self._pending: dict[str, _Pending] = {}
 
     async def ask(
@@ -116,40 +127,77 @@ class Approvals:
         arguments: Mapping[str, Any],
         worst: Mapping[str, Any],
     ) -> str:
-        """Why a call must not be made; empty where the user allows it.
+        """Why a call must not be made; empty where it is allowed.
 
         Raises:
             AskedError: The client comes again with the answer.
         """
         offered = getattr(context.session.client_capabilities, "elicitation", None)
         # Without a mode it is the form, as it was before there were modes.
-        if offered is None or (offered.form is None and offered.url is not None):
+        able = offered is not None and (offered.form is not None or offered.url is None)
+        if not able and not self._desk.attended:
             return _CANNOT
         try:
             question = _Question.about(tool, arguments, worst)
         except UnshowableError as error:
             return f"it is destructive, and its arguments cannot be shown to the user in full: {error}"
-        if context.session.can_send_request:
-            return await self._ask_now(context, question)
-        call = digest(json.dumps([tool.name, arguments], sort_keys=True))
+        asked = Asked(who, tool.name, tool.origin, worst, question.whole(), self._seconds)
+        if not able and asked.shown is None:
+            return f"{_CANNOT}, and its arguments are longer than what the page shows"
+        if able and not context.session.can_send_request:
+            return self._ask_again(params, question, asked, digest(json.dumps([tool.name, arguments], sort_keys=True)))
+        with self._desk.showing(asked):
+            return await (self._ask_now(context, question, asked) if able else asked.answered())
+
+    def _ask_again(self, params: Any, question: _Question, asked: Asked, call: str) -> str:
+        """Let the client ask its user, or take the answer that it comes with."""
         page = 0
         if params.request_state is not None:
-            pending = self._pending.pop(params.request_state, None)
-            if pending is not None and (pending.caller, pending.call) == (who.client, call):
-                if time.monotonic() > pending.until:
+            pending = self._forget(params.request_state)
+            if pending is not None and (pending.asked.who.client, pending.call) == (asked.who.client, call):
+                if time.monotonic() > pending.asked.until:
                     return "the question was answered too late"
                 answer = (params.input_responses or {}).get(_KEY)
+                if pending.asked.answer.done():  # and who has said no since then is not passed over
+                    return pending.asked.answer.result() or (_answer(answer) if _is_no(answer) else "")
                 if not question.turns(pending.page, answer):
                     return _answer(answer)
                 page = pending.page + 1
         state = secrets.token_urlsafe(18)
-        mine = [state for state, pending in self._pending.items() if pending.caller == who.client]
+        mine = [state for state, one in self._pending.items() if one.asked.who.client == asked.who.client]
         if len(mine) >= _MOST_PENDING:
-            del self._pending[mine[0]]
-        self._pending[state] = _Pending(who.client, call, time.monotonic() + self._seconds, page)
+            self._forget(mine[0])
+        self._pending[state] = _Pending(call, page, asked)
+        self._desk.put(asked)
         raise AskedError(InputRequiredResult(input_requests={_KEY: question.request(page)}, request_state=state))
 
-    async def _ask_now(self, context: Any, question: _Question) -> str:
+    def _forget(self, state: str) -> _Pending | None:
+        pending = self._pending.pop(state, None)
+        if pending is not None:
+            self._desk.take(pending.asked)
+        return pending
+
+    async def _ask_now(self, context: Any, question: _Question, asked: Asked) -> str:
+        """The first answer; who has the page open may still answer where the client's user has not."""
+        user = asyncio.create_task(self._elicit(context, question))
+        user.add_done_callback(lambda one: one.cancelled() or one.exception())  # perhaps nobody else asks for it
+        try:
+            await asyncio.wait((user, asked.answer), return_when=asyncio.FIRST_COMPLETED)
+            if not asked.answer.done():
+                return user.result()
+        except _UnaskedError as error:
+            if not self._desk.attended:
+                return f"it is destructive, and asking the user failed: {error}"
+        finally:
+            user.cancel()  # the client is told that its answer is not needed
+        return await asked.answered()
+
+    async def _elicit(self, context: Any, question: _Question) -> str:
+        """The answer of the client's user.
+
+        Raises:
+            _UnaskedError: There is none.
+        """
         from mcp import MCPError
         from mcp.shared.message import ServerMessageMetadata
         from mcp_types import ElicitResult
@@ -164,7 +212,7 @@ class Approvals:
                     metadata=ServerMessageMetadata(related_request_id=context.request_id),
                 )
             except (MCPError, ValueError) as error:  # a refusal, no answer in time, or one that is none
-                return f"it is destructive, and asking the user failed: {described(str(error))[:200]}"
+                raise _UnaskedError(described(str(error))[:200]) from None
             if not question.turns(page, answer):
                 return _answer(answer)
             page += 1
@@ -179,3 +227,8 @@ def _answer(answer: Any) -> str:
     if content.get(_KEY) is True and not content.get(_MORE):
         return ""
     return "it is destructive, and the user did not allow it"
+
+
+def _is_no(answer: Any) -> bool:
+    """Whether a user has said no, and not merely left the question."""
+    return getattr(answer, "action", None) == "decline" or _content(answer).get(_KEY) is False

@@ -10,7 +10,7 @@ import secrets
 import socket
 import stat
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,14 @@ from mcp.server.auth.provider import AccessToken
 
 from tape.errors import ConfigError
 from tape.gateway.config import LOCAL, GatewayConfig
+from tape.gateway.desk import Desk
 from tape.gateway.gateway import Gateway
 from tape.gateway.http_connections import MOST_ANONYMOUS, MOST_OF_CLIENT, TICK_SECONDS, Connection, Connections
-from tape.gateway.http_requests import MOST_BODY_BYTES, Requests, refuse
+from tape.gateway.http_requests import MOST_BODY_BYTES, Requests, Route, refuse
 from tape.gateway.http_sessions import Sessions
+from tape.gateway.metrics import Metrics
+from tape.gateway.page import Page
+from tape.gateway.page_serving import routes_of
 from tape.gateway.serving import make_server
 from tape.reading import read_text
 from tape.redaction import hide
@@ -36,23 +40,20 @@ _OTHER_FILES = 256
 """That a process may have open beside connections: servers, the journal, Python's own."""
 
 
-Page = Callable[[], Awaitable[tuple[str, str]]]
-"""Gives the media type and the text of a page."""
-
-
-async def serve_http(gateway: Gateway, port: int, token_file: Path, pages: Mapping[str, Page] | None = None) -> None:
+async def serve_http(gateway: Gateway, port: int, token_file: Path, people_file: Path) -> None:
     """Serve until the process is asked to end.
 
     Args:
         gateway: What is served.
         port: 0 takes a free one, which is reported on standard error.
         token_file: Holds the token where the configuration names no clients; made if missing.
-        pages: By path, what a GET request gets of who may watch.
+        people_file: Holds the token for people; made if missing.
 
     Raises:
         ConfigError: The port is taken, or a token is missing or weak.
     """
     tokens = tokens_of(gateway.config, token_file)
+    people = people_token(people_file, tokens)
     try:
         listening = socket.create_server((HOST, port))
     except OSError as error:
@@ -61,9 +62,15 @@ async def serve_http(gateway: Gateway, port: int, token_file: Path, pages: Mappi
         ) from error
     limits = gateway.config.limits
     logging.getLogger("mcp").setLevel(logging.ERROR)  # what clients send is no reason to write anything
-    _allow_files(MOST_ANONYMOUS + MOST_OF_CLIENT * len(tokens) + _OTHER_FILES)
+    _allow_files(MOST_ANONYMOUS + MOST_OF_CLIENT * (len(tokens) + 1) + _OTHER_FILES)
+    desk = Desk()
+    metrics = Metrics(gateway)
+    gateway.watchers.append(metrics)
+    clients = gateway.config.clients
+    watching = {name: token for name, token in tokens.items() if not clients or clients[name].watch}
+    routes = routes_of(Page(gateway, desk), people, metrics, watching)
     with listening:
-        app = make_server(gateway).streamable_http_app(
+        app = make_server(gateway, desk).streamable_http_app(
             streamable_http_path=PATH,
             host=HOST,
             max_sessions=None,  # each client has a limit of its own
@@ -76,7 +83,7 @@ async def serve_http(gateway: Gateway, port: int, token_file: Path, pages: Mappi
             registry = Connections()
 
         config = uvicorn.Config(
-            Guard(app, Requests(Pages(pages or {}, gateway.config, sessions)), tokens),
+            Guard(app, Requests(sessions), tokens, routes),
             http=Bound,
             ws="none",
             log_level="error",
@@ -88,9 +95,11 @@ async def serve_http(gateway: Gateway, port: int, token_file: Path, pages: Mappi
             timeout_graceful_shutdown=_END_SECONDS,
             server_header=False,
         )
-        url = f"http://{HOST}:{listening.getsockname()[1]}{PATH}"
+        url = f"http://{HOST}:{listening.getsockname()[1]}"
         where = "of a client in the configuration" if gateway.config.clients else f"in {token_file}"
-        print(f"tape gateway: serving at {url} clients that send the token {where}", file=sys.stderr, flush=True)
+        print(f"tape gateway: serving at {url}{PATH} clients that send the token {where}", file=sys.stderr, flush=True)
+        seen = f"{url}/#token={people}" if sys.stderr.isatty() else f"{url}/, which asks for the token in {people_file}"
+        print(f"tape gateway: a page for people is at {seen}", file=sys.stderr, flush=True)
         await _Server(config).serve(sockets=[listening])
 
 
@@ -137,12 +146,26 @@ def tokens_of(config: GatewayConfig, token_file: Path) -> dict[str, str]:
             raise config.error(path, "another client has the same token; give each its own")
         found[name] = token
     if not found:
-        found[LOCAL] = _made(token_file)
+        found[LOCAL] = _made(token_file, "--token-file")
         if problem := weakness_of(found[LOCAL]):
             raise ConfigError(f"{token_file}: {problem}")
     for token in found.values():
         hide(token, quietly=True)
     return found
+
+
+def people_token(file: Path, tokens: Mapping[str, str]) -> str:
+    """The token for people, which lets none of the clients in: what they ask for is decided with it.
+
+    Raises:
+        ConfigError: It is weak, that of a client, or in a file that others can read.
+    """
+    token = _made(file, "--people-token-file")
+    problem = "a client has the same token; delete one of them" if token in tokens.values() else weakness_of(token)
+    if problem:
+        raise ConfigError(f"{file}: {problem}")
+    hide(token, quietly=True)
+    return token
 
 
 def weakness_of(token: str) -> str:
@@ -152,16 +175,14 @@ def weakness_of(token: str) -> str:
     return f"a token has at least {SHORTEST_TOKEN} ASCII characters and no spaces; make a random one"
 
 
-def _made(file: Path) -> str:
+def _made(file: Path, option: str) -> str:
     """The token in a file, which is made, for its owner alone, where it is missing."""
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         return _read(file)
     except OSError as error:
-        raise ConfigError(
-            f"{file}: the token cannot be written: {error.strerror}; name another by --token-file"
-        ) from None
+        raise ConfigError(f"{file}: the token cannot be written: {error.strerror}; name another by {option}") from None
     with os.fdopen(descriptor, "w", encoding="ascii") as stream:
         token = secrets.token_urlsafe(32)
         stream.write(token + "\n")
@@ -184,10 +205,11 @@ class Guard:
         lifespan: The application that is started and stopped with the server.
         app: The application behind this one, for requests.
         tokens: By client.
+        routes: What else is served, by path.
     """
 
-    def __init__(self, lifespan: Any, app: Any, tokens: Mapping[str, str]) -> None:
-        self._lifespan, self._app, self._tokens = lifespan, app, tokens
+    def __init__(self, lifespan: Any, app: Any, tokens: Mapping[str, str], routes: Mapping[str, Route]) -> None:
+        self._lifespan, self._routes, self._protocol = lifespan, routes, Route(app, tokens)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """One connection of ASGI."""
@@ -196,6 +218,7 @@ class Guard:
             return
         if scope["type"] != "http":
             return
+        route = self._routes.get(scope["path"], self._protocol)
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
         origins = [value.decode("latin-1") for name, value in headers if name == b"origin"]
@@ -203,48 +226,30 @@ class Guard:
             await refuse(send, 403, "the gateway goes by localhost and 127.0.0.1 only")
         elif any(origin.lower() != f"http://{hosts[0].lower()}" for origin in origins):
             await refuse(send, 403, "pages of other sites are not served")
-        elif (client := self._client(headers)) is None:
+        elif route.tokens is None:
+            await route.app(scope, receive, send)
+        elif (client := _client(headers, route.tokens)) is None:
             await refuse(send, 401, "send the token (Authorization: Bearer ...)")
         elif not scope["state"]["connection"].belongs_to(client):
             await refuse(send, 429, f"this client has {MOST_OF_CLIENT} connections with a request each; wait for them")
         else:
             # So the SDK lets no client into the session of another.
             user = AuthenticatedUser(AccessToken(token=client, client_id=client, scopes=[]))
-            await self._app({**scope, "user": user}, receive, send)
-
-    def _client(self, headers: list[tuple[bytes, bytes]]) -> str | None:
-        given = [value for name, value in headers if name == b"authorization"]
-        if len(given) != 1:
-            return None
-        scheme, _, token = given[0].partition(b" ")
-        if scheme.lower() != b"bearer":
-            return None
-        found = None
-        for client, expected in self._tokens.items():  # all of them, so that the time reveals nothing
-            if hmac.compare_digest(token.strip(), expected.encode()):
-                found = client
-        return found
+            await route.app({**scope, "user": user}, receive, send)
 
 
-class Pages:
-    """Answers GET requests of some paths, of named clients only those that ``watch``: a page is about all of them."""
-
-    def __init__(self, pages: Mapping[str, Page], config: GatewayConfig, app: Any) -> None:
-        self._pages, self._config, self._app = pages, config, app
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """One request of ASGI; what has no page goes on to the application."""
-        page = self._pages.get(scope["path"]) if scope["method"] == "GET" else None
-        client = scope["user"].username
-        if page is None:
-            await self._app(scope, receive, send)
-        elif self._config.clients and not self._config.clients[client].watch:
-            await refuse(send, 403, f"{client} may not watch the others; give it watch = true in [clients.{client}]")
-        else:
-            kind, text = await page()
-            headers = [(b"content-type", kind.encode()), (b"cache-control", b"no-store")]
-            await send({"type": "http.response.start", "status": 200, "headers": headers})
-            await send({"type": "http.response.body", "body": text.encode()})
+def _client(headers: list[tuple[bytes, bytes]], tokens: Mapping[str, str]) -> str | None:
+    given = [value for name, value in headers if name == b"authorization"]
+    if len(given) != 1:
+        return None
+    scheme, _, token = given[0].partition(b" ")
+    if scheme.lower() != b"bearer":
+        return None
+    found = None
+    for client, expected in tokens.items():  # all of them, so that the time reveals nothing
+        if hmac.compare_digest(token.strip(), expected.encode()):
+            found = client
+    return found
 
 
 def is_here(host: str) -> bool:

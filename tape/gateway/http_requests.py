@@ -8,7 +8,8 @@ import heapq
 import itertools
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 MOST_BODY_BYTES = 5 << 20
@@ -53,6 +54,19 @@ async def refuse(send: Any, status: int, message: str) -> None:
         head.append((b"retry-after", b"1"))
     await send({"type": "http.response.start", "status": status, "headers": head})
     await send({"type": "http.response.body", "body": body})
+
+
+@dataclass(frozen=True)
+class Route:
+    """What is served at a path beside the protocol.
+
+    Attributes:
+        app: An application of ASGI.
+        tokens: By who comes with it; None where no token is needed, since nothing of the gateway is told.
+    """
+
+    app: Any
+    tokens: Mapping[str, str] | None
 
 
 class Turns:

@@ -9,10 +9,11 @@ import hashlib
 import os
 import uuid
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tape.budget import Ledger, Reservation, Resources
 from tape.budget.locks import JOURNAL
@@ -25,10 +26,24 @@ SECONDS = 366 * 86_400
 """Of a hold: what was in flight when its program died counts until then, and after that as spent."""
 CHECKPOINT = "checkpoint"
 """The name of a hold of nothing, whose id is the digest of a handle."""
+NOTE = "note: "
+"""How the name of a hold of nothing begins that says what a person has decided."""
 
 Due = tuple[str, Resources, State]
 _due: defaultdict[tuple[int, int, int], deque[Due]] = defaultdict(deque)
 """By program and file: settlements that are not written yet. Finalizers append to it, and take no lock."""
+
+
+class Day(NamedTuple):
+    """What became of the calls that ended on a day and were made.
+
+    Attributes:
+        calls: How many.
+        spent: What is booked for them.
+    """
+
+    calls: int = 0
+    spent: Resources = Resources()
 
 
 class Journal:
@@ -41,6 +56,7 @@ class Journal:
     Attributes:
         path: Of the file.
         handles: The scope of each checkpoint, by the digest of its handle.
+        days: What was spent on each day, in UTC.
 
     Raises:
         LedgerError: The file is malformed or cannot be written, or this system has no locks on files.
@@ -49,8 +65,9 @@ class Journal:
     def __init__(self, path: Path, ledger_of: Callable[[str], Ledger]) -> None:
         self.path, self._ledger_of = path, ledger_of
         self.handles: dict[str, str] = {}
-        self._seen: set[str] = set()
-        """The holds that are booked: own ones, and those of others."""
+        self.days: dict[date, Day] = {}
+        self._seen: dict[str, bool] = {}
+        """The holds that are booked, own ones and those of others, and whether their day counts them."""
         self._others: dict[str, Reservation] = {}
         """What others have open."""
         self._closed = False
@@ -89,10 +106,10 @@ class Journal:
         try:
             with self._alone():
                 reservation = ledger.reserve(worst)
-                self._seen.add(request.id)
+                self._seen[request.id] = False
                 self._store.reserve_alone(request)
         except BaseException:
-            self._seen.discard(request.id)
+            self._seen.pop(request.id, None)
             if reservation is not None:
                 reservation.release()
             raise
@@ -133,7 +150,7 @@ class Journal:
 
     def calls(self, scope: str, most: int) -> list[HoldRecord]:
         """The latest calls of a scope, the latest last."""
-        return [one for one in reversed(self._store.history(scope, most)) if one.name != CHECKPOINT]
+        return [one for one in reversed(self._store.history(scope, most)) if not _is_note(one.name, one.worst)]
 
     def of_others(self) -> list[HoldRecord]:
         """What others have open: programs that are at work, or have ended amid a call."""
@@ -147,10 +164,21 @@ class Journal:
             LedgerError: It cannot be written.
         """
         id = digest(handle)
-        with self._alone():
-            self._store.reserve_alone(Request(id, scope, {}, name=CHECKPOINT))
-            self._store.settle_alone(id, {})
+        self._hold_nothing(id, scope, CHECKPOINT)
         self.handles[id] = scope
+
+    def note(self, scope: str, text: str) -> None:
+        """Write down what a person has decided about a call of a scope.
+
+        Raises:
+            LedgerError: It cannot be written.
+        """
+        self._hold_nothing(uuid.uuid4().hex, scope, f"{NOTE}{text}"[:1000])
+
+    def _hold_nothing(self, id: str, scope: str, name: str) -> None:
+        with self._alone():
+            self._store.reserve_alone(Request(id, scope, {}, name=name))
+            self._store.settle_alone(id, {})
 
     # --- the file -----------------------------------------------------------------------------
 
@@ -175,19 +203,32 @@ class Journal:
                 written.pop()
                 continue
             ended = self._store.settle_alone(id, spent, state)
-            self._take({"do": "end", "id": id, "spent": ended.spent})  # perhaps of another journal of this program
+            # It is perhaps of another journal of this program.
+            self._take({"do": "end", "at": datetime.now(UTC), **ended._asdict()})
 
     def _take(self, record: dict[str, Any]) -> None:
         """Book a record of another one, of this program, another one or one that has ended."""
         id = record.get("id", "")
-        if record["do"] == "hold" and record["name"] == CHECKPOINT and not record["worst"]:
-            self.handles[id] = record["scope"]
+        if record["do"] == "hold" and _is_note(record["name"], record["worst"]):
+            if record["name"] == CHECKPOINT:
+                self.handles[id] = record["scope"]
         elif record["do"] == "hold" and id not in self._seen:
-            self._seen.add(id)
+            self._seen[id] = False
             # It was let through there, where caps may be larger, or something was settled that is written next.
             self._others[id] = self._ledger_of(record["scope"]).reserve(Resources(record["worst"]), forced=True)
-        elif record["do"] == "end" and (reservation := self._others.pop(id, None)) is not None:
-            reservation.settle(Resources(record["spent"]))
+        elif record["do"] == "end":
+            spent = Resources(record["spent"])
+            if self._seen.get(id) is False and record["state"] != "voided":
+                self._seen[id], day = True, record["at"].astimezone(UTC).date()
+                calls, before = self.days.get(day, Day())
+                self.days[day] = Day(calls + 1, before + spent)
+            if (reservation := self._others.pop(id, None)) is not None:
+                reservation.settle(spent)
+
+
+def _is_note(name: str, worst: Mapping[str, int | None]) -> bool:
+    """Whether a hold is no call: it holds nothing, and its name says what it is for."""
+    return not worst and (name == CHECKPOINT or name.startswith(NOTE))
 
 
 def digest(handle: str) -> str:

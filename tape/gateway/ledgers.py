@@ -173,6 +173,27 @@ class Ledgers:
             self._current[client, key] = self._book(f"{scope_of(client)}/{name}")
         return self._current[client, key]
 
+    @property
+    def payer(self) -> StorePayer | None:
+        """What other programs pay from too."""
+        return None if self._shared is None else self._shared.payer
+
+    def clients(self) -> dict[str, Ledger]:
+        """The ledger of each client that has made a call, by scope."""
+        return dict(self._clients)
+
+    def sessions(self) -> list[SessionLedger]:
+        """The ledgers of all sessions, also of those that have ended."""
+        return list(self._books.values())
+
+    async def note(self, scope: str, text: str) -> None:
+        """Write into the journal what a person has decided.
+
+        Raises:
+            LedgerError: It cannot be written.
+        """
+        await asyncio.wrap_future(self._thread.submit(self.journal.note, scope, text))
+
     def end(self, client: str, slot: int) -> None:
         """End the session in a slot: the next one there goes on with the slot's own book, whatever was resumed."""
         self._current.pop((client, slot), None)

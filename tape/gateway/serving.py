@@ -11,6 +11,7 @@ from tape import __version__
 from tape.gateway.approval import Approvals, AskedError
 from tape.gateway.catalog import Offered
 from tape.gateway.config import LOCAL
+from tape.gateway.desk import Desk
 from tape.gateway.gateway import Caller, Gateway
 from tape.gateway.stdio import client_streams
 
@@ -23,9 +24,9 @@ INSTRUCTIONS = (
 )
 
 
-def make_server(gateway: Gateway) -> Any:
-    """The server of the SDK that asks a gateway."""
-    approvals = Approvals(gateway.config.limits.approve_seconds)
+def make_server(gateway: Gateway, desk: Desk | None = None) -> Any:
+    """The server of the SDK that asks a gateway, and who has its page open before destructive calls."""
+    approvals = Approvals(gateway.config.limits.approve_seconds, desk)
     in_flight: dict[str, int] = {}
 
     async def list_tools(context: Any, params: Any) -> dict[str, Any]:  # noqa: ARG001 - as the SDK calls it

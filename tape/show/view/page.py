@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import base64
-import hashlib
-import html
 import json
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from tape.budget import in_units
 from tape.runner.summary import tokens
 from tape.show.view.episode import Why, episode_record, result_of, words_of
 from tape.show.view.results import differences, end_states, run_rows, trace_rows
+from tape.show.view.shell import html_of, policy_of, script_of, template
 from tape.show.view.sources import Entry, Source, read_events
 from tape.trace import Event, ObservedEvent, StartedEvent, caps_of
 
-TEMPLATES = Path(__file__).parent / "templates"
-
-SCRIPTS = ("dom", "data", "overview", "episode", "timeline", "details", "why", "budget", "marks", "graph", "main")
+SCRIPTS = ("dom", "data", "overview", "episode", "timeline", "details", "why", "budget", "marks", "graph",
+           "theme", "main")  # fmt: skip
 """The page's own scripts, in order; they share one scope."""
 
 _LONGEST = 240
@@ -174,38 +171,11 @@ def in_script(value: Any) -> str:
 
 
 def _html(title: str, index: Mapping[str, Any], blocks: Sequence[str]) -> str:
-    style = _template("page.css") + _template("graph.css")
-    own = "\n".join(_template(f"js/{name}.js") for name in SCRIPTS)
-    script = f'"use strict";\n(() => {{\n{own}\n}})();\n'
-    policy = (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; "
-        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-    )
-    head = (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
-        f'<link rel="icon" href="{_icon()}">\n<title>{html.escape(title.encode("utf-8", "replace").decode())}</title>\n'
-        f"<style>{style}</style>\n</head>\n"
-    )
+    style = template("page.css") + template("graph.css")
+    script = script_of(template(f"js/{name}.js") for name in SCRIPTS)
     # The scripts come before the episodes: the list is there while these are still being read.
     data = "".join(
         f'<script type="application/octet-stream" id="episode-{i}">{block}</script>\n' for i, block in enumerate(blocks)
     )
     listed = f'<script type="application/json" id="index">{in_script(index)}</script>\n'
-    return f"{head}<body>\n{_template('body.html')}{listed}<script>{script}</script>\n{data}</body>\n</html>\n"
-
-
-def _template(name: str) -> str:
-    return (TEMPLATES / name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    """How a content security policy names an inline script or style."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}'"
-
-
-def _icon() -> str:
-    data = base64.b64encode(_template("icon.svg").encode()).decode("ascii")
-    return f"data:image/svg+xml;base64,{data}"
+    return html_of(title, style, script, policy_of(style, script), listed, data)

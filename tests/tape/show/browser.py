@@ -42,9 +42,9 @@ class Browser:
         self._driver = driver
 
     def open(
-        self, page: Path, where: str = "", size: tuple[int, int] = LAPTOP, dark: bool = False, until: str = SHOWN
+        self, page: Path | str, where: str = "", size: tuple[int, int] = LAPTOP, dark: bool = False, until: str = SHOWN
     ) -> None:
-        """Open a page from the disk, and wait until something is there."""
+        """Open a page from the disk or at an address, and wait until something is there."""
         width, height = size
         phone = size == PHONE
         metrics = {"width": width, "height": height, "deviceScaleFactor": 2 if phone else 1, "mobile": phone}
@@ -52,7 +52,7 @@ class Browser:
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self._driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": scheme})
         self._driver.get("about:blank")
-        self._driver.get(page.as_uri() + where)
+        self._driver.get((page.as_uri() if isinstance(page, Path) else page) + where)
         self.wait(until)
 
     def all(self, selector: str) -> list[Any]:

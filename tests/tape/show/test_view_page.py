@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tape.show.view.page import SCRIPTS, TEMPLATES
+from tape.show.view.page import SCRIPTS
+from tape.show.view.shell import TEMPLATES
 from tests.tape.commandline import Tape
 from tests.tape.show.view_runs import blocks_of, episode, index_of, write_run, write_trace
 

@@ -14,13 +14,20 @@ function budgetStrip(record, goToStep) {
 
 function budgetCard(bar, goToStep) {
   const last = bar.steps[bar.steps.length - 1];
-  // Drawn on a grid of one unit a bar and stretched to the room there is.
-  const picture = svg("svg", { class: "bars", viewBox: `0 0 ${Math.max(bar.steps.length, 6)} ${BAR_HEIGHT}`, height: BAR_HEIGHT,
-    preserveAspectRatio: "none", role: "group", "aria-label": `${bar.kind} left after each step` },
+  return el("div.budget", {}, budgetHead(bar.kind, last ? last.left_text : bar.cap_text, bar.cap_text),
+    barStrip(bar, `${bar.kind} left after each step`, goToStep));
+}
+
+function budgetHead(kind, left, cap) {
+  return el("div.budget-head", {}, el("span.kind", {}, kind.replace(/_/g, " ")),
+    el("span.of", {}, el("b", {}, left), " left of ", cap));
+}
+
+// Drawn on a grid of one unit a bar and stretched to the room there is.
+function barStrip(bar, label, goToStep) {
+  return svg("svg", { class: "bars", viewBox: `0 0 ${Math.max(bar.steps.length, 6)} ${BAR_HEIGHT}`, height: BAR_HEIGHT,
+    preserveAspectRatio: "none", role: "group", "aria-label": label },
     bar.steps.map((step, i) => barOf(bar, step, i + 0.04, 0.92, goToStep)));
-  return el("div.budget", {},
-    el("div.budget-head", {}, el("span.kind", {}, bar.kind.replace(/_/g, " ")),
-      el("span.of", {}, el("b", {}, last ? last.left_text : bar.cap_text), " left of ", bar.cap_text)), picture);
 }
 
 function barOf(bar, step, x, width, goToStep) {
@@ -35,12 +42,12 @@ function barOf(bar, step, x, width, goToStep) {
     top -= tall;
     pieces.push(svg("rect", { x, y: top, width, height: tall, class: who === "action" ? "by-action" : "by-model" }));
   }
-  const label = `${step.after ? "after the last step" : step.step ? `step ${step.step}` : "start"}: ${step.left_text} left`
+  const label = step.label || `${step.after ? "after the last step" : step.step ? `step ${step.step}` : "start"}: ${step.left_text} left`
     + step.used.map(([who, , text]) => `; ${who === "action" ? "action" : `model (${who})`} ${text}`).join("");
   const go = () => goToStep(step.step);
-  return svg("g", { class: "bar", "data-step": step.step, "data-after": step.after ? "" : null, role: "button", tabindex: 0, "aria-label": label, onclick: go,
-    onkeydown: (event) => { if (event.key === "Enter") go(); } }, svg("title", {}, label), pieces,
-    svg("rect", { x, y: 0, width, height: BAR_HEIGHT, class: "frame" }));
+  const acts = goToStep ? { role: "button", tabindex: 0, onclick: go, onkeydown: (event) => { if (event.key === "Enter") go(); } } : { role: "img" };
+  return svg("g", { class: "bar", "data-step": step.step, "data-after": step.after ? "" : null, "aria-label": label, ...acts },
+    svg("title", {}, label), pieces, svg("rect", { x, y: 0, width, height: BAR_HEIGHT, class: "frame" }));
 }
 
 function markBars(strip, step) {

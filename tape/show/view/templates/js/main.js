@@ -1,4 +1,4 @@
-// Which page is shown, the theme, and the keys.
+// Which page is shown, and the keys.
 
 const main = document.getElementById("main");
 let page = null;
@@ -58,25 +58,6 @@ document.addEventListener("keydown", (event) => {
   else if (event.key === "k" || event.key === "ArrowLeft") page.go(page.at - 1);
   else if (event.key === "Escape") location.hash = "#/";
 });
-
-const theme = document.getElementById("theme");
-const dark = window.matchMedia("(prefers-color-scheme: dark)");
-
-function themeNow() {
-  return document.documentElement.dataset.theme || (dark.matches ? "dark" : "light");
-}
-
-function nameTheme() {
-  theme.textContent = themeNow() === "dark" ? "Light" : "Dark";
-  theme.setAttribute("aria-label", `Change to the ${themeNow() === "dark" ? "light" : "dark"} theme`);
-}
-
-theme.addEventListener("click", () => {
-  document.documentElement.dataset.theme = themeNow() === "dark" ? "light" : "dark";
-  nameTheme();
-});
-dark.addEventListener("change", nameTheme);
-nameTheme();
 
 let width = window.innerWidth;
 window.addEventListener("resize", () => {

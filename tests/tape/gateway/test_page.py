@@ -1,0 +1,321 @@
+"""The page for people: who may see it, what it shows, and what is done there."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import stat
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp", reason="the extra mcp is not installed")
+
+from tape.budget import Budget, Resources
+from tape.errors import ConfigError
+from tape.gateway.desk import Desk
+from tape.gateway.http import people_token
+from tape.gateway.journal import Day
+from tape.gateway.ledgers import Ledgers
+from tape.gateway.page import MOST_OF_CLIENT, Page, would_do
+from tape.gateway.watching import Call
+from tape.ledger import Cap, LedgerStore, Wanted, open_store
+from tape.ledger.contract import State
+from tests.tape.gateway.busy import CONFIG, TOKENS, People, call, meanwhile, people_at, write_journal
+from tests.tape.gateway.helpers import write_config
+from tests.tape.gateway.test_approval import MODES, config, reply, talking
+
+SCOPE = "acme/desk"
+RAISE = {"act": "raise", "account": SCOPE, "resource": "usd", "period": "total", "amount": "$5", "why": "due today"}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[LedgerStore]:
+    """A shared ledger in which the gateway pays, beside others."""
+    found = open_store(f"file://{tmp_path}/org.ledger")
+    for account, amount in (("acme", 1_000_000), (SCOPE, 50_000), ("acme#customer=42", 900_000), ("acme/other", 10)):
+        found.set_cap(Cap(account, "usd", amount), "ann", "the beginning")
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def people(tmp_path: Path, store: LedgerStore) -> Iterator[People]:
+    shared = f'[ledger]\nurl = "file://{tmp_path}/org.ledger"\nscope = "{SCOPE}"\nlabels = {{ customer = "42" }}\n'
+    with people_at(write_config(tmp_path, CONFIG + shared)) as found:
+        yield found
+
+
+def head(people: People, method: str, path: str, **headers: str) -> tuple[int, http.client.HTTPMessage, str]:
+    """Status, headers and body of an answer."""
+    connection = http.client.HTTPConnection(people.address)
+    try:
+        connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read().decode()
+    finally:
+        connection.close()
+
+
+# --- who may ------------------------------------------------------------------------------------
+
+
+def test_the_file_tells_nothing_and_all_else_needs_the_token_for_people(people: People) -> None:
+    status, headers, text = head(people, "GET", "/")
+    assert (status, headers.get_content_type()) == (200, "text/html")
+    policy = headers["Content-Security-Policy"]
+    assert all(rule in policy for rule in ("default-src 'none'", "frame-ancestors 'none'", "connect-src 'self'"))
+    assert "unsafe" not in policy
+    assert not any(word in text for word in ("research desk", "wipe", "innerHTML", people.token, *TOKENS.values()))
+    for path, method in (("/state", "GET"), ("/state?question=x", "GET"), ("/act", "POST")):
+        for token in ("", "Bearer wrong", *(f"Bearer {one}" for one in TOKENS.values())):
+            assert head(people, method, path, Authorization=token)[0] == 401, (path, token)
+    right = f"Bearer {people.token}"
+    assert head(people, "POST", "/mcp", Authorization=right)[0] == 401  # who decides does not call
+    assert head(people, "GET", "/state", Authorization=right)[0] == 200
+    assert head(people, "POST", "/")[0] == head(people, "GET", "/act", Authorization=right)[0] == 405
+
+
+@pytest.mark.parametrize("path", ["/", "/state", "/act"])
+def test_pages_of_other_sites_reach_nothing(people: People, path: str) -> None:
+    right = f"Bearer {people.token}"
+    assert head(people, "GET", path, Host="evil.example", Authorization=right)[0] == 403
+    assert head(people, "POST", path, Origin="http://evil.example", Authorization=right)[0] == 403
+    assert head(people, "GET", path, Origin="null", Authorization=right)[0] == 403
+
+
+def test_the_token_for_people_is_theirs_alone(people: People, tmp_path: Path) -> None:
+    file = tmp_path / "gateway.people-token"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    log = (tmp_path / "gateway.log").read_text()  # no terminal, so that no file gets the token
+    assert f"asks for the token in {file}" in log
+    assert people.token not in log
+    with pytest.raises(ConfigError, match="a client has the same token"):
+        people_token(file, {"one": people.token})
+    file.chmod(0o644)
+    with pytest.raises(ConfigError, match="others can read the token"):
+        people_token(file, {})
+    with pytest.raises(ConfigError, match="name another by --people-token-file"):
+        people_token(tmp_path / "no folder" / "file", {})
+
+
+# --- what is shown ------------------------------------------------------------------------------
+
+
+def test_it_shows_what_is_left_what_is_refused_and_why(people: People) -> None:
+    call(people.address, "ONE", "echo", text="x")
+    call(people.address, "ONE", "dear", text="x")
+    call(people.address, "TWO", "ech", text="x")
+    state = people.until(lambda state: state["days"][-1]["calls"])
+    run, *others = state["caps"]
+    assert (run["of"], [bar["left_text"] for bar in run["bars"]]) == ("run", ["19,999 steps", "$59.99"])
+    assert run["spent"] == ["2 pages"]
+    assert [(one["of"], one["name"]) for one in others][:1] == [("client", "one")]
+    assert [(one["tool"], one["why"], one["would_do"]) for one in state["refused"]] == [
+        ("'ech'", "there is no tool 'ech'", "similar: echo"),
+        ("dear", "$12 asked for, $8.99 of $9 left in the session", "a cap of $12.01 would do; what fits: echo"),
+    ]
+    assert state["days"][-1] == {
+        "day": f"{datetime.now(UTC):%d %b}".lstrip("0"), "calls": 1, "refused": 2,
+        "spent": {"pages": [2, "2 pages"], "usd": [10_000, "$0.01"]},
+    }  # fmt: skip
+    assert {one["account"]: one["left_text"] for one in state["shared"]["caps"]} == {
+        "acme#customer=42": "$0.89", "acme": "$0.99", SCOPE: "$0.04",
+    }  # fmt: skip
+
+
+def test_a_flood_of_one_client_hides_nothing_of_another(people: People) -> None:
+    call(people.address, "TWO", "ech")
+    for _ in range(3 * MOST_OF_CLIENT):
+        call(people.address, "ONE", "ech")
+    rows = people.asks()[1]["refused"]
+    assert [one["client"] for one in rows].count("one") == MOST_OF_CLIENT
+    assert rows[-1]["client"] == "two"
+
+
+def test_10_000_calls_are_shown_as_small_as_ten(tmp_path: Path) -> None:
+    file = write_config(tmp_path, CONFIG)
+    write_journal(file.with_suffix(".journal.jsonl"))
+    with people_at(file) as people:
+        found = [people.asks() for _ in range(9)]
+    state = found[0][1]
+    assert sum(day["calls"] for day in state["days"]) > 9_800
+    assert len(json.dumps(state)) < 30_000
+    assert sorted(one[2] for one in found)[4] < 250  # milliseconds; 3 on a quiet machine
+
+
+def test_days_are_counted_once_whoever_writes_them(tmp_path: Path) -> None:
+    def ledgers() -> Ledgers:
+        return Ledgers(Budget(), {}, Budget(), tmp_path / "j")
+
+    one, two = ledgers(), ledgers()
+    cost, today = Resources({"steps": 1, "usd": 400}), datetime.now(UTC).date()
+    states: list[tuple[Ledgers, State]] = [(one, "settled"), (two, "booked"), (two, "voided")]
+    for found, state in states:
+        _, id = found.journal.reserve(found.run, "look", cost, "gateway/local/1")
+        for _ in range(2):
+            found.journal.settle(id, Resources() if state == "voided" else cost, state)
+    one.journal.note("gateway/local/1", "not a call" * 200)
+    one.journal.checkpoint("handle", "gateway/local/1")
+    third = ledgers()
+    for found in (one, two, third):
+        found.journal.catch_up()
+        assert found.journal.days == {today: Day(2, cost + cost)}
+        assert len(found.journal.calls("gateway/local/1", 10)) == 3
+        assert not found.journal.of_others()
+    for found in (one, two, third):
+        found.close()
+
+
+async def test_calls_come_and_go(tmp_path: Path) -> None:
+    ledgers = Ledgers(Budget(), {}, Budget(), tmp_path / "j")
+    limits = SimpleNamespace(name="x")
+    gateway: Any = SimpleNamespace(ledgers=ledgers, watchers=[], config=SimpleNamespace(limits=limits))
+    page = Page(gateway, Desk())
+    calls = [Call("one", "gateway/one/1", "echo", "", worst=Resources({"usd": None}), id=str(n)) for n in range(12)]
+    for one in calls:
+        page.begun(one)
+    live = (await page.state())["live"]
+    assert (live["count"], len(live["rows"]), live["rows"][0]["worst"]) == (12, MOST_OF_CLIENT, "unknown usd")
+    for one in calls:
+        page.ended(one, "settled", Resources())
+    assert (await page.state())["live"] == {"rows": [], "count": 0}
+    ledgers.close()
+
+
+def test_what_is_not_declared_here_is_shown_as_it_comes() -> None:
+    assert would_do({"cap_needed": 3, "resource": "spoons", "in_flight": 1}) == (
+        "a cap of 3 spoons would do; 1 spoons are set aside by calls in flight"
+    )
+
+
+# --- what is done -------------------------------------------------------------------------------
+
+
+def test_a_person_approves_for_a_client_that_cannot_ask(people: People, tmp_path: Path) -> None:
+    assert "cannot ask its user" in call(people.address, "ONE", "wipe", path="/a")["structuredContent"]["message"]
+    people.asks()  # from now on somebody is there
+    with meanwhile(people.address, "ONE", "wipe", path="/a", a="x" * 900) as made:
+        state = people.until(lambda state: state["waiting"]["count"])
+        (one,) = state["waiting"]["rows"]
+        assert (one["client"], one["tool"], one["worst"]) == ("one", "wipe", "$0.02")
+        shown = people.asks(f"/state?question={one['id']}")[1]["shown"]
+        assert shown.splitlines()[0] == 'path = "/a"'
+        assert "x" * 900 in shown
+        assert people.decide("approve", "wipe", "old files")[:2] == (200, {"done": "approved wipe for one"})
+    assert made[0]["isError"] is False
+    with meanwhile(people.address, "TWO", "wipe", path="/b") as made:
+        assert people.decide("refuse", "wipe", "the only copy")[0] == 200
+    assert made[0]["structuredContent"]["message"] == (
+        "wipe was not called: it is destructive, and a person did not allow it: the only copy"
+    )
+    assert [(one["what"], one["why"]) for one in people.asks()[1]["acts"]] == [
+        ("refused wipe for two", "the only copy"), ("approved wipe for one", "old files"),
+    ]  # fmt: skip
+    journal = [json.loads(line) for line in (tmp_path / "gateway.journal.jsonl").open()]
+    names = [one["name"] for one in journal if one.get("do") == "hold"]
+    said = "note: page approved wipe for one: old files", "note: page refused wipe for two: the only copy"
+    assert names == [said[0], "wipe", said[1]]
+
+
+def test_a_question_is_answered_once_and_only_while_it_waits(people: People) -> None:
+    people.asks()
+    with meanwhile(people.address, "ONE", "wipe", path="/a") as made:
+        (one,) = people.until(lambda state: state["waiting"]["count"])["waiting"]["rows"]
+        assert people.decide("approve", "wipe")[0] == 200
+    assert made[0]["isError"] is False
+    status, found, _ = people.asks("/act", {"act": "refuse", "id": one["id"], "why": ""})
+    assert (status, "does not wait any more" in found["error"]["message"]) == (409, True)
+    assert people.asks(f"/state?question={one['id']}")[0] == 404
+
+
+def test_a_person_raises_caps_and_resumes_what_is_paused(people: People, store: LedgerStore) -> None:
+    assert people.asks("/act", RAISE)[:2] == (200, {"done": f"raised {SCOPE} by $5"})
+    assert {one.cap.account: one.amount for one in store.balances()}[SCOPE] == 5_050_000
+    assert (store.notes()[0].who, store.notes()[0].why) == ("page", "due today")
+    store.pause("acme", "breaker", "the same call again")
+    (paused,) = people.asks()[1]["shared"]["pauses"]
+    assert (paused["account"], paused["who"], paused["stopped"]) == ("acme", "breaker", False)
+    assert people.asks("/act", {"act": "stop", "account": "acme", "why": "no"})[0] == 200
+    assert people.asks()[1]["shared"]["pauses"][0]["stopped"] is True
+    assert call(people.address, "ONE", "echo", text="x")["structuredContent"]["error"] == "paused"
+    assert people.asks("/act", {"act": "resume", "account": "acme", "why": "seen"})[0] == 200
+    assert call(people.address, "ONE", "echo", text="x")["isError"] is False
+    store.pause(SCOPE, "ledger", "it does not fit", wanted=Wanted(SCOPE, "usd", "total", 6_000_000))
+    assert people.asks()[1]["shared"]["pauses"][0]["wanted"] == "$6"
+    assert people.asks("/act", {"act": "once", "account": SCOPE})[0] == 200
+    assert {one.cap.account: one.left for one in store.balances()}[SCOPE] == 6_000_000
+
+
+@pytest.mark.parametrize(
+    ("act", "why"),
+    [
+        (RAISE | {"account": "acme/other"}, "not pay from"),
+        (RAISE | {"period": "day"}, "no such cap"),
+        (RAISE | {"amount": "much"}, "much"),
+        (RAISE | {"amount": "0"}, "how much"),
+        (RAISE | {"amount": "-1"}, "-1"),
+        ({"act": "once", "account": SCOPE}, "not paused"),
+        ({"act": "resume"}, "not pay from"),
+        ({"act": "explode"}, "one of approve"),
+        ({"act": "approve", "id": ["x"]}, "object of texts"),
+        ([], "object of texts"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_the_reason(people: People, act: Any, why: str) -> None:
+    status, found, _ = people.asks("/act", act)
+    assert (status, why in found["error"]["message"]) == (409, True), found
+
+
+@MODES
+async def test_who_answers_first_decides(tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client's user or a person at the page: also where the client answers with its next request."""
+    desk = Desk()
+    monkeypatch.setattr("tape.gateway.approval.Desk", lambda: desk)
+    answers: list[Any] = []
+
+    def elicited(no: str, answer: Any) -> Any:
+        """A user who sees the question while a person at the page answers."""
+        (asked,) = desk.waiting()
+        assert asked.shown == 'text = "x"'
+        assert desk.answer(asked, no)
+        assert not desk.answer(asked, "again")
+        return answer
+
+    class Answers(list[Any]):
+        def __getitem__(self, place: Any) -> Any:
+            return answers.pop(0)()
+
+    async with talking(tmp_path, mode, Answers([0])) as (_, client, _):
+        for no, answer, made in (
+            ("", reply("cancel"), True),
+            ("a person said no", reply("accept", approve=True), False),
+            *([("", reply("decline"), False)] if mode == "auto" else []),
+        ):
+            answers.append(lambda no=no, answer=answer: elicited(no, answer))
+            found = await client.call_tool("drop", {"text": "x"})
+            assert found.is_error is not made, (no, answer)
+            assert not desk.waiting()
+        answers.append(lambda: reply("accept", approve=True))
+        assert (await client.call_tool("drop", {"text": "x"})).is_error is False
+        assert not desk.waiting()
+
+
+async def test_nobody_waits_for_a_page_that_nobody_has_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = Desk()
+    monkeypatch.setattr("tape.gateway.approval.Desk", lambda: desk)
+    text = f"[gateway]\napprove_seconds = 0.05\n{config('drop')}"
+    async with talking(tmp_path, "legacy", text=text) as (_, client, _):
+        found = await client.call_tool("drop", {"text": "x"})
+        assert "cannot ask its user" in found.structured_content["message"]
+        desk.seen()
+        found = await client.call_tool("drop", {"text": "x"})
+        assert "nobody at the page allowed it in time" in found.structured_content["message"]
+        found = await client.call_tool("drop", {"text": "x" * 70_000})
+        assert "longer than what the page shows" in found.structured_content["message"]
+    monkeypatch.setattr("tape.gateway.desk.ATTENDED_SECONDS", 0)
+    assert not desk.attended
