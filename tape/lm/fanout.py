@@ -67,9 +67,9 @@ class _Agent(_Record):
     @classmethod
     def _named(cls, given: Any) -> Any:
         listed = [given] if isinstance(given, str) else given
-        return (
-            [{"model": one} if isinstance(one, str) else one for one in listed] if isinstance(listed, list) else given
-        )
+        if not isinstance(listed, list | tuple):
+            return given
+        return [{"model": one} if isinstance(one, str) else one for one in listed]
 
 
 _AGENTS = TypeAdapter(Annotated[list[_Agent], Field(min_length=1, max_length=MOST_AGENTS)])
@@ -206,7 +206,9 @@ def fan_out(agents: object, caps: Mapping[str, int], price: Prices) -> FanOut:
         for times, one, way in best
         for model in [one.agent.models[way]]
     ]
-    asked, gap = sum(one.agent.count for one in priced), found.bound / found.value - 1 if found and found.value else 0.0
+    asked, gap = sum(one.agent.count for one in priced), 0.0
+    if found and found.bound > found.value:
+        gap = found.bound / found.value - 1 if found.value else 1.0
     named = {"usd", "tokens", "calls"}.union(*(one.agent.cost for one in priced))
     return FanOut(
         fits=not totals.short(totals.worst),
