@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from tape.errors import ConfigError as ConfigError
     from tape.errors import TapeError as TapeError
     from tape.gateway.guard import Guard as Guard
+    from tape.lm.fanout import FanOut as FanOut
+    from tape.lm.fanout import plan_fanout as plan_fanout
     from tape.lm.registry import open_model as open_model
     from tape.sdp.agent import SdpAgent as SdpAgent
     from tape.sdp.settings import SdpSettings as SdpSettings
@@ -73,6 +75,7 @@ _WHERE = {
     "Choice": "tape.choice",
     "ConfigError": "tape.errors",
     "EpisodeResult": "tape.engine.result",
+    "FanOut": "tape.lm.fanout",
     "Guard": "tape.gateway.guard",
     "IrcotAgent": "tape.cgdp.agents.ircot",
     "IterRetgenAgent": "tape.cgdp.agents.iter_retgen",
@@ -104,6 +107,7 @@ _WHERE = {
     "k_best": "solvers",
     "mcp_tools": "tape.tools",
     "open_model": "tape.lm.registry",
+    "plan_fanout": "tape.lm.fanout",
     "read_trace": "tape.trace",
     "select": "tape.choice",
     "solve": "solvers",

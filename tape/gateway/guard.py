@@ -290,10 +290,10 @@ class Guard:
     # --- what agents read -------------------------------------------------------------------
 
     def plan(self, **arguments: Any) -> dict[str, Any]:
-        """Which tools to call, chosen by the exact solver under what is left: the gateway's ``plan``.
+        """Which tools to call, or which sub-agents to start, the best under what is left: the gateway's ``plan``.
 
         Args:
-            arguments: ``tools`` or ``goal_steps``, and perhaps ``budget``; see docs/gateway.md.
+            arguments: ``tools``, ``goal_steps`` or ``agents``, and perhaps ``budget``; see docs/gateway.md.
 
         Raises:
             ConfigError: They are malformed.
@@ -301,7 +301,7 @@ class Guard:
         """
         self._catch_up()
         try:
-            return plan(self.tools, self._book, arguments)
+            return plan(self.tools, self._book, arguments, lambda name: self._price(name, b"", ()))
         except PlanError as error:
             raise ConfigError(str(error)) from error
 

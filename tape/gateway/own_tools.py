@@ -16,7 +16,9 @@ OWN_LISTED: tuple[dict[str, Any], ...] = (
         "name": "plan",
         "description": "Choose tools for the steps that you want to take, before you take any: says which of "
         "interchangeable tools to call so that the quality is highest and every call fits into what is left, what that "
-        "costs at most, and the next best; or why nothing fits, and how much would do. Costs nothing.",
+        "costs at most, and the next best; or why nothing fits, and how much would do. Or say which sub-agents "
+        "you want to start, with their models and sizes: what they take at most, whether that fits, and the best of "
+        "them that does. Costs nothing.",
         "inputSchema": SCHEMA,
         "annotations": _READS,
     },

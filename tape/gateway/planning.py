@@ -1,19 +1,21 @@
-"""The tool ``plan``: which tools to call for some steps, chosen by the exact solver under what is left."""
+"""The tool ``plan``: which tools to call for some steps, or which sub-agents to start, the best under what is left."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any, Protocol
 
 from tape.budget import Resources, amount_of, kind_of
 from tape.choice import Choice, select
-from tape.choice.amounts import caps_of, written
+from tape.choice.amounts import WIDE, caps_of, written
 from tape.errors import ConfigError
 from tape.gateway.errors import ChargeError
 from tape.gateway.ledgers import SessionLedger, amount
+from tape.lm.fanout import MOST_AGENTS, MOST_COUNT, MOST_MODELS, Prices, fan_out, listed_price
 from tape.reading import short
 
 MOST_STEPS = 50
@@ -21,6 +23,39 @@ _MOST_ANY_OF = 20
 _ALTERNATIVES = 3
 
 _NAMES = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+_WHOLE = {"type": "integer", "minimum": 0}
+_SIZES: dict[str, Any] = {
+    "prompt": _WHOLE | {"description": "Tokens of the prompt of a call, at most."},
+    "completion": _WHOLE | {"description": "Tokens of its completion, at most."},
+    "calls": {"type": "integer", "minimum": 1, "description": "Calls of one sub-agent, at most; one."},
+}
+_VARIANT = {"type": "object", "properties": {"model": {"type": "string"}, "quality": {"type": "number"}}}
+_AGENTS: dict[str, Any] = {
+    "type": "array",
+    "minItems": 1,
+    "maxItems": MOST_AGENTS,
+    "description": "Sub-agents that you want to start, before you start one; instead of tools.",
+    "items": {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "count": {"type": "integer", "minimum": 1, "maximum": MOST_COUNT, "description": "How many equal ones."},
+            "models": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": MOST_MODELS,
+                "items": {"anyOf": [{"type": "string"}, _VARIANT]},
+                "description": "Any of which may do it, the one you want first; quality is above 0 and at most 1.",
+            },
+            **_SIZES,
+            "expected": {"type": "object", "properties": _SIZES, "description": "The same as you expect them."},
+            "value": {"type": "number", "minimum": 0, "description": "Of one that is served; 1."},
+            "at_least": _WHOLE | {"description": "How many have to be served; 0."},
+            "cost": {"type": "object", "description": 'What one takes beside its models, such as {"steps": 4}.'},
+        },
+        "required": ["name", "count", "models", "prompt", "completion"],
+    },
+}
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -49,6 +84,7 @@ SCHEMA: dict[str, Any] = {
                 "required": ["any_of"],
             },
         },
+        "agents": _AGENTS,
         "budget": {
             "type": "object",
             "description": 'A limit for this plan beside what is left, by resource, for instance {"usd": "0.05"}.',
@@ -111,8 +147,16 @@ def fitting(
     return found
 
 
-def plan(tools: Mapping[str, Priced], book: SessionLedger, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def plan(
+    tools: Mapping[str, Priced], book: SessionLedger, arguments: Mapping[str, Any], price: Prices = listed_price
+) -> dict[str, Any]:
     """The answer of the tool.
+
+    Args:
+        tools: What may be called, by name.
+        book: What is left.
+        arguments: Of the tool.
+        price: What tokens of a model cost.
 
     Raises:
         PlanError: The arguments are malformed.
@@ -121,6 +165,8 @@ def plan(tools: Mapping[str, Priced], book: SessionLedger, arguments: Mapping[st
     caps: dict[str, Decimal] = {kind: amount_of(kind, count) for kind, count in left.items()}
     for kind, cap in _own_caps(arguments.get("budget")).items():
         caps[kind] = min(cap, caps.get(kind, cap))
+    if "agents" in arguments:
+        return _fanned_out(arguments, caps, price)
     steps = [_options(tools, one, number, caps) for number, one in enumerate(_asked(arguments), 1)]
     if missing := [number for number, step in enumerate(steps, 1) if not step.options]:
         return {
@@ -151,6 +197,19 @@ def plan(tools: Mapping[str, Priced], book: SessionLedger, arguments: Mapping[st
     }
 
 
+def _fanned_out(arguments: Mapping[str, Any], caps: Mapping[str, Decimal], price: Prices) -> dict[str, Any]:
+    """The answer for sub-agents: the fields of :class:`~tape.lm.fanout.FanOut`."""
+    if others := sorted(arguments.keys() - {"agents", "budget"}):
+        raise PlanError(f"agents: they are planned alone, with a budget; leave {short(others[0])} out")
+    counts = {kind: int(WIDE.divide_int(cap, amount_of(kind, 1))) for kind, cap in caps.items()}
+    try:
+        found = fan_out(arguments["agents"], counts, price)
+    except ConfigError as error:
+        raise PlanError(str(error)) from None
+    answer: dict[str, Any] = json.loads(json.dumps(asdict(found), default=_number))
+    return answer
+
+
 def _why(found: Choice, caps: Mapping[str, Decimal], more: Mapping[str, Any]) -> str:
     if not caps:
         return "Nothing is capped."
@@ -179,9 +238,9 @@ def _asked(arguments: Mapping[str, Any]) -> list[tuple[list[str], Any]]:
     """The steps: names of what may do each, and the arguments where they are known."""
     tools, steps = arguments.get("tools"), arguments.get("goal_steps")
     if (tools is None) == (steps is None):
-        raise PlanError('give either tools, a list of names, or goal_steps, a list of {"any_of": [names]}')
+        raise PlanError('give either tools, a list of names, or goal_steps, a list of {"any_of": [names]}; or agents')
     if unknown := sorted(arguments.keys() - SCHEMA["properties"].keys()):
-        raise PlanError(f"there is no argument {short(unknown[0])}; there is tools, goal_steps and budget")
+        raise PlanError(f"there is no argument {short(unknown[0])}; there is tools, goal_steps, agents and budget")
     given = tools if tools is not None else steps
     if not isinstance(given, list) or not 0 < len(given) <= MOST_STEPS:
         raise PlanError(f"a plan has 1 to {MOST_STEPS} steps, in a list")
