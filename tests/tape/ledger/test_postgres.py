@@ -201,6 +201,7 @@ def test_a_warning_and_a_finalizer_may_use_the_ledger_whatever_thread_they_are_i
     store.warned = lambda one: store.pause("elsewhere", "anna", f"{one.percent} %")
     ledger = Ledger(payer=StorePayer(store, "org"))
     before = gc.get_threshold()
+    gc.freeze()  # what other tests have left takes seconds to go through
     gc.set_threshold(20, 2, 2)
     try:
         for _ in range(40):
@@ -208,6 +209,7 @@ def test_a_warning_and_a_finalizer_may_use_the_ledger_whatever_thread_they_are_i
             gc.collect()
     finally:
         gc.set_threshold(*before)
+        gc.unfreeze()
     ledger.reserve(Resources({"usd": 60})).release()
     assert (store.balances()[0].held, store.pauses()[0].why) == (0, "10 %")
 
