@@ -1,0 +1,137 @@
+"""A call in LiteLLM's proxy, and what is set aside for each time that it is sent."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from tape.gateway.charges import ModelCharge, ModelRequest
+from tape.gateway.guard import Guard
+from tape.integrations.litellm_requests import Asked
+from tape.integrations.usage import Usage
+
+_NOT_BILLED = frozenset((400, 401, 402, 403, 404, 405, 413, 415, 422, 429))
+"""Statuses after which a provider has computed nothing."""
+
+Hold = tuple[AbstractContextManager[ModelCharge], ModelCharge]
+"""What is set aside for one time. Where nobody holds the call any more, the garbage collector ends it at the worst."""
+
+
+class Call:
+    """A call of a client. Its methods may run in threads, one of them at a time for each hold.
+
+    Args:
+        guard: Who pays.
+        sort: Its kind.
+        asked: What it asks for.
+        request: All of it.
+
+    Attributes:
+        sort: See above.
+        asked: See above.
+        limit: Tokens of each completion that are paid for.
+        hides_usage: The client has not asked for the usage that ends a stream.
+        answers: An answer has begun, so a failure is billed whatever its status.
+    """
+
+    def __init__(self, guard: Guard, sort: str, asked: Asked, request: ModelRequest) -> None:
+        self._guard, self._request, self.sort, self.asked = guard, request, sort, asked
+        self._lock = threading.Lock()
+        self._open: list[Hold] = []
+        self._sent: Counter[str] = Counter()
+        self._models: Sequence[str] = ()
+        self._paid = 1
+        self.limit = asked.limit
+        self.hides_usage = self.answers = False
+
+    @property
+    def sent(self) -> bool:
+        """Whether it was sent at all."""
+        return bool(self._sent)
+
+    def pay(self, models: Sequence[str], *, fit: bool = False) -> Hold:
+        """Set aside what the dearest of some models takes.
+
+        Args:
+            models: What may be asked.
+            fit: Limit it to fewer tokens where not all of them fit.
+
+        Raises:
+            BudgetExceededError, UnknownCostError, ConfigError, LedgerError: See :meth:`tape.Guard.model`.
+        """
+        most = max(1, self.limit * self.asked.choices)
+        dearest = models[0]
+        if len(models) > 1:
+            dearest = max(models, key=lambda name: self._guard.quote(name, self._request).worst(most)["usd"] or 0)
+        context = self._guard.model(dearest, self._request, most, fit=fit and self.limit > 0)
+        hold = context, context.__enter__()
+        with self._lock:
+            self._open.append(hold)
+        self._models = models
+        self.limit = min(self.limit, hold[1].most_tokens // self.asked.choices)
+        return hold
+
+    def is_paid(self, sort: str, model: str) -> bool:
+        """Whether one more time that it is sent is paid for already; if not, :meth:`pay_again` has to follow.
+
+        Args:
+            sort: The kind of call that the proxy makes. It may make one of another kind within that of the client,
+                to ask a provider that has no such kind.
+            model: Which deployment it asks.
+        """
+        self._sent[sort] += 1
+        first = sum(self._sent.values()) == 1
+        return max(self._sent.values()) <= self._paid and (not first or model in self._models)
+
+    def pay_again(self, model: str) -> Hold:
+        """Set aside what the next time takes; what is out of an earlier one stays. See :meth:`pay`."""
+        if sum(self._sent.values()) == 1:  # it goes elsewhere than to what was paid for
+            self.released(self._open[0])
+        else:
+            self._paid += 1
+        return self.pay([model])
+
+    def released(self, hold: Hold) -> None:
+        """Give back what was set aside for a time that it was not sent."""
+        with self._lock:
+            is_open = hold in self._open
+            if is_open:
+                self._open.remove(hold)
+        if is_open:
+            hold[1].not_made()
+            hold[0].__exit__(None, None, None)
+
+    def failed(self, error: Any) -> None:
+        """The first time of those that it is out was in vain."""
+        with self._lock:
+            found = self._open[:1]
+            del self._open[:1]
+        for context, charge in found:
+            if not self.sent or (not self.answers and is_of_provider(error) and error.status_code in _NOT_BILLED):
+                charge.not_made()
+            context.__exit__(None, None, None)
+
+    def ended(self, usage: Usage | None, *, cached: bool = False) -> None:
+        """The last time was answered, with this usage if one is reported; what else is out has failed.
+
+        Args:
+            usage: What the provider reports.
+            cached: The proxy has answered it from its own cache.
+        """
+        with self._lock:
+            found, self._open = self._open, []
+        for number, (context, charge) in enumerate(found):
+            if number == len(found) - 1:
+                if cached:
+                    charge.not_made()
+                elif usage is not None:
+                    charge.used(usage.prompt, usage.completion, cached=usage.cached, written=usage.written)
+            context.__exit__(None, None, None)
+
+
+def is_of_provider(error: Any) -> bool:
+    """Whether an error is a provider's answer, as LiteLLM hands it on, and not the proxy's own word on an answer."""
+    return getattr(error, "llm_provider", None) is not None and type(getattr(error, "status_code", None)) is int
