@@ -232,4 +232,4 @@ async def _send(send: Any, status: int, parts: list[bytes]) -> None:
 if __name__ == "__main__":
     import uvicorn
 
-    uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="critical")
+    uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="critical", timeout_keep_alive=600)

@@ -13,8 +13,8 @@ import asyncio
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import AsyncGenerator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncGenerator, Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from contextvars import ContextVar
 from decimal import Decimal
@@ -32,7 +32,7 @@ from tape.gateway.ledgers import amount
 from tape.gateway.shared_calls import answer_of
 from tape.integrations import litellm_requests as requests
 from tape.integrations.litellm_calls import Call
-from tape.integrations.usage import Meter, Usage, is_usage_alone
+from tape.integrations.usage import Meter, is_usage_alone
 from tape.ledger import LedgerError, LedgerStore, PausedError, open_store
 from tape.ledger.accounts import named
 from tape.reading import shaped
@@ -91,6 +91,8 @@ class Budget(CustomLogger):
         self._guards: OrderedDict[str, Guard] = OrderedDict()
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="tape pays")
         self._ends = ThreadPoolExecutor(_ENDS, thread_name_prefix="tape settles")
+        self._ending = set[Future[None]]()
+        """Calls that are being settled, for which no answer waits."""
 
     # --- the proxy's hooks ----------------------------------------------------------------------
 
@@ -99,12 +101,12 @@ class Budget(CustomLogger):
         del cache
         earlier = _current.get()
         if earlier is not None and not earlier.sent:  # the proxy begins anew, with another model
-            await self._end(earlier, None)
+            self._soon(earlier.ended(None))
         if requests.is_free(call_type):
             return data
         asking = self._threads.submit(self._begin, user_api_key_dict, data, call_type)
         try:
-            call = await answer_of(asking, lambda call: call.ended(None))
+            call = await answer_of(asking, lambda call: call.ended(None)())
         except TapeError as error:
             raise await asyncio.to_thread(self._refusal, error, user_api_key_dict, data, call_type) from error
         _current.set(call)
@@ -139,7 +141,7 @@ class Budget(CustomLogger):
             meter = Meter()
             meter.take(response)
             hidden = getattr(response, "_hidden_params", None) or {}
-            await self._end(call, meter.usage, cached=bool(hidden.get("cache_hit")))
+            self._soon(call.ended(meter.usage, cached=bool(hidden.get("cache_hit"))))
         return response
 
     async def async_post_call_streaming_iterator_hook(
@@ -160,13 +162,13 @@ class Budget(CustomLogger):
                 usage = meter.usage
         finally:
             if call is not None:
-                await asyncio.shield(self._end(call, usage))
+                self._soon(call.ended(usage))
 
     async def async_log_failure_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:
         """Note that a call was sent in vain; the proxy may send it again."""
         del response_obj, start_time, end_time
         if (call := _current.get()) is not None:
-            await asyncio.wrap_future(self._ends.submit(call.failed, kwargs.get("exception")))
+            self._soon(call.failed(kwargs.get("exception")))
 
     async def async_post_call_failure_hook(
         self, request_data: Any, original_exception: Exception, user_api_key_dict: Any, traceback_str: Any = None
@@ -174,8 +176,8 @@ class Budget(CustomLogger):
         """Settle a call that has failed for good."""
         del request_data, user_api_key_dict, traceback_str
         if (call := _current.get()) is not None:
-            await asyncio.wrap_future(self._ends.submit(call.failed, original_exception))
-            await self._end(call, None)
+            self._soon(call.failed(original_exception))
+            self._soon(call.ended(None))
 
     async def async_post_call_response_headers_hook(
         self,
@@ -192,14 +194,23 @@ class Budget(CustomLogger):
 
     # --- calls ----------------------------------------------------------------------------------
 
-    async def _end(self, call: Call, usage: Usage | None, *, cached: bool = False) -> None:
-        await asyncio.wrap_future(self._ends.submit(call.ended, usage, cached=cached))
+    def _soon(self, ending: Callable[[], None]) -> None:
+        """Settle something; nobody waits for it."""
+        done = self._ends.submit(ending)
+        self._ending.add(done)
+        done.add_done_callback(self._ending.discard)
 
     def _begin(self, key: Any, data: Any, call_type: str) -> Call:
         guard = self._guard(key, data)
         asked = requests.asked_of(call_type, data, guard.most_tokens)
         call = Call(guard, call_type, asked, ModelRequest.read(requests.sent(data)))
-        call.pay(requests.deployments(data["model"], key.team_id), fit=True)
+        models = requests.deployments(data["model"], key.team_id)
+        if ending := set(self._ending):
+            with suppress(BudgetExceededError):
+                call.pay(models)
+                return call
+            wait(ending)  # what has just ended may give room
+        call.pay(models, fit=True)
         return call
 
     # --- who pays -------------------------------------------------------------------------------

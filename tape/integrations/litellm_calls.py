@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 from tape.gateway.charges import ModelCharge, ModelRequest
@@ -21,7 +22,7 @@ Hold = tuple[AbstractContextManager[ModelCharge], ModelCharge]
 
 
 class Call:
-    """A call of a client. Its methods may run in threads, one of them at a time for each hold.
+    """A call of a client. What asks the ledger runs in threads.
 
     Args:
         guard: Who pays.
@@ -104,18 +105,16 @@ class Call:
             hold[1].not_made()
             hold[0].__exit__(None, None, None)
 
-    def failed(self, error: Any) -> None:
-        """The first time of those that it is out was in vain."""
+    def failed(self, error: Any) -> Callable[[], None]:
+        """The first time of those that it is out was in vain. What is returned settles it."""
         with self._lock:
             found = self._open[:1]
             del self._open[:1]
-        for context, charge in found:
-            if not self.sent or (not self.answers and is_of_provider(error) and error.status_code in _NOT_BILLED):
-                charge.not_made()
-            context.__exit__(None, None, None)
+        billed = self.sent and (self.answers or not is_of_provider(error) or error.status_code not in _NOT_BILLED)
+        return partial(_settle, found, None if billed else _NOTHING)
 
-    def ended(self, usage: Usage | None, *, cached: bool = False) -> None:
-        """The last time was answered, with this usage if one is reported; what else is out has failed.
+    def ended(self, usage: Usage | None, *, cached: bool = False) -> Callable[[], None]:
+        """The last time was answered; what else is out has failed. What is returned settles all.
 
         Args:
             usage: What the provider reports.
@@ -123,13 +122,21 @@ class Call:
         """
         with self._lock:
             found, self._open = self._open, []
-        for number, (context, charge) in enumerate(found):
-            if number == len(found) - 1:
-                if cached:
-                    charge.not_made()
-                elif usage is not None:
-                    charge.used(usage.prompt, usage.completion, cached=usage.cached, written=usage.written)
-            context.__exit__(None, None, None)
+        return partial(_settle, found, usage if self.sent and not cached else _NOTHING)
+
+
+_NOTHING = Usage(0, 0, None, None)
+
+
+def _settle(holds: Sequence[Hold], usage: Usage | None) -> None:
+    """Settle the last one by its usage, the others at their worst case."""
+    for number, (context, charge) in enumerate(holds):
+        if number == len(holds) - 1 and usage is not None:
+            if usage is _NOTHING:
+                charge.not_made()
+            else:
+                charge.used(usage.prompt, usage.completion, cached=usage.cached, written=usage.written)
+        context.__exit__(None, None, None)
 
 
 def is_of_provider(error: Any) -> bool:

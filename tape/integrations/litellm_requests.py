@@ -33,8 +33,8 @@ def _words(text: str) -> frozenset[str]:
 _UNDOES = (
     # other names of the limit, and of the number of completions
     _words(
-        "max_completion_tokens max_tokens max_output_tokens max_new_tokens max_tokens_to_sample max_length maxOutputTokens "
-        "maxTokens num_predict n_predict num_return_sequences candidate_count candidateCount generation_config "
+        "max_completion_tokens max_tokens max_output_tokens max_new_tokens max_tokens_to_sample max_length maxTokens "
+        "maxOutputTokens num_predict n_predict num_return_sequences candidate_count candidateCount generation_config "
         "generationConfig inferenceConfig additionalModelRequestFields options parameters"
     )
     # what drops fields, or puts others in their place
