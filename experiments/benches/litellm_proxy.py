@@ -157,7 +157,7 @@ def overhead(proxies: dict[str, Server], calls: int, *, stream: bool) -> dict[st
         if number == 0:
             used = {name: one.cpu() for name, one in proxies.items()}
         body = {"model": "model", "messages": [{"role": "user", "content": f"{text} {number}"}], "max_tokens": 20}
-        for name, connection in connections.items():
+        for name, connection in random.sample(sorted(connections.items()), len(connections)):
             raw = json.dumps({**body, "stream": stream})
             head = {"authorization": "Bearer sk-one", "content-type": "application/json",
                     "x-tape-session": f"{'s' if stream else 'p'}{number // 10}"}  # fmt: skip

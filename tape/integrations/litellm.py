@@ -134,6 +134,12 @@ class Budget(CustomLogger):
             kwargs.update({name: call.limit for name in call.asked.fields if kwargs.get(name) is not None})
         return {**kwargs, "max_retries": 0}  # by a provider's SDK, which this would not see
 
+    async def async_post_call_success_deployment_hook(self, request_data: Any, response: Any, call_type: Any) -> None:
+        """Note that a provider has answered; what the proxy says of its answer later is no failure of the call."""
+        del request_data, response, call_type
+        if (call := _current.get()) is not None:
+            call.answers = True
+
     async def async_post_call_success_hook(self, data: Any, user_api_key_dict: Any, response: Any) -> Any:
         """Settle by what the provider reports."""
         del data, user_api_key_dict
@@ -157,9 +163,13 @@ class Budget(CustomLogger):
                 meter.take(chunk)
                 if call is None or not call.hides_usage or not is_usage_alone(chunk):
                     yield chunk
-            theirs = getattr(response, "chunks", None)
-            if not theirs or any(getattr(one, "usage", None) for one in theirs):  # else LiteLLM has counted itself
-                usage = meter.usage
+            if theirs := getattr(
+                response, "chunks", None
+            ):  # what the provider has said; the rest LiteLLM counts itself
+                meter = Meter()
+                for chunk in theirs:
+                    meter.take(chunk)
+            usage = meter.usage
         finally:
             if call is not None:
                 self._soon(call.ended(usage))

@@ -9,6 +9,8 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
+from litellm.llms.base_llm.chat.transformation import BaseLLMException
+
 from tape.gateway.charges import ModelCharge, ModelRequest
 from tape.gateway.guard import Guard
 from tape.integrations.litellm_requests import Asked
@@ -110,7 +112,7 @@ class Call:
         with self._lock:
             found = self._open[:1]
             del self._open[:1]
-        billed = self.sent and (self.answers or not is_of_provider(error) or error.status_code not in _NOT_BILLED)
+        billed = self.sent and (self.answers or not _is_of_provider(error) or error.status_code not in _NOT_BILLED)
         return partial(_settle, found, None if billed else _NOTHING)
 
     def ended(self, usage: Usage | None, *, cached: bool = False) -> Callable[[], None]:
@@ -139,6 +141,7 @@ def _settle(holds: Sequence[Hold], usage: Usage | None) -> None:
         context.__exit__(None, None, None)
 
 
-def is_of_provider(error: Any) -> bool:
-    """Whether an error is a provider's answer, as LiteLLM hands it on, and not the proxy's own word on an answer."""
-    return getattr(error, "llm_provider", None) is not None and type(getattr(error, "status_code", None)) is int
+def _is_of_provider(error: Any) -> bool:
+    """Whether an error is a provider's answer, as LiteLLM hands it on, and not the proxy's own word."""
+    known = isinstance(error, BaseLLMException) or getattr(error, "llm_provider", None) is not None
+    return known and type(getattr(error, "status_code", None)) is int
