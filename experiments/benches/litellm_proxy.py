@@ -211,6 +211,7 @@ async def at_the_cap(url: str, upstream: str, seed: int) -> dict[str, float]:
     """What became of one cap."""
     refused, said = list[int](), list[str]()
     limits = httpx.Limits(max_connections=STREAMS)
+    httpx.get(f"{upstream}/seen")  # what was before is none of it
     async with httpx.AsyncClient(base_url=url, timeout=300, limits=limits) as client:
         head = {"authorization": f"Bearer sk-{seed}", "x-tape-session": f"seed{seed}"}
 

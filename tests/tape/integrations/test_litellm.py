@@ -56,8 +56,9 @@ class Proxy:
         self.budget, self.ledger = Budget(), f"file://{ledger}"
 
     async def begin(self, sort: str = "acompletion", session: str = "s", **body: Any) -> dict[str, Any]:
-        """Up to where it is sent."""
-        data = {"model": "cheap", "messages": [{"role": "user", "content": "Where?"}], "max_tokens": 100, **body}
+        """Up to where it is sent; a field that is ``...`` is left out."""
+        asked = {"model": "cheap", "messages": [{"role": "user", "content": "Where?"}], "max_tokens": 100, **body}
+        data = {name: value for name, value in asked.items() if value is not ...}
         data["proxy_server_request"] = {"headers": {"X-Tape-Session": session} if session else {}}
         data["metadata"] = {"headers": {}}
         return dict(await self.budget.async_pre_call_hook(KEY, None, data, sort))
