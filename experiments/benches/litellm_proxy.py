@@ -147,7 +147,15 @@ def proxy(
 # --- what a call takes ------------------------------------------------------------------------------
 
 
-def overhead(proxies: dict[str, Server], calls: int, *, stream: bool) -> dict[str, Any]:
+KINDS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "stream": {"stream": True},
+    "stream, usage asked": {"stream": True, "stream_options": {"include_usage": True}},
+}
+"""What is sent. The plug-in always asks for the usage of a stream, which takes LiteLLM itself some time."""
+
+
+def overhead(proxies: dict[str, Server], calls: int, kind: str) -> list[dict[str, Any]]:
     """Milliseconds of a call by each way, and beside the first one."""
     connections = {name: http.client.HTTPConnection(one.url.removeprefix("http://")) for name, one in proxies.items()}
     seconds: dict[str, list[float]] = {name: [] for name in proxies}
@@ -158,9 +166,9 @@ def overhead(proxies: dict[str, Server], calls: int, *, stream: bool) -> dict[st
             used = {name: one.cpu() for name, one in proxies.items()}
         body = {"model": "model", "messages": [{"role": "user", "content": f"{text} {number}"}], "max_tokens": 20}
         for name, connection in random.sample(sorted(connections.items()), len(connections)):
-            raw = json.dumps({**body, "stream": stream})
+            raw = json.dumps({**body, **KINDS[kind]})
             head = {"authorization": "Bearer sk-one", "content-type": "application/json",
-                    "x-tape-session": f"{'s' if stream else 'p'}{number // 10}"}  # fmt: skip
+                    "x-tape-session": f"{kind}{number // 10}"}  # fmt: skip
             begun = time.perf_counter()
             connection.request("POST", "/v1/chat/completions", raw, head)
             answer = connection.getresponse()
@@ -172,14 +180,18 @@ def overhead(proxies: dict[str, Server], calls: int, *, stream: bool) -> dict[st
                 seconds[name].append(1000 * took)
     first = next(iter(seconds.values()))
     cpu = {name: (one.cpu() - used[name]) / calls for name, one in proxies.items()}
-    return {
-        "calls": calls,
-        "stream": stream,
-        "median_ms": {name: round(median(one), 2) for name, one in seconds.items()},
-        "p95_ms": {name: round(quantiles(one, n=20)[-1], 2) for name, one in seconds.items()},
-        "more_ms": {name: round(median(one) - median(first), 2) for name, one in seconds.items()},
-        "cpu_ms": {name: round(one, 2) for name, one in cpu.items()},
-    }
+    return [
+        {
+            "kind": kind,
+            "way": name,
+            "calls": calls,
+            "median": f"{median(one):.1f} ms",
+            "p95": f"{quantiles(one, n=20)[-1]:.1f} ms",
+            "more": f"{median(one) - median(first):.1f} ms",
+            "cpu": f"{cpu[name]:.1f} ms",
+        }
+        for name, one in seconds.items()
+    ]
 
 
 def sync_ms(folder: Path) -> float:
@@ -268,12 +280,10 @@ def main(argv: Sequence[str] | None = None) -> int:
                     way: ways.enter_context(proxy(args.python, folder / way, upstream, ledger))
                     for way, ledger in {"without": None, **ledgers}.items()
                 }
-                for stream in (False, True):
-                    measured = overhead(proxies, args.calls, stream=stream)
-                    found["overhead"].append(
-                        {**measured, "sync_ms": sync_ms(folder), "load": round(os.getloadavg()[0], 1)}
-                    )
-                    print(found["overhead"][-1], flush=True)
+                for kind in KINDS:
+                    found["overhead"] += overhead(proxies, args.calls, kind)
+                    found["sync_ms"] = sync_ms(folder)
+                print(*found["overhead"], f"sync {found['sync_ms']} ms", f"load {os.getloadavg()[0]:.1f}", sep="\n")
         for way, rule in (("refuse", 0), ("wait", 60)) if args.seeds else ():
             ledger = f"file://{folder}/{way}.ledger"
             if rule:

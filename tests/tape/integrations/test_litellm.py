@@ -21,11 +21,12 @@ import litellm
 from fastapi import HTTPException
 from litellm.exceptions import BadRequestError, InternalServerError, RateLimitError
 
+from tape.budget import Resources
 from tape.errors import ConfigError, UnknownCostError
 from tape.integrations import litellm_requests as requests
 from tape.integrations.litellm import Budget
 from tape.integrations.usage import Meter, Usage
-from tape.ledger import Cap, open_store
+from tape.ledger import Cap, StorePayer, open_store
 from tape.ledger.contract import HoldRecord
 
 KEY = SimpleNamespace(team_alias=None, team_id="team", key_alias="alice", token="0" * 64)
@@ -298,6 +299,21 @@ def test_calls_without_a_session_share_one_and_a_cap_that_was_changed_holds(prox
     store.close()
     said = refusal(proxy.begin(session=""))
     assert (said["scope"], said["cap"]) == ("org/team/alice/no-session", 0.000005)
+
+
+def test_tools_and_models_have_one_budget(proxy: Proxy) -> None:
+    async def model() -> None:
+        await proxy.send(await proxy.begin(max_tokens=20))
+        await proxy.answer(20, 5)
+
+    asyncio.run(model())
+    proxy.holds()
+    store = open_store(proxy.ledger)
+    payer = StorePayer(store, "org/team/alice/s")  # as tape gateway pays for a tool
+    payer.settle(payer.reserve(Resources({"usd": 900})), Resources({"usd": 900}))
+    store.close()
+    said = refusal(proxy.begin(max_tokens=20))
+    assert (said["left"], said["cap"]) == (0.00007, 0.001)
 
 
 def test_scopes_are_closed_when_they_are_too_many(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
