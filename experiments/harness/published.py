@@ -44,6 +44,7 @@ KEPT: Mapping[str, str] = {
     "bench_core.json": "times of the search before and after its parts became one, instance by instance, measured once",
     "bench_session.json": "times of selecting anew, draw by draw, measured once",
     "bench_ledger.json": "a shared ledger at its cap, with simulated time, and its speed, measured once; no episodes",
+    "bench_litellm.json": "LiteLLM's proxy with a ledger and with its own budget, measured once; no episodes",
     "bench_schedules.json": "times and gaps of schedules, and times of typed tools at once, measured once",
     "sdp_validators.json": "counts of verdicts on generated cases; no episodes are played",
     "sdp_validators.md": "the table of sdp_validators.json",

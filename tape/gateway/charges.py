@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Protocol, Self
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self
 
 from tape.budget import Reservation, Resources
 from tape.budget.amounts import unknown
 from tape.budget.resources import MOST
 from tape.errors import ConfigError, TapeError
+from tape.gateway.content import Part, bytes_of, parts_of
 from tape.gateway.quotes import Answer, Quote
 from tape.lm.price import Price as TokenPrice
 from tape.lm.price import cost_of
@@ -98,6 +99,31 @@ class ToolCharge(Charge):
     def answered(self, text: str = "", structured: object = None) -> None:
         """Settle at the price of this result; see :class:`~tape.gateway.quotes.Answer`."""
         self._settle(self._quote.actual(Answer(text, structured)))
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """A request to a model, read once for all the quotes of it.
+
+    Attributes:
+        sent: Its bytes.
+        parts: Those that its bytes do not bound.
+    """
+
+    sent: bytes
+    parts: Sequence[Part] = field(repr=False)
+
+    @classmethod
+    def read(cls, request: Any) -> ModelRequest:
+        """Read what :meth:`tape.Guard.model` takes.
+
+        Raises:
+            ChargeError: It holds itself, or is too deep.
+        """
+        if isinstance(request, cls):
+            return request
+        parts = parts_of(request)  # first: it finds what holds itself
+        return cls(bytes_of(request), parts)
 
 
 @dataclass(frozen=True)

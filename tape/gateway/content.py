@@ -327,7 +327,8 @@ class _Finder:
             return
         finder = _Finder(("kind",)) if sort in _RESULTS else self
         for key, held in value.items():
-            if held and isinstance(key, str) and key not in _DATA and key not in found:
+            is_there = held or (held == {} and _PROVIDER_TOOLS.fullmatch(str(key)))  # all its settings may be left out
+            if is_there and isinstance(key, str) and key not in _DATA and key not in found:
                 yield from finder._member(key, held, _in(place, key), sort)
 
     def _member(self, key: str, held: Any, place: str, sort: str) -> Iterator[Part]:

@@ -17,8 +17,8 @@ from typing import Any
 from tape.budget import Budget, BudgetLike, Ledger, Resources
 from tape.budget.amounts import booked
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
-from tape.gateway.charges import ModelCharge, ModelQuote, Paid, ToolCharge
-from tape.gateway.content import Part, bytes_of, marks_of, parts_of, read_worst, worst_of
+from tape.gateway.charges import ModelCharge, ModelQuote, ModelRequest, Paid, ToolCharge
+from tape.gateway.content import Part, marks_of, read_worst, worst_of
 from tape.gateway.errors import ChargeError, FieldError
 from tape.gateway.journal import Journal
 from tape.gateway.ledgers import SessionLedger, amounts
@@ -192,7 +192,8 @@ class Guard:
         Args:
             name: The model's name.
             request: All that is sent: text, bytes, or what JSON can hold (the rest of it as its ``str``). Parts whose
-                bytes do not bound them, such as images, are found by its structure.
+                bytes do not bound them, such as images, are found by its structure. Or a
+                :class:`~tape.gateway.charges.ModelRequest`.
             most_tokens: Its limit of completion tokens; the guard's where it has none.
             fit: The block limits the call to the charge's ``most_tokens``, which may be fewer where so many do not fit;
                 see ``least_tokens``.
@@ -227,7 +228,8 @@ class Guard:
         Raises:
             UnknownCostError, ChargeError: See :meth:`model`.
         """
-        parts, sent = parts_of(request), bytes_of(request)
+        read = ModelRequest.read(request)
+        parts, sent = read.parts, read.sent
         price = self._price(name, sent, parts)
         more = worst_of(parts, self._content, price, self.ledger.capped(), name)
         prompt = OVERHEAD_TOKENS - (-(len(sent) - more.size) // self._bytes_per_token) + more.tokens

@@ -11,23 +11,25 @@ from __future__ import annotations
 
 import asyncio
 import json
-import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, suppress
+from collections.abc import AsyncGenerator, Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from contextvars import ContextVar
 from decimal import Decimal
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tape.errors import BudgetExceededError, ConfigError, TapeError, UnknownCostError
-from tape.gateway.charges import ModelCharge
+from tape.gateway.charges import ModelRequest
 from tape.gateway.guard import Guard
 from tape.gateway.ledgers import amount
 from tape.gateway.shared_calls import answer_of
-from tape.integrations.usage import Meter, Usage, is_usage_alone
+from tape.integrations import litellm_requests as requests
+from tape.integrations.litellm_calls import Call
+from tape.integrations.usage import Meter, is_usage_alone
 from tape.ledger import LedgerError, LedgerStore, PausedError, open_store
 from tape.ledger.accounts import named
 from tape.plugins import require_extra
@@ -38,29 +40,16 @@ import litellm
 from fastapi import HTTPException
 from litellm.integrations.custom_logger import CustomLogger
 
-_LIMITS = {
-    "acompletion": ("max_completion_tokens", "max_tokens"),
-    "completion": ("max_completion_tokens", "max_tokens"),
-    "atext_completion": ("max_tokens",),
-    "text_completion": ("max_tokens",),
-    "anthropic_messages": ("max_tokens",),
-    "aresponses": ("max_output_tokens",),
-    "responses": ("max_output_tokens",),
-    "aembedding": (),
-    "embeddings": (),
-    "embedding": (),
-}
-"""By the kind of a call, what limits its completion; the last one is set where none is. Others are not priced."""
-_NOT_SENT = frozenset(
-    ("litellm_call_id", "litellm_logging_obj", "litellm_metadata", "metadata", "proxy_server_request", "secret_fields")
-)
-_MARK, _LIMITED = "tape_call", "tape_max_tokens"
-_THREADS = 256
+_THREADS, _ENDS = 1024, 16
+"""Calls that are asked for at once, each in a thread while it waits for room or for a person; and that end at once."""
 _MOST_MODELS = 50
 _MOST_GUARDS = 1000
 """Scopes that are kept open; one more takes the place of the one that was not used for longest."""
-_NOT_BILLED = frozenset(range(400, 500)) - {408, 409}
-"""Statuses after which a provider has computed nothing."""
+_NO_SESSION = "no-session"
+"""The session of calls that name none; the caps of a session hold for it too."""
+
+_current: ContextVar[Call | None] = ContextVar("_current", default=None)
+"""The call of the request that is served. Ids of calls are the client's, so nothing is found by them."""
 
 
 class Settings(BaseModel):
@@ -77,6 +66,7 @@ class Settings(BaseModel):
         models: By deployment, its price or another name.
         prices: A price file.
         content: The worst cases of parts.
+        unreserved: Let calls of models through that no request has paid for: health checks, and ``/rag/query``.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -90,56 +80,7 @@ class Settings(BaseModel):
     models: dict[str, tuple[Decimal | str, Decimal | str] | str] = {}
     prices: str | None = None
     content: dict[str, Any] = {}
-
-
-class _Call:
-    """A request of a client, and what is set aside for each time that it is sent."""
-
-    def __init__(self, guard: Guard, request: Mapping[str, Any], limit: int, choices: int) -> None:
-        self._guard, self._request, self._choices = guard, request, choices
-        self._lock = threading.Lock()
-        self._open: list[tuple[AbstractContextManager[ModelCharge], ModelCharge]] = []
-        self.asked = self.limit = limit
-        """Tokens of each completion, as the client has them and as they are paid for; 0 where there is none."""
-        self.sent = 0
-        self.hides_usage = False
-        """The client has not asked for the usage that ends a stream."""
-
-    def pay(self, models: Sequence[str]) -> _Call:
-        """Set aside what the dearest of some models takes; the first time, fewer tokens where not all of them fit.
-
-        Raises:
-            BudgetExceededError, UnknownCostError, ConfigError, LedgerError: See :meth:`tape.Guard.model`.
-        """
-        most = max(1, self.limit * self._choices)
-        dearest = max(models, key=lambda name: self._guard.quote(name, self._request).worst(most)["usd"] or 0)
-        context = self._guard.model(dearest, self._request, most, fit=self.limit > 0 and not self.sent)
-        charge = context.__enter__()
-        with self._lock:
-            self._open.append((context, charge))
-        self.limit = min(self.limit, charge.most_tokens // self._choices)
-        return self
-
-    def failed(self, status: int) -> None:
-        """The first time of those that it is out was in vain."""
-        with self._lock:
-            found = self._open[:1]
-            del self._open[:1]
-        for context, charge in found:
-            if status in _NOT_BILLED:
-                charge.not_made()
-            context.__exit__(None, None, None)
-
-    def answered(self, usage: Usage | None) -> None:
-        """The last time was answered, with this usage if one is reported; what else is out has failed."""
-        while len(self._open) > 1:
-            self.failed(500)
-        with self._lock:
-            found, self._open = self._open, []
-        for context, charge in found:
-            if usage is not None:
-                charge.used(usage.prompt, usage.completion, cached=usage.cached, written=usage.written)
-            context.__exit__(None, None, None)
+    unreserved: bool = False
 
 
 class Budget(CustomLogger):
@@ -151,91 +92,105 @@ class Budget(CustomLogger):
         self._settings: Settings | None = None
         self._store: LedgerStore | None = None
         self._guards: OrderedDict[str, Guard] = OrderedDict()
-        self._calls: dict[str, _Call] = {}
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="tape pays")
+        self._ends = ThreadPoolExecutor(_ENDS, thread_name_prefix="tape settles")
+        self._ending = set[Future[None]]()
+        """Calls that are being settled, for which no answer waits."""
 
     # --- the proxy's hooks ----------------------------------------------------------------------
 
     async def async_pre_call_hook(self, user_api_key_dict: Any, cache: Any, data: Any, call_type: str) -> Any:
         """Reserve the worst case of a call, and limit it to what fits."""
         del cache
+        earlier = _current.get()
+        if earlier is not None and not earlier.sent:  # the proxy begins anew, with another model
+            self._soon(earlier.ended(None))
+        if requests.is_free(call_type):
+            return data
         asking = self._threads.submit(self._begin, user_api_key_dict, data, call_type)
         try:
-            call = await answer_of(asking, lambda call: call.failed(400))
+            call = await answer_of(asking, lambda call: call.ended(None)())
         except TapeError as error:
-            raise await asyncio.to_thread(self._refusal, error, user_api_key_dict, data) from error
-        if fields := _LIMITS[call_type]:
-            given = [name for name in fields if data.get(name)]
-            for name in given or fields[-1:]:
-                data[name] = call.limit
+            raise await asyncio.to_thread(self._refusal, error, user_api_key_dict, data, call_type) from error
+        _current.set(call)
+        call.asked.limited(data, call.limit)
         if data.get("stream") and "completion" in call_type:
             options = data.get("stream_options") or {}
             call.hides_usage = not options.get("include_usage")
             data["stream_options"] = {**options, "include_usage": True}
-        mark = secrets.token_hex(16)
-        self._calls[mark] = call
-        details = data["litellm_logging_obj"].model_call_details
-        details[_MARK] = data.setdefault("metadata" if "metadata" in data else "litellm_metadata", {})[_MARK] = mark
-        if call.limit < call.asked:
-            details[_LIMITED] = call.limit
         return data
 
     async def async_pre_call_deployment_hook(self, kwargs: Any, call_type: Any) -> Any:
         """Reserve anew where the proxy sends a call again, perhaps elsewhere."""
-        del call_type
-        call = self._of(kwargs)
-        if call is not None:
-            call.sent += 1
-            if call.sent > 1:
-                try:
-                    await answer_of(self._threads.submit(call.pay, [kwargs["model"]]), lambda _: call.failed(400))
-                except TapeError as error:
-                    raise _http(402, "budget_exceeded", f"it is not sent again: {error}") from error
-        return kwargs
+        call, sort = _current.get(), str(getattr(call_type, "value", call_type))
+        if call is None:
+            if not (requests.is_free(sort) or self._read_settings().unreserved):
+                raise _http(402, "not_payable", f"nothing is reserved for this call ({sort}), so it is not made")
+            return kwargs
+        if not call.is_paid(sort, kwargs["model"]):
+            asking = self._threads.submit(call.pay_again, kwargs["model"])
+            try:
+                await answer_of(asking, call.released)
+            except TapeError as error:
+                raise _http(402, "budget_exceeded", f"it is not sent again: {error}") from error
+        if sort == call.sort:  # the proxy's YAML may say more
+            kwargs.update({name: call.limit for name in call.asked.fields if kwargs.get(name) is not None})
+        return {**kwargs, "max_retries": 0}  # by a provider's SDK, which this would not see
+
+    async def async_post_call_success_deployment_hook(self, request_data: Any, response: Any, call_type: Any) -> None:
+        """Note that a provider has answered; what the proxy says of its answer later is no failure of the call."""
+        del request_data, response, call_type
+        if (call := _current.get()) is not None:
+            call.answers = True
 
     async def async_post_call_success_hook(self, data: Any, user_api_key_dict: Any, response: Any) -> Any:
         """Settle by what the provider reports."""
-        del user_api_key_dict
-        call, meter = self._of(data), Meter()
-        meter.take(response)
-        if call is not None and (getattr(response, "_hidden_params", None) or {}).get("cache_hit"):
-            call.failed(404)  # the proxy has answered it from its own cache
-        await self._end(data, meter.usage)
+        del data, user_api_key_dict
+        if (call := _current.get()) is not None:
+            meter = Meter()
+            meter.take(response)
+            hidden = getattr(response, "_hidden_params", None) or {}
+            self._soon(call.ended(meter.usage, cached=bool(hidden.get("cache_hit"))))
         return response
 
     async def async_post_call_streaming_iterator_hook(
         self, user_api_key_dict: Any, response: Any, request_data: Any
     ) -> AsyncGenerator[Any, None]:
         """Pass a stream on, and settle at its end; at the worst case where it has none."""
-        del user_api_key_dict
-        call, meter, usage = self._of(request_data), Meter(), None
+        del user_api_key_dict, request_data
+        call, meter, usage = _current.get(), Meter(), None
+        if call is not None:
+            call.answers = True
         try:
             async for chunk in response:
                 meter.take(chunk)
                 if call is None or not call.hides_usage or not is_usage_alone(chunk):
                     yield chunk
-            theirs = getattr(response, "chunks", None)
-            if not theirs or any(getattr(one, "usage", None) for one in theirs):  # else LiteLLM has counted itself
-                usage = meter.usage
+            if theirs := getattr(
+                response, "chunks", None
+            ):  # what the provider has said; the rest LiteLLM counts itself
+                meter = Meter()
+                for chunk in theirs:
+                    meter.take(chunk)
+            usage = meter.usage
         finally:
-            await asyncio.shield(self._end(request_data, usage))
+            if call is not None:
+                self._soon(call.ended(usage))
 
     async def async_log_failure_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:
         """Note that a call was sent in vain; the proxy may send it again."""
         del response_obj, start_time, end_time
-        call = self._calls.get(kwargs.get(_MARK, ""))
-        if call is not None:
-            self._threads.submit(call.failed, _status(kwargs.get("exception")))
+        if (call := _current.get()) is not None:
+            self._soon(call.failed(kwargs.get("exception")))
 
     async def async_post_call_failure_hook(
         self, request_data: Any, original_exception: Exception, user_api_key_dict: Any, traceback_str: Any = None
     ) -> None:
         """Settle a call that has failed for good."""
-        del user_api_key_dict, traceback_str
-        call = self._of(request_data)
-        if call is not None:
-            await asyncio.wrap_future(self._threads.submit(call.failed, _status(original_exception)))
-        await self._end(request_data, None)
+        del request_data, user_api_key_dict, traceback_str
+        if (call := _current.get()) is not None:
+            self._soon(call.failed(original_exception))
+            self._soon(call.ended(None))
 
     async def async_post_call_response_headers_hook(
         self,
@@ -246,74 +201,94 @@ class Budget(CustomLogger):
         litellm_call_info: Any = None,
     ) -> dict[str, str]:
         """Say to how many tokens a call was limited."""
-        del user_api_key_dict, response, request_headers, litellm_call_info
-        limit = getattr(data.get("litellm_logging_obj"), "model_call_details", {}).get(_LIMITED)
-        return {} if limit is None else {"x-tape-max-tokens": str(limit)}
+        del data, user_api_key_dict, response, request_headers, litellm_call_info
+        call = _current.get()
+        return {} if call is None or call.limit >= call.asked.limit else {"x-tape-max-tokens": str(call.limit)}
 
     # --- calls ----------------------------------------------------------------------------------
 
-    def _of(self, data: Any) -> _Call | None:
-        return self._calls.get(_mark_of(data))
+    def _soon(self, ending: Callable[[], None]) -> None:
+        """Settle something; nobody waits for it."""
+        done = self._ends.submit(ending)
+        self._ending.add(done)
+        done.add_done_callback(self._ending.discard)
 
-    async def _end(self, data: Any, usage: Usage | None) -> None:
-        call = self._calls.pop(_mark_of(data), None)
-        if call is not None:
-            await asyncio.wrap_future(self._threads.submit(call.answered, usage))
-
-    def _begin(self, key: Any, data: Any, call_type: str) -> _Call:
-        if call_type not in _LIMITS:
-            raise UnknownCostError(f"the worst case of a call of {call_type} is not known; it is not made")
-        guard, fields = self._guard(key, data), _LIMITS[call_type]
-        limit = min((int(data[name]) for name in fields if data.get(name)), default=guard.most_tokens)
-        call = _Call(guard, _sent(data), limit if fields else 0, _choices(data))
-        return call.pay(_deployments(data["model"]))
+    def _begin(self, key: Any, data: Any, call_type: str) -> Call:
+        guard = self._guard(key, data)
+        asked = requests.asked_of(call_type, data, guard.most_tokens)
+        call = Call(guard, call_type, asked, ModelRequest.read(requests.sent(data)))
+        models = requests.deployments(data["model"], key.team_id)
+        if ending := set(self._ending):
+            with suppress(BudgetExceededError):
+                call.pay(models)
+                return call
+            wait(ending)  # what has just ended may give room
+        call.pay(models, fit=True)
+        return call
 
     # --- who pays -------------------------------------------------------------------------------
+
+    def _read_settings(self) -> Settings:
+        self._settings = self._settings or _settings()
+        return self._settings
 
     def _guard(self, key: Any, data: Any) -> Guard:
         """The guard of the scope of a call."""
         with self._lock:
-            settings = self._settings = self._settings or _settings()
+            settings = self._read_settings()
             self._store = self._store or open_store(settings.ledger)
-            headers = {k.lower(): v for k, v in (data.get("proxy_server_request") or {}).get("headers", {}).items()}
-            who = [key.team_alias or key.team_id or "", key.key_alias or (key.token or "")[:24]]
-            path = [settings.scope, *(named(one) for one in who if one)]
-            if session := headers.get("x-tape-session") or _metadata(data).get("session_id"):
-                path.append(named(str(session)))
-            labels = dict(one.strip().partition("=")[::2] for one in headers.get("x-tape-labels", "").split(",") if one)
-            if strange := sorted(labels.keys() - set(settings.labels)):
-                raise ConfigError(f"x-tape-labels: {strange[0]} is none of the labels that this proxy takes")
-            name = json.dumps([path, labels])
-            if name not in self._guards:
-                while len(self._guards) >= _MOST_GUARDS:
-                    self._guards.popitem(last=False)[1].close()
-                self._guards[name] = Guard(
-                    settings.session if session else "", models={**_declared(), **settings.models},
-                    prices=settings.prices, most_tokens=settings.most_tokens, least_tokens=settings.least_tokens,
-                    bytes_per_token=settings.bytes_per_token, content=settings.content, journal=self._store,
-                    scope="/".join(path), labels=labels,
-                )  # fmt: skip
-            self._guards.move_to_end(name)
-            return self._guards[name]
+        headers = {k.lower(): v for k, v in (data.get("proxy_server_request") or {}).get("headers", {}).items()}
+        who = [key.team_alias or key.team_id or "", key.key_alias or (key.token or "")[:24]]
+        path = [settings.scope, *(named(one) for one in who if one)]
+        if session := requests.session_of(data, headers) or (settings.session and _NO_SESSION):
+            path.append(named(session))
+        labels = dict(one.strip().partition("=")[::2] for one in headers.get("x-tape-labels", "").split(",") if one)
+        if strange := sorted(labels.keys() - set(settings.labels)):
+            raise ConfigError(f"x-tape-labels: {strange[0]} is none of the labels that this proxy takes")
+        name = json.dumps([path, labels])
+        with self._lock:
+            if (found := self._guards.get(name)) is not None:
+                self._guards.move_to_end(name)
+                return found
+        scope = "/".join(path)
+        is_capped = any(one.cap.account == scope for one in self._store.read(scope, {}))  # perhaps by other amounts
+        budget = "" if is_capped else settings.session
+        made = Guard(
+            budget, models={**requests.declared(), **settings.models}, prices=settings.prices,
+            most_tokens=settings.most_tokens, least_tokens=settings.least_tokens,
+            bytes_per_token=settings.bytes_per_token, content=settings.content, journal=self._store,
+            scope=scope, labels=labels,
+        )  # fmt: skip
+        with self._lock:
+            kept = self._guards.setdefault(name, made)
+            while len(self._guards) > _MOST_GUARDS:
+                self._guards.popitem(last=False)[1].close()
+        if kept is not made:
+            made.close()
+        return kept
 
-    def _refusal(self, error: TapeError, key: Any, data: Any) -> HTTPException:
+    def _refusal(self, error: TapeError, key: Any, data: Any, call_type: str) -> HTTPException:
         message = f"not sent, nothing was spent: {error}"
         if isinstance(error, PausedError):
             return _http(402, "paused", message)
         if isinstance(error, BudgetExceededError):
-            return _http(402, "budget_exceeded", message, **self._fields(error, self._guard(key, data), data))
+            fields = self._fields(error, self._guard(key, data), data, call_type)
+            return _http(402, "budget_exceeded", message, **fields)
         if isinstance(error, LedgerError):
             return _http(503, "ledger", message)
+        if isinstance(error, UnknownCostError):
+            message += " (models and content are set in the proxy's YAML under callback_settings: tape:)"
         return _http(400, "not_payable", message)
 
-    def _fields(self, error: BudgetExceededError, guard: Guard, data: Any) -> dict[str, Any]:
+    def _fields(self, error: BudgetExceededError, guard: Guard, data: Any, call_type: str) -> dict[str, Any]:
         """How large the cap would have to be, and which models of the proxy would fit."""
         counts = {"requested": error.requested, "left": max(0, error.limit - error.used), "cap": error.limit,
                   "cap_needed": error.used + error.requested}  # fmt: skip
-        least, fitting = max(1, guard.least_tokens) * _choices(data), []
-        for name in sorted(set(_router_models()))[:_MOST_MODELS]:
+        least, fitting = max(1, guard.least_tokens) * requests.choices_of(call_type, data), []
+        request = ModelRequest.read(requests.sent(data))
+        for name in requests.models()[:_MOST_MODELS]:
             with suppress(TapeError):
-                if all(guard.fits(guard.quote(one, _sent(data)).worst(least)) for one in _deployments(name)):
+                if all(guard.fits(guard.quote(one, request).worst(least)) for one in requests.deployments(name)):
                     fitting.append(name)
         units = {name: amount(error.kind, count) for name, count in counts.items()}
         return {"resource": error.kind, "scope": error.ledger, **units, "would_fit": fitting}
@@ -332,11 +307,6 @@ class _Refusal(HTTPException):
         return str(self.detail["message"] if isinstance(self.detail, dict) else self.detail)
 
 
-def _status(error: Any) -> int:
-    status = getattr(error, "status_code", None)
-    return status if type(status) is int else 500
-
-
 def _http(status: int, sort: str, message: str, **fields: Any) -> HTTPException:
     """The proxy's own error; SDKs do not try 400 and 402 again."""
     error = _Refusal(status, {"message": message, "type": sort, **fields})
@@ -349,55 +319,3 @@ def _settings() -> Settings:
     if given is None:
         raise ConfigError("the proxy's YAML has no litellm_settings: callback_settings: tape: (docs/litellm.md)")
     return shaped(given, Settings, "litellm_settings.callback_settings.tape", error=ConfigError)
-
-
-def _sent(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in data.items() if name not in _NOT_SENT}
-
-
-def _mark_of(data: Mapping[str, Any]) -> str:
-    """What tells calls apart; ids of calls are the client's. A failed call has lost its logging object."""
-    details = getattr(data.get("litellm_logging_obj"), "model_call_details", None)
-    return str((_metadata(data) if details is None else details).get(_MARK, ""))
-
-
-def _choices(data: Mapping[str, Any]) -> int:
-    """How many completions a call asks for."""
-    given = data.get("n")
-    return given if type(given) is int and given > 1 else 1
-
-
-def _metadata(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = data.get("metadata") or data.get("litellm_metadata")
-    return found if isinstance(found, Mapping) else {}
-
-
-def _router() -> Any:
-    from litellm.proxy import proxy_server
-
-    return proxy_server.llm_router
-
-
-def _router_models() -> list[str]:
-    router = _router()
-    return [] if router is None else list(router.get_model_names())
-
-
-def _deployments(model: str) -> list[str]:
-    """What the proxy may ask where it is asked for a model."""
-    router = _router()
-    found = (router.get_model_list(model_name=model) if router is not None else None) or []
-    return [one["litellm_params"]["model"] for one in found] or [model]
-
-
-def _declared() -> dict[str, Any]:
-    """What the proxy's own list of models says about prices."""
-    router, found = _router(), dict[str, Any]()
-    for one in (router.get_model_list() if router is not None else None) or []:
-        info = {**(one.get("model_info") or {}), **one["litellm_params"]}
-        if (base := info.get("base_model")) is not None:
-            found[info["model"]] = base
-        costs = [info.get(f"{which}_cost_per_token") for which in ("input", "output")]
-        if None not in costs:
-            found[info["model"]] = tuple(Decimal(str(cost)) * 1_000_000 for cost in costs)
-    return found

@@ -33,13 +33,15 @@ class Meter:
     def __init__(self) -> None:
         self.usage: Usage | None = None
         self._begun: dict[str, Any] = {}
+        self._rest = b""
+        """Of a line that has not ended yet."""
 
     def take(self, piece: Any) -> None:
         """Look at a whole answer, an object of a stream, or bytes of one as Anthropic sends it."""
         if isinstance(piece, bytes | str):
-            text = piece if isinstance(piece, str) else piece.decode("utf-8", "replace")
-            for line in text.splitlines():
-                if line.startswith("data:"):
+            *lines, self._rest = (self._rest + (piece.encode() if isinstance(piece, str) else piece)).split(b"\n")
+            for line in lines:
+                if line.startswith(b"data:") and b'"usage"' in line:
                     with suppress(ValueError):
                         self._event(json.loads(line[5:]))
             return
@@ -75,9 +77,11 @@ def field_of(found: Any, name: str) -> Any:
 
 def is_usage_alone(chunk: Any) -> bool:
     """Whether a piece of a stream says nothing else."""
+    if field_of(chunk, "usage") is None:
+        return False
     found = [(one, field_of(one, "delta")) for one in field_of(chunk, "choices") or ()]
     said = any(
         field_of(one, "finish_reason") or field_of(delta, "content") or field_of(delta, "tool_calls")
         for one, delta in found
     )
-    return field_of(chunk, "usage") is not None and not said
+    return not said

@@ -121,6 +121,7 @@ def test_parts_are_found_by_their_form(part: Any, kinds: list[str]) -> None:
         ({"tools": [{"google_search": {}}]}, "tool"),
         ({"mcp_servers": [{"url": "https://example.org"}]}, "tool"),
         ({"web_search_options": {"search_context_size": "low"}}, "tool"),
+        ({"web_search_options": {}}, "tool"),
         ({"anthropic_cache_instructions": "1h"}, "cache"),
         ({"tools": [{"name": "f", "input_schema": SCHEMA, "cache_control": {"type": "ephemeral"}}]}, "cache"),
         ({"modalities": ["text", "audio"]}, "part"),

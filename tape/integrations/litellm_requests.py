@@ -1,0 +1,188 @@
+"""What a request to LiteLLM's proxy asks for: its limit, its completions, its deployments, and what would undo them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from tape.errors import ConfigError, UnknownCostError
+from tape.lm.listed_prices import find
+
+LIMITS: dict[str, tuple[str, ...]] = {
+    "acompletion": ("max_completion_tokens", "max_tokens"),
+    "atext_completion": ("max_tokens",),
+    "anthropic_messages": ("max_tokens",),
+    "aresponses": ("max_output_tokens",),
+    "aembedding": (),
+}
+"""By the kind of a call, what limits its completion; the last one is set where none is. No other kind is priced."""
+
+_FREE = ("aget_", "alist_", "adelete_", "acancel_", "aretrieve_", "afile_", "acreate_file")
+"""How kinds begin that ask no model."""
+
+_NOT_SENT = frozenset(
+    ("litellm_call_id", "litellm_logging_obj", "litellm_metadata", "metadata", "proxy_server_request", "secret_fields")
+)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_UNDOES = (
+    # other names of the limit, and of the number of completions
+    _words(
+        "max_completion_tokens max_tokens max_output_tokens max_new_tokens max_tokens_to_sample max_length maxTokens "
+        "maxOutputTokens num_predict n_predict num_return_sequences candidate_count candidateCount generation_config "
+        "generationConfig inferenceConfig additionalModelRequestFields options parameters"
+    )
+    # what drops fields, or puts others in their place
+    | _words("extra_body additional_drop_params drop_params user_config model_list api_base base_url")
+    # what the proxy or the provider adds to the prompt or the answer
+    | _words("prompt_id vector_store_ids prediction inference_geo")
+)
+"""Fields with which a call may take more than its bytes and its limit say."""
+
+_TIERS = ("auto", "default", "flex", "standard", "standard_only", None)
+_FALLBACKS = ("fallbacks", "context_window_fallbacks", "content_policy_fallbacks")
+
+
+class Asked(NamedTuple):
+    """What a request asks for.
+
+    Attributes:
+        fields: Those that limit its completion.
+        limit: Tokens of each completion; 0 where there is none.
+        choices: How many completions.
+    """
+
+    fields: tuple[str, ...]
+    limit: int
+    choices: int
+
+    def limited(self, data: dict[str, Any], limit: int) -> None:
+        """Write a limit into a request."""
+        given = [name for name in self.fields if data.get(name) is not None]
+        for name in given or self.fields[-1:]:
+            data[name] = limit
+
+
+def is_free(sort: str) -> bool:
+    """Whether a kind of call asks no model."""
+    return sort.startswith(_FREE)
+
+
+def asked_of(sort: str, data: Mapping[str, Any], most_tokens: int) -> Asked:
+    """Read a request.
+
+    Args:
+        sort: The kind of call.
+        data: The request.
+        most_tokens: The limit where it has none.
+
+    Raises:
+        UnknownCostError: Its bytes and its limit do not bound what it takes.
+        ConfigError: It is malformed.
+    """
+    if sort not in LIMITS:
+        raise UnknownCostError(f"the worst case of a call of {sort} is not known")
+    fields = LIMITS[sort]
+    if not isinstance(data.get("model"), str) or "," in data["model"]:
+        raise ConfigError("model: name one model; each of several would answer and be paid")
+    for name in sorted(_UNDOES - set(fields)):
+        if data.get(name) not in (None, False, "", [], {}):
+            hint = f"; the limit of this call is {fields[-1]}" if fields else ""
+            raise UnknownCostError(f"with {name} a call may take more than is reserved for it: leave it out{hint}")
+    if data.get("service_tier") not in _TIERS or data.get("speed") not in ("standard", None):
+        raise UnknownCostError("service_tier or speed: the price of a faster answer is not known; leave it out")
+    if "compact" in str(data.get("context_management") or ""):
+        raise UnknownCostError("context_management: compaction writes more tokens than the limit says; leave it out")
+    for name in _FALLBACKS:
+        if not _are_names(data.get(name)):
+            raise ConfigError(f"{name}: name models; a fallback with settings of its own is not paid for")
+    given = [_count(name, data[name]) for name in fields if data.get(name) is not None]
+    limit = min(given, default=most_tokens) if fields else 0
+    return Asked(fields, limit, choices_of(sort, data))
+
+
+def choices_of(sort: str, data: Mapping[str, Any]) -> int:
+    """How many completions a request asks for.
+
+    Raises:
+        ConfigError: It says that by no whole number.
+    """
+    found = max((_count(name, data[name]) for name in ("n", "best_of") if data.get(name) is not None), default=1)
+    prompt = data.get("prompt")
+    if sort == "atext_completion" and isinstance(prompt, list) and not all(type(one) is int for one in prompt):
+        found *= max(1, len(prompt))  # each of them is answered
+    return found
+
+
+def sent(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a request may be sent to a provider."""
+    return {name: value for name, value in data.items() if name not in _NOT_SENT}
+
+
+def session_of(data: Mapping[str, Any], headers: Mapping[str, str]) -> str:
+    """What a client calls its session: by our header, or as LiteLLM knows it; empty where it does not say."""
+    found = headers.get("x-tape-session") or data.get("litellm_session_id")
+    for name in ("litellm_metadata", "metadata"):
+        metadata = data.get(name)
+        found = found or (metadata.get("session_id") if isinstance(metadata, Mapping) else None)
+    return str(found or "")
+
+
+def _count(name: str, given: Any) -> int:
+    """A number of tokens or completions. Other values than whole numbers above 0 mean "no limit" to some servers."""
+    if type(given) is float and given.is_integer():
+        given = int(given)
+    if type(given) is not int or given < 1:
+        raise ConfigError(f"{name}: expected a whole number above 0")
+    return given
+
+
+def _are_names(given: Any) -> bool:
+    if given is None or isinstance(given, str):
+        return True
+    if isinstance(given, Mapping):
+        return all(isinstance(one, list) and _are_names(one) for one in given.values())
+    return isinstance(given, list) and all(isinstance(one, str | Mapping) and _are_names(one) for one in given)
+
+
+# --- the proxy's own list of models -------------------------------------------------------------
+
+
+def _router() -> Any:
+    from litellm.proxy import proxy_server
+
+    return proxy_server.llm_router
+
+
+def models() -> list[str]:
+    """The names by which clients ask."""
+    router = _router()
+    return [] if router is None else sorted(set(router.get_model_names()))
+
+
+def deployments(model: str, team: str | None = None) -> list[str]:
+    """What the proxy may ask where it is asked for a model."""
+    router = _router()
+    found = (router.get_model_list(model_name=model, team_id=team) if router is not None else None) or []
+    return list(dict.fromkeys(one["litellm_params"]["model"] for one in found)) or [model]
+
+
+def declared() -> dict[str, Any]:
+    """What the proxy's own list of models says about prices; the dearest where several deployments have one name."""
+    router, found = _router(), dict[str, Any]()
+    for one in (router.get_model_list() if router is not None else None) or []:
+        info = {**(one.get("model_info") or {}), **one["litellm_params"]}
+        name, base = info["model"], info.get("base_model")
+        costs = [info.get(f"{which}_cost_per_token") for which in ("input", "output")]
+        if None not in costs:
+            prices = [Decimal(str(cost)) * 1_000_000 for cost in costs]
+            before = found.get(name)
+            found[name] = tuple(map(max, prices, before)) if isinstance(before, tuple) else tuple(prices)
+        elif base is not None and find(base) is not None:
+            found.setdefault(name, base)
+    return found
