@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
@@ -108,10 +108,12 @@ class ModelRequest:
     Attributes:
         sent: Its bytes.
         parts: Those that its bytes do not bound.
+        tokens: The most tokens of its text for a model, where that is known better than by bytes.
     """
 
     sent: bytes
     parts: Sequence[Part] = field(repr=False)
+    tokens: Callable[[str], int | None] = field(default=lambda _: None, repr=False)
 
     @classmethod
     def read(cls, request: Any) -> ModelRequest:

@@ -233,6 +233,8 @@ class Guard:
         price = self._price(name, sent, parts)
         more = worst_of(parts, self._content, price, self.ledger.capped(), name)
         prompt = OVERHEAD_TOKENS - (-(len(sent) - more.size) // self._bytes_per_token) + more.tokens
+        if not parts and (counted := read.tokens(name)) is not None:
+            prompt = min(prompt, counted)
         unknown = Resources(dict.fromkeys(more.unknown))
         return ModelQuote(price, prompt, more.tokens, Resources({"usd": more.usd}), unknown)
 

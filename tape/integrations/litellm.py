@@ -17,6 +17,7 @@ from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from contextvars import ContextVar
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -29,6 +30,7 @@ from tape.gateway.ledgers import amount
 from tape.gateway.shared_calls import answer_of
 from tape.integrations import litellm_requests as requests
 from tape.integrations.litellm_calls import Call
+from tape.integrations.litellm_tokens import PromptTokens
 from tape.integrations.usage import Meter, is_usage_alone
 from tape.ledger import LedgerError, LedgerStore, PausedError, open_store
 from tape.ledger.accounts import named
@@ -216,7 +218,7 @@ class Budget(CustomLogger):
     def _begin(self, key: Any, data: Any, call_type: str) -> Call:
         guard = self._guard(key, data)
         asked = requests.asked_of(call_type, data, guard.most_tokens)
-        call = Call(guard, call_type, asked, ModelRequest.read(requests.sent(data)))
+        call = Call(guard, call_type, asked, _read(data))
         models = requests.deployments(data["model"], key.team_id)
         if ending := set(self._ending):
             with suppress(BudgetExceededError):
@@ -285,13 +287,18 @@ class Budget(CustomLogger):
         counts = {"requested": error.requested, "left": max(0, error.limit - error.used), "cap": error.limit,
                   "cap_needed": error.used + error.requested}  # fmt: skip
         least, fitting = max(1, guard.least_tokens) * requests.choices_of(call_type, data), []
-        request = ModelRequest.read(requests.sent(data))
+        request = _read(data)
         for name in requests.models()[:_MOST_MODELS]:
             with suppress(TapeError):
                 if all(guard.fits(guard.quote(one, request).worst(least)) for one in requests.deployments(name)):
                     fitting.append(name)
         units = {name: amount(error.kind, count) for name, count in counts.items()}
         return {"resource": error.kind, "scope": error.ledger, **units, "would_fit": fitting}
+
+
+def _read(data: dict[str, Any]) -> ModelRequest:
+    sent = requests.sent(data)
+    return replace(ModelRequest.read(sent), tokens=PromptTokens(sent))
 
 
 budget = Budget()
