@@ -218,7 +218,11 @@ class Guard:
                 if limit < max(1, self.least_tokens):
                     raise
             except UnknownCostError as error:  # a shared ledger has the cap
-                raise error if quote.price is not None else self._unpriced(name) from error
+                if quote.price is None:
+                    raise self._unpriced(name) from error
+                parts = ModelRequest.read(request).parts
+                worst_of(parts, self._content, quote.price, set(quote.unknown), name)  # says which part it is
+                raise
         with ModelCharge(self, name, paid, quote, limit).until_left() as charge:
             yield charge
 

@@ -253,8 +253,9 @@ class Budget(CustomLogger):
                 self._guards.move_to_end(name)
                 return found
         scope = "/".join(path)
-        is_capped = any(one.cap.account == scope for one in self._store.read(scope, {}))  # perhaps by other amounts
-        budget = "" if is_capped else settings.session
+        budget = settings.session
+        if budget and any(one.cap.account == scope for one in self._store.read(scope, {})):
+            budget = ""  # its caps are there, perhaps changed by hand
         made = Guard(
             budget, models={**requests.declared(), **settings.models}, prices=settings.prices,
             most_tokens=settings.most_tokens, least_tokens=settings.least_tokens,

@@ -248,6 +248,16 @@ def test_a_refusal_says_what_would_do(proxy: Proxy) -> None:
     assert proxy.holds() == []
 
 
+def test_a_part_that_nothing_bounds_is_named_also_where_the_ledger_has_the_cap(proxy: Proxy) -> None:
+    store = open_store(proxy.ledger)
+    store.set_cap(Cap("org/team/alice/s", "usd", 1000), "a person", "first")
+    store.close()
+    image = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+    said = refusal(proxy.begin(messages=[{"role": "user", "content": [image]}]))
+    assert (said["status"], said["type"]) == (400, "not_payable")
+    assert "image_url" in said["message"]
+
+
 def test_what_has_just_ended_gives_room(proxy: Proxy) -> None:
     async def work() -> None:
         await proxy.send(await proxy.begin(max_tokens=300))

