@@ -29,7 +29,6 @@ from tape.gateway.guard import Guard
 from tape.gateway.ledgers import amount
 from tape.gateway.shared_calls import answer_of
 from tape.integrations import litellm_requests as requests
-from tape.integrations.litellm_calls import Call
 from tape.integrations.litellm_tokens import PromptTokens
 from tape.integrations.usage import Meter, is_usage_alone
 from tape.ledger import LedgerError, LedgerStore, PausedError, open_store
@@ -41,6 +40,8 @@ require_extra("litellm", "litellm", "fastapi", what="the budget of LiteLLM's pro
 import litellm
 from fastapi import HTTPException
 from litellm.integrations.custom_logger import CustomLogger
+
+from tape.integrations.litellm_calls import Call
 
 _THREADS, _ENDS = 1024, 16
 """Calls that are asked for at once, each in a thread while it waits for room or for a person; and that end at once."""

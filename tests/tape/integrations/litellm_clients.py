@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 KEY = "sk-one"
-TOO_MUCH = "x" * 6000
+TOO_MUCH = "reserve " * 6000
 TOOL = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
 
 

@@ -286,7 +286,7 @@ def test_ids_that_clients_choose_are_no_ids_of_calls(trial: Trial) -> None:
 
 
 def test_calls_without_a_session_share_one(trial: Trial) -> None:
-    asked = {"model": "big", "messages": [{"role": "user", "content": "x" * 6000}]}
+    asked = {"model": "big", "messages": [{"role": "user", "content": "reserve " * 6000}]}
     answer = httpx.post(f"{trial.url}/v1/chat/completions", json=asked, headers=KEY, timeout=60)
     assert answer.status_code == 402
     said = answer.json()["error"]["provider_specific_fields"]
