@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from tape.budget import Budget, Ledger, Reservation, Resources, amount_of
 from tape.budget.amounts import booked, unknown
 from tape.gateway.journal import Journal, digest
-from tape.gateway.shared_calls import Hold, SharedCalls, answer_of
+from tape.gateway.shared_calls import Answer, Hold, SharedCalls, answer_of
 from tape.gateway.shared_scope import seen, within
 from tape.ledger import LedgerError, StorePayer
 from tape.ledger.accounts import named
@@ -186,13 +186,17 @@ class Ledgers:
         """The ledgers of all sessions, also of those that have ended."""
         return list(self._books.values())
 
+    async def _in_thread(self, do: Callable[..., Answer], *given: Any) -> Answer:
+        """Have the journal's thread do something, in the order of what it is asked."""
+        return await asyncio.wrap_future(self._thread.submit(do, *given))
+
     async def note(self, scope: str, text: str) -> None:
         """Write into the journal what a person has decided.
 
         Raises:
             LedgerError: It cannot be written.
         """
-        await asyncio.wrap_future(self._thread.submit(self.journal.note, scope, text))
+        await self._in_thread(self.journal.note, scope, text)
 
     def end(self, client: str, slot: int) -> None:
         """End the session in a slot: the next one there goes on with the slot's own book, whatever was resumed."""
@@ -240,7 +244,7 @@ class Ledgers:
 
     async def others(self) -> Sequence[HoldRecord]:
         """What others have open in the journal, once what they have spent is booked; raises a LedgerError."""
-        return await asyncio.wrap_future(self._thread.submit(self.journal.of_others))
+        return await self._in_thread(self.journal.of_others)
 
     def of_client(self, scope: str) -> Ledger:
         """The ledger of a client, by its scope."""
@@ -255,7 +259,7 @@ class Ledgers:
         Raises:
             LedgerError: The journal cannot be read.
         """
-        await asyncio.wrap_future(self._thread.submit(self.journal.catch_up))
+        await self._in_thread(self.journal.catch_up)
 
     async def seen(self, book: SessionLedger) -> SessionLedger:
         """A session's ledger within what others have left of the shared caps now.
@@ -291,7 +295,7 @@ class Ledgers:
         if sum(scope == book.scope for scope in self.journal.handles.values()) >= MOST_HANDLES:
             raise LedgerError(f"this session has {MOST_HANDLES} handles; resume it by one of them")
         handle = secrets.token_urlsafe(24)
-        await asyncio.wrap_future(self._thread.submit(self.journal.checkpoint, handle, book.scope))
+        await self._in_thread(self.journal.checkpoint, handle, book.scope)
         return handle
 
     async def resume(self, client: str, key: str | int, handle: str) -> Resumed | None:
@@ -304,7 +308,7 @@ class Ledgers:
         scope = self.journal.handles.get(digest(handle))
         if scope is None or scope.rpartition("/")[0] != scope_of(client):
             return None
-        calls = await asyncio.wrap_future(self._thread.submit(self.journal.calls, scope, MOST_CALLS))
+        calls = await self._in_thread(self.journal.calls, scope, MOST_CALLS)
         others = await self.others()
         self._current[client, key] = book = self._book(scope)
         ended = [one for one in calls if one.state != "held"]

@@ -169,9 +169,8 @@ class Budget(CustomLogger):
                 meter.take(chunk)
                 if call is None or not call.hides_usage or not is_usage_alone(chunk):
                     yield chunk
-            if theirs := getattr(
-                response, "chunks", None
-            ):  # what the provider has said; the rest LiteLLM counts itself
+            # What the provider has said, where LiteLLM keeps it; the rest LiteLLM counts itself.
+            if theirs := getattr(response, "chunks", None):
                 meter = Meter()
                 for chunk in theirs:
                     meter.take(chunk)
