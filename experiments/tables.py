@@ -7,6 +7,7 @@ is one of :data:`MADE`, or a section of ``experiments/tables.toml`` (:mod:`exper
 from __future__ import annotations
 
 import argparse
+import posixpath
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -27,10 +28,11 @@ MADE: Mapping[str, Callable[[], str]] = {
 """The tables that a function makes; all others are declared."""
 
 _BLOCK = re.compile(r"^<!-- table:([\w-]+):begin -->\n(.*?)^<!-- table:\1:end -->", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"\]\(([^)\s:#]+)(#[^)\s]*)?\)")
 
 
 def written(page: str, text: str) -> str:
-    """A page with its tables as they follow from the results.
+    """A page, named by its path in docs/, with its tables as they follow from the results.
 
     Raises:
         ValueError: A mark has no fellow, or names no table.
@@ -39,7 +41,14 @@ def written(page: str, text: str) -> str:
     blocks = [match[1] for match in _BLOCK.finditer(text)]
     if len(re.findall("^<!-- table:", text, re.MULTILINE)) != 2 * len(blocks) or set(blocks) - set(known):
         raise ValueError(f"docs/{page}: each mark needs its fellow and a table; found {blocks}, known: {[*known]}")
-    return _BLOCK.sub(lambda m: f"<!-- table:{m[1]}:begin -->\n{known[m[1]]()}<!-- table:{m[1]}:end -->", text)
+    return _BLOCK.sub(
+        lambda m: f"<!-- table:{m[1]}:begin -->\n{_relinked(page, known[m[1]]())}<!-- table:{m[1]}:end -->", text
+    )
+
+
+def _relinked(page: str, table: str) -> str:
+    """A table whose links lead from the page's folder; those that it was made with lead from docs/."""
+    return _LINK.sub(lambda m: f"]({posixpath.relpath(m[1], posixpath.dirname(page) or '.')}{m[2] or ''})", table)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -48,14 +57,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="exit 1 if a page is stale")
     args = parser.parse_args(argv)
     stale = 0
-    for path in sorted(DOCS.glob("*.md")):
+    for path in sorted(DOCS.rglob("*.md")):
         text = path.read_text(encoding="utf-8")
-        fresh = written(path.name, text)
+        fresh = written(path.relative_to(DOCS).as_posix(), text)
         if fresh == text:
             continue
         stale = 1
         if args.check:
-            print(f"docs/{path.name} is stale: run python -m experiments.tables", file=sys.stderr)
+            print(f"{path.relative_to(ROOT)} is stale: run python -m experiments.tables", file=sys.stderr)
         else:
             path.write_text(fresh, encoding="utf-8")
     return stale if args.check else 0

@@ -1,4 +1,4 @@
-"""The base class of all solvers. `docs/solvers.md` shows how to add one, and the conformance suite that it inherits."""
+"""The base class of all solvers. See `docs/reference/solvers.md` for how to add one, and the suite it inherits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking a person before an action is executed (docs/control.md)."""
+"""Asking a person before an action is executed (docs/reference/control.md)."""
 
 from __future__ import annotations
 

@@ -35,7 +35,8 @@ from tests.places import ROOT
 with contextlib.suppress(ImportError):  # its client hands servers the standard error of this moment: a real file
     import mcp.client.stdio  # noqa: F401
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 
@@ -58,13 +59,26 @@ NEEDS = {
 }  # fmt: skip
 """Environment or solver -> the optional package that it imports."""
 
-ROUTINE = {"README.md", "CONTRIBUTING.md", "architecture.md", "budgets.md", "programs.md"}
-"""Pages whose commands and examples run with every change."""
+ROUTINE = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "index.md",
+    "start/",
+    "concepts/",
+    "reference/budgets.md",
+    "reference/programs.md",
+)
+"""Pages, and folders of pages, whose commands and examples run with every change."""
+
+
+def name_of(page: Path) -> str:
+    """How tests name a page: by its path below docs, or by its name."""
+    return page.relative_to(DOCS).as_posix() if page.is_relative_to(DOCS) else page.name
 
 
 def run_of(pages: set[str]) -> list[Any]:
     """Pages as parameters of a test."""
-    return [pytest.param(page, marks=() if page in ROUTINE else pytest.mark.soak) for page in sorted(pages)]
+    return [pytest.param(page, marks=() if page.startswith(ROUTINE) else pytest.mark.soak) for page in sorted(pages)]
 
 
 @dataclass(frozen=True)
@@ -94,7 +108,7 @@ def blocks(page: Path) -> Iterator[Block]:
         seen[language] = seen.get(language, 0) + 1
         following = found[index + 1] if index + 1 < len(found) else ("", "")
         after = following[1] if following[0] == "" else ""
-        yield Block(page.name, seen[language], language, text, after)
+        yield Block(name_of(page), seen[language], language, text, after)
 
 
 def of(language: str) -> list[Block]:
@@ -121,7 +135,10 @@ def inline(page: Path) -> Iterator[str]:
 
 SHELL = [(block.page, command) for block in of("sh") for command in commands(block.text)]
 INLINE = [
-    (page.name, command) for page in PAGES for command in inline(page) if "..." not in command and "[" not in command
+    (name_of(page), command)
+    for page in PAGES
+    for command in inline(page)
+    if "..." not in command and "[" not in command
 ]
 
 
@@ -247,13 +264,16 @@ def test_the_commands_of_a_page_run_one_after_the_other(
 
 
 LONG = {
-    ("runs.md", "tuple(sokoban.tasks(options))"): "tuple(sokoban.tasks(options)[:1])",
-    ("runs.md", "repeats=3"): "repeats=1",
+    ("reference/runs.md", "tuple(sokoban.tasks(options))"): "tuple(sokoban.tasks(options)[:1])",
+    ("reference/runs.md", "repeats=3"): "repeats=1",
 }
 """What is shortened in an example before it runs."""
 
 
-CONTINUED = ("agents.md", "budgets.md", "control.md", "ledger.md", "sdp-trajectories.md")
+CONTINUED = (
+    *(f"reference/{name}.md" for name in ("agents", "budgets", "control", "ledger")),
+    "evidence/sdp-trajectories.md",
+)
 """Pages on which a later example goes on where an earlier one has stopped."""
 
 
@@ -342,7 +362,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page: Path) -> None:
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     for link in re.findall(r"\]\(([^)\s]+)\)", text):
@@ -354,15 +374,15 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert not anchor or target.suffix != ".md" or anchor in anchors(target), link
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_files_and_modules_that_are_named_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for name in re.findall(r"`((?:tape|envs|solvers|experiments|tests|tools)/[\w./-]+)`", text):
-        assert (ROOT / name).exists() or re.search(r"[A-Z]{3}", name), f"{page.name} names {name}"
+        assert (ROOT / name).exists() or re.search(r"[A-Z]{3}", name), f"{name_of(page)} names {name}"
     for name in set(re.findall(r"(?<![\w.\[\"])((?:tape|envs|solvers|experiments)(?:\.\w+)+)", text)):
         if name in GROUPS or re.search(r"\.(md|py|json|toml|test\w*)$", name):
             continue
-        assert found(name), f"{page.name} names {name}"
+        assert found(name), f"{name_of(page)} names {name}"
 
 
 GROUPS = {f"tape.{group}" for group in ("solvers", "agents", "environments", "models", "methods")}

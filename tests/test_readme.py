@@ -8,7 +8,7 @@ from experiments.tables import main as tables
 from tests.places import ROOT
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
-RESULTS = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+RESULTS = (ROOT / "docs" / "evidence" / "results.md").read_text(encoding="utf-8")
 
 
 def test_the_readme_is_short() -> None:
@@ -37,7 +37,7 @@ def test_every_page_is_linked_from_it_or_from_a_page_that_is() -> None:
             target = (folder / link).resolve()
             if target.is_relative_to(ROOT) and target.exists():
                 left |= {str(target.relative_to(ROOT))} - reached
-    assert {f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")} <= reached
+    assert {str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")} <= reached
 
 
 def test_its_table_is_that_of_the_results() -> None:

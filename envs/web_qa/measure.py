@@ -1,8 +1,8 @@
 """AssistantBench's measure of an answer: texts, numbers, lists and objects, each compared in its own way.
 
 Written from the published description (Yoran et al. 2024, section 4): F1 of words for texts, closeness in order of
-magnitude for numbers, the best alignment for lists, key by key for objects. ``docs/web_qa.md`` names where the official
-scorer differs.
+magnitude for numbers, the best alignment for lists, key by key for objects.
+``docs/reference/environments/web_qa.md`` names where the official scorer differs.
 """
 
 from __future__ import annotations

@@ -70,7 +70,10 @@ def main(
         out=Path("runs") / experiment.name,
     )
     parser.add_argument(
-        "--run-budget", default="", metavar="KIND=AMOUNT,...", help="hard caps on the whole run (docs/budgets.md)"
+        "--run-budget",
+        default="",
+        metavar="KIND=AMOUNT,...",
+        help="hard caps on the whole run (docs/reference/budgets.md)",
     )
     arguments(parser)
     args = parser.parse_args(given)
@@ -123,7 +126,7 @@ def make_parser(module: str, description: str) -> argparse.ArgumentParser:
         "--batch", type=positive, default=8, metavar="N", help="episodes played together (default: %(default)s)"
     )
     parser.add_argument("--cache", type=Path, help="an SQLite file that keeps completions, for metered models")
-    parser.add_argument("--prices", type=Path, help="a JSON file with prices of models (docs/budgets.md)")
+    parser.add_argument("--prices", type=Path, help="a JSON file with prices of models (docs/reference/budgets.md)")
     parser.add_argument(
         "--out", type=Path, help="the run directory; the same command resumes it (default: %(default)s)"
     )

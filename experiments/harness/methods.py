@@ -48,7 +48,7 @@ PAPER = Method("TAPE (paper)", "tape", settings.PAPER)
 TAPE = Method("TAPE+", "tape")
 TAPE_PLUS = (
     f"**{PAPER.label}** is the paper's algorithm 1; **{TAPE.label}** is the same with this engine's additions, which "
-    "docs/engine.md names one by one."
+    "docs/reference/engine.md names one by one."
 )
 """Stands beside every table with both rows."""
 

@@ -104,7 +104,7 @@ class Agent(Configured, ABC):
             model: Replaces the agent's own model (a batch's view of it).
             approve: Decides about every action that the domain marks as destructive; None: such actions are executed
                 like all others. A coroutine function, or a plain one, which is called in a thread of its own
-                (docs/control.md).
+                (docs/reference/control.md).
             approve_when: Selects further actions that need approval.
             listener: Called with every event as it is written. An exception is logged, and ends the calls.
 

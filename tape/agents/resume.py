@@ -1,4 +1,4 @@
-"""An episode that goes on from its trace (docs/agents.md, "Resuming").
+"""An episode that goes on from its trace (docs/reference/agents.md, "Resuming").
 
 The episode is played again from its beginning, in the same order, and what came from outside is taken from the trace:
 the model's answers, what came of calls, decisions about approvals. So its plans, its ledger and its state are those

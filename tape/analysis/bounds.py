@@ -3,8 +3,8 @@
 A step is *viable* if the goal can still be reached within the remaining budget after it (definition 2.1; with a
 budget the remaining budget is part of the state). Success needs every step up to the goal to be viable, and at
 least T of them. So a chance of a viable step that never exceeds q, whatever came before, bounds success by ``q**T``.
-Each function states what else it assumes; ``docs/theory.md`` has the proofs, and says where the paper's statements
-had to be corrected. ``python -m experiments.studies.toy`` compares the bounds with simulated agents.
+Each function states what else it assumes; ``docs/evidence/theory.md`` has the proofs, and says where the paper's
+statements had to be corrected. ``python -m experiments.studies.toy`` compares the bounds with simulated agents.
 
 Every bound is computed from the chance of a *non-viable* step, a sum of non-negative terms, and powers are taken
 through ``log1p``: errors far below 1e-16 and horizons of millions keep full precision. ``log=True`` gives the natural
@@ -85,7 +85,7 @@ def react_bound(horizon: int, rates: ErrorRates, *, log: bool = False) -> float:
     and hard tasks, good and bad days of a model) must not be pooled: those that have survived for long are the easy
     ones, and their mean success is above the bound of the mean rate. Steps at which nothing can go wrong
     must not be counted: where the budget has slack or no action is fatal, the rate is not ``epsilon_p`` but 0; pass
-    the least number of critical steps instead of T then (``docs/theory.md``).
+    the least number of critical steps instead of T then (``docs/evidence/theory.md``).
 
     Equality holds where T viable steps are the goal, for instance where the budget is T steps exactly.
 

@@ -3,8 +3,8 @@
 A decision is one executed action together with the one that the agent meant to execute. An action is *viable* in a
 state with R steps left if the goal is at most R - 1 steps away after it; an invalid action leaves the state as it is
 and costs its step all the same. To judge it takes an environment's oracle: for Sokoban, that is in
-``experiments.studies.tape.error_analysis``. ``docs/error-analysis.md`` says how each rate is defined and what it leaves
-out.
+``experiments.studies.tape.error_analysis``. ``docs/evidence/error-analysis.md`` says how each rate is defined and what
+it leaves out.
 """
 
 from __future__ import annotations
@@ -261,8 +261,8 @@ def bounds(episodes: Sequence[JudgedEpisode], draws: int | None = None) -> list[
     """Measured success beside the bounds, per level, in the order in which levels first appear.
 
     ``react`` and ``ours`` assume one rate at every step of every level. Rates that differ between levels, slack in
-    the budget and states that are sampled again break that, and success may then exceed them (``docs/theory.md``). A
-    ``delta`` that was never observed is put in as is kindest to the agent.
+    the budget and states that are sampled again break that, and success may then exceed them
+    (``docs/evidence/theory.md``). A ``delta`` that was never observed is put in as is kindest to the agent.
 
     Args:
         episodes: Of one agent.

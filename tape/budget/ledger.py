@@ -1,4 +1,4 @@
-"""Budgets and ledgers: reserved before anything is spent, settled after (docs/budgets.md)."""
+"""Budgets and ledgers: reserved before anything is spent, settled after (docs/reference/budgets.md)."""
 
 from __future__ import annotations
 

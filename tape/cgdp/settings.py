@@ -25,7 +25,8 @@ class CgdpSettings(MethodSettings):
     )
     gate: str = Field(
         default="none",
-        description="when a search is exhausted: none, a configuration such as f_j0.6_u0.3_p2 (docs/cgdp.md), "
+        description="when a search is exhausted: none, a configuration such as f_j0.6_u0.3_p2 "
+        "(docs/reference/methods/cgdp.md), "
         "lm_conservative, lm_neutral, fixed:R after R rounds, or voi where no search is worth its price",
     )
     select: Literal["lm", "solver"] = Field(

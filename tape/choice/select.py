@@ -44,7 +44,7 @@ def select(
     at_once: Mapping[str, int] | None = None,
     aim: str = "value",
 ) -> Choice:
-    """Pick the best plan that keeps every budget, proven by an exact solver; docs/select.md has every rule.
+    """Pick the best plan that keeps every budget, proven by an exact solver; docs/reference/select.md has every rule.
 
     The best is the one of greatest value; of several the one that takes least of the budgets (the sum of the shares of
     each), then the one with the fewest steps, then the one given first. Amounts are numbers or texts such as

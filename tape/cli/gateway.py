@@ -27,7 +27,7 @@ def main(argv: Sequence[str]) -> int:
         description="Serve the tools of MCP servers and Python functions over MCP: each call is priced, reserved "
         "before it starts, and refused where it does not fit into a budget. Over stdio, or by --http over HTTP.",
     )
-    parser.add_argument("config", type=Path, help="a TOML file, see docs/gateway.md")
+    parser.add_argument("config", type=Path, help="a TOML file, see docs/reference/gateway.md")
     parser.add_argument(
         "--check", action="store_true", help="check the file, start the servers once, and list what is offered"
     )

@@ -41,7 +41,7 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tape ledger",
-        description="Caps that programs and hosts share: make them, see what is left, and check it (docs/ledger.md).",
+        description="Caps that programs and hosts share: make, see and check them (docs/reference/ledger.md).",
     )
     parser.add_argument("--url", help=f"postgresql://user@host/database or file:///path (default: ${ADDRESS})")
     commands = parser.add_subparsers(dest="what", required=True, metavar="COMMAND")

@@ -39,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
     if listed is None or listed.price() is None:
         raise ConfigError(
             f"the price of {args.model} is unknown: {why_unknown(args.model)}. `tape prices --find TEXT` lists names; "
-            "what it costs can be put into a file, --prices FILE (docs/budgets.md)"
+            "what it costs can be put into a file, --prices FILE (docs/reference/budgets.md)"
         )
     since = f", since {listed.since}" if listed.since else ""
     print(f"{listed.name}{since}, from {edition()}\n")
@@ -49,7 +49,7 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tape prices",
-        description="What models cost, from when that is known, and what a call costs at worst (docs/budgets.md).",
+        description="What models cost, since when, and what a call costs at worst (docs/reference/budgets.md).",
     )
     parser.add_argument("model", nargs="?", metavar="MODEL", help="in any spelling: openai:NAME, openai/NAME or NAME")
     parser.add_argument("--find", metavar="TEXT", help="list the models whose names have this text")

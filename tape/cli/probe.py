@@ -187,7 +187,7 @@ def _parser(environments: Sequence[str]) -> argparse.ArgumentParser:
         description="Measure what a model can do in an environment: on small cases with known answers, how many of its "
         "answers in each role can be read and are right; how fast it is; what an episode takes; and which settings of "
         "the agent fit. What is measured is kept in the user's cache, and `tape run --auto-roles` goes by it.",
-        epilog="docs/probe.md explains the table.",
+        epilog="docs/reference/probe.md explains the table.",
         allow_abbrev=False,
     )
     parser.add_argument("model", metavar="MODEL", help="see `tape models`")
@@ -209,7 +209,7 @@ def _parser(environments: Sequence[str]) -> argparse.ArgumentParser:
         help=f"a hard cap on what is spent, or none (default: {USD.replace('%', '%%')})",
     )
     parser.add_argument(
-        "--prices", type=Path, help="a JSON file with prices of models (docs/budgets.md); goes before genai-prices"
+        "--prices", type=Path, help="a JSON file with prices of models (docs/reference/budgets.md), before genai-prices"
     )
     parser.add_argument("--cache", type=Path, help="an SQLite file that keeps completions")
     parser.add_argument("--seed", type=whole(0), default=0, help="of the cases (default: 0)")

@@ -169,11 +169,11 @@ def _parser(environment: str, model: str, agent: str, methods: Sequence[str]) ->
         "--ledger",
         default="",
         metavar="URL",
-        help="a ledger that other runs and programs pay from too (docs/ledger.md)",
+        help="a ledger that other runs and programs pay from too (docs/reference/ledger.md)",
     )
     parser.add_argument("--ledger-scope", default="run", metavar="SCOPE", help="who pays there (default: run)")
     parser.add_argument(
-        "--prices", type=Path, help="a JSON file with prices of models (docs/budgets.md); goes before genai-prices"
+        "--prices", type=Path, help="a JSON file with prices of models (docs/reference/budgets.md), before genai-prices"
     )
     parser.add_argument("--repeats", type=whole(most=MOST_REPEATS), default=1, help="episodes per task (default: 1)")
     parser.add_argument("--limit", type=whole(), help="only the first N tasks")

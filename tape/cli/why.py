@@ -20,7 +20,7 @@ def main(argv: Sequence[str]) -> int:
     )
     add_arguments(parser)
     parser.add_argument("--round", type=whole(), metavar="N", help="only this planning round, from 1")
-    parser.add_argument("--json", action="store_true", help="print it as JSON; docs/why.md describes it")
+    parser.add_argument("--json", action="store_true", help="print it as JSON; docs/reference/why.md describes it")
     args = parser.parse_args(argv)
     from tape.analysis.why import about, rounds
     from tape.errors import UnknownNameError

@@ -1,4 +1,4 @@
-"""The plan graph: sampled plans folded by abstract state (TAPE section 3.1; docs/architecture.md)."""
+"""The plan graph: sampled plans folded by abstract state (TAPE section 3.1; docs/reference/architecture.md)."""
 
 from __future__ import annotations
 

@@ -80,8 +80,8 @@ class EpisodeResult(KeptEvents, Generic[AnswerT]):
         detail: The cause of the end, in a sentence; empty after success.
         answer: The final answer with its placeholders resolved, in environments that expect one; None if there is
             none. In files models are JSON, and another value that is not JSON is written as its text.
-        explanation: Why no path fits, and which caps would suffice, in units (docs/budgets.md); ``detail`` has the
-            same in words.
+        explanation: Why no path fits, and which caps would suffice, in units (docs/reference/budgets.md);
+            ``detail`` has the same in words.
         measures: Measures of the environment beside success, for instance the F1 of an answer. A search agent adds
             its own, for instance the number of its rounds.
         final_answer: The answer given at a limit, with ``on_limit="final_answer"``.

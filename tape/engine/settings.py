@@ -65,7 +65,7 @@ Costs, goal test and projection stay declared. In the paper the model does these
 
 
 class TapeConfig(BaseModel):
-    """Settings of an agent; part of an episode's key. Each field describes itself; help and docs/engine.md repeat that.
+    """Settings of an agent; part of an episode's key. Help and docs/reference/engine.md repeat what each field says.
 
     ``methods`` holds the settings of the methods in use (:mod:`tape.protocols.method`) by their names. In :meth:`make`
     and in files each is given under its own name: an object of its class, a mapping of its fields, or True for its

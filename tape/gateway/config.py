@@ -38,7 +38,7 @@ class _Table(BaseModel):
 
 
 class ToolSettings(_Table):
-    """What is declared of a tool; see docs/gateway.md."""
+    """What is declared of a tool; see docs/reference/gateway.md."""
 
     price: Any = None
     quality: float | None = Field(None, gt=0, le=1)
@@ -91,7 +91,7 @@ class _Budgets(_Table):
 
 
 class LedgerSettings(_Table):
-    """A ledger that other programs and hosts pay from too; see docs/ledger.md.
+    """A ledger that other programs and hosts pay from too; see docs/reference/ledger.md.
 
     Attributes:
         url: Its address.

@@ -70,15 +70,16 @@ class Guard:
     Args:
         budget: The caps, for instance ``"usd=0.50, steps=10"``. A call of a tool is one of ``steps``, a call of a model
             one of ``calls``; ``tokens`` are those of models.
-        tools: By name, what a call costs: amounts, or any price of the gateway's configuration (docs/gateway.md); or a
-            table of ``price``, ``quality`` and ``kind``. One that is not named costs an unknown amount.
+        tools: By name, what a call costs: amounts, or any price of the gateway's configuration
+            (docs/reference/gateway.md); or a table of ``price``, ``quality`` and ``kind``. One that is not named costs
+            an unknown amount.
         models: By name, US dollars per million tokens of prompts and of completions; or another name of the model, such
             as ``{"my-deployment": "azure:gpt-4o"}``. Others are looked up in the prices given, then in the table of
             ``genai-prices``; what is in neither is refused under a cap on money.
-        prices: A price file (docs/budgets.md).
+        prices: A price file (docs/reference/budgets.md).
         most_tokens: Completion tokens of a model call that sets no limit of its own.
         least_tokens: Where a model call with all its completion tokens does not fit, it is limited to fewer, but not
-            below this; 0 refuses it. Adapters that can limit a call do (docs/frameworks.md).
+            below this; 0 refuses it. Adapters that can limit a call do (docs/reference/frameworks.md).
         bytes_per_token: A prompt of so many bytes counts as one token before the call. No tokenizer that works on
             bytes makes more tokens than bytes, so 1 is safe; 3 is usual for English.
         content: The most that a part of a request takes whose bytes do not bound it, by kind: ``image``, ``audio``,
@@ -87,7 +88,8 @@ class Guard:
             they do not cost what text does. Under a cap on tokens or money a part without that is refused.
         journal: A file that remembers what is spent. After a crash a guard with the same journal goes on: what was in
             flight counts as its worst case. Programs that have it at the same time share the budget. Or the address of
-            a ledger, such as ``postgresql://user@host/database``, which programs of many hosts share (docs/ledger.md);
+            a ledger, such as ``postgresql://user@host/database``, which programs of many hosts share
+            (docs/reference/ledger.md);
             the budget is then a cap on the scope, made where there is none. Or a store that is open already, which
             guards of several scopes may share and the caller closes.
         scope: In a ledger, who pays: a path such as ``org/team/agent``.
@@ -301,7 +303,7 @@ class Guard:
         """Which tools to call, or which sub-agents to start, the best under what is left: the gateway's ``plan``.
 
         Args:
-            arguments: ``tools``, ``goal_steps`` or ``agents``, and perhaps ``budget``; see docs/gateway.md.
+            arguments: ``tools``, ``goal_steps`` or ``agents``, and perhaps ``budget``; see docs/reference/gateway.md.
 
         Raises:
             ConfigError: They are malformed.

@@ -101,7 +101,7 @@ def log_of(run: Run) -> EvalLog:
         low, high, method = success_interval(won, tasks)
         values = {"accuracy": sum(won) / len(won), "ci95_low": low, "ci95_high": high}
         metrics = {name: EvalMetric(name=name, value=value) for name, value in values.items()}
-        about = {"interval": method, "note": "docs/runs.md says how intervals are made"}
+        about = {"interval": method, "note": "docs/reference/runs.md says how intervals are made"}
         scores.append(EvalScore(name=SCORER, scorer=SCORER, metrics=metrics, metadata=about, scored_samples=len(done)))
     for name in sorted({name for result in done for name in result.get("measures", {})}):
         known = [value for result in done if (value := result.get("measures", {}).get(name)) is not None]

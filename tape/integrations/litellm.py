@@ -1,4 +1,4 @@
-"""A budget inside LiteLLM's proxy: a call's worst case is reserved in the ledger before it is sent (docs/litellm.md).
+"""A budget inside LiteLLM's proxy: a call's worst case is reserved before it is sent (docs/reference/litellm.md).
 
 Three lines of the proxy's own YAML::
 
@@ -325,5 +325,5 @@ def _http(status: int, sort: str, message: str, **fields: Any) -> HTTPException:
 def _settings() -> Settings:
     given = (litellm.callback_settings or {}).get("tape")
     if given is None:
-        raise ConfigError("the proxy's YAML has no litellm_settings: callback_settings: tape: (docs/litellm.md)")
+        raise ConfigError("the YAML has no litellm_settings: callback_settings: tape: (docs/reference/litellm.md)")
     return shaped(given, Settings, "litellm_settings.callback_settings.tape", error=ConfigError)

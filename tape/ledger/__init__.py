@@ -15,7 +15,7 @@
 ``payer.py``        a scope of a store as what a :class:`tape.budget.Ledger` asks: waits, asks, hands on
 ==================  ==============================================================================
 
-See docs/ledger.md.
+See docs/reference/ledger.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a store of budgets promises, whatever keeps it (docs/ledger.md).
+"""What a store of budgets promises, whatever keeps it (docs/reference/ledger.md).
 
 A hold is the truth: an amount that was set aside for one call, in the accounts of its scope and of its labels. It is
 held once, and ends once. What an account has spent and holds is the sum over its holds.

@@ -139,7 +139,7 @@ class FanOut:
 def plan_fanout(
     agents: Sequence[Mapping[str, Any]], budget: BudgetLike = None, *, prices: Mapping[str, Any] | None = None
 ) -> FanOut:
-    """Price sub-agents before they start, and choose the best of them whose worst case fits; docs/select.md teaches it.
+    """Price sub-agents before they start, and choose the best of them whose worst case fits (docs/reference/select.md).
 
     The best is the greatest sum of value times quality. Of models of a sub-agent that are as good as each other the
     cheapest is taken, so give ``quality`` where the dearer one is better.

@@ -1,1 +1,1 @@
-"""Runs: many episodes, one directory, resumable (docs/runs.md)."""
+"""Runs: many episodes, one directory, resumable (docs/reference/runs.md)."""

@@ -26,6 +26,6 @@ def require_adapter(env: Environment) -> Adapter:
     if found is None:
         raise ConfigError(
             f"the agent sdp needs an environment with an adapter, and {type(env).__name__} has none: use another "
-            "agent, for instance tape, or give it one (tape.sdp.adapter.SdpEnvironment, see docs/sdp.md)"
+            "agent, for instance tape, or give it one (tape.sdp.adapter.SdpEnvironment, docs/reference/methods/sdp.md)"
         )
     return found

@@ -46,7 +46,7 @@ class KeptEvents(BaseModel):
         return tuple(next(chosen, ()))
 
     def why(self) -> str:
-        """Why the agent did what it did, as ``tape why`` writes it (docs/why.md). Raises as :attr:`plan` does."""
+        """Why the agent did what it did, as ``tape why`` writes it; raises as :attr:`plan` does."""
         return str(_above("tape.analysis.why.screen").text_of(self._required_events()))
 
     def show(self) -> None:

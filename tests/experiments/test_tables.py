@@ -47,9 +47,9 @@ def loose(text: str) -> list[str]:
 
 
 def test_every_table_of_figures_is_made_of_results() -> None:
-    pages = {path.name: loose(path.read_text(encoding="utf-8")) for path in tables.DOCS.glob("*.md")}
+    pages = {path.name: loose(path.read_text(encoding="utf-8")) for path in tables.DOCS.rglob("*.md")}
     found = {(page, head) for page, heads in pages.items() for head in heads}
-    assert found - set(NO_RESULTS) == set(), "put it between marks (docs/experiments.md), or say why it is no result"
+    assert found - set(NO_RESULTS) == set(), "put it between marks, or say why it is no result"
     assert set(NO_RESULTS) <= found, "what is exempt is there"
 
 
@@ -61,7 +61,7 @@ def test_a_typed_table_is_found() -> None:
 
 
 def test_every_declared_table_stands_on_one_page() -> None:
-    marks = [name for path in tables.DOCS.glob("*.md") for name in BLOCK.findall(path.read_text(encoding="utf-8"))]
+    marks = [name for path in tables.DOCS.rglob("*.md") for name in BLOCK.findall(path.read_text(encoding="utf-8"))]
     assert sorted(marks) == sorted([*tables.MADE, *excerpts.declared()])
 
 

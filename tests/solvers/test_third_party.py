@@ -65,7 +65,7 @@ def test_a_solver_of_another_distribution_is_found_listed_and_used(tmp_path: Pat
     assert solved == "TIMEOUT|acme:pessimist"
 
 
-PAGE = (ROOT / "docs" / "solvers.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "solvers.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)
 
 

@@ -150,7 +150,7 @@ EXPERIMENT = Experiment(
         "`--data DIR`.",
         f"Replanning rounds of a failed episode are set to the cap, as in the paper; the cap is {CAP} here.",
         "Thresholds, the order of predicates and the size of the set of hypotheses are not published: ours are in "
-        "`docs/aec.md`; `experiments/results/aec_sweep` has other ones.",
+        "`docs/reference/methods/aec.md`; `experiments/results/aec_sweep` has other ones.",
     ),
 )
 

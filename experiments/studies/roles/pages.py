@@ -20,7 +20,7 @@ from tape.protocols import prompt_version
 from tape.protocols.role_cases import RoleCase
 from tape.reading import read_json
 
-FOLDER = Path(__file__).parents[3] / "docs" / "prompts"
+FOLDER = Path(__file__).parents[3] / "docs" / "reference" / "prompts"
 
 FIGURES = RESULTS / "roles.json"
 """What was measured once; ``tape probe`` asks the same cases."""

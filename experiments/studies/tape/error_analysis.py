@@ -1,7 +1,7 @@
 """Planning and sampling errors of finished Sokoban runs, from traces and the exact oracle (TAPE section 5.2, G.1).
 
 ``python -m experiments.studies.tape.error_analysis RUN_DIR`` prints one row per configuration; no model is opened.
-``docs/error-analysis.md`` defines the rates. What traces show without an oracle, ``tape diagnose`` prints.
+``docs/evidence/error-analysis.md`` defines the rates. What traces show without an oracle, ``tape diagnose`` prints.
 """
 
 from __future__ import annotations

@@ -58,7 +58,8 @@ def sections(measured: Measured) -> list[Section]:
         "Planning error: the intended move leaves no solution within the budget. Sampling error: another move than "
         "the intended one was executed; delta_b: it spoils what was still good; delta_r: it saves what was not. Off "
         "the plan: another move than that of the plan that the agent was shown. In brackets the 95 % interval and "
-        "what it is a share of. The definitions are in `docs/error-analysis.md`. In a state from which the goal is "
+        "what it is a share of. The definitions are in `docs/evidence/error-analysis.md`. "
+        "In a state from which the goal is "
         f"out of reach every move is a planning error, so look at viable states. {INTERVALS}"
     )
     return [

@@ -1,7 +1,7 @@
 """The headline: every agent and bundled model on 200 fresh hard levels, and the effect of each addition of TAPE+.
 
 ``python -m experiments.studies.tape.headline`` resumes if run again. The levels are a test set: every run on them is
-listed (``--register``). ``experiments.tables`` makes the table in docs/results.md of the published episodes.
+listed (``--register``). ``experiments.tables`` makes the table in docs/evidence/results.md of the published episodes.
 """
 
 from __future__ import annotations

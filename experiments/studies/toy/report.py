@@ -45,7 +45,8 @@ def sections(record: Mapping[str, Any]) -> list[Section]:
     about = (
         f"{record['note']} Planning error {setting['epsilon_p']:g}, sampling error {setting['epsilon_s']:g}, "
         f"budget T + {setting['slack']}, M = {setting['plans']}, p_follow = {setting['p_follow']:g}. In the paper: "
-        f"figure 1b, section 4, appendix A. Made by `{record['made_by']}`. Formulas and proofs: `docs/theory.md`."
+        f"figure 1b, section 4, appendix A. Made by `{record['made_by']}`. "
+        "Formulas and proofs: `docs/evidence/theory.md`."
     )
     figure = Figure(NAME, "SIMULATION: success against T beside the bounds; exact where it is known.", _plot(record))
     rows = tuple(

@@ -98,7 +98,7 @@ class Probing:
             raise ProbeError(
                 f"{wanted.environment} has no cases with known answers in the prompt format "
                 f"{wanted.model.prompt_format!r}, and none can be made by playing it: it is not declared `replayable`, "
-                "a model has to read what comes of actions, or it is for search agents; see docs/probe.md"
+                "a model has to read what comes of actions, or it is for search agents; see docs/reference/probe.md"
             )
         return cases
 

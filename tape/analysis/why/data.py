@@ -258,7 +258,7 @@ class Round:
         return [*alone, *(list(together.to) for together in self.together)]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values; ``docs/why.md`` describes each."""
+        """As JSON values; ``docs/reference/why.md`` describes each."""
         own = _plain(self, without=("first", "last", "taken", "sampled", "readable", "reasons", "outcome", "ended"))
         mismatch, longer = self.ended.mismatch, self.longer
         seen = ("step", "predicted", "observed")

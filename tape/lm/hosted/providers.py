@@ -171,7 +171,7 @@ def _options(provider: str, text: str) -> tuple[dict[str, Any], str, bool]:
             if value != "0":
                 raise ConfigError(
                     f"{provider}: the only price in a model's string is price=0, for a server that costs nothing, got "
-                    f"{part!r}; other prices are declared in a file (--prices FILE, docs/budgets.md)"
+                    f"{part!r}; other prices are declared in a file (--prices FILE, docs/reference/budgets.md)"
                 )
             free = True
             continue

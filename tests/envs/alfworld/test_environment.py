@@ -136,5 +136,5 @@ def test_the_page_lists_the_options_that_there_are():
     parser = argparse.ArgumentParser()
     PLUGIN.add_arguments(parser)
     declared = {option for action in parser._actions for option in action.option_strings} - {"-h", "--help"}
-    page = (ROOT / "docs" / "alfworld.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "environments" / "alfworld.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| `(--[a-z-]+)` \|", page, re.MULTILINE)) == declared

@@ -142,7 +142,7 @@ def test_where_something_is_to_be_predicted_the_format_must_be_able_to_ask() -> 
     assert result.success
 
 
-PAGE = (ROOT / "docs" / "aec.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "methods" / "aec.md").read_text(encoding="utf-8")
 
 
 def test_the_settings_have_the_defaults_that_the_table_says() -> None:

@@ -1,4 +1,4 @@
-"""The success bounds: range, limits, monotonicity, precision, and the corrections that docs/theory.md makes."""
+"""The success bounds: range, limits, monotonicity, precision, and what docs/evidence/theory.md corrects."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""docs/budgets.md: the price file that it shows is one."""
+"""docs/reference/budgets.md: the price file that it shows is one."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from pathlib import Path
 from tape.lm.price_table import PriceTable
 from tests.places import ROOT
 
-PAGE = (ROOT / "docs" / "budgets.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "budgets.md").read_text(encoding="utf-8")
 
 
 def test_the_price_file_is_one(tmp_path: Path) -> None:

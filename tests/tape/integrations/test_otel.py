@@ -276,7 +276,7 @@ def test_a_collector_that_refuses_or_is_not_there(
 @pytest.mark.slow
 def test_the_example_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
-    [code] = re.findall(r"```python\n(# live\.py\n.*?)```", (ROOT / "docs/export.md").read_text(), re.DOTALL)
+    [code] = re.findall(r"```python\n(# live\.py\n.*?)```", (ROOT / "docs/reference/export.md").read_text(), re.DOTALL)
     with Collector() as collector:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
         exec(compile(code, "export.md", "exec"), {})

@@ -1,4 +1,4 @@
-"""docs/models.md names every provider, variable, extra and option."""
+"""docs/reference/models.md names every provider, variable, extra and option."""
 
 from dataclasses import fields
 
@@ -9,7 +9,7 @@ from tape.lm.hosted.providers import PROMPT_FORMATS, PROVIDERS
 from tape.plugins import names
 from tests.places import ROOT
 
-TEXT = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "reference" / "models.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.name)

@@ -1,4 +1,4 @@
-"""docs/sdp.md and docs/sdp-trajectories.md: their tables and switches are those of the code."""
+"""The pages on SDP and on its trajectories: their tables and switches are those of the code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tape.sdp.revalidation import RULES
 from tape.sdp.settings import SdpSettings
 from tests.places import ROOT
 
-PAGE = (ROOT / "docs" / "sdp.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "methods" / "sdp.md").read_text(encoding="utf-8")
 
 
 def test_every_setting_has_the_default_of_the_table() -> None:
@@ -46,7 +46,7 @@ def test_the_figures_are_those_that_were_measured() -> None:
         assert f"| {row['environment']} | {row['validator']} | {n} | {shares} | {wrong} |" in PAGE
 
 
-TRAJECTORIES = (ROOT / "docs" / "sdp-trajectories.md").read_text(encoding="utf-8")
+TRAJECTORIES = (ROOT / "docs" / "evidence" / "sdp-trajectories.md").read_text(encoding="utf-8")
 
 
 def test_every_rule_of_a_finding_is_explained() -> None:

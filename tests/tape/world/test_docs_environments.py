@@ -1,4 +1,4 @@
-"""docs/environments.md: its files print what it shows, its package can be installed, every declaration is named."""
+"""The page on environments: its files print what it shows, its package can be installed, every declaration is named."""
 
 from __future__ import annotations
 

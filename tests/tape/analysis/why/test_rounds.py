@@ -28,7 +28,7 @@ from tests.tape.aec.toy import play as play_boxes
 from tests.tape.analysis.why.shop import WORTH, acted, episode, finished, folded, selection, shop
 from tests.tape.helpers import CORRIDOR, SimulatedModel, play
 
-PAGE = (ROOT / "docs" / "why.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "why.md").read_text(encoding="utf-8")
 SHORT = {"usd": 1, "steps": 3}
 WRONG = {(State(CORRIDOR.start.player + 1, CORRIDOR.start.boxes), "R"): " (2,3) (2,5)"}
 BOXES = BoxModel(1, (False, False, False), plans=["open 0; take 0", "unlock 1; open 1; take 1"])
