@@ -16,7 +16,7 @@ def test_the_readme_is_short() -> None:
 
 
 def test_its_sections_stand_in_their_order() -> None:
-    sections = ["Priced tools", "Only the solver", "How it works", "When to use it", "Swap a part", "Glossary", "Links"]
+    sections = ["Priced tools", "Only the solver", "How it works", "When to use it", "Swap a part", "Docs"]
     heads = re.findall(r"^## (.*)$", TEXT, re.MULTILINE)
     assert len(heads) == len(sections)
     assert all(head.startswith(section) for head, section in zip(heads, sections, strict=True))
@@ -24,7 +24,7 @@ def test_its_sections_stand_in_their_order() -> None:
 
 def test_it_has_one_picture_and_one_table_of_results() -> None:
     assert len(re.findall(r"!\[", TEXT)) == 1
-    assert len(re.findall(r"^\|[-|]+\|$", TEXT, re.MULTILINE)) == 2, "the headline and the glossary"
+    assert len(re.findall(r"^\|[-|]+\|$", TEXT, re.MULTILINE)) == 1, "the headline"
 
 
 def test_every_page_is_linked_from_it_or_from_a_page_that_is() -> None:
