@@ -28,13 +28,11 @@ class LedgerError(TapeError):
     """A store refuses a request, cannot be reached, or is not what it should be; nothing was spent.
 
     Example:
-        >>> from pathlib import Path
-        >>> from tape.ledger import open_store
-        >>> _ = Path("notes.txt").write_text("Buy milk.\\n")
-        >>> open_store("file://notes.txt")
+        >>> from tape.ledger import Cap, open_store
+        >>> open_store("file://budget.ledger").top_up(Cap("org", "usd", 50_000), "anna", "more")
         Traceback (most recent call last):
         ...
-        tape.ledger.rules.LedgerError: notes.txt:1: no line of a ledger (line: no JSON: ...
+        tape.ledger.rules.LedgerError: there is no cap org usd total; there is: none
     """
 
 
