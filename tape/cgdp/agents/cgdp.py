@@ -20,8 +20,8 @@ class CgdpAgent(SearchAgent):
     Args:
         model: A model, or its name as :func:`tape.open_model` takes it.
         config: The settings; or give them as keyword arguments.
-        prices: As for :class:`~tape.TapeAgent`.
-        settings: Fields of :class:`~tape.CgdpSettings` or of :class:`~tape.TapeConfig`.
+        settings: Fields of :class:`~tape.CgdpSettings` or of :class:`~tape.TapeConfig`, and ``prices`` as for
+            :class:`~tape.TapeAgent`.
 
     Raises:
         ConfigError: A setting is out of range or contradicts the agent; when it is run, the environment cannot be
