@@ -20,10 +20,20 @@ from tape.trace.events import Decision
 
 
 class Approval(StrEnum):
-    """What is decided about an action.
+    """What is decided about an action; what ``approve=`` of ``agent.run`` returns.
 
-    ``REFUSE``: it is not executed, neither now nor later in the episode; the agent does without it. ``STOP``: it is not
-    executed, and the episode ends as ``stopped``.
+    ``ALLOW``: it is executed. ``REFUSE``: it is not executed, neither now nor later in the episode; the agent does
+    without it. ``STOP``: it is not executed, and the episode ends as ``stopped``.
+
+    Example:
+        >>> from envs.sokoban import SokobanEnvironment, load_set
+        >>> from tape import Approval, ReactAgent
+        >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)
+        >>> def approve(request):
+        ...     return Approval.ALLOW if request.step < 2 else Approval.STOP
+        >>> result = ReactAgent("bundled:nano").run(env, approve=approve, approve_when=lambda request: True)
+        >>> print(result.end_state, result.steps)
+        stopped 2
     """
 
     ALLOW = "allow"
@@ -55,6 +65,24 @@ class ApprovalRequest:
         reason: ``destructive`` where the domain marks the action so, else ``selected`` by ``approve_when``.
         step: Steps taken before it.
         changes: Where plans are tried on copies, what the action and the rest of the path will change, a line each.
+
+    Example:
+        >>> from tape import TapeAgent, ToolEnvironment, tool
+        >>> from tape.lm.scripted import ScriptedLM
+        >>> @tool(usd="$0.01", destructive=True)
+        ... def send(to: str) -> str:
+        ...     "Send a mail."
+        ...     return "sent"
+        >>> model = ScriptedLM(['{"calls": [{"tool": "send", "arguments": {"to": "ann"}}], "answer": "#1"}'])
+        >>> env = ToolEnvironment("Tell Ann.", [send], budget="$0.05")
+        >>> def ask(request):
+        ...     print(request)
+        ...     return False
+        >>> TapeAgent(model, num_plans=1, scorer="declared").run(env, approve=ask).end_state
+        send(to="ann") (destructive)
+        costs at most 1 step, $0.01; left: $0.05
+        then: answer(value=#1)
+        'infeasible'
     """
 
     action: Action

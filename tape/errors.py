@@ -23,25 +23,60 @@ def is_ctrl_c(error: BaseException) -> bool:
 
 
 class TapeError(Exception):
-    """Base of every error the engine raises on purpose."""
+    """Base of every error the engine raises on purpose.
+
+    Example:
+        >>> from tape import Budget, TapeError
+        >>> try:
+        ...     Budget.of(usd="much")
+        ... except TapeError as error:
+        ...     print(type(error).__name__, error)
+        ConfigError usd: 'much' is not a number of US dollars; write 0.05, '$0.05', '0.05 usd' or '5 cents'
+    """
 
 
 class ConfigError(TapeError, ValueError):
-    """A setting is out of range or settings contradict each other."""
+    """A setting is out of range or settings contradict each other.
+
+    Example:
+        >>> from tape import TapeConfig
+        >>> TapeConfig.make(num_plans=0)
+        Traceback (most recent call last):
+        ...
+        tape.errors.ConfigError: setting num_plans = 0: Input should be greater than or equal to 1
+    """
 
 
 class DataError(TapeError, ValueError):
-    """A file from outside cannot be read; the message gives file, line and field."""
+    """A file from outside cannot be read; the message gives file, line and field.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tape.reading import read_json
+        >>> read_json(Path("missing.json"))
+        Traceback (most recent call last):
+        ...
+        tape.errors.DataError: missing.json: cannot be read: No such file or directory
+    """
 
 
 class UnknownNameError(TapeError, LookupError):
     """A plugin of that name does not exist.
 
     Args:
-        what: The kind of plugin, for instance ``"agent"``.
+        what: The kind of plugin, for instance ``"agent"``; the error has it as an attribute, like the next two.
         name: The name that was asked for.
-        known: The names there are.
+        known: The names there are; the attribute is sorted.
         hint: One more sentence, if it helps.
+
+    Example:
+        >>> from tape import open_model
+        >>> from tape.errors import UnknownNameError
+        >>> try:
+        ...     open_model("bundled:nona")
+        ... except UnknownNameError as error:
+        ...     print(error.what, error.name, "nano" in error.known)
+        bundled model nona True
     """
 
     def __init__(self, what: str, name: str, known: Iterable[str], hint: str = "") -> None:
@@ -51,7 +86,20 @@ class UnknownNameError(TapeError, LookupError):
 
 
 class PluginError(TapeError):
-    """A plugin exists but cannot be loaded."""
+    """A plugin exists but cannot be loaded.
+
+    Raised for a part that an installed package declares as an entry point, and whose module or name is not there. The
+    message names the entry point, and where its package was found.
+
+    Example:
+        >>> from tape.errors import PluginError
+        >>> from tape.plugins import load, names
+        >>> for name in names("tape.agents"):
+        ...     try:
+        ...         _ = load("tape.agents", name)
+        ...     except PluginError as error:
+        ...         print(name, "is left out:", error)
+    """
 
 
 class ShadowedPackageError(PluginError, ImportError):
@@ -59,7 +107,15 @@ class ShadowedPackageError(PluginError, ImportError):
 
 
 class MissingExtraError(TapeError, ImportError):
-    """An optional dependency is missing; the message names the extra to install."""
+    """An optional dependency is missing; the message names the extra to install.
+
+    Example:
+        >>> from tape.plugins import require_extra
+        >>> require_extra("otel", "no_such_package", what="the export")
+        Traceback (most recent call last):
+        ...
+        tape.errors.MissingExtraError: the export needs the package 'no_such_package', which is not installed: ...
+    """
 
 
 class BudgetExceededError(TapeError):
@@ -73,6 +129,15 @@ class BudgetExceededError(TapeError):
         used: What is settled or reserved already.
         requested: What the refused reservation asked for.
         ledger: Whose cap it is, for instance ``episode`` or ``run``.
+
+    Example:
+        >>> from tape import Budget, BudgetExceededError, Ledger, Resources
+        >>> ledger = Ledger(Budget.of(usd="$0.05"))
+        >>> try:
+        ...     ledger.reserve(Resources.of(usd="$0.08"))
+        ... except BudgetExceededError as error:
+        ...     print(error.kind, error.limit, error.used, error.requested, error.ledger)
+        usd 50000 0 80000 episode
     """
 
     def __init__(self, kind: str, limit: int, used: int, requested: int, ledger: str = "", message: str = "") -> None:
@@ -86,7 +151,15 @@ class BudgetExceededError(TapeError):
 
 
 class UnknownCostError(TapeError):
-    """A cost is unknown under a hard cap: declare it or lift the cap."""
+    """A cost is unknown under a hard cap: declare it or lift the cap.
+
+    Example:
+        >>> from tape import Budget, Ledger, Resources
+        >>> Ledger(Budget.of(usd=1)).reserve(Resources.of(usd=None))
+        Traceback (most recent call last):
+        ...
+        tape.errors.UnknownCostError: the worst case of usd is unknown under the hard cap of $1 of the episode ledger...
+    """
 
 
 class LockOrderError(TapeError):
@@ -94,35 +167,117 @@ class LockOrderError(TapeError):
 
 
 class ModelError(TapeError):
-    """A language model could not be loaded or failed to answer."""
+    """A language model could not be loaded or failed to answer.
+
+    An agent ends its episode as ``model_error`` where the model fails to answer; one that cannot be loaded raises it.
+
+    Example:
+        >>> from tape import open_model
+        >>> open_model("scripted:missing.json")
+        Traceback (most recent call last):
+        ...
+        tape.errors.ModelError: missing.json: cannot be read: No such file or directory; scripted:missing.json is a ...
+    """
 
 
 class ConstraintError(TapeError, ValueError):
-    """A decoding constraint cannot be met by this model or by any text."""
+    """A decoding constraint cannot be met by this model or by any text.
+
+    Example:
+        >>> from tape.lm.base import Choice
+        >>> Choice(())
+        Traceback (most recent call last):
+        ...
+        tape.errors.ConstraintError: a choice needs at least one option and no duplicates, got ()
+    """
 
 
 class InvalidOutputError(TapeError, ValueError):
-    """A completion could not be read; agents count it and go on."""
+    """A completion could not be read; agents count it and go on.
+
+    The readers of a :class:`tape.protocols.PromptFormat` raise it. How often that was is
+    :attr:`tape.EpisodeResult.malformed`.
+
+    Example:
+        >>> from envs.sokoban import SokobanEnvironment, load_set
+        >>> level = load_set("easy")[0]
+        >>> SokobanEnvironment(level).prompt_format("compact").read_act(level.start, "no move")
+        Traceback (most recent call last):
+        ...
+        tape.errors.InvalidOutputError: expected 'action:' and one of U, D, L, R
+    """
 
 
 class ApprovalError(TapeError):
-    """The approving function failed or returned something unusable; the action was not executed."""
+    """The approving function failed or returned something unusable; the action was not executed.
+
+    Example:
+        >>> from envs.sokoban import SokobanEnvironment, load_set
+        >>> from tape import ReactAgent
+        >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)
+        >>> ReactAgent("bundled:nano").run(env, approve=lambda request: None, approve_when=lambda request: True)
+        Traceback (most recent call last):
+        ...
+        tape.errors.ApprovalError: approve returned None for 'L', not True, False or a member of tape.Approval; ...
+    """
 
 
 class EnvironmentFaultError(TapeError):
-    """The environment itself failed."""
+    """The environment itself failed.
+
+    An agent that meets it ends its episode as ``env_error``, whatever exception the environment's code has raised.
+
+    Example:
+        >>> from envs.sokoban import SokobanEnvironment, load_set
+        >>> from tape import ReactAgent
+        >>> class Broken(SokobanEnvironment):
+        ...     def step(self, action):
+        ...         raise OSError("the board is gone")
+        >>> result = ReactAgent("bundled:nano").run(Broken(load_set("easy")[0], steps=8))
+        >>> print(result.end_state, result.detail)
+        env_error step('L') failed: OSError: the board is gone
+    """
 
 
 class GraphError(TapeError, ValueError):
-    """A plan graph file or operation is malformed."""
+    """A plan graph file or operation is malformed.
+
+    Example:
+        >>> from tape import PlanGraph
+        >>> PlanGraph().edge(3)
+        Traceback (most recent call last):
+        ...
+        tape.errors.GraphError: there is no edge 3
+    """
 
 
 class TraceError(TapeError, ValueError):
-    """A trace file is malformed; the message gives file and line."""
+    """A trace file is malformed; the message gives file and line.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tape import read_trace
+        >>> _ = Path("trace.jsonl").write_text("{}")
+        >>> next(read_trace(Path("trace.jsonl")))
+        Traceback (most recent call last):
+        ...
+        tape.errors.TraceError: trace.jsonl:1: not a trace event: field schema is missing
+    """
 
 
 class ResumeError(TapeError, ValueError):
-    """An episode cannot go on from its trace; nothing was called, and the trace is as it was."""
+    """An episode cannot go on from its trace; nothing was called, and the trace is as it was.
+
+    Example:
+        >>> from envs.sokoban import SokobanEnvironment, load_set
+        >>> from tape import OpenLoopAgent, ReactAgent
+        >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)
+        >>> _ = OpenLoopAgent("bundled:nano").run(env, trace="trace.jsonl")
+        >>> ReactAgent("bundled:nano").resume("trace.jsonl", env, steps_again=True)
+        Traceback (most recent call last):
+        ...
+        tape.errors.ResumeError: ...trace.jsonl: the episode was begun with agent='open_loop', not 'react'; ...
+    """
 
 
 class UnfinishedCallError(ResumeError):
@@ -130,6 +285,23 @@ class UnfinishedCallError(ResumeError):
 
     Attributes:
         action: The call.
+
+    Example:
+        >>> from contextlib import suppress
+        >>> from tape import TapeAgent, ToolEnvironment, tool
+        >>> from tape.lm.scripted import ScriptedLM
+        >>> @tool
+        ... def send(to: str) -> str:
+        ...     "Send a mail."
+        ...     raise KeyboardInterrupt
+        >>> plan = '{"calls": [{"tool": "send", "arguments": {"to": "ann"}}], "answer": "#1"}'
+        >>> agent = TapeAgent(ScriptedLM([plan]), num_plans=1, scorer="declared")
+        >>> with suppress(KeyboardInterrupt):
+        ...     agent.run(ToolEnvironment("Tell Ann.", [send]), trace="trace.jsonl")
+        >>> agent.resume("trace.jsonl", tools=[send])
+        Traceback (most recent call last):
+        ...
+        tape.errors.UnfinishedCallError: send(to="ann") had begun when the episode was cut off, and may be done; ...
     """
 
     def __init__(self, message: str, action: str) -> None:
@@ -138,8 +310,34 @@ class UnfinishedCallError(ResumeError):
 
 
 class RunDirectoryError(TapeError):
-    """A run directory holds something else than this run."""
+    """A run directory holds something else than this run.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tape.runner.directory import RunDirectory
+        >>> _ = Path("run").write_text("")
+        >>> RunDirectory(Path("run"))
+        Traceback (most recent call last):
+        ...
+        tape.errors.RunDirectoryError: run is a file, not a folder; name another --out
+    """
 
 
 class EndpointWarning(UserWarning):
-    """A hosted model ignores a constraint, reports impossible usage, or its key cannot be hidden; issued once."""
+    """A hosted model ignores a constraint, reports impossible usage, or its key cannot be hidden; issued once.
+
+    Example:
+        >>> import asyncio, warnings
+        >>> from tape import open_model
+        >>> from tape.errors import EndpointWarning
+        >>> from tape.lm.base import Choice, Message, Request
+        >>> from tape.lm.scripted import ScriptedLM
+        >>> from tape.testing.endpoint import ModelEndpoint
+        >>> asked = Request((Message("user", "Yes or no?"),), 5, Choice(("yes", "no")))
+        >>> with ModelEndpoint(ScriptedLM(["maybe"])) as endpoint, warnings.catch_warnings():
+        ...     warnings.simplefilter("error", EndpointWarning)
+        ...     asyncio.run(open_model(f"openai:any@{endpoint.url}").generate([asked]))
+        Traceback (most recent call last):
+        ...
+        tape.errors.EndpointWarning: openai:any@... ignores the schema that it is asked to enforce: ...
+    """

@@ -17,7 +17,19 @@ from tape.reading import read_text
 
 
 class AecSettings(MethodSettings):
-    """How paths are verified before they are committed to (AEC section 3)."""
+    """How paths are verified before they are committed to (AEC section 3); ``aec=`` of an agent.
+
+    A configuration takes an object of this class, a mapping of its fields, or True for the defaults. What is out of
+    range is a ``ConfigError`` of the agent that gets a mapping, and here a ``ValueError``.
+
+    Example:
+        >>> from envs.sokoban import SokobanEnvironment, load_set
+        >>> from tape import AecSettings, TapeAgent
+        >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)
+        >>> result = TapeAgent("bundled:nano", aec=AecSettings(hypotheses=2, query_budget=3)).run(env)
+        >>> print(result.end_state, result.method["commitments"], result.method["queries"])
+        success 1 0
+    """
 
     hypotheses: int = Field(
         default=4, ge=1, le=4096, description="|H|, how many of the best paths are considered at a time"

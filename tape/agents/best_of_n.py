@@ -131,12 +131,35 @@ class BestOfN(LmAgent):
 
 
 class BestOfNReactAgent(BestOfN, ReactAgent):
-    """ReAct with ``num_plans`` thoughts and actions sampled at every step."""
+    """ReAct with ``num_plans`` thoughts and actions sampled at every step.
+
+    The model predicts the outcome of each and scores it; the action of the highest score is taken. It takes what
+    :class:`~tape.TapeAgent` takes.
+
+    Example:
+        >>> from envs.sokoban import SokobanEnvironment, load_set
+        >>> from tape import BestOfNReactAgent
+        >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)
+        >>> result = BestOfNReactAgent("bundled:nano", num_plans=8).run(env)
+        >>> print(result.end_state, result.steps, result.lm_calls)
+        success 6 {'act': 6, 'next': 6, 'score': 6}
+    """
 
     name: ClassVar[str] = "best_of_n_react"
 
 
 class BestOfNPlanAndActAgent(BestOfN, PlanAndActAgent):
-    """Plan-and-Act with one plan and ``num_plans`` actions sampled at every step, the plan in context."""
+    """Plan-and-Act with one plan and ``num_plans`` actions sampled at every step, the plan in context.
+
+    The action is chosen as by :class:`BestOfNReactAgent`. It takes what :class:`~tape.TapeAgent` takes.
+
+    Example:
+        >>> from envs.sokoban import SokobanEnvironment, load_set
+        >>> from tape import BestOfNPlanAndActAgent
+        >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)
+        >>> result = BestOfNPlanAndActAgent("bundled:nano", num_plans=8).run(env)
+        >>> print(result.end_state, result.steps, result.lm_calls["plan"])
+        success 6 1
+    """
 
     name: ClassVar[str] = "best_of_n_plan_and_act"

@@ -12,7 +12,18 @@ from tape.engine.settings import TapeConfig
 
 
 class OpenLoopAgent(LmAgent):
-    """Samples one plan from the same request as TAPE and executes it to its end."""
+    """Samples one plan from the same request as TAPE and executes it to its end, whatever is observed.
+
+    It takes what :class:`~tape.TapeAgent` takes.
+
+    Example:
+        >>> from envs.sokoban import SokobanEnvironment, load_set
+        >>> from tape import OpenLoopAgent
+        >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)
+        >>> result = OpenLoopAgent("bundled:nano").run(env)
+        >>> print(result.end_state, result.steps, result.lm_calls)
+        success 6 {'plan': 1}
+    """
 
     name: ClassVar[str] = "open_loop"
 

@@ -17,7 +17,15 @@ class PlanAndActAgent(LmAgent):
     """Samples one plan; at every step the model sees the rest of it and may do something else.
 
     Every step shortens the rest by one action, whether it followed the plan or not. After the plan's end the model acts
-    without a plan, as in ReAct.
+    without a plan, as in ReAct. It takes what :class:`~tape.TapeAgent` takes.
+
+    Example:
+        >>> from envs.sokoban import SokobanEnvironment, load_set
+        >>> from tape import PlanAndActAgent
+        >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)
+        >>> result = PlanAndActAgent("bundled:nano").run(env)
+        >>> print(result.end_state, result.steps, result.lm_calls)
+        success 6 {'act': 6, 'plan': 1}
     """
 
     name: ClassVar[str] = "plan_and_act"

@@ -20,7 +20,19 @@ class PlanAndActReplanAgent(LmAgent):
     """Acts with a plan in context; replans if the observed state is not the predicted one, or the plan ends.
 
     As in TAPE, the model predicts the states along the plan, and the plan is cut before an action that is predicted to
-    be invalid. If nothing of it is left, one step is taken without a plan, so every round acts.
+    be invalid. If nothing of it is left, one step is taken without a plan, so every round acts. It takes what
+    :class:`~tape.TapeAgent` takes.
+
+    Raises:
+        ConfigError: As there; or ``replan`` is off.
+
+    Example:
+        >>> from envs.sokoban import SokobanEnvironment, load_set
+        >>> from tape import PlanAndActReplanAgent
+        >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)
+        >>> result = PlanAndActReplanAgent("bundled:nano").run(env)
+        >>> print(result.end_state, result.steps, result.replans)
+        success 6 0
     """
 
     name: ClassVar[str] = "plan_and_act_replan"

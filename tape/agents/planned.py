@@ -55,7 +55,9 @@ class PricedPath:
 
 @dataclass(frozen=True)
 class Planned(PricedPath):
-    """The result of one planning round; false if there is no path, or nothing left to do.
+    """What :meth:`tape.TapeAgent.plan` returns; false if there is no path, or nothing left to do.
+
+    It has the fields of the best path, which are described at :class:`PricedPath`, and those below.
 
     Attributes:
         alternatives: The next best paths, best first.
@@ -69,6 +71,14 @@ class Planned(PricedPath):
             (:attr:`tape.EpisodeResult.explanation`).
         start: Key of the node of the graph where the path begins.
         caps: Counts of every capped resource that were left after planning.
+
+    Example:
+        >>> from envs.sokoban import SokobanEnvironment, load_set
+        >>> from tape import TapeAgent
+        >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)
+        >>> planned = TapeAgent("bundled:nano").plan(env)
+        >>> print(*planned.path, planned.cost["steps"], planned.left["steps"])
+        L L L U L D 6 8
     """
 
     alternatives: tuple[PricedPath, ...] = ()

@@ -36,7 +36,16 @@ async def act_freely(episode: Episode, actor: Actor, plan: Sequence[Action] = ()
 class ReactAgent(LmAgent):
     """Samples an action at every step, in one completion with the thought before it, until the episode ends.
 
-    The prompt format decides whether there is a thought: the bundled models for tools and for ALFWorld write none.
+    The prompt format decides whether there is a thought: the bundled models for tools and for ALFWorld write none. It
+    takes what :class:`~tape.TapeAgent` takes.
+
+    Example:
+        >>> from envs.sokoban import SokobanEnvironment, load_set
+        >>> from tape import ReactAgent
+        >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)
+        >>> result = ReactAgent("bundled:nano").run(env)
+        >>> print(result.end_state, result.steps, result.lm_calls)
+        success 6 {'act': 6}
     """
 
     name: ClassVar[str] = "react"

@@ -75,7 +75,18 @@ class ReflexionAgent(LmAgent):
     one-episode setting of other agents. Whether a trial has succeeded is the environment's word.
 
     A model that reads ``chat`` prompts writes the reflection. For others it is a rule from the trace [ours],
-    :func:`futile`.
+    :func:`futile`. It takes what :class:`~tape.TapeAgent` takes.
+
+    Raises:
+        ConfigError: As there; when it is run, also an environment that cannot be begun anew.
+
+    Example:
+        >>> from envs.sokoban import SokobanEnvironment, load_set
+        >>> from tape import ReflexionAgent
+        >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)
+        >>> result = ReflexionAgent("bundled:nano", horizon=20).run(env, budget="500 tokens")
+        >>> print(result.end_state, result.measures["trials"])
+        success 1.0
     """
 
     name: ClassVar[str] = "reflexion"

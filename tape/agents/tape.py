@@ -31,7 +31,30 @@ from tape.waiting import run_sync
 
 
 class TapeAgent(LmAgent):
-    """Tool-guided adaptive planning with constrained execution."""
+    """Tool-guided adaptive planning with constrained execution (TAPE algorithm 1).
+
+    It samples plans, merges them in a plan graph, lets an exact solver select the best path that fits the budget,
+    executes it, and plans anew where an observation contradicts the prediction.
+
+    Args:
+        model: A model, or its name as :func:`tape.open_model` takes it, for instance ``"bundled:nano"``.
+        config: The settings; or give them as keyword arguments.
+        prices: What the model costs, before any listed price: US dollars per million tokens of prompts and of
+            completions, ``("0.15", "0.60")``, or a price file.
+        settings: Fields of :class:`tape.TapeConfig`, and settings of a method that verifies paths, such as ``aec``.
+
+    Raises:
+        ConfigError: A setting is out of range, or both ``config`` and ``settings`` are given.
+        UnknownNameError: There is no such model.
+
+    Example:
+        >>> from envs.sokoban import SokobanEnvironment, load_set
+        >>> from tape import TapeAgent
+        >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)
+        >>> result = TapeAgent("bundled:nano", num_plans=8).run(env, budget="2,000 tokens", seed=0)
+        >>> print(result.end_state, *result.actions)
+        success L L L U L D
+    """
 
     name: ClassVar[str] = "tape"
     verifies: ClassVar[bool] = True
@@ -113,7 +136,7 @@ class TapeAgent(LmAgent):
             listener: Called with every event.
 
         Returns:
-            The path; false if there is none, with the reason.
+            The path with its worst-case cost; false if there is none, with the reason.
 
         Raises:
             ConfigError: As :meth:`arun`; or the agent acts before it plans, or ``alternatives`` is negative.
@@ -222,7 +245,21 @@ class TapeAgent(LmAgent):
 
 
 class TapeAllStepAgent(TapeAgent):
-    """``tape`` with ``replan_every_step``."""
+    """:class:`TapeAgent` with ``replan_every_step``: every step begins a new planning round.
+
+    It takes what :class:`TapeAgent` takes.
+
+    Raises:
+        ConfigError: As there; or ``replan`` is off.
+
+    Example:
+        >>> from envs.sokoban import SokobanEnvironment, load_set
+        >>> from tape import TapeAllStepAgent
+        >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)
+        >>> result = TapeAllStepAgent("bundled:nano").run(env)
+        >>> print(result.end_state, result.steps, result.replans)
+        success 6 5
+    """
 
     name: ClassVar[str] = "tape_all_step"
 

@@ -31,7 +31,24 @@ def resource_of(amount: str) -> str:
 
 
 class Budget(Mapping[str, int]):
-    """Hard caps in counts; a kind without a cap is not limited."""
+    """Hard caps by resource, in counts; a kind without a cap is not limited.
+
+    It is a mapping of names to counts. :meth:`of` and :meth:`parse` take amounts in units. ``a | b`` has the caps of
+    both, and the tighter one where both cap a kind.
+
+    Args:
+        caps: Counts of each resource's resolution, such as millionths of a dollar.
+
+    Raises:
+        ConfigError: A cap is no integer, negative, or above 2**63 - 1.
+
+    Example:
+        >>> from tape import Budget
+        >>> Budget.of(usd="$0.05", steps=8)
+        Budget({'steps': 8, 'usd': 50000})
+        >>> Budget.parse("5 cents, 2k tokens") | Budget.of(tokens=500)
+        Budget({'tokens': 500, 'usd': 50000})
+    """
 
     __slots__ = ("_caps",)
 
@@ -45,7 +62,11 @@ class Budget(Mapping[str, int]):
 
     @classmethod
     def of(cls, **amounts: int | float | str | Decimal) -> Budget:
-        """Build from amounts in units, for instance ``Budget.of(steps=8, usd="0.05")``."""
+        """Build from amounts in units, for instance ``Budget.of(steps=8, usd="0.05")``.
+
+        Raises:
+            ConfigError: A resource is not declared, or an amount is malformed or finer than its resolution.
+        """
         return cls({name: kind_of(name).count(value) for name, value in amounts.items()})
 
     @classmethod

@@ -34,6 +34,15 @@ class Ledger(Readings):
 
     Raises:
         ConfigError: There are both a parent and a payer.
+
+    Example:
+        >>> from tape import Budget, Ledger, Resources
+        >>> run = Ledger(Budget.of(usd="$1"), name="run")
+        >>> episode = Ledger(Budget.of(usd="$0.05"), parent=run)
+        >>> with episode.reserve(Resources.of(usd="$0.03")) as call:
+        ...     _ = call.settle(Resources.of(usd="$0.02"))
+        >>> episode.remaining("usd"), run.remaining("usd")
+        (30000, 980000)
     """
 
     def __init__(
@@ -308,6 +317,16 @@ class Earmark(Ledger):
 
     It begins with the ``with`` block, and must fit. At its end what was not spent goes back at once, whatever ended the
     block; what is still being spent then, by a thread that goes on, once it is settled.
+
+    Example:
+        >>> from tape import Budget, Ledger, Resources
+        >>> team = Ledger(Budget.of(usd="$0.10"), name="team")
+        >>> with team.earmark(usd="$0.04", name="reviewer") as part:
+        ...     _ = part.reserve(Resources.of(usd="$0.01")).settle(Resources.of(usd="$0.01"))
+        ...     print(part.remaining("usd"), team.remaining("usd"))
+        30000 60000
+        >>> team.remaining("usd")
+        90000
     """
 
     def __init__(self, budget: Budget, parent: Ledger, name: str) -> None:

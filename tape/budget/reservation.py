@@ -37,6 +37,22 @@ class Reservation:
     As a context manager it is settled at the whole worst case where the block leaves it open: what an interrupted
     call used is unknown. Where the block ends because its generator does, the garbage collector may have ended that at
     any moment; then it is abandoned.
+
+    Attributes:
+        ledger: The ledger that has set it aside; :meth:`tape.Ledger.reserve` makes reservations.
+        worst_case: In counts.
+        outer: What the ledger's payer has returned for it.
+        open: It is neither settled nor released.
+
+    Example:
+        >>> from tape import Budget, Ledger, Resources
+        >>> ledger = Ledger(Budget.of(tokens=1000))
+        >>> call = ledger.reserve(Resources.of(tokens=600))
+        >>> ledger.remaining("tokens")
+        400
+        >>> _ = call.settle(Resources.of(tokens=250))
+        >>> ledger.remaining("tokens"), call.open
+        (750, False)
     """
 
     ledger: Keeper

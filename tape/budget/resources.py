@@ -28,6 +28,12 @@ class ResourceKind:
         unit: For people, for instance ``"US dollar"``.
         resolution: The size of one count in units, for instance ``Decimal("1e-6")``.
         money: It is a currency: a tool that declares no price costs an unknown amount of it (:func:`undeclared`).
+
+    Example:
+        >>> from tape.budget import kind_of
+        >>> dollars = kind_of("usd")
+        >>> dollars.count("5 cents"), dollars.amount(50_000)
+        (50000, Decimal('0.050000'))
     """
 
     name: str
@@ -73,8 +79,18 @@ def declare(name: str, unit: str, resolution: str | int = 1, *, money: bool = Fa
             for micro-dollars.
         money: It is a currency, so that a tool without a declared price is not taken to be free.
 
+    Returns:
+        The kind, which :func:`kind_of` finds by its name from then on.
+
     Raises:
         ConfigError: The name is taken by a different declaration, or the resolution is no positive number.
+
+    Example:
+        >>> from tape.budget import Budget, declare, in_units
+        >>> declare("petrol", "litre", resolution="0.1").name
+        'petrol'
+        >>> in_units("petrol", Budget.of(petrol="7.5")["petrol"])
+        '7.5 litres of petrol'
     """
     try:
         size = Decimal(resolution)
@@ -122,7 +138,13 @@ def undeclared() -> Resources:
 
 
 def amount_of(name: str, count: int) -> Decimal:
-    """A count of a resource in its unit, without zeros at the end; of a kind that is not declared here the count."""
+    """A count of a resource in its unit, without zeros at the end; of a kind that is not declared here the count.
+
+    Example:
+        >>> from tape.budget import amount_of
+        >>> amount_of("usd", 50_000)
+        Decimal('0.05')
+    """
     kind = _KINDS.get(name)
     return Decimal(count) if kind is None else Decimal(f"{kind.amount(count).normalize():f}")
 
@@ -131,6 +153,11 @@ def in_units(name: str, count: int) -> str:
     """A count of a resource as people read it: ``$0.05``, ``1.5 s``, ``10,000 tokens``, ``7.5 litres of water``.
 
     Of a kind that is not declared here it stays a count.
+
+    Example:
+        >>> from tape.budget import in_units
+        >>> in_units("usd", 50_000), in_units("tokens", 10_000)
+        ('$0.05', '10,000 tokens')
     """
     kind = _KINDS.get(name)
     if kind is None:
@@ -172,6 +199,11 @@ def kind_of(name: str) -> ResourceKind:
 
     Raises:
         ConfigError: It was never declared.
+
+    Example:
+        >>> from tape.budget import kind_of
+        >>> kind_of("seconds").resolution
+        Decimal('0.001')
     """
     try:
         return _KINDS[name]
@@ -184,14 +216,33 @@ def kind_of(name: str) -> ResourceKind:
 
 
 def kinds() -> tuple[str, ...]:
-    """The names of all declared resources."""
+    """The names of all declared resources, in the order of their declarations.
+
+    Example:
+        >>> from tape.budget import kinds
+        >>> kinds()[:6]
+        ('steps', 'calls', 'tokens', 'usd', 'seconds', 'wall_seconds')
+    """
     return tuple(_KINDS)
 
 
 class Resources(Mapping[str, int | None]):
     """An immutable amount of each of some resources, in counts; kinds not named are zero.
 
-    ``None`` means that the amount is unknown; it is never treated as zero.
+    ``None`` means that the amount is unknown; it is never treated as zero. A sum with it is unknown too.
+
+    Args:
+        counts: Counts of each resource's resolution; :meth:`of` takes amounts in units.
+
+    Raises:
+        ConfigError: A count is no integer, or negative.
+
+    Example:
+        >>> from tape import Resources
+        >>> Resources.of(usd="$0.02", tokens="1k") + Resources.of(usd="$0.01")
+        Resources({'tokens': 1000, 'usd': 30000})
+        >>> Resources.of(usd=None) + Resources.of(usd="$0.01")
+        Resources({'usd': None})
     """
 
     __slots__ = ("_counts",)
@@ -206,7 +257,11 @@ class Resources(Mapping[str, int | None]):
 
     @classmethod
     def of(cls, **amounts: int | float | str | Decimal | None) -> Resources:
-        """Build from amounts in units, for instance ``Resources.of(steps=3, usd="0.05")``."""
+        """Build from amounts in units, for instance ``Resources.of(steps=3, usd="0.05")``.
+
+        Raises:
+            ConfigError: A resource is not declared, or an amount is malformed or finer than its resolution.
+        """
         return cls({name: None if value is None else kind_of(name).count(value) for name, value in amounts.items()})
 
     def __getitem__(self, name: str) -> int | None:

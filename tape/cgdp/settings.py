@@ -16,7 +16,19 @@ INTERVENTIONS = ("resample", "filter", "parallel", "gap_stop")
 
 
 class CgdpSettings(MethodSettings):
-    """How a search agent remembers, stops and selects (CGDP sections 4 and 5)."""
+    """How a search agent remembers, stops and selects (CGDP sections 4 and 5); ``cgdp=`` of a search agent.
+
+    A search agent takes its fields as keyword arguments too. What is out of range is a ``ValueError``.
+
+    Example:
+        >>> from envs.search import Passage, SearchEnvironment, bm25
+        >>> from tape import CgdpAgent, CgdpSettings
+        >>> corpus = bm25([Passage("p1", "Tarn", "The mayor of Tarn is Otto Lind.")])
+        >>> env = SearchEnvironment("Who is the mayor of Tarn?", corpus, answers=["Otto Lind"])
+        >>> settings = CgdpSettings(select="solver", gate="voi", context_tokens=384)
+        >>> CgdpAgent("bundled:search", cgdp=settings).run(env).answer
+        'Otto Lind'
+    """
 
     memory: Memory | None = Field(
         default=None,

@@ -20,6 +20,13 @@ class More:
         plan: The best plan with that cap.
         value: Its value.
         text: The sentence.
+
+    Example:
+        >>> from tape import select
+        >>> cost = {"search": {"usd": "$0.01"}, "ask": {"usd": "$0.08"}}
+        >>> more = select([["search"], ["ask"]], cost=cost, value=[0.7, 0.9], budget="usd=0.05").why.more["usd"]
+        >>> print(more.plan, more.cap, more.by)
+        ['ask'] 0.08 0.03
     """
 
     cap: Decimal
@@ -45,6 +52,12 @@ class Why:
             amounts can be less while the others stay.
         look: Finds `more`.
         known: A plan that `text` names already.
+
+    Example:
+        >>> from tape import select
+        >>> why = select([["search"], ["ask"]], cost={"search": "$0.01", "ask": "$0.08"}, budget="usd=0.005").why
+        >>> print(why.short, why.least["usd"])
+        ('usd',) 0.01
     """
 
     text: str
@@ -81,6 +94,13 @@ class Scheduled:
         start: When it starts, in seconds from the beginning.
         end: When it has ended.
         critical: It lies on the longest chain: were it later, the plan would end later.
+
+    Example:
+        >>> from tape import select
+        >>> steps = {"clean": [{"name": "quick", "usd": 1, "seconds": 5}], "join": [{"name": "hash", "seconds": 20}]}
+        >>> choice = select(steps, after={"join": ["clean"]}, budget={"usd": 2})
+        >>> [(one.step, one.variant, int(one.start), int(one.end)) for one in choice.schedule]
+        [('clean', 'quick', 0, 5), ('join', 'hash', 5, 25)]
     """
 
     step: Any
@@ -107,6 +127,13 @@ class Choice:
         frontier: The plans of which no other is as good in every criterion of ``frontier=`` and better in one, the best
             in the first criterion first; empty where it was not asked for. Budgets of the criteria are no limit there:
             a plan that exceeds one has a negative amount `left`.
+
+    Example:
+        >>> from tape import select
+        >>> cost = {"search": {"usd": "$0.01"}, "ask": {"usd": "$0.08"}}
+        >>> choice = select([["search"], ["ask"]], cost=cost, value=[0.7, 0.9], budget="usd=0.10")
+        >>> print(choice.plan, choice.value, choice.spent["usd"], [other.plan for other in choice.alternatives])
+        ['ask'] 0.9 0.08 [['search']]
     """
 
     plan: list[Any] | None

@@ -51,11 +51,10 @@ def select(
     ``"$0.02"``, ``"250 ms"`` or ``"10k"``, read exactly. A step without any cost, or with None for one, is an error.
 
     Args:
-        plans: Plans, each a list of steps (anything that ``==`` compares); or a dict of steps, each with a list of
-            variants: dicts of amounts by resource, with ``name``, ``value`` and ``tool`` where they have them, all of
-            which are done, seconds being the end of the last; or a directed graph, whose paths from `start` to a goal
-            are the plans: a `tape.PlanGraph`, or a networkx DiGraph or MultiDiGraph with the attributes `cost`,
-            `reward` (or `value`) and `action` on edges and `reward` (or `value`) and `goal` on nodes.
+        plans: Plans, each a list of steps (anything that ``==`` compares); or a dict of steps, all of which are done,
+            each with a list of variants: dicts of amounts by resource and, if any, ``name``, ``value`` and ``tool``; or
+            a directed graph whose paths from `start` to a goal are the plans: a `tape.PlanGraph`, or one of networkx
+            with `cost`, `reward` (or `value`) and `action` on edges, and `reward` (or `value`) and `goal` on nodes.
         cost: What each step takes: a dict by step, or a function of one. In a graph the edge's own where it has none.
         value: What each step is worth: a dict by step (0 where it has no entry), a function, or, for lists of steps, a
             list with the worth of each plan. In a graph it replaces what the edges earn.
@@ -78,11 +77,16 @@ def select(
     Raises:
         ConfigError: An argument is malformed, a cost is missing or unknown, or an amount is in a wrong unit.
         GraphError: The same of a graph; or it has no goal, or needs a horizon.
+
+    Example:
+        >>> from tape import select
+        >>> cost = {"search": {"usd": "$0.01"}, "ask": {"usd": "$0.08"}, "write": {"usd": "$0.02"}}
+        >>> choice = select([["search", "write"], ["ask", "write"]], cost=cost, value=[0.7, 0.9], budget="usd=0.05")
+        >>> print(choice.plan, choice.left["usd"])
+        ['search', 'write'] 0.02
     """
-    caps = caps_of(budget)
-    _require_count("k", k, "how many plans")
-    _require_count("horizon", 1 if horizon is None else horizon, "the most steps")
-    limits = Limits(after, parallel, at_once, aim)
+    caps, limits = caps_of(budget), Limits(after, parallel, at_once, aim)
+    _require_counts(k, horizon)
     if isinstance(plans, Mapping):
         require_none(cost=cost, value=value, variants=variants, start=start, goals=goals, horizon=horizon)
         require_none(frontier=frontier or None)
@@ -91,16 +95,14 @@ def select(
         raise ConfigError("after=, parallel=, at_once= and aim= go with a dict of steps, each with its variants")
     found = options_of(plans, Asked(cost, value, caps, start, goals, horizon, variants))
     _require_named(caps, found, cost)
-    search = _Search(found, caps, as_written(budget))
-    paths = search.best(k)
-    first, *others = [search.choice(path) for path in paths] or [search.nothing()]
-    first = replace(first, why=search.why(paths[0], first) if paths else search.why_not())
-    return replace(first, alternatives=tuple(others), frontier=search.frontier(frontier, epsilon))
+    return _Search(found, caps, as_written(budget)).answer(k, frontier, epsilon)
 
 
-def _require_count(name: str, given: object, what: str) -> None:
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise ConfigError(f"{name}={given!r}: {what}, at least 1")
+def _require_counts(k: object, horizon: object) -> None:
+    asked = (("k", k, "how many plans"), ("horizon", 1 if horizon is None else horizon, "the most steps"))
+    for name, given, what in asked:
+        if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+            raise ConfigError(f"{name}={given!r}: {what}, at least 1")
 
 
 def _require_named(caps: Mapping[str, Decimal], found: Options, cost: object) -> None:
@@ -190,6 +192,13 @@ class _Search:
                 f"the circle {steps}{self._found.names[circle[0].tail]} has no end: {error.reason}; say how many steps "
                 "a plan may have by horizon="
             ) from error
+
+    def answer(self, k: int, frontier: Sequence[str], epsilon: float) -> Choice:
+        """The best path with its reason, k - 1 alternatives at most, and the frontier that is asked for."""
+        paths = self.best(k)
+        first, *others = [self.choice(path) for path in paths] or [self.nothing()]
+        first = replace(first, why=self.why(paths[0], first) if paths else self.why_not())
+        return replace(first, alternatives=tuple(others), frontier=self.frontier(frontier, epsilon))
 
     # --- paths ------------------------------------------------------------------------------
 

@@ -89,6 +89,14 @@ class EpisodeResult(KeptEvents, Generic[AnswerT]):
         solver_seconds: Time in the solver.
         wall_seconds: Time of the whole episode.
         wall_overrun_seconds: Time beyond the cap on ``wall_seconds``; this is no budget violation.
+
+    Example:
+        >>> from envs.sokoban import SokobanEnvironment, load_set
+        >>> from tape import ReactAgent
+        >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)
+        >>> result = ReactAgent("bundled:nano").run(env, budget="500 tokens")
+        >>> print(result.end_state, result.steps, result.spent["tokens"], result.left["tokens"])
+        success 6 126 374
     """
 
     model_config = ConfigDict(extra="forbid")

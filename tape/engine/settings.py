@@ -70,6 +70,14 @@ class TapeConfig(BaseModel):
     ``methods`` holds the settings of the methods in use (:mod:`tape.protocols.method`) by their names. In :meth:`make`
     and in files each is given under its own name: an object of its class, a mapping of its fields, or True for its
     defaults.
+
+    Example:
+        >>> from tape import ReactAgent, TapeConfig
+        >>> config = TapeConfig.make(num_plans=8, temperature=0.5)
+        >>> ReactAgent("bundled:nano", config).config.num_plans
+        8
+        >>> TapeConfig.paper().score
+        'argmax'
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

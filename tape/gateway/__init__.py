@@ -14,6 +14,6 @@ How a call goes through, file by file:
 6. ``watching.py`` tells of each call who watches: ``metrics.py`` for Prometheus, ``audit.py`` for a chained log, and
    ``tape/integrations/gateway_spans.py`` for OpenTelemetry.
 
-``guard.py`` is the same budget without a server, for the calls that programs make of models and tools; programs share
-it by the same ``journal.py``.
+``guard.py`` is the same budget without a server, for the calls that programs make of models and tools
+(``guarded_tools.py``); programs share it by the same ``journal.py``.
 """

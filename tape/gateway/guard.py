@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,12 @@ from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
 from tape.gateway.charges import ModelCharge, ModelQuote, ModelRequest, Paid, ToolCharge
 from tape.gateway.content import Part, marks_of, read_worst, worst_of
 from tape.gateway.errors import ChargeError, FieldError
+from tape.gateway.guarded_tools import guarded_tool
 from tape.gateway.journal import Journal
 from tape.gateway.ledgers import SessionLedger, amounts
 from tape.gateway.own_tools import left
 from tape.gateway.planning import PlanError, fitting, plan
-from tape.gateway.prices import Price, read_price, unpriced
+from tape.gateway.prices import unpriced
 from tape.gateway.shared_scope import SharedScope
 from tape.ledger import LedgerStore, is_address
 from tape.ledger.payer import calling
@@ -39,29 +40,7 @@ OVERHEAD_TOKENS = 64
 REFUSALS = (BudgetExceededError, UnknownCostError, ChargeError)
 """What a guard raises in the place of a call; nothing is spent then."""
 
-_SETTINGS = {"price", "quality", "kind"}
 _OWN = "guard"
-
-
-@dataclass(frozen=True)
-class GuardedTool:
-    """A tool as a guard knows it.
-
-    Attributes:
-        name: As calls name it.
-        kind: What it does; tools of one kind are interchangeable.
-        price: What a call costs.
-        quality: Probability that a result is what was asked for; None where it is unknown.
-    """
-
-    name: str
-    kind: str
-    price: Price
-    quality: float | None = None
-
-    def worst(self, arguments: Mapping[str, Any] | None = None) -> Resources:
-        """The most that a call takes; see :class:`~tape.gateway.quotes.Part`."""
-        return self.price.worst(arguments)
 
 
 class Guard:
@@ -89,9 +68,8 @@ class Guard:
         journal: A file that remembers what is spent. After a crash a guard with the same journal goes on: what was in
             flight counts as its worst case. Programs that have it at the same time share the budget. Or the address of
             a ledger, such as ``postgresql://user@host/database``, which programs of many hosts share
-            (docs/reference/ledger.md);
-            the budget is then a cap on the scope, made where there is none. Or a store that is open already, which
-            guards of several scopes may share and the caller closes.
+            (docs/reference/ledger.md); the budget is then a cap on the scope, made where there is none. Or a store that
+            is open already, which guards of several scopes may share and the caller closes.
         scope: In a ledger, who pays: a path such as ``org/team/agent``.
         labels: In a ledger, what the calls are for, such as ``{"customer": "42"}``.
 
@@ -104,6 +82,16 @@ class Guard:
     Raises:
         ConfigError: A cap, a price or a setting is malformed; the message names it.
         LedgerError: The journal is malformed or cannot be written.
+
+    Example:
+        >>> from tape import Guard
+        >>> guard = Guard("$0.05, 3 steps", tools={"search": {"usd": "$0.02"}}, models={"small": ("0.15", "0.60")})
+        >>> with guard.tool("search", {"query": "river"}) as call:
+        ...     call.answered("The Aare.")
+        >>> with guard.model("small", "Which river?", most_tokens=100) as call:
+        ...     call.used(5, 20)
+        >>> guard.left()["left"]
+        {'steps': 2, 'usd': 0.029987}
     """
 
     def __init__(
@@ -123,7 +111,7 @@ class Guard:
     ) -> None:
         for name, number in (("most_tokens", most_tokens), ("bytes_per_token", bytes_per_token)):
             _require_whole(name, number)
-        self.tools = {name: _tool(name, given) for name, given in (tools or {}).items()}
+        self.tools = {name: guarded_tool(name, given) for name, given in (tools or {}).items()}
         self._meant = {name: given for name, given in (models or {}).items() if isinstance(given, str)}
         own = {name: _token_price(name, given) for name, given in (models or {}).items() if name not in self._meant}
         filed = {} if prices is None else PriceTable.load(Path(prices)).prices
@@ -362,25 +350,6 @@ def _fewer(worst: Callable[[int], Resources], error: BudgetExceededError, limit:
         fits = (worst(middle)[kind] or 0) <= left
         fewer, more = (middle, more) if fits else (fewer, middle)
     return fewer
-
-
-def _tool(name: str, given: Any) -> GuardedTool:
-    path = ("tools", name)
-    if not (isinstance(given, Mapping) and given.keys() & _SETTINGS):
-        return GuardedTool(name, name, read_price(given, path))
-    if unknown_keys := sorted(given.keys() - _SETTINGS):
-        raise FieldError((*path, unknown_keys[0]), "unknown setting; there is price, quality and kind")
-    quality, kind = given.get("quality"), given.get("kind", name)
-    if quality is not None and (
-        isinstance(quality, bool) or not isinstance(quality, int | float) or not 0 < quality <= 1
-    ):
-        raise FieldError(
-            (*path, "quality"), f"expected a probability, a number above 0 and at most 1, got {short(quality)}"
-        )
-    if not isinstance(kind, str):
-        raise FieldError((*path, "kind"), f"expected a name, got {short(kind)}")
-    price = read_price(given["price"], (*path, "price")) if "price" in given else unpriced()
-    return GuardedTool(name, kind, price, quality)
 
 
 def _token_price(name: str, given: Any) -> TokenPrice:

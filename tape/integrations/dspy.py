@@ -100,6 +100,18 @@ class BoundedLM(dspy.LM):  # type: ignore[misc]
     Args:
         lm: The model. It is copied, and the copy makes single attempts.
         guard: The budget, which knows the model by the same name, as in ``openai/gpt-4o-mini``.
+
+    Example:
+        >>> import dspy
+        >>> from dspy.utils import DummyLM
+        >>> from tape import Guard
+        >>> from tape.integrations.dspy import BoundedLM
+        >>> guard = Guard("5 calls")
+        >>> with dspy.context(lm=BoundedLM(DummyLM([{"answer": "Bern."}]), guard)):
+        ...     dspy.Predict("question -> answer")(question="Which town?").answer
+        'Bern.'
+        >>> guard.left()["left"]
+        {'calls': 4}
     """
 
     def __init__(self, lm: dspy.BaseLM, guard: Guard) -> None:
@@ -133,7 +145,23 @@ class BoundedLM(dspy.LM):  # type: ignore[misc]
 
 
 def bounded_tools(tools: Iterable[Callable[..., Any] | dspy.Tool], guard: Guard) -> list[dspy.Tool]:
-    """The same functions or tools, called only when the guard has paid; a refused one answers with why."""
+    """The same functions or tools, called only when the guard has paid; a refused one answers with why.
+
+    Args:
+        tools: Functions, coroutine functions too, or tools.
+        guard: The budget, which knows the tools by their names.
+
+    Example:
+        >>> from tape import Guard
+        >>> from tape.integrations.dspy import bounded_tools
+        >>> def search(query: str) -> str:
+        ...     return "Bern"
+        >>> [bounded] = bounded_tools([search], Guard("$0.03", tools={"search": {"usd": "$0.02"}}))
+        >>> bounded(query="town")
+        'Bern'
+        >>> bounded(query="river")
+        'search was not called, nothing was spent: usd of the guard ledger: $0.02 requested, ...'
+    """
     return [_bounded_tool(one if isinstance(one, dspy.Tool) else dspy.Tool(one), guard) for one in tools]
 
 

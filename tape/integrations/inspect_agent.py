@@ -36,6 +36,18 @@ def bounded_model(model: str | Model | None, guard: Guard) -> Model:
     Args:
         model: The model; None takes that of the evaluation, if it is running.
         guard: The budget, which knows the model by its name without the provider, as in ``gpt-4o-mini``.
+
+    Example:
+        >>> import asyncio
+        >>> from inspect_ai.model import ModelOutput, ModelUsage, get_model
+        >>> from tape import Guard
+        >>> from tape.integrations.inspect_agent import bounded_model
+        >>> output = ModelOutput.from_content("scripted", "Bern.")
+        >>> output.usage = ModelUsage(input_tokens=100, output_tokens=10, total_tokens=110)
+        >>> guard = Guard("2,000 tokens")
+        >>> model = bounded_model(get_model("mockllm/scripted", custom_outputs=[output]), guard)
+        >>> asyncio.run(model.generate("Which town?")).completion, guard.left()["left"]
+        ('Bern.', {'tokens': 1890})
     """
     bounded = copy(get_model(model))
     api = bounded.api = copy(bounded.api)
@@ -91,6 +103,18 @@ def bounded_tools(tools: Sequence[Tool | ToolDef | ToolSource] | ToolSource, gua
         tools: Tools, and sources of tools such as an MCP server. A handoff stays as it is: it hands the conversation
             over, and the agent that takes it has a model and tools of its own.
         guard: The budget, which knows the tools by their names.
+
+    Example:
+        >>> import asyncio
+        >>> from inspect_ai.tool import ToolDef
+        >>> from tape import Guard
+        >>> from tape.integrations.inspect_agent import bounded_tools
+        >>> async def search(query: str) -> str:
+        ...     return "Bern"
+        >>> found = ToolDef(search, name="search", description="Search.", parameters={"query": "What for."})
+        >>> guard = Guard("$0.03", tools={"search": {"usd": "$0.02"}})
+        >>> asyncio.run(bounded_tools([found], guard)[0](query="town")), guard.left()["left"]
+        ('Bern', {'usd': 0.01})
     """
     listed = [tools] if isinstance(tools, ToolSource) else tools
     return [_Source(one, guard) if isinstance(one, ToolSource) else _bounded_tool(one, guard) for one in listed]
@@ -148,6 +172,18 @@ def bounded_agent(
         model: Its model; None takes that of the evaluation.
         budget: Caps of each run (of a sample, of a call as a tool) within the guard's, for instance ``"usd=0.10"``.
         options: Further options of ``inspect_ai.agent.react``.
+
+    Example:
+        >>> from inspect_ai import Task, eval
+        >>> from inspect_ai.model import ModelOutput, ModelUsage, get_model
+        >>> from tape import Guard
+        >>> from tape.integrations.inspect_agent import bounded_agent
+        >>> output = ModelOutput.for_tool_call("scripted", "submit", {"answer": "Bern."})
+        >>> output.usage = ModelUsage(input_tokens=100, output_tokens=10, total_tokens=110)
+        >>> guard, model = Guard("5 calls"), get_model("mockllm/scripted", custom_outputs=[output])
+        >>> [log] = eval(Task(solver=bounded_agent(guard, budget="calls=3")), model=model, display="none")
+        >>> log.status, guard.left()["left"]
+        ('success', {'calls': 4})
     """
 
     async def execute(state: AgentState) -> AgentState:

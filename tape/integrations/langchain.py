@@ -46,6 +46,17 @@ class GuardCallback(BaseCallbackHandler):  # type: ignore[misc]
     Args:
         guard: The budget.
         limit: What models call that limit.
+
+    Example:
+        >>> from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+        >>> from tape import Guard
+        >>> from tape.integrations.langchain import GuardCallback
+        >>> guard = Guard("2 calls")
+        >>> model = GenericFakeChatModel(messages=iter(["Bern."])).bind(max_tokens=100)
+        >>> model.invoke("Which town?", {"callbacks": [GuardCallback(guard)]}).text
+        'Bern.'
+        >>> guard.left()["left"]
+        {'calls': 1}
     """
 
     raise_error = True  # else LangChain logs what a callback raises, and calls the model
@@ -118,6 +129,18 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):  # type: ignore[misc]
     Args:
         guard: The budget.
         limit: What the model calls its limit of completion tokens; every call is given one.
+
+    Example:
+        >>> from langchain.agents import create_agent
+        >>> from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+        >>> from tape import Guard
+        >>> from tape.integrations.langchain import GuardMiddleware
+        >>> model = GenericFakeChatModel(messages=iter(["Bern.", "Rome."]))
+        >>> agent = create_agent(model, middleware=[GuardMiddleware(Guard("1 call"))])
+        >>> for _ in range(2):
+        ...     print(agent.invoke({"messages": "Which town?"})["messages"][-1].text)
+        Bern.
+        The model was not called, nothing was spent: calls of the guard ledger: 1 call requested, ...
     """
 
     def __init__(self, guard: Guard, *, limit: str = "max_tokens") -> None:
@@ -217,7 +240,15 @@ def plan_node(guard: Guard, tools: Sequence[str] | None = None) -> Callable[[Map
         tools: Names of tools or kinds, in order; None reads them from ``tools`` of the graph's state.
 
     Returns:
-        What ``add_node`` takes. It writes ``plan`` into the state: the answer of :meth:`Guard.plan`.
+        What ``add_node`` takes. It writes ``plan`` into the state: the answer of :meth:`tape.Guard.plan`.
+
+    Example:
+        >>> from tape import Guard
+        >>> from tape.integrations.langchain import plan_node
+        >>> guard = Guard("$0.03", tools={"quick": {"price": {"usd": "$0.01"}, "kind": "search"}})
+        >>> plan = plan_node(guard, ["search", "search"])({})["plan"]
+        >>> print([step["tool"] for step in plan["plan"]], plan["fits"], plan["cost_at_most"]["usd"])
+        ['quick', 'quick'] True 0.02
     """
 
     def node(state: Mapping[str, Any]) -> dict[str, Any]:

@@ -47,6 +47,19 @@ class BoundedModel(Model):  # type: ignore[misc]
         model: The model, or its name.
         guard: The budget.
         name: How the guard knows it; the model's own name by default.
+
+    Example:
+        >>> import asyncio
+        >>> from agents import Agent, RunConfig, Runner
+        >>> from agents.testing import ScriptedModel, assistant_message
+        >>> from tape import Guard
+        >>> from tape.integrations.openai_agents import BoundedModel
+        >>> guard, script = Guard("5 calls"), ScriptedModel([[assistant_message("Bern.")]])
+        >>> agent = Agent("guide", model=BoundedModel(script, guard, name="scripted"))
+        >>> asyncio.run(Runner.run(agent, "Which town?", run_config=RunConfig(tracing_disabled=True))).final_output
+        'Bern.'
+        >>> guard.left()["left"]
+        {'calls': 4}
     """
 
     def __init__(self, model: Model | str, guard: Guard, *, name: str | None = None) -> None:
@@ -141,8 +154,27 @@ def bounded_tools(tools: Sequence[Tool], guard: Guard) -> list[Tool]:
     The model reads of a refused call in the place of its result, with what would fit. The tools themselves are
     wrapped, since the SDK's guardrails hear of no failure, timeout or cancellation.
 
+    Args:
+        tools: Function tools.
+        guard: The budget, which knows the tools by their names.
+
     Raises:
         ConfigError: A tool is no function, so its calls are not made here.
+
+    Example:
+        >>> import asyncio
+        >>> from agents import Agent, RunConfig, Runner, function_tool
+        >>> from agents.testing import ScriptedModel, assistant_message, function_call
+        >>> from tape import Guard
+        >>> from tape.gateway.example import quick_search
+        >>> from tape.integrations.openai_agents import bounded_tools
+        >>> guard = Guard("$0.03", tools={"quick_search": {"usd": "$0.02"}})
+        >>> call = function_call("quick_search", {"query": "river"}, call_id="1")
+        >>> script = ScriptedModel([[call], [assistant_message("Bern.")]])
+        >>> agent = Agent("guide", model=script, tools=bounded_tools([function_tool(quick_search)], guard))
+        >>> _ = asyncio.run(Runner.run(agent, "Which town?", run_config=RunConfig(tracing_disabled=True)))
+        >>> guard.left()["left"]
+        {'usd': 0.01}
     """
     return [_bounded(tool, guard) for tool in tools]
 

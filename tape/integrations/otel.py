@@ -66,6 +66,19 @@ class Spans:
 
     Raises:
         MissingExtraError: OpenTelemetry is not installed.
+
+    Example:
+        >>> from envs.sokoban import SokobanEnvironment, load_set
+        >>> from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+        >>> from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+        >>> from tape import OpenLoopAgent
+        >>> from tape.integrations.otel import Spans, provider
+        >>> tracers, kept = provider(), InMemorySpanExporter()
+        >>> tracers.add_span_processor(SimpleSpanProcessor(kept))
+        >>> with Spans(tracers.get_tracer("my program")) as spans:
+        ...     _ = OpenLoopAgent("bundled:nano").run(SokobanEnvironment(load_set("easy")[0], 8), listener=spans)
+        >>> print(*dict.fromkeys(span.name for span in kept.get_finished_spans()), sep=", ")
+        chat nano, plan open_loop, execute_tool L, execute_tool U, execute_tool D, invoke_agent open_loop
     """
 
     def __init__(self, tracer: Tracer | None = None, *, content: bool = False) -> None:
@@ -329,6 +342,16 @@ def provider(run: Mapping[str, str] | None = None) -> TracerProvider:
 
     Args:
         run: More attributes of the resource.
+
+    Raises:
+        MissingExtraError: The extra ``otel`` is not installed.
+
+    Example:
+        >>> from tape.integrations.otel import provider
+        >>> tracers = provider({"deployment.environment.name": "test"})
+        >>> tracers.resource.attributes["deployment.environment.name"]
+        'test'
+        >>> tracers.shutdown()
     """
     require_extra("otel", *SDK, what="an export to OpenTelemetry")
     import os

@@ -45,6 +45,19 @@ class GuardCapability(AbstractCapability[Any]):  # type: ignore[misc]
 
     Attributes:
         guard: The budget.
+
+    Example:
+        >>> from pydantic_ai import Agent
+        >>> from pydantic_ai.models.test import TestModel
+        >>> from tape import Guard
+        >>> from tape.integrations.pydantic_ai import GuardCapability
+        >>> def search(query: str) -> str:
+        ...     return "Bern"
+        >>> guard = Guard("5 steps, 5 calls")
+        >>> Agent(TestModel(), tools=[search], capabilities=[GuardCapability(guard)]).run_sync("Which town?").output
+        '{"search":"Bern"}'
+        >>> guard.left()["left"]
+        {'calls': 3, 'steps': 4}
     """
 
     guard: Guard
@@ -99,8 +112,19 @@ class BoundedModel(WrapperModel):  # type: ignore[misc]
     """A model whose every call is paid for. The capability makes it; use it alone for the models of a FallbackModel.
 
     Args:
-        wrapped: The model. Its client's own retries are switched off by the setting ``max_retries``.
-        guard: The budget.
+        wrapped: The model, or its name. Its client's own retries are switched off by the setting ``max_retries``.
+        guard: The budget, which knows the model by its ``model_name``.
+
+    Example:
+        >>> from pydantic_ai import Agent
+        >>> from pydantic_ai.models.fallback import FallbackModel
+        >>> from pydantic_ai.models.test import TestModel
+        >>> from tape import Guard
+        >>> from tape.integrations.pydantic_ai import BoundedModel
+        >>> guard, first, spare = Guard("5 calls"), TestModel(custom_output_text="Bern."), TestModel()
+        >>> both = FallbackModel(BoundedModel(first, guard), BoundedModel(spare, guard))
+        >>> Agent(both).run_sync("Which town?").output, guard.left()["left"]
+        ('Bern.', {'calls': 4})
     """
 
     def __init__(self, wrapped: Model | str, guard: Guard) -> None:

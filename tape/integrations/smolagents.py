@@ -38,6 +38,19 @@ class BoundedModel(Model):  # type: ignore[misc]
     Args:
         model: The model. It is copied, and the copy leaves limits and retries to this one.
         guard: The budget, which knows the model by its ``model_id``.
+
+    Example:
+        >>> from smolagents import ChatMessage, Model
+        >>> from tape import Guard
+        >>> from tape.integrations.smolagents import BoundedModel
+        >>> class Scripted(Model):
+        ...     def generate(self, messages, **options):
+        ...         return ChatMessage("assistant", "Bern.")
+        >>> guard = Guard("5 calls")
+        >>> BoundedModel(Scripted(model_id="scripted"), guard).generate([ChatMessage("user", "Which town?")]).content
+        'Bern.'
+        >>> guard.left()["left"]
+        {'calls': 4}
     """
 
     def __init__(self, model: Model, guard: Guard) -> None:
@@ -170,5 +183,18 @@ def bounded_tools(tools: Iterable[Tool], guard: Guard) -> list[Tool]:
         tools: The tools. An agent in ``managed_agents`` is none: its own model and tools are bounded, by
             ``guard.within(...)`` where it has caps of its own.
         guard: The budget, which knows the tools by their names.
+
+    Example:
+        >>> from smolagents import Tool
+        >>> from tape import Guard
+        >>> from tape.integrations.smolagents import bounded_tools
+        >>> class Search(Tool):
+        ...     name, description, output_type = "search", "Search.", "string"
+        ...     inputs = {"query": {"type": "string", "description": "What for."}}
+        ...     def forward(self, query: str) -> str:
+        ...         return "Bern"
+        >>> [bounded] = bounded_tools([Search()], Guard("$0.03", tools={"search": {"usd": "$0.02"}}))
+        >>> bounded(query="town"), bounded(query="river")
+        ('Bern', 'search was not called, nothing was spent: usd of the guard ledger: $0.02 requested, ...')
     """
     return [_BoundedTool(tool, guard) for tool in tools]

@@ -58,10 +58,24 @@ def is_address(text: object) -> bool:
 def open_store(url: str) -> LedgerStore:
     """The store at ``postgresql://user@host/database``, or ``file:///var/lib/budget.ledger``.
 
+    Args:
+        url: The address. A file is made where there is none; the tables of a database are made by ``tape ledger init``.
+
+    Returns:
+        The store; :meth:`LedgerStore.close` it at the end.
+
     Raises:
         ConfigError: It is no address of a store.
         LedgerError: It cannot be opened.
         MissingExtraError: A database is named, and the extra ``postgres`` is not installed.
+
+    Example:
+        >>> from contextlib import closing
+        >>> from tape.ledger import Cap, open_store
+        >>> with closing(open_store("file://budget.ledger")) as store:
+        ...     store.set_cap(Cap("org", "usd", 50_000), "anna", "the first cap")
+        ...     print([(one.cap.account, one.left) for one in store.balances()])
+        [('org', 50000)]
     """
     if not is_address(url):
         raise ConfigError(
@@ -93,6 +107,15 @@ def paying(
 
     Raises:
         ConfigError, LedgerError, MissingExtraError: See :func:`open_store`.
+
+    Example:
+        >>> from tape import Budget, Ledger, Resources
+        >>> from tape.ledger import paying
+        >>> with paying("file://budget.ledger", "org/team") as payer:
+        ...     with Ledger(Budget.of(usd="$0.05"), payer=payer).reserve(Resources.of(usd="$0.02")) as call:
+        ...         _ = call.settle(Resources.of(usd="$0.01"))
+        ...     print([dict(one.spent) for one in payer.store.history()])
+        [{'usd': 10000}]
     """
     if not url:
         yield None

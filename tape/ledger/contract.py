@@ -43,6 +43,14 @@ class Cap:
         resource: Its name, for instance ``usd``.
         amount: In counts.
         period: What it is for.
+
+    Raises:
+        ConfigError: The account, the resource or the amount is malformed.
+
+    Example:
+        >>> from tape.ledger import Cap, Period
+        >>> Cap("org#customer=42", "usd", 5_000_000, Period("month")).key
+        ('org#customer=42', 'usd', 'month@UTC#1')
     """
 
     account: str
@@ -61,7 +69,7 @@ class Cap:
 
 
 class Balance(NamedTuple):
-    """A cap and what has become of it in a period.
+    """A cap and what has become of it in a period, in counts.
 
     Attributes:
         cap: The cap.
@@ -70,6 +78,14 @@ class Balance(NamedTuple):
         spent: What has ended, without what was forgiven by a reset.
         held: What is open, at its worst case.
         debt: By how much settlements were above their worst case.
+
+    Example:
+        >>> from tape.ledger import Cap, Request, open_store
+        >>> store = open_store("file://budget.ledger")
+        >>> store.set_cap(Cap("org", "usd", 50_000), "anna", "the first cap")
+        >>> _ = store.reserve(Request("one", "org/team", {"usd": 20_000}))
+        >>> [(one.amount, one.spent, one.held, one.left) for one in store.read("org/team")]
+        [(50000, 0, 20000, 30000)]
     """
 
     cap: Cap
@@ -103,6 +119,15 @@ class Request:
         free: An unanswered call costs nothing, so it ends voided; else it ends booked at its worst case.
         part: A scope below this one, named ``SCOPE/part:NAME``, that is made with caps of these amounts: what is held
             here is spent there.
+
+    Raises:
+        ConfigError: The id, the scope, an amount or another field is malformed; the message names it.
+
+    Example:
+        >>> from tape.ledger import Request, open_store
+        >>> request = Request("call-1", "org/team", {"usd": 20_000}, labels={"customer": "42"}, seconds=60)
+        >>> open_store("file://budget.ledger").reserve(request)
+        Held(id='call-1', state='held')
     """
 
     id: str
@@ -127,7 +152,17 @@ class Request:
 
 
 class Held(NamedTuple):
-    """It is set aside, now or by an earlier request of the same id."""
+    """It is set aside, now or by an earlier request of the same id.
+
+    Attributes:
+        id: Of the hold, and of the request.
+        state: ``held``, or how the hold of an earlier request has ended.
+
+    Example:
+        >>> from tape.ledger import Request, open_store
+        >>> open_store("file://budget.ledger").reserve(Request("call-1", "org/team", {"usd": 20_000}))
+        Held(id='call-1', state='held')
+    """
 
     id: str
     state: State = "held"
@@ -143,6 +178,13 @@ class Refused(NamedTuple):
         amount: The cap in this period.
         left: What is left of it.
         cap_needed: The least cap under which it would have fitted; None where the worst case is unknown.
+
+    Example:
+        >>> from tape.ledger import Cap, Request, open_store
+        >>> store = open_store("file://budget.ledger")
+        >>> store.set_cap(Cap("org", "usd", 50_000), "anna", "the first cap")
+        >>> store.reserve(Request("call-1", "org/team", {"usd": 80_000})).cap_needed
+        80000
     """
 
     account: str
@@ -184,6 +226,13 @@ class Ended(NamedTuple):
         id: Its id.
         state: Its state.
         spent: What was booked for it.
+
+    Example:
+        >>> from tape.ledger import Request, open_store
+        >>> store = open_store("file://budget.ledger")
+        >>> _ = store.reserve(Request("call-1", "org/team", {"usd": 20_000}))
+        >>> store.settle("call-1", {"usd": 5_000})
+        Ended(id='call-1', state='settled', spent={'usd': 5000})
     """
 
     id: str
@@ -215,10 +264,18 @@ class Note(NamedTuple):
 
 
 class LedgerStore(ABC):
-    """A store of holds. Every method may be called again after a fault: it does then what is left to do.
+    """A store of holds, in counts. Every method may be called again after a fault: it does then what is left to do.
 
     Attributes:
         warned: Is called where a level of a rule is reached; by default it logs it, and tells the rule's webhook.
+
+    Example:
+        >>> from tape.ledger import Cap, Request, open_store
+        >>> store = open_store("file://budget.ledger")
+        >>> store.set_cap(Cap("org", "usd", 50_000), "anna", "the first cap")
+        >>> _ = store.reserve(Request("call-1", "org/team", {"usd": 20_000}))
+        >>> store.settle("call-1", {"usd": 5_000}).spent
+        {'usd': 5000}
     """
 
     warned: Callable[[Warned], None] = staticmethod(deliver)

@@ -78,6 +78,15 @@ class StorePayer(Payer):
 
     Raises:
         ConfigError: The scope or a label is malformed.
+
+    Example:
+        >>> from tape import Ledger, Resources
+        >>> from tape.ledger import Cap, StorePayer, open_store
+        >>> store = open_store("file://budget.ledger")
+        >>> store.set_cap(Cap("org", "usd", 50_000), "anna", "the first cap")
+        >>> with Ledger(payer=StorePayer(store, "org/team")).reserve(Resources.of(usd="$0.02")):
+        ...     print(store.read("org/team")[0].left)
+        30000
     """
 
     rank = CLIENT  # it takes no lock of the order: the store has its own

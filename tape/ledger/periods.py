@@ -32,6 +32,16 @@ class Period:
         zone: The time zone in which days begin.
         day: Of a month, the day on which it is billed; the last one where the month has no such day.
         seconds: Of a rolling period.
+
+    Raises:
+        ConfigError: The unit, the time zone, the day or the seconds are malformed.
+
+    Example:
+        >>> from datetime import UTC, datetime
+        >>> from tape.ledger import Period
+        >>> month = Period.parse("month@UTC#15")
+        >>> str(month.begun(datetime(2026, 3, 1, tzinfo=UTC)))
+        '2026-02-15 00:00:00+00:00'
     """
 
     unit: str = "total"

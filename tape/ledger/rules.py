@@ -25,19 +25,56 @@ logger = logging.getLogger("tape.ledger")
 
 
 class LedgerError(TapeError):
-    """A store refuses a request, cannot be reached, or is not what it should be; nothing was spent."""
+    """A store refuses a request, cannot be reached, or is not what it should be; nothing was spent.
+
+    Example:
+        >>> from tape.ledger import Cap, open_store
+        >>> open_store("file://budget.ledger").top_up(Cap("org", "usd", 50_000), "anna", "more")
+        Traceback (most recent call last):
+        ...
+        tape.ledger.rules.LedgerError: there is no cap org usd total; there is: none
+    """
 
 
 class UnreachableLedgerError(LedgerError):
-    """The store did not answer; whether it did what was asked is unknown, and asking again is safe."""
+    """The store did not answer; whether it did what was asked is unknown, and asking again is safe.
+
+    Example:
+        >>> from tape.ledger import open_store
+        >>> open_store("postgresql://tape@127.0.0.1:1/budgets")
+        Traceback (most recent call last):
+        ...
+        tape.ledger.rules.UnreachableLedgerError: the ledger postgresql://tape@127.0.0.1:1/budgets cannot be reached ...
+    """
 
 
 class UnknownHoldError(LedgerError):
-    """There is no hold of this id."""
+    """There is no hold of this id.
+
+    Example:
+        >>> from tape.ledger import open_store
+        >>> open_store("file://budget.ledger").settle("call-1", {"usd": 5_000})
+        Traceback (most recent call last):
+        ...
+        tape.ledger.rules.UnknownHoldError: there is no hold call-1
+    """
 
 
 class PausedError(BudgetExceededError):
-    """The account of a call is paused, and nobody has resumed it in time; nothing was spent."""
+    """The account of a call is paused, and nobody has resumed it in time; nothing was spent.
+
+    Its ``ledger`` is the account.
+
+    Example:
+        >>> from tape import Ledger, Resources
+        >>> from tape.ledger import StorePayer, open_store
+        >>> store = open_store("file://budget.ledger")
+        >>> store.pause("org", "anna", "holidays", stopped=True)
+        >>> Ledger(payer=StorePayer(store, "org/team")).reserve(Resources.of(usd="$0.02"))
+        Traceback (most recent call last):
+        ...
+        tape.ledger.rules.PausedError: org is stopped by anna: holidays
+    """
 
 
 def of_part(account: str) -> str:
@@ -63,6 +100,16 @@ class Rule:
         webhook: Gets a warning as JSON, by POST.
         same: As many equal calls in a row, of one program, pause its scope; 0 for any number.
         tools: So does a call of one more different tool than this; 0 for any number.
+
+    Raises:
+        ConfigError: A field is malformed; or a call is to wait or to ask, and ``seconds`` is 0.
+
+    Example:
+        >>> from tape.ledger import Rule, open_store
+        >>> store = open_store("file://budget.ledger")
+        >>> store.set_rule(Rule("org/team", "ask", seconds=600, warn=(50, 80)), "anna", "ask me")
+        >>> [(rule.account, rule.at_limit) for rule in store.rules()]
+        [('org/team', 'ask')]
     """
 
     account: str
@@ -103,7 +150,21 @@ class Wanted(NamedTuple):
 
 
 class Paused(NamedTuple):
-    """A call is not made since an account of it is paused."""
+    """A call is not made since an account of it is paused.
+
+    Attributes:
+        account: A scope or a label.
+        stopped: It is refused at once; else it may wait for a person.
+        who: Who paused the account.
+        why: For people.
+
+    Example:
+        >>> from tape.ledger import Request, open_store
+        >>> store = open_store("file://budget.ledger")
+        >>> store.pause("org", "anna", "holidays")
+        >>> store.reserve(Request("call-1", "org/team", {"usd": 20_000}))
+        Paused(account='org', stopped=False, who='anna', why='holidays')
+    """
 
     account: str
     stopped: bool
@@ -150,6 +211,15 @@ class Warned(NamedTuple):
         taken: Spent and held, in counts.
         amount: The cap in this period, in counts.
         webhook: Who is to be told.
+
+    Example:
+        >>> from tape.ledger import Cap, Request, Rule, open_store
+        >>> store = open_store("file://budget.ledger")
+        >>> store.set_cap(Cap("org", "usd", 50_000), "anna", "the first cap")
+        >>> store.set_rule(Rule("org", warn=(50,)), "anna", "half of it")
+        >>> store.warned = lambda warned: print(warned.account, warned.percent, warned.taken, warned.amount)
+        >>> _ = store.reserve(Request("call-1", "org/team", {"usd": 30_000}))
+        org 50 30000 50000
     """
 
     account: str

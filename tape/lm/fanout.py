@@ -114,6 +114,13 @@ class FanOut:
         cost_at_most: What they take at most.
         left_after: What that leaves of each cap.
         gap: By which share something better may be worth more; 0.0 is proved the best.
+
+    Example:
+        >>> from tape import plan_fanout
+        >>> agents = [{"name": "review", "count": 500, "models": "small", "prompt": 8000, "completion": 1000}]
+        >>> found = plan_fanout(agents, "$0.40", prices={"small": ("0.15", "0.60")})
+        >>> bool(found), found.served, found.worst["usd"], found.left_after["usd"]
+        (False, 222, Decimal('0.9'), Decimal('0.0004'))
     """
 
     fits: bool
@@ -154,8 +161,19 @@ def plan_fanout(
         prices: Of models, US dollars per million tokens of prompts and of completions, before the table of
             ``genai-prices``: ``{"my-model": ("0.15", "0.60")}``.
 
+    Returns:
+        Whether all fit, the least budgets with which they do, and the best that fits.
+
     Raises:
         ConfigError: Something is malformed, or money is capped and a price unknown; the message names the field.
+
+    Example:
+        >>> from tape import plan_fanout
+        >>> models = [{"model": "large", "quality": 0.9}, {"model": "small", "quality": 0.7}]
+        >>> agents = [{"name": "review", "count": 10, "models": models, "prompt": 8000, "completion": 1000}]
+        >>> prices = {"large": ("2.50", "10"), "small": ("0.15", "0.60")}
+        >>> [(one.model, one.count) for one in plan_fanout(agents, "$0.20", prices=prices).best]
+        [('large', 6), ('small', 4)]
     """
     own = PriceTable({name: token_price(given) for name, given in (prices or {}).items()}, {})
     return fan_out(agents, Budget.read(budget), lambda name: own.price(name) or listed_price(name))

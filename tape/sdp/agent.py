@@ -31,6 +31,25 @@ class SdpAgent(TapeAgent):
     With ``chain="walk"`` the chain is the path that the solver selects on the plan graph (SDP x TAPE); with ``aec``
     settings the grounded verifier has to accept it (SDP x TAPE x AEC). With ``chain="sample"`` it is one plan of the
     model; with ``chain="adapter"`` the environment's own operators make it (SDP as in the paper).
+
+    Args:
+        model: A model, or its name as :func:`tape.open_model` takes it.
+        config: The settings; or give them as keyword arguments.
+        prices: As for :class:`~tape.TapeAgent`.
+        settings: Fields of :class:`~tape.TapeConfig`, ``sdp`` (:class:`~tape.SdpSettings`) and ``aec``.
+
+    Raises:
+        ConfigError: The settings contradict each other; when it is run, the environment has no adapter
+            (docs/reference/methods/sdp.md).
+        UnknownNameError: There is no such model.
+
+    Example:
+        >>> from envs.sokoban import SokobanEnvironment, load_set
+        >>> from tape import SdpAgent
+        >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)
+        >>> result = SdpAgent("bundled:nano").run(env)
+        >>> print(result.end_state, result.method["certified"], result.method["goal_certified"])
+        success 6 True
     """
 
     name: ClassVar[str] = "sdp"

@@ -11,7 +11,18 @@ from tape.protocols.method import MethodSettings
 
 
 class SdpSettings(MethodSettings):
-    """How chains of predicates are made and certified. The ablation without REPLAN is the engine's ``replan=False``."""
+    """How chains of predicates are made and certified; ``sdp=`` of :class:`~tape.SdpAgent`.
+
+    The ablation without REPLAN is the engine's ``replan=False``. What is out of range is a ``ValueError``.
+
+    Example:
+        >>> from envs.sokoban import SokobanEnvironment, load_set
+        >>> from tape import SdpAgent, SdpSettings
+        >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)
+        >>> result = SdpAgent("bundled:nano", sdp=SdpSettings(chain="sample", attempts=2)).run(env)
+        >>> print(result.end_state, result.method["certified"], result.method["chain_length"])
+        success 6 6
+    """
 
     chain: Literal["walk", "sample", "adapter"] = Field(
         default="walk",

@@ -16,6 +16,27 @@ class CgdpAgent(SearchAgent):
 
     With ``select="lm"``, as in the paper, the model writes a query for the first one; with ``select="solver"`` the
     exact solver chooses the predicate and the depth of the search (:mod:`tape.cgdp.selection`).
+
+    Args:
+        model: A model, or its name as :func:`tape.open_model` takes it.
+        config: The settings; or give them as keyword arguments.
+        settings: Fields of :class:`~tape.CgdpSettings` or of :class:`~tape.TapeConfig`, and ``prices`` as for
+            :class:`~tape.TapeAgent`.
+
+    Raises:
+        ConfigError: A setting is out of range or contradicts the agent; when it is run, the environment cannot be
+            searched, or a prompt does not fit into ``context_tokens``.
+        UnknownNameError: There is no such model.
+
+    Example:
+        >>> from envs.search import Passage, SearchEnvironment, bm25
+        >>> from tape import CgdpAgent
+        >>> ada, tarn = Passage("p1", "Ada", "Ada was born in Tarn."), Passage("p2", "Tarn", "The mayor is Otto Lind.")
+        >>> question = "Who is the mayor of the town where Ada was born?"
+        >>> env = SearchEnvironment(question, bm25([ada, tarn]), answers=["Otto Lind"])
+        >>> result = CgdpAgent("bundled:search", select="solver").run(env, budget="6,000 tokens")
+        >>> print(result.end_state, result.answer, result.measures["rounds"])
+        success Otto Lind 2.0
     """
 
     name: ClassVar[str] = "cgdp"

@@ -9,7 +9,19 @@ from tape.cgdp.search import Search
 
 
 class IrcotAgent(SearchAgent):
-    """At most ten rounds; the first query is the question, every later one the last sentence."""
+    """Interleaves retrieval with a chain of thought (CGDP table 2): each sentence is the next query.
+
+    It searches for at most ten rounds. The first query is the question. It takes what :class:`~tape.CgdpAgent` takes.
+
+    Example:
+        >>> from envs.search import Passage, SearchEnvironment, bm25
+        >>> from tape import IrcotAgent
+        >>> corpus = bm25([Passage("p1", "Tarn", "The mayor of Tarn is Otto Lind.")])
+        >>> env = SearchEnvironment("Who is the mayor of Tarn?", corpus, answers=["Otto Lind"])
+        >>> result = IrcotAgent("bundled:search").run(env, budget="10 calls")
+        >>> print(result.end_state, result.answer, result.lm_calls)
+        success Otto Lind {'answer': 1, 'think': 1}
+    """
 
     name: ClassVar[str] = "ircot"
     rounds: ClassVar[int] = 10

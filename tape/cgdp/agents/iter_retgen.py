@@ -10,7 +10,20 @@ from tape.cgdp.settings import Memory
 
 
 class IterRetgenAgent(SearchAgent):
-    """Four rounds; it has no memory by design, so its transcript is the newest round alone."""
+    """Searches four times, with the question and the last answer (CGDP table 2).
+
+    It has no memory by design, so its transcript is the newest round alone. It takes what :class:`~tape.CgdpAgent`
+    takes.
+
+    Example:
+        >>> from envs.search import Passage, SearchEnvironment, bm25
+        >>> from tape import IterRetgenAgent
+        >>> corpus = bm25([Passage("p1", "Tarn", "The mayor of Tarn is Otto Lind.")])
+        >>> env = SearchEnvironment("Who is the mayor of Tarn?", corpus, answers=["Otto Lind"])
+        >>> result = IterRetgenAgent("bundled:search", rounds=2).run(env, budget="10 calls")
+        >>> print(result.end_state, result.answer, result.measures["rounds"])
+        success Otto Lind 2.0
+    """
 
     name: ClassVar[str] = "iter_retgen"
     rounds: ClassVar[int] = 4

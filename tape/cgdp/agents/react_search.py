@@ -9,7 +9,20 @@ from tape.cgdp.prompts.format import MoveKind
 
 
 class ReactSearchAgent(SearchAgent):
-    """At most seven rounds; the model decides when to answer."""
+    """ReAct as a search agent (CGDP table 2): the model decides when to search and when to answer.
+
+    It searches for at most seven rounds. It takes what :class:`~tape.CgdpAgent` takes.
+
+    Example:
+        >>> from envs.search import Passage, SearchEnvironment, bm25
+        >>> from tape import ReactSearchAgent
+        >>> ada, tarn = Passage("p1", "Ada", "Ada was born in Tarn."), Passage("p2", "Tarn", "The mayor is Otto Lind.")
+        >>> question = "Who is the mayor of the town where Ada was born?"
+        >>> env = SearchEnvironment(question, bm25([ada, tarn]), answers=["Otto Lind"])
+        >>> result = ReactSearchAgent("bundled:search").run(env, budget="20 calls")
+        >>> print(result.end_state, result.answer, result.measures["rounds"])
+        success Otto Lind 2.0
+    """
 
     name: ClassVar[str] = "react_search"
     rounds: ClassVar[int] = 7
