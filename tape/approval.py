@@ -25,7 +25,7 @@ class Approval(StrEnum):
     ``ALLOW``: it is executed. ``REFUSE``: it is not executed, neither now nor later in the episode; the agent does
     without it. ``STOP``: it is not executed, and the episode ends as ``stopped``.
 
-    Example:
+    Examples:
         >>> from envs.sokoban import SokobanEnvironment, load_set
         >>> from tape import Approval, ReactAgent
         >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)
@@ -66,7 +66,7 @@ class ApprovalRequest:
         step: Steps taken before it.
         changes: Where plans are tried on copies, what the action and the rest of the path will change, a line each.
 
-    Example:
+    Examples:
         >>> from tape import TapeAgent, ToolEnvironment, tool
         >>> from tape.lm.scripted import ScriptedLM
         >>> @tool(usd="$0.01", destructive=True)

@@ -25,7 +25,7 @@ def is_ctrl_c(error: BaseException) -> bool:
 class TapeError(Exception):
     """Base of every error the engine raises on purpose.
 
-    Example:
+    Examples:
         >>> from tape import Budget, TapeError
         >>> try:
         ...     Budget.of(usd="much")
@@ -38,7 +38,7 @@ class TapeError(Exception):
 class ConfigError(TapeError, ValueError):
     """A setting is out of range or settings contradict each other.
 
-    Example:
+    Examples:
         >>> from tape import TapeConfig
         >>> TapeConfig.make(num_plans=0)
         Traceback (most recent call last):
@@ -50,7 +50,7 @@ class ConfigError(TapeError, ValueError):
 class DataError(TapeError, ValueError):
     """A file from outside cannot be read; the message gives file, line and field.
 
-    Example:
+    Examples:
         >>> from pathlib import Path
         >>> from tape.reading import read_json
         >>> read_json(Path("missing.json"))
@@ -69,7 +69,7 @@ class UnknownNameError(TapeError, LookupError):
         known: The names there are; the attribute is sorted.
         hint: One more sentence, if it helps.
 
-    Example:
+    Examples:
         >>> from tape import open_model
         >>> from tape.errors import UnknownNameError
         >>> try:
@@ -91,7 +91,7 @@ class PluginError(TapeError):
     Raised for a part that an installed package declares as an entry point, and whose module or name is not there. The
     message names the entry point, and where its package was found.
 
-    Example:
+    Examples:
         >>> from tape.errors import PluginError
         >>> from tape.plugins import load, names
         >>> for name in names("tape.agents"):
@@ -109,7 +109,7 @@ class ShadowedPackageError(PluginError, ImportError):
 class MissingExtraError(TapeError, ImportError):
     """An optional dependency is missing; the message names the extra to install.
 
-    Example:
+    Examples:
         >>> from tape.plugins import require_extra
         >>> require_extra("otel", "no_such_package", what="the export")
         Traceback (most recent call last):
@@ -130,7 +130,7 @@ class BudgetExceededError(TapeError):
         requested: What the refused reservation asked for.
         ledger: Whose cap it is, for instance ``episode`` or ``run``.
 
-    Example:
+    Examples:
         >>> from tape import Budget, BudgetExceededError, Ledger, Resources
         >>> ledger = Ledger(Budget.of(usd="$0.05"))
         >>> try:
@@ -153,7 +153,7 @@ class BudgetExceededError(TapeError):
 class UnknownCostError(TapeError):
     """A cost is unknown under a hard cap: declare it or lift the cap.
 
-    Example:
+    Examples:
         >>> from tape import Budget, Ledger, Resources
         >>> Ledger(Budget.of(usd=1)).reserve(Resources.of(usd=None))
         Traceback (most recent call last):
@@ -171,7 +171,7 @@ class ModelError(TapeError):
 
     An agent ends its episode as ``model_error`` where the model fails to answer; one that cannot be loaded raises it.
 
-    Example:
+    Examples:
         >>> from tape import open_model
         >>> open_model("scripted:missing.json")
         Traceback (most recent call last):
@@ -183,7 +183,7 @@ class ModelError(TapeError):
 class ConstraintError(TapeError, ValueError):
     """A decoding constraint cannot be met by this model or by any text.
 
-    Example:
+    Examples:
         >>> from tape.lm.base import Choice
         >>> Choice(())
         Traceback (most recent call last):
@@ -198,7 +198,7 @@ class InvalidOutputError(TapeError, ValueError):
     The readers of a :class:`tape.protocols.PromptFormat` raise it. How often that was is
     :attr:`tape.EpisodeResult.malformed`.
 
-    Example:
+    Examples:
         >>> from envs.sokoban import SokobanEnvironment, load_set
         >>> level = load_set("easy")[0]
         >>> SokobanEnvironment(level).prompt_format("compact").read_act(level.start, "no move")
@@ -211,7 +211,7 @@ class InvalidOutputError(TapeError, ValueError):
 class ApprovalError(TapeError):
     """The approving function failed or returned something unusable; the action was not executed.
 
-    Example:
+    Examples:
         >>> from envs.sokoban import SokobanEnvironment, load_set
         >>> from tape import ReactAgent
         >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)
@@ -227,7 +227,7 @@ class EnvironmentFaultError(TapeError):
 
     An agent that meets it ends its episode as ``env_error``, whatever exception the environment's code has raised.
 
-    Example:
+    Examples:
         >>> from envs.sokoban import SokobanEnvironment, load_set
         >>> from tape import ReactAgent
         >>> class Broken(SokobanEnvironment):
@@ -242,7 +242,7 @@ class EnvironmentFaultError(TapeError):
 class GraphError(TapeError, ValueError):
     """A plan graph file or operation is malformed.
 
-    Example:
+    Examples:
         >>> from tape import PlanGraph
         >>> PlanGraph().edge(3)
         Traceback (most recent call last):
@@ -254,7 +254,7 @@ class GraphError(TapeError, ValueError):
 class TraceError(TapeError, ValueError):
     """A trace file is malformed; the message gives file and line.
 
-    Example:
+    Examples:
         >>> from pathlib import Path
         >>> from tape import read_trace
         >>> _ = Path("trace.jsonl").write_text("{}")
@@ -268,7 +268,7 @@ class TraceError(TapeError, ValueError):
 class ResumeError(TapeError, ValueError):
     """An episode cannot go on from its trace; nothing was called, and the trace is as it was.
 
-    Example:
+    Examples:
         >>> from envs.sokoban import SokobanEnvironment, load_set
         >>> from tape import OpenLoopAgent, ReactAgent
         >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)
@@ -286,7 +286,7 @@ class UnfinishedCallError(ResumeError):
     Attributes:
         action: The call.
 
-    Example:
+    Examples:
         >>> from contextlib import suppress
         >>> from tape import TapeAgent, ToolEnvironment, tool
         >>> from tape.lm.scripted import ScriptedLM
@@ -312,7 +312,7 @@ class UnfinishedCallError(ResumeError):
 class RunDirectoryError(TapeError):
     """A run directory holds something else than this run.
 
-    Example:
+    Examples:
         >>> from pathlib import Path
         >>> from tape.runner.directory import RunDirectory
         >>> _ = Path("run").write_text("")
@@ -326,7 +326,7 @@ class RunDirectoryError(TapeError):
 class EndpointWarning(UserWarning):
     """A hosted model ignores a constraint, reports impossible usage, or its key cannot be hidden; issued once.
 
-    Example:
+    Examples:
         >>> import asyncio, warnings
         >>> from tape import open_model
         >>> from tape.errors import EndpointWarning

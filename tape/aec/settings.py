@@ -22,7 +22,7 @@ class AecSettings(MethodSettings):
     A configuration takes an object of this class, a mapping of its fields, or True for the defaults. What is out of
     range is a ``ConfigError`` of the agent that gets a mapping, and here a ``ValueError``.
 
-    Example:
+    Examples:
         >>> from envs.sokoban import SokobanEnvironment, load_set
         >>> from tape import AecSettings, TapeAgent
         >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)

@@ -136,7 +136,7 @@ class BestOfNReactAgent(BestOfN, ReactAgent):
     The model predicts the outcome of each and scores it; the action of the highest score is taken. It takes what
     :class:`~tape.TapeAgent` takes.
 
-    Example:
+    Examples:
         >>> from envs.sokoban import SokobanEnvironment, load_set
         >>> from tape import BestOfNReactAgent
         >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)
@@ -153,7 +153,7 @@ class BestOfNPlanAndActAgent(BestOfN, PlanAndActAgent):
 
     The action is chosen as by :class:`BestOfNReactAgent`. It takes what :class:`~tape.TapeAgent` takes.
 
-    Example:
+    Examples:
         >>> from envs.sokoban import SokobanEnvironment, load_set
         >>> from tape import BestOfNPlanAndActAgent
         >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)

@@ -16,7 +16,7 @@ class OpenLoopAgent(LmAgent):
 
     It takes what :class:`~tape.TapeAgent` takes.
 
-    Example:
+    Examples:
         >>> from envs.sokoban import SokobanEnvironment, load_set
         >>> from tape import OpenLoopAgent
         >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)

@@ -19,7 +19,7 @@ class PlanAndActAgent(LmAgent):
     Every step shortens the rest by one action, whether it followed the plan or not. After the plan's end the model acts
     without a plan, as in ReAct. It takes what :class:`~tape.TapeAgent` takes.
 
-    Example:
+    Examples:
         >>> from envs.sokoban import SokobanEnvironment, load_set
         >>> from tape import PlanAndActAgent
         >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)

@@ -26,7 +26,7 @@ class PlanAndActReplanAgent(LmAgent):
     Raises:
         ConfigError: As there; or ``replan`` is off.
 
-    Example:
+    Examples:
         >>> from envs.sokoban import SokobanEnvironment, load_set
         >>> from tape import PlanAndActReplanAgent
         >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)

@@ -72,7 +72,7 @@ class Planned(PricedPath):
         start: Key of the node of the graph where the path begins.
         caps: Counts of every capped resource that were left after planning.
 
-    Example:
+    Examples:
         >>> from envs.sokoban import SokobanEnvironment, load_set
         >>> from tape import TapeAgent
         >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)

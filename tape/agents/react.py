@@ -39,7 +39,7 @@ class ReactAgent(LmAgent):
     The prompt format decides whether there is a thought: the bundled models for tools and for ALFWorld write none. It
     takes what :class:`~tape.TapeAgent` takes.
 
-    Example:
+    Examples:
         >>> from envs.sokoban import SokobanEnvironment, load_set
         >>> from tape import ReactAgent
         >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)

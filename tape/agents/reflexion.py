@@ -80,7 +80,7 @@ class ReflexionAgent(LmAgent):
     Raises:
         ConfigError: As there; when it is run, also an environment that cannot be begun anew.
 
-    Example:
+    Examples:
         >>> from envs.sokoban import SokobanEnvironment, load_set
         >>> from tape import ReflexionAgent
         >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)

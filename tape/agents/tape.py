@@ -47,7 +47,7 @@ class TapeAgent(LmAgent):
         ConfigError: A setting is out of range, or both ``config`` and ``settings`` are given.
         UnknownNameError: There is no such model.
 
-    Example:
+    Examples:
         >>> from envs.sokoban import SokobanEnvironment, load_set
         >>> from tape import TapeAgent
         >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)
@@ -252,7 +252,7 @@ class TapeAllStepAgent(TapeAgent):
     Raises:
         ConfigError: As there; or ``replan`` is off.
 
-    Example:
+    Examples:
         >>> from envs.sokoban import SokobanEnvironment, load_set
         >>> from tape import TapeAllStepAgent
         >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)

@@ -42,7 +42,7 @@ class Budget(Mapping[str, int]):
     Raises:
         ConfigError: A cap is no integer, negative, or above 2**63 - 1.
 
-    Example:
+    Examples:
         >>> from tape import Budget
         >>> Budget.of(usd="$0.05", steps=8)
         Budget({'steps': 8, 'usd': 50000})

@@ -35,7 +35,7 @@ class Ledger(Readings):
     Raises:
         ConfigError: There are both a parent and a payer.
 
-    Example:
+    Examples:
         >>> from tape import Budget, Ledger, Resources
         >>> run = Ledger(Budget.of(usd="$1"), name="run")
         >>> episode = Ledger(Budget.of(usd="$0.05"), parent=run)
@@ -318,7 +318,7 @@ class Earmark(Ledger):
     It begins with the ``with`` block, and must fit. At its end what was not spent goes back at once, whatever ended the
     block; what is still being spent then, by a thread that goes on, once it is settled.
 
-    Example:
+    Examples:
         >>> from tape import Budget, Ledger, Resources
         >>> team = Ledger(Budget.of(usd="$0.10"), name="team")
         >>> with team.earmark(usd="$0.04", name="reviewer") as part:

@@ -44,7 +44,7 @@ class Reservation:
         outer: What the ledger's payer has returned for it.
         open: It is neither settled nor released.
 
-    Example:
+    Examples:
         >>> from tape import Budget, Ledger, Resources
         >>> ledger = Ledger(Budget.of(tokens=1000))
         >>> call = ledger.reserve(Resources.of(tokens=600))

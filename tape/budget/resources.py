@@ -29,7 +29,7 @@ class ResourceKind:
         resolution: The size of one count in units, for instance ``Decimal("1e-6")``.
         money: It is a currency: a tool that declares no price costs an unknown amount of it (:func:`undeclared`).
 
-    Example:
+    Examples:
         >>> from tape.budget import kind_of
         >>> dollars = kind_of("usd")
         >>> dollars.count("5 cents"), dollars.amount(50_000)
@@ -85,7 +85,7 @@ def declare(name: str, unit: str, resolution: str | int = 1, *, money: bool = Fa
     Raises:
         ConfigError: The name is taken by a different declaration, or the resolution is no positive number.
 
-    Example:
+    Examples:
         >>> from tape.budget import Budget, declare, in_units
         >>> declare("petrol", "litre", resolution="0.1").name
         'petrol'
@@ -140,7 +140,7 @@ def undeclared() -> Resources:
 def amount_of(name: str, count: int) -> Decimal:
     """A count of a resource in its unit, without zeros at the end; of a kind that is not declared here the count.
 
-    Example:
+    Examples:
         >>> from tape.budget import amount_of
         >>> amount_of("usd", 50_000)
         Decimal('0.05')
@@ -154,7 +154,7 @@ def in_units(name: str, count: int) -> str:
 
     Of a kind that is not declared here it stays a count.
 
-    Example:
+    Examples:
         >>> from tape.budget import in_units
         >>> in_units("usd", 50_000), in_units("tokens", 10_000)
         ('$0.05', '10,000 tokens')
@@ -200,7 +200,7 @@ def kind_of(name: str) -> ResourceKind:
     Raises:
         ConfigError: It was never declared.
 
-    Example:
+    Examples:
         >>> from tape.budget import kind_of
         >>> kind_of("seconds").resolution
         Decimal('0.001')
@@ -218,7 +218,7 @@ def kind_of(name: str) -> ResourceKind:
 def kinds() -> tuple[str, ...]:
     """The names of all declared resources, in the order of their declarations.
 
-    Example:
+    Examples:
         >>> from tape.budget import kinds
         >>> kinds()[:6]
         ('steps', 'calls', 'tokens', 'usd', 'seconds', 'wall_seconds')
@@ -237,7 +237,7 @@ class Resources(Mapping[str, int | None]):
     Raises:
         ConfigError: A count is no integer, or negative.
 
-    Example:
+    Examples:
         >>> from tape import Resources
         >>> Resources.of(usd="$0.02", tokens="1k") + Resources.of(usd="$0.01")
         Resources({'tokens': 1000, 'usd': 30000})

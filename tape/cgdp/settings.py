@@ -20,7 +20,7 @@ class CgdpSettings(MethodSettings):
 
     A search agent takes its fields as keyword arguments too. What is out of range is a ``ValueError``.
 
-    Example:
+    Examples:
         >>> from envs.search import Passage, SearchEnvironment, bm25
         >>> from tape import CgdpAgent, CgdpSettings
         >>> corpus = bm25([Passage("p1", "Tarn", "The mayor of Tarn is Otto Lind.")])

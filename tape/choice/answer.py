@@ -21,7 +21,7 @@ class More:
         value: Its value.
         text: The sentence.
 
-    Example:
+    Examples:
         >>> from tape import select
         >>> cost = {"search": {"usd": "$0.01"}, "ask": {"usd": "$0.08"}}
         >>> more = select([["search"], ["ask"]], cost=cost, value=[0.7, 0.9], budget="usd=0.05").why.more["usd"]
@@ -53,7 +53,7 @@ class Why:
         look: Finds `more`.
         known: A plan that `text` names already.
 
-    Example:
+    Examples:
         >>> from tape import select
         >>> why = select([["search"], ["ask"]], cost={"search": "$0.01", "ask": "$0.08"}, budget="usd=0.005").why
         >>> print(why.short, why.least["usd"])
@@ -95,7 +95,7 @@ class Scheduled:
         end: When it has ended.
         critical: It lies on the longest chain: were it later, the plan would end later.
 
-    Example:
+    Examples:
         >>> from tape import select
         >>> steps = {"clean": [{"name": "quick", "usd": 1, "seconds": 5}], "join": [{"name": "hash", "seconds": 20}]}
         >>> choice = select(steps, after={"join": ["clean"]}, budget={"usd": 2})
@@ -128,7 +128,7 @@ class Choice:
             in the first criterion first; empty where it was not asked for. Budgets of the criteria are no limit there:
             a plan that exceeds one has a negative amount `left`.
 
-    Example:
+    Examples:
         >>> from tape import select
         >>> cost = {"search": {"usd": "$0.01"}, "ask": {"usd": "$0.08"}}
         >>> choice = select([["search"], ["ask"]], cost=cost, value=[0.7, 0.9], budget="usd=0.10")

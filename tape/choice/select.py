@@ -78,7 +78,7 @@ def select(
         ConfigError: An argument is malformed, a cost is missing or unknown, or an amount is in a wrong unit.
         GraphError: The same of a graph; or it has no goal, or needs a horizon.
 
-    Example:
+    Examples:
         >>> from tape import select
         >>> cost = {"search": {"usd": "$0.01"}, "ask": {"usd": "$0.08"}, "write": {"usd": "$0.02"}}
         >>> choice = select([["search", "write"], ["ask", "write"]], cost=cost, value=[0.7, 0.9], budget="usd=0.05")

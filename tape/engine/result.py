@@ -90,7 +90,7 @@ class EpisodeResult(KeptEvents, Generic[AnswerT]):
         wall_seconds: Time of the whole episode.
         wall_overrun_seconds: Time beyond the cap on ``wall_seconds``; this is no budget violation.
 
-    Example:
+    Examples:
         >>> from envs.sokoban import SokobanEnvironment, load_set
         >>> from tape import ReactAgent
         >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)

@@ -71,7 +71,7 @@ class TapeConfig(BaseModel):
     and in files each is given under its own name: an object of its class, a mapping of its fields, or True for its
     defaults.
 
-    Example:
+    Examples:
         >>> from tape import ReactAgent, TapeConfig
         >>> config = TapeConfig.make(num_plans=8, temperature=0.5)
         >>> ReactAgent("bundled:nano", config).config.num_plans

@@ -83,7 +83,7 @@ class Guard:
         ConfigError: A cap, a price or a setting is malformed; the message names it.
         LedgerError: The journal is malformed or cannot be written.
 
-    Example:
+    Examples:
         >>> from tape import Guard
         >>> guard = Guard("$0.05, 3 steps", tools={"search": {"usd": "$0.02"}}, models={"small": ("0.15", "0.60")})
         >>> with guard.tool("search", {"query": "river"}) as call:

@@ -101,7 +101,7 @@ class BoundedLM(dspy.LM):  # type: ignore[misc]
         lm: The model. It is copied, and the copy makes single attempts.
         guard: The budget, which knows the model by the same name, as in ``openai/gpt-4o-mini``.
 
-    Example:
+    Examples:
         >>> import dspy
         >>> from dspy.utils import DummyLM
         >>> from tape import Guard
@@ -151,7 +151,7 @@ def bounded_tools(tools: Iterable[Callable[..., Any] | dspy.Tool], guard: Guard)
         tools: Functions, coroutine functions too, or tools.
         guard: The budget, which knows the tools by their names.
 
-    Example:
+    Examples:
         >>> from tape import Guard
         >>> from tape.integrations.dspy import bounded_tools
         >>> def search(query: str) -> str:

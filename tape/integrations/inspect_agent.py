@@ -37,7 +37,7 @@ def bounded_model(model: str | Model | None, guard: Guard) -> Model:
         model: The model; None takes that of the evaluation, if it is running.
         guard: The budget, which knows the model by its name without the provider, as in ``gpt-4o-mini``.
 
-    Example:
+    Examples:
         >>> import asyncio
         >>> from inspect_ai.model import ModelOutput, ModelUsage, get_model
         >>> from tape import Guard
@@ -104,7 +104,7 @@ def bounded_tools(tools: Sequence[Tool | ToolDef | ToolSource] | ToolSource, gua
             over, and the agent that takes it has a model and tools of its own.
         guard: The budget, which knows the tools by their names.
 
-    Example:
+    Examples:
         >>> import asyncio
         >>> from inspect_ai.tool import ToolDef
         >>> from tape import Guard
@@ -173,7 +173,7 @@ def bounded_agent(
         budget: Caps of each run (of a sample, of a call as a tool) within the guard's, for instance ``"usd=0.10"``.
         options: Further options of ``inspect_ai.agent.react``.
 
-    Example:
+    Examples:
         >>> from inspect_ai import Task, eval
         >>> from inspect_ai.model import ModelOutput, ModelUsage, get_model
         >>> from tape import Guard

@@ -47,7 +47,7 @@ class GuardCallback(BaseCallbackHandler):  # type: ignore[misc]
         guard: The budget.
         limit: What models call that limit.
 
-    Example:
+    Examples:
         >>> from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
         >>> from tape import Guard
         >>> from tape.integrations.langchain import GuardCallback
@@ -130,7 +130,7 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):  # type: ignore[misc]
         guard: The budget.
         limit: What the model calls its limit of completion tokens; every call is given one.
 
-    Example:
+    Examples:
         >>> from langchain.agents import create_agent
         >>> from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
         >>> from tape import Guard
@@ -242,7 +242,7 @@ def plan_node(guard: Guard, tools: Sequence[str] | None = None) -> Callable[[Map
     Returns:
         What ``add_node`` takes. It writes ``plan`` into the state: the answer of :meth:`tape.Guard.plan`.
 
-    Example:
+    Examples:
         >>> from tape import Guard
         >>> from tape.integrations.langchain import plan_node
         >>> guard = Guard("$0.03", tools={"quick": {"price": {"usd": "$0.01"}, "kind": "search"}})

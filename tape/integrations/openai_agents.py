@@ -48,7 +48,7 @@ class BoundedModel(Model):  # type: ignore[misc]
         guard: The budget.
         name: How the guard knows it; the model's own name by default.
 
-    Example:
+    Examples:
         >>> import asyncio
         >>> from agents import Agent, RunConfig, Runner
         >>> from agents.testing import ScriptedModel, assistant_message
@@ -161,7 +161,7 @@ def bounded_tools(tools: Sequence[Tool], guard: Guard) -> list[Tool]:
     Raises:
         ConfigError: A tool is no function, so its calls are not made here.
 
-    Example:
+    Examples:
         >>> import asyncio
         >>> from agents import Agent, RunConfig, Runner, function_tool
         >>> from agents.testing import ScriptedModel, assistant_message, function_call

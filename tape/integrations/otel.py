@@ -67,7 +67,7 @@ class Spans:
     Raises:
         MissingExtraError: OpenTelemetry is not installed.
 
-    Example:
+    Examples:
         >>> from envs.sokoban import SokobanEnvironment, load_set
         >>> from opentelemetry.sdk.trace.export import SimpleSpanProcessor
         >>> from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -346,7 +346,7 @@ def provider(run: Mapping[str, str] | None = None) -> TracerProvider:
     Raises:
         MissingExtraError: The extra ``otel`` is not installed.
 
-    Example:
+    Examples:
         >>> from tape.integrations.otel import provider
         >>> tracers = provider({"deployment.environment.name": "test"})
         >>> tracers.resource.attributes["deployment.environment.name"]

@@ -46,7 +46,7 @@ class GuardCapability(AbstractCapability[Any]):  # type: ignore[misc]
     Attributes:
         guard: The budget.
 
-    Example:
+    Examples:
         >>> from pydantic_ai import Agent
         >>> from pydantic_ai.models.test import TestModel
         >>> from tape import Guard
@@ -115,7 +115,7 @@ class BoundedModel(WrapperModel):  # type: ignore[misc]
         wrapped: The model, or its name. Its client's own retries are switched off by the setting ``max_retries``.
         guard: The budget, which knows the model by its ``model_name``.
 
-    Example:
+    Examples:
         >>> from pydantic_ai import Agent
         >>> from pydantic_ai.models.fallback import FallbackModel
         >>> from pydantic_ai.models.test import TestModel

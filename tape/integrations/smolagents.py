@@ -39,7 +39,7 @@ class BoundedModel(Model):  # type: ignore[misc]
         model: The model. It is copied, and the copy leaves limits and retries to this one.
         guard: The budget, which knows the model by its ``model_id``.
 
-    Example:
+    Examples:
         >>> from smolagents import ChatMessage, Model
         >>> from tape import Guard
         >>> from tape.integrations.smolagents import BoundedModel
@@ -184,7 +184,7 @@ def bounded_tools(tools: Iterable[Tool], guard: Guard) -> list[Tool]:
             ``guard.within(...)`` where it has caps of its own.
         guard: The budget, which knows the tools by their names.
 
-    Example:
+    Examples:
         >>> from smolagents import Tool
         >>> from tape import Guard
         >>> from tape.integrations.smolagents import bounded_tools

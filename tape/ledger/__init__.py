@@ -69,7 +69,7 @@ def open_store(url: str) -> LedgerStore:
         LedgerError: It cannot be opened.
         MissingExtraError: A database is named, and the extra ``postgres`` is not installed.
 
-    Example:
+    Examples:
         >>> from contextlib import closing
         >>> from tape.ledger import Cap, open_store
         >>> with closing(open_store("file://budget.ledger")) as store:
@@ -108,7 +108,7 @@ def paying(
     Raises:
         ConfigError, LedgerError, MissingExtraError: See :func:`open_store`.
 
-    Example:
+    Examples:
         >>> from tape import Budget, Ledger, Resources
         >>> from tape.ledger import paying
         >>> with paying("file://budget.ledger", "org/team") as payer:

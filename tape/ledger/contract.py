@@ -47,7 +47,7 @@ class Cap:
     Raises:
         ConfigError: The account, the resource or the amount is malformed.
 
-    Example:
+    Examples:
         >>> from tape.ledger import Cap, Period
         >>> Cap("org#customer=42", "usd", 5_000_000, Period("month")).key
         ('org#customer=42', 'usd', 'month@UTC#1')
@@ -79,7 +79,7 @@ class Balance(NamedTuple):
         held: What is open, at its worst case.
         debt: By how much settlements were above their worst case.
 
-    Example:
+    Examples:
         >>> from tape.ledger import Cap, Request, open_store
         >>> store = open_store("file://budget.ledger")
         >>> store.set_cap(Cap("org", "usd", 50_000), "anna", "the first cap")
@@ -123,7 +123,7 @@ class Request:
     Raises:
         ConfigError: The id, the scope, an amount or another field is malformed; the message names it.
 
-    Example:
+    Examples:
         >>> from tape.ledger import Request, open_store
         >>> request = Request("call-1", "org/team", {"usd": 20_000}, labels={"customer": "42"}, seconds=60)
         >>> open_store("file://budget.ledger").reserve(request)
@@ -158,7 +158,7 @@ class Held(NamedTuple):
         id: Of the hold, and of the request.
         state: ``held``, or how the hold of an earlier request has ended.
 
-    Example:
+    Examples:
         >>> from tape.ledger import Request, open_store
         >>> open_store("file://budget.ledger").reserve(Request("call-1", "org/team", {"usd": 20_000}))
         Held(id='call-1', state='held')
@@ -179,7 +179,7 @@ class Refused(NamedTuple):
         left: What is left of it.
         cap_needed: The least cap under which it would have fitted; None where the worst case is unknown.
 
-    Example:
+    Examples:
         >>> from tape.ledger import Cap, Request, open_store
         >>> store = open_store("file://budget.ledger")
         >>> store.set_cap(Cap("org", "usd", 50_000), "anna", "the first cap")
@@ -227,7 +227,7 @@ class Ended(NamedTuple):
         state: Its state.
         spent: What was booked for it.
 
-    Example:
+    Examples:
         >>> from tape.ledger import Request, open_store
         >>> store = open_store("file://budget.ledger")
         >>> _ = store.reserve(Request("call-1", "org/team", {"usd": 20_000}))
@@ -269,7 +269,7 @@ class LedgerStore(ABC):
     Attributes:
         warned: Is called where a level of a rule is reached; by default it logs it, and tells the rule's webhook.
 
-    Example:
+    Examples:
         >>> from tape.ledger import Cap, Request, open_store
         >>> store = open_store("file://budget.ledger")
         >>> store.set_cap(Cap("org", "usd", 50_000), "anna", "the first cap")

@@ -79,7 +79,7 @@ class StorePayer(Payer):
     Raises:
         ConfigError: The scope or a label is malformed.
 
-    Example:
+    Examples:
         >>> from tape import Ledger, Resources
         >>> from tape.ledger import Cap, StorePayer, open_store
         >>> store = open_store("file://budget.ledger")

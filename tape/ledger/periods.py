@@ -36,7 +36,7 @@ class Period:
     Raises:
         ConfigError: The unit, the time zone, the day or the seconds are malformed.
 
-    Example:
+    Examples:
         >>> from datetime import UTC, datetime
         >>> from tape.ledger import Period
         >>> month = Period.parse("month@UTC#15")

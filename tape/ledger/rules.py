@@ -27,7 +27,7 @@ logger = logging.getLogger("tape.ledger")
 class LedgerError(TapeError):
     """A store refuses a request, cannot be reached, or is not what it should be; nothing was spent.
 
-    Example:
+    Examples:
         >>> from tape.ledger import Cap, open_store
         >>> open_store("file://budget.ledger").top_up(Cap("org", "usd", 50_000), "anna", "more")
         Traceback (most recent call last):
@@ -39,7 +39,7 @@ class LedgerError(TapeError):
 class UnreachableLedgerError(LedgerError):
     """The store did not answer; whether it did what was asked is unknown, and asking again is safe.
 
-    Example:
+    Examples:
         >>> from tape.ledger import open_store
         >>> open_store("postgresql://tape@127.0.0.1:1/budgets")
         Traceback (most recent call last):
@@ -51,7 +51,7 @@ class UnreachableLedgerError(LedgerError):
 class UnknownHoldError(LedgerError):
     """There is no hold of this id.
 
-    Example:
+    Examples:
         >>> from tape.ledger import open_store
         >>> open_store("file://budget.ledger").settle("call-1", {"usd": 5_000})
         Traceback (most recent call last):
@@ -65,7 +65,7 @@ class PausedError(BudgetExceededError):
 
     Its ``ledger`` is the account.
 
-    Example:
+    Examples:
         >>> from tape import Ledger, Resources
         >>> from tape.ledger import StorePayer, open_store
         >>> store = open_store("file://budget.ledger")
@@ -104,7 +104,7 @@ class Rule:
     Raises:
         ConfigError: A field is malformed; or a call is to wait or to ask, and ``seconds`` is 0.
 
-    Example:
+    Examples:
         >>> from tape.ledger import Rule, open_store
         >>> store = open_store("file://budget.ledger")
         >>> store.set_rule(Rule("org/team", "ask", seconds=600, warn=(50, 80)), "anna", "ask me")
@@ -158,7 +158,7 @@ class Paused(NamedTuple):
         who: Who paused the account.
         why: For people.
 
-    Example:
+    Examples:
         >>> from tape.ledger import Request, open_store
         >>> store = open_store("file://budget.ledger")
         >>> store.pause("org", "anna", "holidays")
@@ -212,7 +212,7 @@ class Warned(NamedTuple):
         amount: The cap in this period, in counts.
         webhook: Who is to be told.
 
-    Example:
+    Examples:
         >>> from tape.ledger import Cap, Request, Rule, open_store
         >>> store = open_store("file://budget.ledger")
         >>> store.set_cap(Cap("org", "usd", 50_000), "anna", "the first cap")

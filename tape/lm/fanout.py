@@ -115,7 +115,7 @@ class FanOut:
         left_after: What that leaves of each cap.
         gap: By which share something better may be worth more; 0.0 is proved the best.
 
-    Example:
+    Examples:
         >>> from tape import plan_fanout
         >>> agents = [{"name": "review", "count": 500, "models": "small", "prompt": 8000, "completion": 1000}]
         >>> found = plan_fanout(agents, "$0.40", prices={"small": ("0.15", "0.60")})
@@ -167,7 +167,7 @@ def plan_fanout(
     Raises:
         ConfigError: Something is malformed, or money is capped and a price unknown; the message names the field.
 
-    Example:
+    Examples:
         >>> from tape import plan_fanout
         >>> models = [{"model": "large", "quality": 0.9}, {"model": "small", "quality": 0.7}]
         >>> agents = [{"name": "review", "count": 10, "models": models, "prompt": 8000, "completion": 1000}]

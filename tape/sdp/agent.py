@@ -43,7 +43,7 @@ class SdpAgent(TapeAgent):
             (docs/reference/methods/sdp.md).
         UnknownNameError: There is no such model.
 
-    Example:
+    Examples:
         >>> from envs.sokoban import SokobanEnvironment, load_set
         >>> from tape import SdpAgent
         >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)

@@ -15,7 +15,7 @@ class SdpSettings(MethodSettings):
 
     The ablation without REPLAN is the engine's ``replan=False``. What is out of range is a ``ValueError``.
 
-    Example:
+    Examples:
         >>> from envs.sokoban import SokobanEnvironment, load_set
         >>> from tape import SdpAgent, SdpSettings
         >>> env = SokobanEnvironment(load_set("easy")[0], steps=8)

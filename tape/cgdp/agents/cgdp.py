@@ -28,7 +28,7 @@ class CgdpAgent(SearchAgent):
             searched, or a prompt does not fit into ``context_tokens``.
         UnknownNameError: There is no such model.
 
-    Example:
+    Examples:
         >>> from envs.search import Passage, SearchEnvironment, bm25
         >>> from tape import CgdpAgent
         >>> ada, tarn = Passage("p1", "Ada", "Ada was born in Tarn."), Passage("p2", "Tarn", "The mayor is Otto Lind.")

@@ -13,7 +13,7 @@ class IrcotAgent(SearchAgent):
 
     It searches for at most ten rounds. The first query is the question. It takes what :class:`~tape.CgdpAgent` takes.
 
-    Example:
+    Examples:
         >>> from envs.search import Passage, SearchEnvironment, bm25
         >>> from tape import IrcotAgent
         >>> corpus = bm25([Passage("p1", "Tarn", "The mayor of Tarn is Otto Lind.")])

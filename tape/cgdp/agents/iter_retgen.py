@@ -15,7 +15,7 @@ class IterRetgenAgent(SearchAgent):
     It has no memory by design, so its transcript is the newest round alone. It takes what :class:`~tape.CgdpAgent`
     takes.
 
-    Example:
+    Examples:
         >>> from envs.search import Passage, SearchEnvironment, bm25
         >>> from tape import IterRetgenAgent
         >>> corpus = bm25([Passage("p1", "Tarn", "The mayor of Tarn is Otto Lind.")])

@@ -14,7 +14,7 @@ class MemgptAgent(SearchAgent):
     It has at most twelve turns, of which each is a search, a note, or the answer. It takes what
     :class:`~tape.CgdpAgent` takes.
 
-    Example:
+    Examples:
         >>> from envs.search import Passage, SearchEnvironment, bm25
         >>> from tape import MemgptAgent
         >>> corpus = bm25([Passage("p1", "Tarn", "The mayor of Tarn is Otto Lind.")])

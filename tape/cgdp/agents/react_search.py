@@ -13,7 +13,7 @@ class ReactSearchAgent(SearchAgent):
 
     It searches for at most seven rounds. It takes what :class:`~tape.CgdpAgent` takes.
 
-    Example:
+    Examples:
         >>> from envs.search import Passage, SearchEnvironment, bm25
         >>> from tape import ReactSearchAgent
         >>> ada, tarn = Passage("p1", "Ada", "Ada was born in Tarn."), Passage("p2", "Tarn", "The mayor is Otto Lind.")
