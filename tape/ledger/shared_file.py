@@ -14,6 +14,8 @@ from tape.ledger.rules import LedgerError
 
 _CHUNK = 1 << 20
 """Bytes that are read at once."""
+_BEGIN = b'{"schema": '
+"""How the first line of every ledger begins, so that a file of something else is never cut."""
 
 
 class SharedFile:
@@ -157,6 +159,8 @@ class SharedFile:
                 self.count += 1
             rest = new[sum(map(len, lines)) :]
             assert b"\n" not in rest, "every whole line was taken"
+        if rest and self._read == 0 and rest[: len(_BEGIN)] != _BEGIN[: len(rest)]:
+            raise LedgerError(f"{self._named} is no ledger: it does not begin with {_BEGIN.decode()}; name another")
         if rest:  # the writer of half a line has died before acting on it
             os.ftruncate(file, self._read)
         assert self._read + len(rest) <= size, "no more than there is"

@@ -28,6 +28,20 @@ def path(tmp_path: Path) -> Path:
     return found
 
 
+@pytest.mark.parametrize("text", ["shopping list", "{}", "x"])
+def test_a_file_of_something_else_is_refused_and_stays(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(LedgerError, match="is no ledger"):
+        FileStore(path)
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_a_torn_first_line_is_written_anew(path: Path) -> None:
+    path.write_text('{"sche', encoding="utf-8")
+    FileStore(path).close()
+    assert path.read_text(encoding="utf-8").startswith('{"schema": ')
+
+
 def test_a_torn_last_line_was_never_acted_on(path: Path) -> None:
     whole = path.read_bytes()
     with path.open("ab") as file:
