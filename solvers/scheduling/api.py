@@ -33,8 +33,8 @@ def schedule(problem: ScheduleProblem, time_limit: float | None = None) -> Sched
 
     Args:
         problem: What is asked.
-        time_limit: Positive seconds of wall time, after which the best plan so far comes back with its gap; None waits
-            for the proof.
+        time_limit: Positive seconds from the call on, after which CP-SAT answers with its gap; None waits for the
+            proof.
 
     Returns:
         A plan that `check_schedule` accepts; or an answer without one, whose status says why.
