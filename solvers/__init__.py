@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvers.api import solve
 from solvers.base import Solver
-from solvers.check import check, consumption_of, objective_of, variance_of
+from solvers.check import check, consumption_of, objective_of
 from solvers.errors import (
     BackendError,
     EndlessError,
@@ -33,10 +33,11 @@ from solvers.errors import (
     UnknownSolverError,
 )
 from solvers.explain import explain
-from solvers.explanation import Cause, Explanation, Joint, Need
-from solvers.frontier import OBJECTIVE, Frontier, frontier
+from solvers.explanation import Explanation
+from solvers.frontier import Frontier, frontier
 from solvers.k_best import KBest, k_best
 from solvers.moves import enough_moves
+from solvers.needs import Cause, Joint, Need
 from solvers.next_budget import next_budget
 from solvers.problem import PathProblem
 from solvers.registry import SolverInfo, available, get
@@ -68,7 +69,6 @@ _WHERE = {
 }
 
 __all__ = [
-    "OBJECTIVE",
     "Assumption",
     "BackendError",
     "Cause",
@@ -113,7 +113,6 @@ __all__ = [
     "shortest_path",
     "shortest_paths",
     "solve",
-    "variance_of",
 ]
 
 

@@ -50,6 +50,16 @@ def solve(
         EndlessError: If the problem has no horizon, and none is enough; it names the circle that has no end.
         UnknownSolverError: If no solver goes by the name.
         SolverUnavailableError: If the solver cannot run here.
+
+    Example:
+        >>> from solvers import PathProblem, solve
+        >>> edges, costs = [(0, 1), (1, 2), (0, 2)], [[2], [3], [4]]
+        >>> problem = PathProblem(
+        ...     3, edges, rewards=[0, 1, 1], costs=costs, budgets=[4], start=0, terminals=[2], horizon=2
+        ... )
+        >>> solution = solve(problem)
+        >>> solution.status.value, solution.edges  # the way by node 1 earns as much, and costs 5
+        ('OPTIMAL', (2,))
     """
     deadline = Deadline(checked_time_limit(time_limit))
     began = time.perf_counter()

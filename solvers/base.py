@@ -17,6 +17,18 @@ class Solver(ABC):
         name: The name under which it is registered.
         summary: One line on what it is.
         handles_risk: Whether it keeps `PathProblem.risk`; `solvers.solve` refuses a risky problem where it does not.
+
+    Example:
+        >>> from solvers import PathProblem, Solver, Status, solve
+        >>> from solvers.answer import with_path
+        >>> class StandStill(Solver):
+        ...     name, summary = "stand-still", "answers with the empty path"
+        ...     def _solve(self, problem, time_limit):
+        ...         return with_path(problem, (), Status.FEASIBLE)
+        >>> problem = PathProblem(1, [], rewards=[0], costs=[], budgets=[5], start=0, terminals=[0], horizon=1)
+        >>> answer = solve(problem, StandStill())
+        >>> answer.status.value, answer.nodes, answer.solver
+        ('FEASIBLE', (0,), 'stand-still')
     """
 
     name: ClassVar[str]

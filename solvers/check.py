@@ -48,6 +48,17 @@ def check(problem: PathProblem, solution: PathSolution) -> list[str]:
 
     Returns:
         One sentence per violated rule; empty if the answer holds.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> from solvers import PathProblem, check, solve
+        >>> problem = PathProblem(
+        ...     2, [(0, 1)], rewards=[0, 1], costs=[[3]], budgets=[3], start=0, terminals=[1], horizon=1
+        ... )
+        >>> check(problem, solve(problem))
+        []
+        >>> check(replace(problem, budgets=[2]), solve(problem))
+        ['the path uses 3 of r0, of which there are 2']
     """
     wrong = []
     if solution.has_path != _NEEDS_PATH[solution.status]:
@@ -71,7 +82,24 @@ def path_nodes(problem: PathProblem, edges: Sequence[int]) -> tuple[int, ...]:
 
 
 def consumption_of(problem: PathProblem, edges: Sequence[int]) -> tuple[int, ...]:
-    """What a path uses: K exact integer sums over `edges` (m edge indices)."""
+    """What a path uses of each resource: K exact integer sums over its edges.
+
+    Args:
+        problem: The problem, with K budgets.
+        edges: m edge indices.
+
+    Returns:
+        K amounts, in the units of the budgets; zeros for the empty path.
+
+    Example:
+        >>> from solvers import PathProblem, consumption_of
+        >>> edges, costs = [(0, 1), (1, 2)], [[2, 1], [3, 0]]
+        >>> problem = PathProblem(
+        ...     3, edges, rewards=[0, 0, 1], costs=costs, budgets=[9, 9], start=0, terminals=[2], horizon=2
+        ... )
+        >>> consumption_of(problem, [0, 1])
+        (5, 1)
+    """
     if not edges:
         return (0,) * len(problem.budgets)
     costs = problem.costs
@@ -94,6 +122,12 @@ def objective_of(problem: PathProblem, edges: Sequence[int]) -> float:
     Args:
         problem: The problem.
         edges: m <= L edge indices that connect from the start.
+
+    Example:
+        >>> from solvers import PathProblem, objective_of
+        >>> problem = PathProblem(2, [(0, 1)], rewards=[0, 1], costs=[], budgets=[], start=0, terminals=[1], horizon=3)
+        >>> objective_of(problem, [0])  # one move and two stays
+        3.0
     """
     return math.fsum(_terms(problem, edges))
 

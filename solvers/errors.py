@@ -10,7 +10,16 @@ _LONGEST = 200
 
 
 class SolverError(Exception):
-    """Base of every error raised by this package."""
+    """Base of every error raised by this package.
+
+    Example:
+        >>> from solvers import SolverError, get
+        >>> try:
+        ...     get("nothing")
+        ... except SolverError as error:
+        ...     print(type(error).__name__)
+        UnknownSolverError
+    """
 
 
 class ProblemError(SolverError, ValueError):
@@ -20,6 +29,13 @@ class ProblemError(SolverError, ValueError):
         field: The offending field, e.g. `"costs"`.
         index: Where in the field: an index, an (edge, resource) pair, or None for a scalar field.
         value: The offending value.
+
+    Example:
+        >>> from solvers import PathProblem
+        >>> PathProblem(2, [(0, 1)], rewards=[0, 1], costs=[[-3]], budgets=[2], start=0, terminals=[1], horizon=1)
+        Traceback (most recent call last):
+            ...
+        solvers.errors.ProblemError: costs[0][0] = -3: must not be negative
     """
 
     def __init__(self, field: str, index: int | tuple[int, ...] | None, value: object, message: str) -> None:
@@ -46,6 +62,15 @@ class FileFormatError(ProblemError):
     Attributes:
         path: The file.
         line: The line, from 1; None if it is none in particular.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from solvers import read_rcsp
+        >>> _ = Path("tiny.txt").write_text("two nodes")
+        >>> read_rcsp("tiny.txt")
+        Traceback (most recent call last):
+            ...
+        solvers.errors.FileFormatError: tiny.txt:1: ...
     """
 
     def __init__(self, path: str | PathLike[str], line: int | None, message: str) -> None:
@@ -61,6 +86,17 @@ class EndlessError(SolverError):
     Attributes:
         circle: Its edges, in order.
         reason: Why it does not end.
+
+    Example:
+        >>> from solvers import PathProblem, solve
+        >>> edges, costs = [(0, 0), (0, 1)], [[0], [0]]
+        >>> problem = PathProblem(
+        ...     2, edges, rewards=[1, 0], costs=costs, budgets=[7], start=0, terminals=[1], objective="visit"
+        ... )
+        >>> solve(problem)
+        Traceback (most recent call last):
+            ...
+        solvers.errors.EndlessError: the circle of edges 0 has no end: it earns and takes nothing of what is capped; ...
     """
 
     def __init__(self, circle: Sequence[Any], reason: str, remedy: str = "set a horizon") -> None:
@@ -76,6 +112,13 @@ class UnknownSolverError(SolverError, LookupError):
     Attributes:
         name: The name asked for.
         known: The names there are.
+
+    Example:
+        >>> from solvers import get
+        >>> get("nothing")
+        Traceback (most recent call last):
+            ...
+        solvers.errors.UnknownSolverError: no solver is called 'nothing'; there are: ...
     """
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
@@ -90,6 +133,13 @@ class SolverUnavailableError(SolverError):
     Attributes:
         name: The solver's name.
         reason: Why it cannot run, naming the package or extra to install where one is missing.
+
+    Example:
+        >>> from solvers import SolverUnavailableError
+        >>> raise SolverUnavailableError("acme:states", "it needs the package 'acme': pip install acme")
+        Traceback (most recent call last):
+            ...
+        solvers.errors.SolverUnavailableError: solver 'acme:states' cannot run here: ...
     """
 
     def __init__(self, name: str, reason: str) -> None:
@@ -103,6 +153,16 @@ class RiskUnsupportedError(SolverError):
 
     Attributes:
         solver: The solver's name.
+
+    Example:
+        >>> from solvers import PathProblem, solve
+        >>> problem = PathProblem(
+        ...     2, [(0, 1)], rewards=[0, 1], costs=[[3]], spreads=[[1]], budgets=[9], start=0, terminals=[1], horizon=1
+        ... )
+        >>> solve(problem, "cp-sat", risk=0.1)
+        Traceback (most recent call last):
+            ...
+        solvers.errors.RiskUnsupportedError: solver 'cp-sat' cannot keep budgets at a risk; ...
     """
 
     def __init__(self, solver: str) -> None:
@@ -114,7 +174,19 @@ class RiskUnsupportedError(SolverError):
 
 
 class BackendError(SolverError):
-    """A backend met something it cannot answer; `solve` turns it into an answer with status ERROR."""
+    """A backend met something it cannot answer; `solve` turns it into an answer with status ERROR.
+
+    Example:
+        >>> from solvers import BackendError, PathProblem, Solver, solve
+        >>> class Refusing(Solver):
+        ...     name, summary = "refusing", "solves nothing"
+        ...     def _solve(self, problem, time_limit):
+        ...         raise BackendError("it has a circle; use labelling")
+        >>> problem = PathProblem(1, [], rewards=[0], costs=[], budgets=[], start=0, terminals=[0], horizon=1)
+        >>> answer = solve(problem, Refusing())
+        >>> answer.status.value, answer.message
+        ('ERROR', 'BackendError: it has a circle; use labelling')
+    """
 
 
 class TooLargeError(BackendError):

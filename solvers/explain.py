@@ -16,7 +16,8 @@ from solvers.base import Solver
 from solvers.check import check, consumption_of, variance_of
 from solvers.deadline import Deadline
 from solvers.errors import BackendError, LateError
-from solvers.explanation import Cause, Explanation, Joint, Need
+from solvers.explanation import Explanation
+from solvers.needs import Cause, Joint, Need
 from solvers.problem import PathProblem
 from solvers.reach import barred_edges, distances, leading_nodes, least_uses
 from solvers.relaxations import Least, OpenError, least, together
@@ -47,6 +48,15 @@ def explain(problem: PathProblem, time_limit: float | None = None, solver: str |
         ProblemError: If the time limit is not a positive number.
         BackendError: If a path of the solver does not survive its check with the true rewards.
         UnknownSolverError, SolverUnavailableError, RiskUnsupportedError: As `solve` does.
+
+    Example:
+        >>> from solvers import PathProblem, explain
+        >>> problem = PathProblem(
+        ...     n_nodes=3, edges=[(0, 1), (1, 2)], rewards=[0, 0, 1], costs=[[2], [2]], budgets=[3], start=0,
+        ...     terminals=[2], objective="visit", resources=["usd"],
+        ... )
+        >>> print(explain(problem))
+        usd is short: 3 given, 4 would do (1 more), everything else unchanged.
     """
     deadline = Deadline(checked_time_limit(time_limit))
     limited = problem.horizon is not None

@@ -5,108 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, Literal
+from typing import Any
 
 from solvers.check import variance_of
+from solvers.needs import Cause, Joint, Need
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
 
 _LISTED = 5
-
-
-class Cause(StrEnum):
-    """What stands in the way of every path.
-
-    NO_TERMINAL: the problem declares no terminal.
-    UNREACHABLE: no terminal can be reached from the start, whatever the horizon and the budgets.
-    HORIZON: the horizon is too short. Without BUDGET beside it, a longer one is enough.
-    BUDGET: the budgets are too small. Beside HORIZON, either one of the two is enough or both are needed, as `horizon`,
-        `budgets` and `joint` say.
-    """
-
-    NO_TERMINAL = "no_terminal"
-    UNREACHABLE = "unreachable"
-    HORIZON = "horizon"
-    BUDGET = "budget"
-
-
-@dataclass(frozen=True)
-class Need:
-    """What one limit would have to be, with all the others as they are.
-
-    Attributes:
-        limit: `"horizon"`, or the resource's name.
-        given: What it is.
-        least: A value that would do: the least one if `proven` (of a lower limit, the greatest). None if no value would
-            do (`proven`) or none was found in time.
-        at_least: Every smaller value (of a lower limit, greater one) is proven not to do. Equal to `least` where that
-            is proven the least; without meaning where no value would do.
-        path: A path that `least` makes feasible; None without `least`, and of shortest paths.
-        proven: Whether the answer is final: `least` is the least, or no value would do.
-        side: Whether it is an upper limit or a lower one.
-        alone: Of shortest paths: the least that any path uses (with a lower limit: the most), were this the only limit;
-            None if there is no most, or if that is not known.
-    """
-
-    limit: str
-    given: Any
-    least: Any
-    at_least: Any
-    path: PathSolution | None
-    proven: bool
-    side: Literal["upper", "lower"] = "upper"
-    alone: Any = None
-
-    @property
-    def excludes(self) -> bool:
-        """Whether no path keeps this limit, even were it the only one."""
-        if self.alone is None:
-            return False
-        return bool(self.alone > self.given if self.side == "upper" else self.alone < self.given)
-
-    def sentences(self, amount: Callable[[Any], str] = str, more: str = "") -> Iterator[str]:
-        """What is short and what would do; only what is proven is stated as a fact.
-
-        Args:
-            amount: Writes an amount.
-            more: Says of `least` how much more it is.
-        """
-        name, given, upper = self.limit, amount(self.given), self.side == "upper"
-        if self.excludes and self.alone != self.least:
-            every = "Every path takes" if upper else "No path takes more than"
-            yield f"{every} {amount(self.alone)} of {name}: {given} given."
-        if self.least is not None:
-            short = f"{name} is short: {given} given" if upper else f"{name} has too high a lower limit: {given} given"
-            yield f"{short}, {amount(self.least)} would do{more}, everything else unchanged."
-            if not self.proven:
-                yield f"Whether less {name} would do is open; less than {amount(self.at_least)} would not."
-        elif self.proven:
-            yield f"No amount of {name} alone would do."
-        else:
-            yield f"Whether {'more' if upper else 'less'} {name} alone would do is open."
-
-
-@dataclass(frozen=True)
-class Joint:
-    """One way to relax all the budgets together, as evenly as whole percentages allow.
-
-    Attributes:
-        horizon: The horizon with which it does: the given one, or the least one of any path to a terminal.
-        budgets: K ints, none below what is given. If `proven`, none that was raised could be raised less, with the
-            others as here (it is Pareto-minimal).
-        path: A path that keeps them.
-        percent: The least whole percentage by which all budgets can be raised together to make a path feasible;
-            `budgets` rise by no more. It is relative to the budget, or, where that is not positive, to the least that
-            any path uses of the resource (1 if that is 0). None where the time limit came before its proof.
-        proven: Whether the budgets are proven minimal.
-    """
-
-    horizon: int
-    budgets: tuple[int, ...]
-    path: PathSolution
-    percent: int | None
-    proven: bool
 
 
 @dataclass(frozen=True)
@@ -128,6 +34,15 @@ class Explanation:
         joint: One way to relax all budgets together, with the horizon if it is too short for any path; None where that
             does not apply (`joint_applies`), or none was found in time.
         faults: What the solver reported where it failed; the parts it failed on count as not proven.
+
+    Example:
+        >>> from solvers import PathProblem, explain
+        >>> problem = PathProblem(
+        ...     2, [(0, 1)], rewards=[0, 1], costs=[[3]], budgets=[2], start=0, terminals=[1], horizon=1
+        ... )
+        >>> found = explain(problem)
+        >>> found.status.value, [cause.value for cause in found.causes], found.budgets[0].least, found.proven
+        ('INFEASIBLE', ['budget'], 3, True)
     """
 
     problem: PathProblem

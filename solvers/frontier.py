@@ -45,6 +45,16 @@ class Frontier(KBest):
         bound: Where it was cut short: no path is missing or dominated that is better than this in the leading
             criterion, which is the objective, or else the first one. None where nothing was cut short.
         solves: How often the solver was asked.
+
+    Example:
+        >>> from solvers import PathProblem, frontier
+        >>> edges, costs = [(0, 1), (1, 2), (0, 2)], [[4], [2], [1]]
+        >>> problem = PathProblem(
+        ...     3, edges, rewards=[0, 2, 1], costs=costs, budgets=[9], start=0, terminals=[2], horizon=2
+        ... )
+        >>> found = frontier(problem, ("r0", "objective"))
+        >>> found.status.value, len(found), found.criteria
+        ('OPTIMAL', 2, ('r0', 'objective'))
     """
 
     criteria: tuple[str, ...] = ()
@@ -80,6 +90,15 @@ def frontier(
         ProblemError: If an argument is malformed, a resource is called "objective", or there is a risk.
         EndlessError: If the problem has no horizon, and none is enough; it names the circle that has no end.
         UnknownSolverError, SolverUnavailableError: As `solve` does.
+
+    Example:
+        >>> from solvers import PathProblem, frontier
+        >>> edges, costs = [(0, 1), (1, 2), (0, 2)], [[4], [2], [1]]
+        >>> problem = PathProblem(
+        ...     3, edges, rewards=[0, 2, 1], costs=costs, budgets=[9], start=0, terminals=[2], horizon=2
+        ... )
+        >>> [(path.consumption, path.objective) for path in frontier(problem, ("r0", "objective"))]
+        [((1,), 2.0), ((6,), 3.0)]
     """
     deadline, began = Deadline(checked_time_limit(time_limit)), time.perf_counter()
     names = _checked(problem, criteria)

@@ -44,6 +44,16 @@ class KBest(Sequence[PathSolution]):
             those before it is better than its `bound`.
         seconds: Wall time of the whole call; that of each solution, too.
         message: Details, above all for ERROR.
+
+    Example:
+        >>> from solvers import PathProblem, k_best
+        >>> edges, costs = [(0, 1), (1, 2), (0, 2)], [[2], [3], [4]]
+        >>> problem = PathProblem(
+        ...     3, edges, rewards=[0, 2, 1], costs=costs, budgets=[5], start=0, terminals=[2], horizon=2
+        ... )
+        >>> paths = k_best(problem, 5)
+        >>> paths.status.value, len(paths), paths[0].edges  # there are only two
+        ('OPTIMAL', 2, (0, 1))
     """
 
     status: Status
@@ -99,6 +109,15 @@ def k_best(
         EndlessError: If the problem has no horizon, and none is enough; it names the circle that has no end.
         UnknownSolverError: If no solver goes by the name.
         SolverUnavailableError: If the solver cannot run here.
+
+    Example:
+        >>> from solvers import PathProblem, k_best
+        >>> edges, costs = [(0, 1), (1, 2), (0, 2)], [[2], [3], [4]]
+        >>> problem = PathProblem(
+        ...     3, edges, rewards=[0, 2, 1], costs=costs, budgets=[5], start=0, terminals=[2], horizon=2
+        ... )
+        >>> [(path.edges, path.objective) for path in k_best(problem, 5)]
+        [((0, 1), 3.0), ((2,), 2.0)]
     """
     k = min(checked_count("k", k), _MOST)
     deadline = Deadline(checked_time_limit(time_limit))

@@ -53,6 +53,15 @@ def enough_moves(problem: PathProblem, deadline: Deadline = NEVER) -> int:
     Raises:
         EndlessError: There is none, or it is above `MOST_MOVES`, or takes too long to count; names a circle.
         LateError: If the deadline passes.
+
+    Example:
+        >>> from solvers import PathProblem, enough_moves
+        >>> edges, costs = [(0, 0), (0, 1)], [[2], [0]]
+        >>> problem = PathProblem(
+        ...     2, edges, rewards=[1, 0], costs=costs, budgets=[7], start=0, terminals=[1], objective="visit"
+        ... )
+        >>> enough_moves(problem)  # three rounds that earn, and the move to the end
+        4
     """
     inside, useful = between(problem, range(len(problem.edges)), deadline)
     order, group = components(problem.n_nodes, [problem.edges[edge] for edge in inside], deadline)

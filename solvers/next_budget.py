@@ -11,8 +11,8 @@ from solvers.check import check, consumption_of
 from solvers.criteria import UnderCaps, exact_objective
 from solvers.deadline import Deadline
 from solvers.errors import BackendError, EndlessError, LateError, ProblemError
-from solvers.explanation import Need
 from solvers.moves import enough_moves
+from solvers.needs import Need
 from solvers.problem import PathProblem
 from solvers.relaxations import Least, OpenError, least
 from solvers.solution import Status
@@ -44,6 +44,16 @@ def next_budget(
         BackendError: If the solver fails, or a path does not survive its check.
         EndlessError: If the problem has no horizon, and none is enough for its own budgets.
         UnknownSolverError, SolverUnavailableError: As `solve` does.
+
+    Example:
+        >>> from solvers import PathProblem, next_budget
+        >>> edges, costs = [(0, 1), (1, 2), (0, 2)], [[4], [2], [1]]
+        >>> problem = PathProblem(
+        ...     3, edges, rewards=[0, 2, 1], costs=costs, budgets=[5], start=0, terminals=[2], horizon=2
+        ... )
+        >>> need = next_budget(problem, "r0")
+        >>> need.least, need.path.edges, need.path.objective
+        (6, (0, 1), 3.0)
     """
     deadline = Deadline(checked_time_limit(time_limit))
     if resource not in problem.resources:

@@ -69,6 +69,16 @@ class PathProblem:
 
     Raises:
         ProblemError: If anything is malformed; it names the field, the index and the value.
+
+    Example:
+        >>> from solvers import PathProblem, solve
+        >>> problem = PathProblem(
+        ...     n_nodes=3, edges=[(0, 1), (1, 2), (0, 2)], rewards=[0, 2, 1], costs=[[2], [3], [4]], budgets=[5],
+        ...     start=0, terminals=[2], horizon=4, resources=["usd"],
+        ... )
+        >>> solution = solve(problem)
+        >>> solution.nodes, solution.objective, problem.named(solution.consumption)
+        ((0, 1, 2), 5.0, {'usd': 5})
     """
 
     n_nodes: int

@@ -31,6 +31,12 @@ class SolverInfo:
         available: Whether it can run here.
         reason: Why not, naming what to install; empty if it can.
         summary: One line on what it is; empty if it could not be loaded.
+
+    Example:
+        >>> from solvers import available
+        >>> info = available()[0]
+        >>> info.name, info.available, info.reason
+        ('labelling', True, '')
     """
 
     name: str
@@ -40,7 +46,16 @@ class SolverInfo:
 
 
 def available() -> list[SolverInfo]:
-    """Every solver there is, the built-in ones first, whether it can run here or not."""
+    """Every solver there is, the built-in ones first, whether it can run here or not.
+
+    Returns:
+        A line for each; `reason` names what to install where one cannot run.
+
+    Example:
+        >>> from solvers import available
+        >>> [info.name for info in available()][:4]
+        ['labelling', 'cp-sat', 'pulp:cbc', 'pulp:highs']
+    """
     built_in = {name: _import_loader(target) for name, target in _BUILT_IN.items()}
     return [_info(name, loader) for name, loader in (built_in | _declared()).items()]
 
@@ -56,6 +71,11 @@ def get(name: str) -> Solver:
     Raises:
         UnknownSolverError: If there is none; it lists those there are.
         SolverUnavailableError: If it cannot run here; it says why and what to install.
+
+    Example:
+        >>> from solvers import get
+        >>> get("labelling").handles_risk
+        True
     """
     name = _ALIASES.get(name, name)
     target = _BUILT_IN.get(name)

@@ -15,6 +15,14 @@ class Status(StrEnum):
     INFEASIBLE: proved that there is no path.
     TIMEOUT: stopped by the time limit with nothing: neither a path nor a proof.
     ERROR: the solver failed, or its answer did not survive `check`; `message` says which.
+
+    Example:
+        >>> from solvers import PathProblem, Status, solve
+        >>> problem = PathProblem(
+        ...     2, [(0, 1)], rewards=[0, 1], costs=[[3]], budgets=[2], start=0, terminals=[1], horizon=1
+        ... )
+        >>> solve(problem).status is Status.INFEASIBLE, Status.INFEASIBLE == "INFEASIBLE"
+        (True, True)
     """
 
     OPTIMAL = "OPTIMAL"
@@ -40,6 +48,15 @@ class PathSolution:
         message: Details, above all for ERROR.
         solve_seconds: Seconds in the backend's own search, model building and process start excluded; None where that
             is not known.
+
+    Example:
+        >>> from solvers import PathProblem, solve
+        >>> problem = PathProblem(
+        ...     2, [(0, 1)], rewards=[0, 1], costs=[[3]], budgets=[3], start=0, terminals=[1], horizon=1
+        ... )
+        >>> solution = solve(problem)
+        >>> solution.has_path, solution.edges, solution.nodes, solution.consumption
+        (True, (0,), (0, 1), (3,))
     """
 
     status: Status

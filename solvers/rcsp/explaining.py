@@ -16,7 +16,7 @@ import numpy as np
 
 from solvers.deadline import Deadline
 from solvers.errors import EndlessError
-from solvers.explanation import Need
+from solvers.needs import Need
 from solvers.rcsp.folded import as_written, fold
 from solvers.rcsp.problem import Amount, RcspProblem
 from solvers.rcsp.solving import Question, Solved, solved

@@ -32,6 +32,14 @@ def read_rcsp(path: str | Path) -> RcspProblem:
 
     Raises:
         FileFormatError: If it cannot be read or holds something else; it names the line.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from solvers import read_rcsp, shortest_path
+        >>> _ = Path("tiny.txt").write_text("2 1 1  0  9  0 0  1 2 5 4")
+        >>> path = shortest_path(read_rcsp("tiny.txt"))
+        >>> path.cost, path.resources
+        (5, {'r0': 4})
     """
     file = _File(path)
     numbers = file.numbers()

@@ -53,6 +53,14 @@ class ShortestPath(_Explained):
         seconds: Wall time of the whole call.
         solve_seconds: Of which the search took so many.
         message: Details, above all for ERROR.
+
+    Example:
+        >>> from solvers import shortest_path
+        >>> path = shortest_path([("a", "b", {"cost": 2, "fuel": 3})], "a", "b", {"fuel": 2})
+        >>> path.status.value, path.cost
+        ('INFEASIBLE', None)
+        >>> print(path.explanation)
+        fuel is short: 2 given, 3 would do, everything else unchanged.
     """
 
     status: Status
@@ -77,6 +85,13 @@ class ShortestPaths(_Explained, Sequence[ShortestPath]):
         seconds: Wall time of the whole call.
         solve_seconds: Of which the search took so many.
         message: Details, above all for ERROR.
+
+    Example:
+        >>> from solvers import shortest_paths
+        >>> edges = [("a", "b", {"cost": 2, "fuel": 3}), ("a", "b", {"cost": 5, "fuel": 1})]
+        >>> paths = shortest_paths(edges, "a", "b", {"fuel": 9}, k=3)
+        >>> paths.status.value, len(paths), paths[1].resources
+        ('OPTIMAL', 2, {'fuel': 1})
     """
 
     status: Status
@@ -137,6 +152,17 @@ def shortest_path(
     Raises:
         ProblemError: If anything is malformed; it names the edge or node, the attribute and the value.
         EndlessError: If a circle gains for ever: its cost is negative, and nothing it uses has an upper limit.
+
+    Example:
+        >>> from solvers import shortest_path
+        >>> edges = [
+        ...     ("home", "stop", {"usd": 2.5, "minutes": 5}),
+        ...     ("stop", "office", {"usd": 3, "minutes": 15}),
+        ...     ("home", "office", {"usd": 24, "minutes": 12}),
+        ... ]
+        >>> path = shortest_path(edges, "home", "office", {"minutes": 30}, cost="usd")
+        >>> path.nodes, path.cost, path.resources
+        (('home', 'stop', 'office'), 5.5, {'minutes': 20})
     """
     found = shortest_paths(
         graph, source, target, limits, k=1, cost=cost, elementary=elementary, maximise=maximise, threads=threads,
@@ -182,6 +208,12 @@ def shortest_paths(
     Raises:
         ProblemError: If anything is malformed.
         EndlessError: If a circle gains for ever.
+
+    Example:
+        >>> from solvers import shortest_paths
+        >>> edges = [("a", "b", {"cost": 2, "fuel": 3}), ("a", "b", {"cost": 5, "fuel": 1})]
+        >>> [(path.cost, path.edges) for path in shortest_paths(edges, "a", "b", {"fuel": 9}, k=3)]
+        [(2, (0,)), (5, (1,))]
     """
     wanted = min(checked_count("k", k), _MOST)
     began = time.perf_counter()

@@ -33,11 +33,22 @@ def schedule(problem: ScheduleProblem, time_limit: float | None = None) -> Sched
 
     Args:
         problem: What is asked.
-        time_limit: Seconds for CP-SAT, after which it answers with its gap; None waits for the proof.
+        time_limit: Positive seconds from the call on, after which CP-SAT answers with its gap; None waits for the
+            proof.
+
+    Returns:
+        A plan that `check_schedule` accepts; or an answer without one, whose status says why.
 
     Raises:
         ProblemError: Values, amounts and times together have too many digits.
         SolverUnavailableError: CP-SAT is needed and not installed; the message names the extra.
+
+    Example:
+        >>> from solvers import ScheduleProblem, Variant, schedule
+        >>> dough, oven = [Variant(20, (1,), 5), Variant(5, (3,), 5)], [Variant(30, (2,), 7)]
+        >>> plan = schedule(ScheduleProblem(steps=[dough, oven], after=[[], [0]], budgets=[4], deadline=60))
+        >>> plan.chosen, plan.starts, plan.end, plan.used
+        ((0, 0), (0, 20), 50, (3,))
     """
     objective = objective_of_schedule(problem)
     try:

@@ -20,6 +20,16 @@ def check_schedule(problem: ScheduleProblem, answer: Schedule) -> list[str]:
 
     Returns:
         One sentence per violated rule; empty if the answer holds.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> from solvers import ScheduleProblem, Variant, check_schedule, schedule
+        >>> problem = ScheduleProblem(steps=[[Variant(20)], [Variant(30)]], after=[[], [0]])
+        >>> plan = schedule(problem)
+        >>> check_schedule(problem, plan)
+        []
+        >>> check_schedule(problem, replace(plan, starts=(0, 10), end=40))[0]
+        'step 1 starts before step 0 has ended'
     """
     has_plan = answer.status in (Status.OPTIMAL, Status.FEASIBLE)
     if bool(answer) != has_plan:

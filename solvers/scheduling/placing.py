@@ -53,7 +53,16 @@ def critical_steps(after: Sequence[Sequence[int]], starts: Sequence[int], times:
     Args:
         after: For each step the steps that it waits for.
         starts: When each starts.
-        times: How long each takes.
+        times: How long each takes, in the units of `starts`.
+
+    Returns:
+        The numbers of the steps of the chain.
+
+    Example:
+        >>> from solvers import critical_steps
+        >>> after = [[], [], [0, 1]]
+        >>> sorted(critical_steps(after, starts=[0, 0, 20], times=[5, 20, 10]))
+        [1, 2]
     """
     chain: set[int] = set()
     ends = [start + time for start, time in zip(starts, times, strict=True)]

@@ -20,9 +20,15 @@ class Variant:
 
     Attributes:
         time: How long it takes, in whole units, at least 0.
-        use: What it takes of each resource, in whole units.
-        value: What it is worth.
+        use: K amounts, what it takes of each resource, in whole units.
+        value: What it is worth, a whole number.
         tool: Whose calls at once may be limited; empty for none.
+
+    Example:
+        >>> from solvers import Variant
+        >>> fast = Variant(time=5, use=(4,), value=9, tool="oven")
+        >>> fast.time, fast.use
+        (5, (4,))
     """
 
     time: int
@@ -36,16 +42,24 @@ class ScheduleProblem:
     """Steps, one variant of each of which is to be chosen and started.
 
     Attributes:
-        steps: The variants of each step.
-        after: For each step the numbers of the steps that must have ended before it starts.
-        budgets: The cap on each resource, which adds up over the steps; None for no cap.
-        deadline: When the last step must have ended; None for no limit.
+        steps: n lists of variants, one for each step.
+        after: n lists: for each step the numbers of the steps that must have ended before it starts.
+        budgets: K caps on resources, which add up over the steps, in the units of `Variant.use`; None for no cap.
+        deadline: When the last step must have ended, in the units of `Variant.time`; None for no limit.
         parallel: The most steps at once; None for no limit.
         at_once: The most steps at once of some tools.
-        aim: What is best.
+        aim: What is best: `"value"`, the most value; `"time"`, the earliest end; or the number of a resource, the least
+            of it.
 
     Raises:
         ProblemError: The problem is malformed; the message names the field.
+
+    Example:
+        >>> from solvers import ScheduleProblem, Variant
+        >>> dough, oven = [Variant(20, (1,), 5), Variant(5, (3,), 5)], [Variant(30, (2,), 7)]
+        >>> problem = ScheduleProblem(steps=[dough, oven], after=[[], [0]], budgets=[4], deadline=60)
+        >>> problem.order, problem.fastest  # the second step waits for the first
+        ((0, 1), (5, 35))
     """
 
     steps: Sequence[Sequence[Variant]]
@@ -151,14 +165,20 @@ class Schedule:
     Attributes:
         status: OPTIMAL: proved the best; FEASIBLE: the time was up before the proof; INFEASIBLE: proved that none
             fits; TIMEOUT: the time was up before any was found; ERROR: the message says what failed.
-        chosen: The number of the chosen variant of each step.
-        starts: When each step starts.
+        chosen: n numbers, the chosen variant of each step; empty without a plan.
+        starts: n times, when each step starts; empty without a plan.
         end: When the last one has ended; None without a plan.
         value: The sum of the values.
-        used: What is used of each resource.
+        used: K amounts, what is used of each resource.
         objective: What was maximised (`solvers.scheduling.objective`).
         bound: No plan has a higher objective; None where nothing is known.
         message: What failed.
+
+    Example:
+        >>> from solvers import ScheduleProblem, Variant, schedule
+        >>> plan = schedule(ScheduleProblem(steps=[[Variant(20, (5,))]], after=[[]], budgets=[4]))
+        >>> bool(plan), plan.status.value, plan.end
+        (False, 'INFEASIBLE', None)
     """
 
     status: Status

@@ -120,6 +120,12 @@ class SolverConformance:
 
     Attributes:
         name: The solver's name in the registry.
+
+    Example:
+        >>> from solvers.testing import SolverConformance
+        >>> class TestLabelling(SolverConformance):
+        ...     name = "labelling"
+        >>> TestLabelling().test_the_same_question_gets_the_same_answer()  # pytest calls this and all the others
     """
 
     name: str

@@ -6,7 +6,8 @@ import random
 from dataclasses import replace
 from functools import cache
 
-from solvers import Assumption, PathProblem, Risk, consumption_of, solve, variance_of
+from solvers import Assumption, PathProblem, Risk, consumption_of, solve
+from solvers.check import variance_of
 from solvers.testing.brute_force import Best, best
 
 DISCOUNTS = (1.0, 1.0, 0.9, 0.5)

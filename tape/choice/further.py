@@ -80,7 +80,7 @@ def frontier_paths(problem: PathProblem, criteria: Sequence[str], epsilon: float
     """
     if VALUE not in criteria:
         problem = replace(problem, edge_rewards=[0.0] * len(problem.edges))
-    names = [solvers.OBJECTIVE if name == VALUE else name for name in criteria]
+    names = ["objective" if name == VALUE else name for name in criteria]
     try:
         found = solvers.frontier(problem, names, float(epsilon), most=_MOST)
     except solvers.ProblemError as error:

@@ -31,6 +31,19 @@ class PlanGraph:
     Args:
         key: Identity of a state (``Domain.key``).
         render: A picture of a state (``Domain.render``); the key by default.
+
+    Example:
+        >>> from tape import PlanGraph, Resources, select
+        >>> graph = PlanGraph()
+        >>> graph.fold(["home", "station", "office"], ["bus", "train"])
+        ['home', 'station', 'office']
+        >>> graph.fold(["home", "office"], ["taxi"])
+        ['home', 'office']
+        >>> for edge, price in zip(graph.edges(), ("2.50", "3", "24")):
+        ...     graph.set_cost(edge.id, Resources.of(usd=price))
+        >>> graph.set_goal("office")
+        >>> select(graph, start="home", budget={"usd": "$6"}).plan
+        ['bus', 'train']
     """
 
     def __init__(self, key: Callable[[State], str] = str, render: Callable[[State], str] | None = None) -> None:

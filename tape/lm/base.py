@@ -7,86 +7,47 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel
 
 from tape.budget import Resources
-from tape.errors import ConfigError, ConstraintError, ModelError
-from tape.lm.patterns import written_out
+from tape.errors import ConfigError, ModelError
+from tape.lm.constraint_types import Choice, Constraint, Forced, Grammar, JsonSchema, Regex
 from tape.lm.price import FREE, Price, cost_of
+
+__all__ = [
+    "Choice",
+    "Completion",
+    "Constraint",
+    "Forced",
+    "Grammar",
+    "JsonSchema",
+    "LanguageModel",
+    "Message",
+    "Regex",
+    "Request",
+    "Usage",
+]
 
 
 @dataclass(frozen=True)
 class Message:
-    """One chat message."""
+    """One chat message.
+
+    Attributes:
+        role: ``system``, ``user`` or ``assistant``.
+        content: Its text.
+
+    Example:
+        >>> from tape.lm.base import Message, Request
+        >>> prompt = (Message("system", "You are a courier."), Message("user", "Where do you go?"))
+        >>> Request(prompt, max_tokens=5).prompt[-1].content
+        'Where do you go?'
+    """
 
     role: str
     content: str
-
-
-@dataclass(frozen=True)
-class Forced:
-    """The completion is this very text (the model still decodes it)."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The completion is one of these texts."""
-
-    options: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        if not all(isinstance(option, str) for option in self.options):
-            raise ConstraintError(f"the options of a choice are texts, got {self.options!r:.200}")
-        if not self.options or len(set(self.options)) != len(self.options):
-            raise ConstraintError(f"a choice needs at least one option and no duplicates, got {self.options!r:.200}")
-
-
-@dataclass(frozen=True)
-class Regex:
-    r"""The completion matches this regular expression, as a whole, as Python's ``re.fullmatch`` reads it.
-
-    What there is: literals and escaped ones; ``.`` (all but a newline); classes ``[a-z]`` and ``[^"]``; ``\d \w \s``
-    and ``\D \W \S``, of all of Unicode as in Python; groups ``(...)``, ``(?:...)``, ``(?P<name>...)``, which only
-    group; ``|``; ``* + ? {m} {m,} {,n} {m,n}``, lazy or not, which are the same texts; ``^ $ \A \Z`` at the ends, where
-    they change nothing. Everything else is refused, since it is not about which texts match or cannot be enforced in
-    decoding: look-around, backreferences, conditional and atomic groups, possessive quantifiers, ``\b``, anchors
-    inside, inline flags such as ``(?i)``.
-
-    Raises:
-        ConstraintError: The pattern is malformed or uses something that is refused; names the construct.
-    """
-
-    pattern: str
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.pattern, str):
-            raise ConstraintError(f"the pattern of a constraint is a text, got {self.pattern!r:.200}")
-        written_out(self.pattern)
-
-
-@dataclass(frozen=True)
-class JsonSchema:
-    """The completion is a JSON object of this pydantic model; validated again after decoding.
-
-    Not all that a model of pydantic asks for can be enforced: validators of its own, the distinct items of a set, and
-    at an endpoint what that passes over.
-    """
-
-    model: type[BaseModel]
-
-
-@dataclass(frozen=True)
-class Grammar:
-    """The completion belongs to this context-free grammar; few backends can enforce one."""
-
-    text: str
-
-
-Constraint: TypeAlias = Forced | Choice | Regex | JsonSchema | Grammar
 
 
 @dataclass(frozen=True)
@@ -106,6 +67,16 @@ class Request:
             draws independently; so does a greedy request, and one for more samples than a forward pass takes.
         again: Set by the payer: whether one more call, for the request given, may be made; reserves its worst case.
             A backend calls it before it repeats a call that may have cost something. None: it may.
+
+    Example:
+        >>> from tape.lm.base import Choice, Request
+        >>> request = Request("Is it solved?", max_tokens=1, constraint=Choice(("yes", "no")), n=4, temperature=1.0)
+        >>> request.n, request.fingerprint("bundled:mini") == request.fingerprint("bundled:nano")
+        (4, False)
+        >>> Request("Is it solved?", max_tokens=0)
+        Traceback (most recent call last):
+            ...
+        tape.errors.ConfigError: a request needs n >= 1 and max_tokens >= 1, got 1 and 0
     """
 
     prompt: str | tuple[Message, ...]
@@ -162,6 +133,12 @@ class Usage:
         cached: The answer came from a cache: these are the tokens of the calls that first gave it, and now nothing
             was paid.
         unproven: Tokens of prompts and of samples among them that are ``assumed``.
+
+    Example:
+        >>> from tape.lm.base import Usage
+        >>> both = Usage(120, 8) + Usage(130, 9, source="reported")
+        >>> both.total, both.calls, both.source
+        (267, 2, 'reported')
     """
 
     prompt_tokens: int
@@ -230,6 +207,15 @@ class Completion:
         logprobs: Per sample: the sum of the log-probabilities of its tokens, the end included,
             under the constrained, untempered distribution; 0.0 where the backend does not report it.
         usage: Tokens used.
+
+    Example:
+        >>> import asyncio
+        >>> from tape.lm.base import Request
+        >>> from tape.lm.scripted import ScriptedLM
+        >>> model = ScriptedLM(["go left", "go right and on"])
+        >>> [completion] = asyncio.run(model.generate([Request("Where to?", max_tokens=2, n=2)]))
+        >>> completion.texts, completion.finish, completion.usage.completion_tokens
+        (('go left', 'go right'), ('stop', 'length'), 4)
     """
 
     texts: tuple[str, ...]
@@ -239,7 +225,27 @@ class Completion:
 
 
 class LanguageModel(Protocol):
-    """What every backend offers."""
+    """What every backend offers; a class with these members is one.
+
+    Example:
+        >>> import asyncio
+        >>> from tape.lm.base import Completion, LanguageModel, Request, Usage
+        >>> from tape.lm.price import FREE
+        >>> class Parrot:
+        ...     name, identity, prompt_format, price = "parrot", "parrot 1", "chat", FREE
+        ...     def prompt_tokens(self, request):
+        ...         return len(str(request.prompt).split())
+        ...     def scoring_tokens(self, request):
+        ...         return 1
+        ...     async def generate(self, requests):
+        ...         return [Completion((one.prompt,), ("stop",), (0.0,), Usage(1, 1)) for one in requests]
+        ...     async def score_options(self, requests):
+        ...         return [((1.0,), Usage(1, 1)) for one in requests]
+        >>> model: LanguageModel = Parrot()
+        >>> [completion] = asyncio.run(model.generate([Request("hello", max_tokens=1)]))
+        >>> completion.texts
+        ('hello',)
+    """
 
     @property
     def name(self) -> str:

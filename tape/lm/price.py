@@ -21,6 +21,13 @@ class Price:
         call: US dollars of a call, beside its tokens.
         tiers: Prices of longer prompts: the number of tokens that a prompt has to exceed, from small to large, and what
             all tokens cost then.
+
+    Example:
+        >>> from decimal import Decimal
+        >>> from tape.lm.price import Price
+        >>> price = Price(prompt=Decimal("0.40") / 1_000_000, completion=Decimal("1.60") / 1_000_000)
+        >>> price.usd(prompt=1000, completion=100) == Decimal("0.00056")
+        True
     """
 
     prompt: Decimal

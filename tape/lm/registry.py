@@ -20,13 +20,29 @@ def open_model(name: str, prices: Prices | None = None) -> LanguageModel:
     """Open a model, for instance ``bundled:mini`` or ``hf:./folder``, at its listed price if it has one.
 
     Args:
-        name: Its string.
-        prices: The user's own, which go before.
+        name: Its string, ``BACKEND:NAME``; ``tape models`` lists what is here.
+        prices: Prices of your own, which go before listed ones: US dollars per million tokens of prompts and of
+            completions, or a price file.
+
+    Returns:
+        The model. One that runs on this machine is free; a hosted one may have no price.
 
     Raises:
         ConfigError: The prices are malformed.
         UnknownNameError: No such backend, or no such model in it.
         ModelError: It exists but cannot be loaded.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tape import open_model
+        >>> _ = Path("replies.json").write_text('["left", "right"]')
+        >>> model = open_model("scripted:replies.json")
+        >>> model.name, model.prompt_format
+        ('scripted', 'chat')
+        >>> open_model("nothing:mini")
+        Traceback (most recent call last):
+            ...
+        tape.errors.UnknownNameError: ...
     """
     return priced(open_backend(name), name, prices)
 

@@ -33,6 +33,15 @@ class ScriptedLM:
         obey: If True, a reply that breaks the request's constraint is an error of the script; if
             False it is passed on, as a model without constrained decoding would.
         identity: Part of cache keys.
+
+    Example:
+        >>> from tape.lm.base import Request
+        >>> import asyncio
+        >>> from tape.lm.scripted import ScriptedLM
+        >>> model = ScriptedLM(lambda request, sample: f"{request.role} {sample}")
+        >>> [completion] = asyncio.run(model.generate([Request("Where to?", max_tokens=5, n=2, role="act")]))
+        >>> completion.texts, model.requests[0].prompt
+        (('act 0', 'act 1'), 'Where to?')
     """
 
     def __init__(

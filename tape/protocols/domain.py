@@ -33,6 +33,27 @@ class Domain(ABC):
 
     Mandatory declarations are abstract; optional ones have a default here. Optional parts
     (:mod:`tape.protocols.parts`) are attributes: the domain itself where it implements the part's class, else None.
+
+    Example:
+        >>> from tape import Resources
+        >>> from tape.protocols import Domain, Observation
+        >>> class DoorDomain(Domain):
+        ...     deterministic = True
+        ...     def key(self, state):
+        ...         return str(state)
+        ...     def render(self, state):
+        ...         return f"the door is {state}"
+        ...     def project(self, observation):
+        ...         return observation.text
+        ...     def admissible(self, state):
+        ...         return ("open", "shut")
+        ...     def cost(self, state, action):
+        ...         return Resources({"steps": 1})
+        >>> domain = DoorDomain()
+        >>> domain.render(domain.project(Observation("shut")))
+        'the door is shut'
+        >>> domain.goal_test is None  # an optional part that it does not have
+        True
     """
 
     deterministic: bool

@@ -23,7 +23,23 @@ from tape.protocols.types import Action, AnswerT, FailedCall, Observation, State
 
 
 class AnswersAtLimit(Part):
-    """Takes an answer when an episode is at a limit (``on_limit="final_answer"``)."""
+    """Takes an answer when an episode is at a limit (``on_limit="final_answer"``).
+
+    Example:
+        >>> from tape.lm.base import Request
+        >>> from tape.protocols import AnswersAtLimit
+        >>> class Quiz(AnswersAtLimit):
+        ...     def longest_answer_request(self, prompt_format):
+        ...         return Request("What is 6 x 7?", max_tokens=5)
+        ...     def answer_request(self, state, prompt_format):
+        ...         return self.longest_answer_request(prompt_format)
+        ...     def answer(self, text):
+        ...         self.given = int(text)
+        >>> quiz = Quiz()
+        >>> quiz.answer("42")
+        >>> quiz.given
+        42
+    """
 
     @abstractmethod
     def longest_answer_request(self, prompt_format: str) -> Request:
@@ -47,6 +63,24 @@ class Environment(ABC, Generic[AnswerT]):
 
     Mandatory methods are abstract; optional ones have a default here. Each optional part is an attribute, None if the
     environment does not have it.
+
+    Example:
+        >>> from tape import Resources
+        >>> from tape.protocols import Environment, Observation, PromptFormat
+        >>> class Door(Environment):  # its domain is left out here, see Domain
+        ...     def prompt_format(self, name):
+        ...         return PromptFormat()
+        ...     def reset(self, seed):
+        ...         self.open = False
+        ...         return Observation("shut")
+        ...     def step(self, action):
+        ...         self.open = action == "open"
+        ...         return Observation(action), Resources({"steps": 1})
+        ...     def success(self):
+        ...         return self.open
+        >>> door = Door()
+        >>> door.reset(seed=0).text, door.step("open")[0].text, door.success()
+        ('shut', 'open', True)
     """
 
     domain: Domain
@@ -194,7 +228,26 @@ def require_environment(env: Environment) -> None:
 
 
 class EnvironmentPlugin(ABC):
-    """An environment as the command line and the runner see it: one object per entry point."""
+    """An environment as the command line and the runner see it: one object per entry point.
+
+    Example:
+        >>> from tape import Budget, ToolEnvironment, tool
+        >>> from tape.protocols import EnvironmentPlugin, Task
+        >>> @tool(usd=0)
+        ... def unlock(door: str) -> str:
+        ...     "Unlock a door."
+        ...     return f"{door} is open"
+        >>> class Doors(EnvironmentPlugin):
+        ...     name, model, prompt_version = "doors", "openai:gpt-4.1-mini", "1"
+        ...     def tasks(self, options):
+        ...         return [Task("front", "doors", Budget.of(steps=3), digest="front door, version 1")]
+        ...     def make(self, task):
+        ...         return ToolEnvironment(f"Open the {task.id} door.", [unlock])
+        >>> plugin = Doors()
+        >>> [task] = plugin.tasks({})
+        >>> plugin.make(task).domain.task_text()
+        'Open the front door.'
+    """
 
     name: str
     model: str
@@ -282,7 +335,23 @@ class EnvironmentPlugin(ABC):
 def prompt_version(plugin: EnvironmentPlugin, prompt_format: str) -> str:
     """The version of an environment's prompts in one prompt format; part of an episode's key.
 
-    It is empty if the environment has no prompts in that format; playing then fails.
+    Args:
+        plugin: The environment's plugin.
+        prompt_format: The format that the model reads, for instance ``chat``.
+
+    Returns:
+        The version; empty if the environment has no prompts in that format. Playing fails then.
+
+    Example:
+        >>> from tape.protocols import EnvironmentPlugin, prompt_version
+        >>> class Doors(EnvironmentPlugin):
+        ...     name, model, prompt_version = "doors", "openai:gpt-4.1-mini", {"chat": "2", "compact": "1"}
+        ...     def tasks(self, options):
+        ...         return []
+        ...     def make(self, task):
+        ...         raise NotImplementedError
+        >>> prompt_version(Doors(), "chat"), prompt_version(Doors(), "tools")
+        ('2', '')
     """
     version = plugin.prompt_version
     return version if isinstance(version, str) else version.get(prompt_format, "")

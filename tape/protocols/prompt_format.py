@@ -32,6 +32,12 @@ class OfferedPath:
         goal: Whether the last of them was scored as a goal.
         confidence: The world model's, in the least certain of its predictions.
         cost: Worst-case counts of each capped resource, all actions together.
+
+    Example:
+        >>> from tape.protocols import OfferedPath
+        >>> path = OfferedPath(("walk", "train"), ("B", "C"), (0, 1), goal=True, confidence=0.9, cost={"usd": 3_000})
+        >>> dict(zip(path.actions, path.nodes))
+        {'walk': 'B', 'train': 'C'}
     """
 
     actions: tuple[Action, ...]
@@ -91,6 +97,21 @@ class PromptFormat:
 
     ``remaining`` has the counts left of each capped resource. Readers raise
     :class:`tape.errors.InvalidOutputError` if a text cannot be read.
+
+    Example:
+        >>> from tape.lm.base import Message, Request
+        >>> from tape.protocols import Plan, PromptFormat
+        >>> class DoorFormat(PromptFormat):
+        ...     def plan_request(self, state, remaining):
+        ...         asked = Message("user", f"The door is {state}. How is it opened?")
+        ...         return Request((asked,), max_tokens=20, role="plan")
+        ...     def read_plan(self, state, text):
+        ...         return Plan(tuple(text.split()))
+        >>> prompts = DoorFormat()
+        >>> prompts.plan_request("shut", {"steps": 3}).prompt[0].content
+        'The door is shut. How is it opened?'
+        >>> prompts.read_plan("shut", "unlock open").actions
+        ('unlock', 'open')
     """
 
     instead: str = ""

@@ -28,6 +28,11 @@ class Observation:
     Attributes:
         text: The observation as text.
         data: The same in structured form, if the environment has one.
+
+    Example:
+        >>> from tape.protocols import Observation
+        >>> Observation("You are in the hall.", data={"room": "hall"}).data["room"]
+        'hall'
     """
 
     text: str
@@ -41,6 +46,11 @@ class Plan:
     Attributes:
         actions: The actions in order; may be empty if the sample could not be read.
         valid: False if the sample was malformed; it then has its readable beginning.
+
+    Example:
+        >>> from tape.protocols import Plan
+        >>> Plan(("left", "up"), valid=False)  # the model's third action could not be read
+        Plan(actions=('left', 'up'), valid=False)
     """
 
     actions: tuple[Action, ...]
@@ -56,6 +66,11 @@ class FailedCall:
         arguments: What the tool was called with, as JSON values.
         error: The exception's type and text, or why there is no result.
         traceback: Where it was raised; only where that was asked for.
+
+    Example:
+        >>> from tape.protocols import FailedCall
+        >>> FailedCall("population(city=#1)", {"city": "Atlantis"}, "ToolFailedError: there is no city Atlantis").error
+        'ToolFailedError: there is no city Atlantis'
     """
 
     call: str
@@ -72,6 +87,13 @@ class Prediction:
         state: The next state; None if the action is predicted to be invalid.
         confidence: Probability in [0, 1] that the world model gives its own answer.
         readable: False if the model's answer could not be read; ``state`` is then None.
+
+    Example:
+        >>> from tape.protocols import Prediction
+        >>> Prediction("hall", confidence=0.9).state
+        'hall'
+        >>> Prediction(None).state is None  # the action cannot be taken
+        True
     """
 
     state: State | None
@@ -86,6 +108,11 @@ class Score:
     Attributes:
         likely: The value of the most probable answer (the three-valued scores of TAPE appendix F.2).
         mean: The mean over the answers' probabilities (E_theta[R] of TAPE section 3.1).
+
+    Example:
+        >>> from tape.protocols import Score
+        >>> Score(likely=1.0, mean=0.8)  # "solved" is the likeliest answer, and not certain
+        Score(likely=1.0, mean=0.8)
     """
 
     likely: float
@@ -94,7 +121,17 @@ class Score:
 
 @dataclass(frozen=True)
 class Acted:
-    """The action that an actor wrote, and the text around it."""
+    """What an actor wrote.
+
+    Attributes:
+        action: The action; None where the text names none.
+        text: The text around it, such as a thought.
+
+    Example:
+        >>> from tape.protocols import Acted
+        >>> Acted("left", "The box is to the left, so I go left.").action
+        'left'
+    """
 
     action: Action | None
     text: str = ""
@@ -110,6 +147,13 @@ class Task:
         budget: The task's own hard caps.
         digest: A hash of the task's content.
         facts: Further facts for tables of results.
+
+    Example:
+        >>> from tape import Budget
+        >>> from tape.protocols import Task
+        >>> task = Task("two boxes", "easy", Budget.of(steps=12), digest="5f2c", facts={"boxes": 2})
+        >>> task.budget["steps"], task.facts["boxes"]
+        (12, 2)
     """
 
     id: str

@@ -39,6 +39,17 @@ class Configuration:
         name: Unique in the run, not empty; shown in tables.
         spec: The configuration.
         tasks: The tasks, in order.
+
+    Example:
+        >>> from tape import Budget, TapeConfig
+        >>> from tape.protocols import Task
+        >>> from tape.runner.configurations import Configuration
+        >>> from tape.runner.spec import RunSpec
+        >>> config = TapeConfig()
+        >>> spec = RunSpec(environment="sokoban", agent="tape", config=config, model="m", model_identity="m", repeats=2)
+        >>> tasks = tuple(Task(name, "easy", Budget.of(steps=12), digest=name) for name in ("one box", "two boxes"))
+        >>> [(job.task.id, job.repeat) for job in Configuration("tape", spec, tasks).jobs()]
+        [('one box', 0), ('one box', 1), ('two boxes', 0), ('two boxes', 1)]
     """
 
     name: str

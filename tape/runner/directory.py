@@ -51,6 +51,18 @@ class RunDirectory:
 
     Raises:
         RunDirectoryError: It is a file, or can never be a folder.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tape.runner.directory import RunDirectory
+        >>> directory = RunDirectory(Path("run"))
+        >>> directory.episodes()
+        []
+        >>> Path("notes.txt").touch()
+        >>> RunDirectory(Path("notes.txt"))
+        Traceback (most recent call last):
+            ...
+        tape.errors.RunDirectoryError: notes.txt is a file, not a folder; name another --out
     """
 
     def __init__(self, path: Path) -> None:

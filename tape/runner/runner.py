@@ -50,6 +50,25 @@ class Runner:
     Raises:
         ConfigError: The configurations contradict themselves or each other, or a cap cannot apply to a run.
         UnknownNameError: There is no such agent.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tape import TapeConfig
+        >>> from tape.lm.scripted import ScriptedLM
+        >>> from tape.plugins import load
+        >>> from tape.runner.configurations import Configuration
+        >>> from tape.runner.directory import RunDirectory
+        >>> from tape.runner.runner import Runner
+        >>> from tape.runner.spec import RunSpec
+        >>> from tape.runner.workers import open_pool
+        >>> tasks = load("tape.environments", "sokoban").tasks({"levels": "easy", "slack": 2})[:2]
+        >>> model = ScriptedLM(['{"thought": "", "action": "left"}'])
+        >>> names = {"environment": "sokoban", "agent": "react", "model": "scripted", "model_identity": model.identity}
+        >>> spec = RunSpec(config=TapeConfig(), **names)
+        >>> with open_pool(1, opened={"scripted": model}) as pool:
+        ...     [group] = Runner([Configuration("react", spec, tuple(tasks))], RunDirectory(Path("run")), pool).run()
+        >>> group["episodes"], group["end_states"]
+        (2, {'budget:steps': 2})
     """
 
     def __init__(

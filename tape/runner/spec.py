@@ -87,6 +87,18 @@ class RunSpec(BaseModel):
         prompt_version: Of the environment's prompts in the format that the model reads
             (:func:`tape.protocols.prompt_version`).
         tasks_digest: Hash of all tasks, filled in by the runner: a changed level file makes another run.
+
+    Example:
+        >>> from tape import Budget, TapeConfig
+        >>> from tape.protocols import Task
+        >>> from tape.runner.spec import RunSpec
+        >>> spec = RunSpec(
+        ...     environment="sokoban", agent="tape", config=TapeConfig(num_plans=4), model="bundled:mini",
+        ...     model_identity="bundled:mini", budget={"steps": 10}, repeats=3,
+        ... )
+        >>> task = Task("two boxes", "easy", Budget.of(steps=12), digest="5f2c")
+        >>> dict(spec.caps(task)), spec.episode_key(task, 0) == spec.episode_key(task, 1)
+        ({'steps': 10}, False)
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

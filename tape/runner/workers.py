@@ -75,9 +75,24 @@ def open_pool(
         opened: Models that are open already, by name; used if episodes are played in this process.
         ledger: Address and scope of a ledger; on a Ray cluster the workers pay there by themselves.
 
+    Returns:
+        The pool, a context that closes it at its end.
+
     Raises:
         ConfigError: It is none of these.
         MissingExtraError: Ray is not installed.
+
+    Example:
+        >>> from tape.lm.scripted import ScriptedLM
+        >>> from tape.runner.pool import Pool
+        >>> from tape.runner.workers import open_pool
+        >>> with open_pool(1, opened={"scripted": ScriptedLM(["left"])}) as pool:
+        ...     isinstance(pool, Pool)
+        True
+        >>> open_pool("many")
+        Traceback (most recent call last):
+            ...
+        tape.errors.ConfigError: --workers must be a whole number from 1 to 1024, ...
     """
     opener = partial(open_at_price, cache=cache, prices=prices)
     text = str(workers).strip()

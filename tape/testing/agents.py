@@ -31,6 +31,13 @@ class AgentConformance:
         settings: The fields of `TapeConfig` that it is tested with.
         solves: Whether it succeeds with the model of `model` and enough steps.
         fewest: The steps that this takes.
+
+    Example:
+        >>> from tape import ReactAgent
+        >>> from tape.testing import AgentConformance
+        >>> class TestReact(AgentConformance):
+        ...     agent = ReactAgent
+        >>> TestReact().test_with_a_model_that_knows_it_succeeds()  # pytest calls this and all the others
     """
 
     agent: type[Agent]

@@ -27,7 +27,24 @@ _POLL_SECONDS = 0.01
 
 
 class ModelEndpoint:
-    """A context in which a model is served on a free port of 127.0.0.1, one request at a time."""
+    """A context in which a model is served on a free port of 127.0.0.1, one request at a time.
+
+    A client of OpenAI's protocol gets `url` as its base URL, for instance ``open_model(f"openai:any@{endpoint.url}")``.
+
+    Args:
+        model: The model that answers; the name that a request has plays no part.
+
+    Example:
+        >>> import json
+        >>> from urllib.request import urlopen
+        >>> from tape.lm.scripted import ScriptedLM
+        >>> from tape.testing.endpoint import ModelEndpoint
+        >>> asked = {"model": "any", "messages": [{"role": "user", "content": "Where to?"}]}
+        >>> with ModelEndpoint(ScriptedLM(["to the left"])) as endpoint:
+        ...     answer = json.load(urlopen(f"{endpoint.url}/chat/completions", json.dumps(asked).encode()))
+        >>> answer["choices"][0]["message"]["content"], answer["usage"]["completion_tokens"]
+        ('to the left', 3)
+    """
 
     def __init__(self, model: LanguageModel) -> None:
         lock = threading.Lock()

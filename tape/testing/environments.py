@@ -32,6 +32,15 @@ class EnvironmentConformance:
         prompt_formats: Its prompt formats.
         most_tasks: The most tasks of which episodes are played, spread over all.
         most_steps: The most actions of a played episode.
+
+    Example:
+        >>> from tape.plugins import load
+        >>> from tape.testing import EnvironmentConformance
+        >>> class TestSokoban(EnvironmentConformance):
+        ...     plugin = load("tape.environments", "sokoban")
+        ...     arguments = ("--levels", "easy")
+        ...     prompt_formats = ("chat", "compact")
+        >>> TestSokoban().test_the_plugin_is_whole()  # pytest calls this and all the others
     """
 
     plugin: EnvironmentPlugin

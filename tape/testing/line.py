@@ -139,6 +139,14 @@ class Line(Environment):
     Args:
         last: The number of the goal's cell.
         steps: Most steps; None leaves the budget to the caller.
+
+    Example:
+        >>> from tape.testing import Line
+        >>> line = Line(last=2)
+        >>> line.reset(seed=0).text, line.step("right")[0].text, line.success()
+        ('0', '1', False)
+        >>> line.domain.render(1)
+        '.@.'
     """
 
     domain: LineDomain
@@ -175,6 +183,15 @@ class LineModel(ScriptedLM):
 
     Args:
         wrong: (role, cell) -> a wrong answer, for instance ``{("plan", 0): "left", ("next", 1): "3"}``.
+
+    Example:
+        >>> from tape import TapeAgent
+        >>> from tape.testing import Line, LineModel
+        >>> result = TapeAgent(LineModel()).run(Line(last=3, steps=5))
+        >>> result.end_state, result.actions
+        ('success', ['right', 'right', 'right'])
+        >>> TapeAgent(LineModel({("plan", 0): "left"})).run(Line(last=3, steps=5)).replans > 0
+        True
     """
 
     def __init__(self, wrong: Mapping[tuple[str, int], str] | None = None) -> None:

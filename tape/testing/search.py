@@ -22,6 +22,14 @@ class SearchConformance(EnvironmentConformance):
     """The suite of environments, with the roles of search agents instead of the planner's.
 
     Passages are found by the question itself; override :meth:`actions` if that finds nothing.
+
+    Example:
+        >>> from tape.plugins import load
+        >>> from tape.testing import SearchConformance
+        >>> class TestMusique(SearchConformance):
+        ...     plugin = load("tape.environments", "musique_search")
+        ...     arguments = ("--questions", "dev")
+        >>> TestMusique().test_the_plugin_is_whole()  # pytest calls this and all the others
     """
 
     prompt_formats: Sequence[str] = ("chat", "search")

@@ -21,6 +21,22 @@ class StateConformance:
     Attributes:
         name: The name by which the tools use the state.
         calls: Tools that use it, each with arguments; some of them change it.
+
+    Example:
+        >>> from tape.testing import StateConformance
+        >>> from tape.tools import tool
+        >>> from tape.tools.copies import PythonObject
+        >>> @tool(state={"stock": "write"})
+        ... def sell(stock: dict, fruit: str) -> int:
+        ...     "Sell one."
+        ...     stock[fruit] -= 1
+        ...     return stock[fruit]
+        >>> class TestStock(StateConformance):
+        ...     name = "stock"
+        ...     calls = [(sell, {"fruit": "pears"})]
+        ...     def state(self):
+        ...         return PythonObject({"pears": 3})
+        >>> TestStock().test_a_copy_is_independent(seed=0)  # pytest calls this and all the others
     """
 
     name: str

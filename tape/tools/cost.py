@@ -33,7 +33,12 @@ class Fixed:
     """The same for every call.
 
     Args:
-        resources: What it is.
+        resources: What each call uses, in counts; None for a resource whose amount is unknown.
+
+    Example:
+        >>> from tape.tools import Fixed
+        >>> Fixed.of(usd="0.01", seconds=0.2).worst()
+        Resources({'seconds': 200, 'usd': 10000})
     """
 
     resources: Resources
@@ -58,7 +63,7 @@ class PerUnit:
     """So much for each unit, for instance for each character of an argument.
 
     Args:
-        each: The cost of one unit.
+        each: The cost of one unit, in counts.
         units: Counts the units of a call from its arguments and its result, which is None for a call that failed; where
             it cannot count those, the worst case is charged.
         at_most: Units of the largest call. One that has more is paid in full and reported as a cost above the
@@ -66,6 +71,14 @@ class PerUnit:
 
     Raises:
         ToolError: ``at_most`` is no whole number >= 0.
+
+    Example:
+        >>> from tape.tools import PerUnit
+        >>> from random import Random
+        >>> from tape import Resources
+        >>> cost = PerUnit(Resources.of(usd="0.0001"), lambda arguments, result: len(arguments["text"]), at_most=500)
+        >>> cost.worst()["usd"], cost.actual({"text": "bread"}, "Brot", Random(0))["usd"]
+        (50000, 500)
     """
 
     each: Resources
@@ -90,9 +103,23 @@ class Uniform:
     """Evenly spread between a share of the worst case and all of it.
 
     Args:
-        most: The worst case.
-        least_share: In [0, 1].
-        kinds: The kinds that are spread; of others always the worst case is used.
+        most: The worst case, in counts.
+        least_share: The least that a call uses, as a share of the worst case, in [0, 1].
+        kinds: The resources that are spread; of others always the worst case is used.
+
+    Raises:
+        ToolError: ``least_share`` is not in [0, 1].
+
+    Example:
+        >>> from tape.tools import Uniform
+        >>> from random import Random
+        >>> from tape import Resources
+        >>> cost = Uniform(Resources.of(usd="0.01", seconds=2), least_share=0.25)
+        >>> dict(cost.worst())
+        {'seconds': 2000, 'usd': 10000}
+        >>> used = cost.actual({}, None, Random(0))
+        >>> used["usd"], 500 <= used["seconds"] <= 2000
+        (10000, True)
     """
 
     most: Resources
@@ -128,6 +155,12 @@ class Likely:
 
     Raises:
         ToolError: A spread has another worst case than the cost.
+
+    Example:
+        >>> from tape.tools import Fixed, Likely
+        >>> cost = Likely.of(Fixed.of(usd="0.01", seconds=60), seconds=(12, 4))
+        >>> cost.worst()["seconds"], cost.spreads["seconds"].mean, cost.spreads["seconds"].deviation
+        (60000, 12000, 4000)
     """
 
     cost: Cost

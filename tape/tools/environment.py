@@ -72,6 +72,19 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
 
     Raises:
         ToolError: The tools contradict each other, or an answer cannot have the type.
+
+    Example:
+        >>> from tape import TapeAgent, ToolEnvironment, tool
+        >>> from tape.lm.scripted import ScriptedLM
+        >>> @tool(pure=True, usd="0.001")
+        ... def double(number: int) -> int:
+        ...     "Double a number."
+        ...     return 2 * number
+        >>> plan = '{"calls": [{"tool": "double", "arguments": {"number": 21}}], "answer": "#1"}'
+        >>> model = ScriptedLM(lambda request, sample: plan if request.role == "plan" else "right")
+        >>> result = TapeAgent(model).run(ToolEnvironment("Double 21.", [double], budget="$0.01"))
+        >>> result.end_state, result.answer, result.used["usd"]
+        ('success', 42, 1000)
     """
 
     domain: ToolDomain
@@ -146,13 +159,8 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
 
     def reset(self, seed: int) -> Observation:
         """Start again. What the tools draw depends on the seed and on the call alone, not on what came before."""
-        self._state, self._seed, self.answered, self._failed, self._unfit = (
-            ToolState(data=self._data()),
-            seed,
-            None,
-            [],
-            0,
-        )
+        self._state, self._seed, self.answered = ToolState(data=self._data()), seed, None
+        self._failed, self._unfit = [], 0
         return self._observation()
 
     def _data(self) -> str:

@@ -6,7 +6,17 @@ from tape.errors import ConfigError, InvalidOutputError, TapeError
 
 
 class ToolError(ConfigError):
-    """A tool or a toolbox is declared wrongly."""
+    """A tool or a toolbox is declared wrongly.
+
+    Example:
+        >>> from tape import tool
+        >>> @tool
+        ... def double(number: int) -> int:
+        ...     return 2 * number
+        Traceback (most recent call last):
+            ...
+        tape.tools.errors.ToolError: double: the function needs a docstring, which describes it to the model
+    """
 
 
 class InvalidCallError(InvalidOutputError):
@@ -14,8 +24,31 @@ class InvalidCallError(InvalidOutputError):
 
 
 class ToolFailedError(TapeError):
-    """Raised by a tool that cannot do what it was asked for; the agent sees the message, and the call is paid."""
+    """Raised by a tool that cannot do what it was asked for; the agent sees the message, and the call is paid.
+
+    Example:
+        >>> from tape.tools import ToolFailedError, tool
+        >>> @tool(pure=True, usd=0)
+        ... def population(city: str) -> int:
+        ...     "How many people live in a city."
+        ...     raise ToolFailedError(f"there is no city {city}")
+        >>> population("Atlantis")
+        Traceback (most recent call last):
+            ...
+        tape.tools.errors.ToolFailedError: there is no city Atlantis
+    """
 
 
 class ToolWarning(UserWarning):
-    """Tools of a server that cannot be offered and are left out; the message names them, with reasons."""
+    """Tools of a server that cannot be offered and are left out; the message names them, with reasons.
+
+    Example:
+        >>> import warnings
+        >>> from tape.tools import ToolWarning
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("error", ToolWarning)
+        ...     warnings.warn("left out: draw (its schema is not understood)", ToolWarning)
+        Traceback (most recent call last):
+            ...
+        tape.tools.errors.ToolWarning: left out: draw (its schema is not understood)
+    """

@@ -174,6 +174,15 @@ def tool(
     Raises:
         ToolError: The function has no type hints or no docstring, or the declarations contradict each other.
         ConfigError: A resource is not declared.
+
+    Example:
+        >>> from tape import tool
+        >>> @tool(kind="rate", variant="live", pure=True, usd="0.02", seconds=1.5)
+        ... def live_rate(currency: str) -> float:
+        ...     "Ask the exchange for the rate of this minute."
+        ...     return 1.25
+        >>> live_rate.name, live_rate.worst["usd"], live_rate("EUR")
+        ('rate.live', 20000, 1.25)
     """
     settings: dict[str, Any] = {
         "kind": kind, "variant": variant, "cost": cost, "quality": quality, "reads": reads, "pure": pure,

@@ -58,58 +58,66 @@ async def mcp_tools(
     call_seconds: float = 300.0,
     folder: str | Path | None = None,
 ) -> AsyncIterator[list[Tool]]:
-    """Start an MCP server and offer its tools for as long as the context lasts; then it is stopped, with its children.
+    """Start an MCP server and offer its tools while the context lasts; then it is stopped, with its children.
 
-    The session lives in the event loop that it was started in: play episodes by ``await agent.arun(env)`` inside the
-    context, not by ``agent.run(env)``, which begins a loop of its own and raises an error.
+    The session belongs to the event loop of the context: play episodes there by ``await agent.arun(env)``. An episode
+    of ``agent.run(env)``, which begins a loop of its own, raises an error.
 
-    A tool without a declared cost has an unknown cost in everything that tools can use (``usd``, ``seconds`` and
-    resources of your own): under a hard cap on one of these an episode is refused at its start. What the server
-    reports as an error, and a server that has died, is a failed call, which the agent sees and which is paid. So is
-    one that is not answered within ``call_seconds``, or by more than 20 MiB.
-
-    A tool that cannot be offered, such as one whose schema is not understood, is left out with a :class:`ToolWarning`;
-    if it is named in any declaration, it is an error. The server's own requests are refused.
+    A tool without a declared cost has an unknown cost in ``usd``, ``seconds`` and resources of your own. Under a cap on
+    one of these an episode is refused at its start. A call has failed, is shown to the agent and is paid where the
+    server reports an error or has died, or does not answer within ``call_seconds`` and 20 MiB.
+    A tool that cannot be offered, such as one whose schema is not understood, is left out with a :class:`ToolWarning`.
+    It is an error if a declaration names it. The server's own requests are refused.
 
     Args:
         command: The program and its arguments.
         costs: By the server's name of a tool: its cost, or amounts in units as :func:`tape.tools.tool.tool` takes them.
         quality: By the server's name: probability in (0, 1] that a result is what was asked for.
-        variants: By the server's name: what the tool is called here, ``KIND`` or ``KIND.VARIANT``; its own name by
-            default. Tools of one kind do the same at another price or quality and take the same arguments.
+        variants: By the server's name: what the tool is called here, ``KIND`` or ``KIND.VARIANT``; else its own name.
         reads: The server's names of tools whose results are texts in which the model looks for the answer.
-        pure: By the server's name: whether a call changes nothing; where nothing is declared, the server's
-            ``readOnlyHint``.
-        destructive: By the server's name: whether a call may destroy what cannot be brought back; where nothing is
-            declared, the server's ``destructiveHint``, which counts only where it is there and the tool is not pure.
+        pure: By the server's name: whether a call changes nothing; by default the server's ``readOnlyHint``.
+        destructive: By the server's name: whether a call may destroy what cannot be brought back; by default the
+            server's ``destructiveHint``, which counts only where the tool is not pure.
         only: The server's names of the tools to offer; all by default.
         env: Environment variables of the server; it inherits only a few, PATH and HOME among them.
         cwd: Where it runs.
         start_seconds: How long it may take from its start until its tools are here.
         call_seconds: How long a call may take.
-        folder: The folder in which the server keeps all that its calls change, and which ``{folder}`` stands for in
-            ``command``, ``env`` and ``cwd``. Its tools have the state ``"folder"`` then, which the environment gets as
-            ``state=Folder(folder)``: plans are tried by servers that are started on copies of the folder, without
-            network where the platform can take it away (:mod:`tape.tools.copies`).
+        folder: The folder that holds all that calls change; ``{folder}`` stands for it in ``command``, ``env`` and
+            ``cwd``. The tools have the state ``"folder"`` then: give the environment ``state=Folder(folder)``. Plans
+            are tried by servers on copies of it, without network where the platform can (:mod:`tape.tools.copies`).
 
     Yields:
         The tools, in the server's order.
 
     Raises:
-        ToolError: The server cannot be started, nothing names its folder, a name in the declarations is none of its
-            tools or of one that cannot be offered, a tool is declared both pure and destructive, or there are more than
-            256 tools or none.
+        ToolError: The server cannot be started, nothing names its folder, a declaration names no tool that can be
+            offered, a tool is declared both pure and destructive, or there are more than 256 tools or none.
+
+    Example:
+        >>> import asyncio, sys
+        >>> from tape import mcp_tools
+        >>> server = "import mcp.server.mcpserver as m; s = m.MCPServer('s'); s.tool('hour')(lambda: 12); s.run()"
+        >>> async def offered():
+        ...     async with mcp_tools([sys.executable, "-c", server], costs={"hour": {"usd": 0}}) as tools:
+        ...         return [item.name for item in tools]
+        >>> asyncio.run(offered())
+        ['hour']
     """
-    _require_flags(pure=pure, destructive=destructive)
-    declared: dict[str, Any] = {
-        "costs": costs or {}, "quality": quality or {}, "variants": variants or {}, "reads": reads, "only": only or (),
-        "pure": pure or {}, "destructive": destructive or {},
-    }  # fmt: skip
+    declared = _declared(
+        costs=costs, quality=quality, variants=variants, reads=reads, only=only, pure=pure, destructive=destructive
+    )
     server = _server(_Settings(command, env or {}, cwd), call_seconds, start_seconds, folder)
     try:
         yield await server.start(declared, start_seconds)
     finally:
         await server.stop()
+
+
+def _declared(**given: Any) -> dict[str, Any]:
+    """The declarations by name, empty where none was given."""
+    _require_flags(pure=given["pure"], destructive=given["destructive"])
+    return {setting: value or {} for setting, value in given.items()}
 
 
 def _require_flags(**given: Any) -> None:

@@ -59,6 +59,17 @@ class Tool:
         gives: The type of data that it gives; empty where it is not typed.
         state: What it does with the states of the environment, by their names (:mod:`tape.tools.copies`).
         dry_run: What is called in its place on a copy; True: the function itself may be, without a state.
+
+    Example:
+        >>> from tape import Tool, tool
+        >>> @tool(pure=True, usd="0.001", seconds=2)
+        ... def double(number: int) -> int:
+        ...     "Double a number."
+        ...     return 2 * number
+        >>> double.description, dict(double.worst)
+        ('Double a number.', {'seconds': 2000, 'steps': 1, 'usd': 1000})
+        >>> double(21)
+        42
     """
 
     kind: str

@@ -18,6 +18,19 @@ class Toolbox:
     Raises:
         ToolError: There is none, two have the same name, or tools of one kind take different arguments or are not all
             pure where one is.
+
+    Example:
+        >>> from tape.tools import Toolbox, tool
+        >>> @tool(kind="rate", variant="cached", usd="0.001")
+        ... def cached(currency: str) -> float:
+        ...     "Look up yesterday's rate."
+        ...     return 1.1
+        >>> @tool(kind="rate", variant="live", usd="0.02")
+        ... def live(currency: str) -> float:
+        ...     "Ask for the rate of this minute."
+        ...     return 1.25
+        >>> [item.name for item in Toolbox([cached, live]).of_kind("rate")]
+        ['rate.cached', 'rate.live']
     """
 
     def __init__(self, tools: Sequence[Tool]) -> None:

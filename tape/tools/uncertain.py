@@ -61,6 +61,22 @@ def learned(tools: Sequence[Tool], traces: Iterable[Iterable[Event]]) -> list[To
     Args:
         tools: The tools.
         traces: Events of episodes with tools of these names, as of :func:`tape.trace.read_trace`.
+
+    Returns:
+        The tools in their order, those of uncertain cost with a :class:`tape.tools.Likely` as cost.
+
+    Example:
+        >>> from tape import Resources
+        >>> from tape.tools import PerUnit, learned, tool
+        >>> from tape.trace import ActedEvent
+        >>> @tool(cost=PerUnit(Resources.of(seconds=1), lambda arguments, result: len(arguments["site"]), at_most=10))
+        ... def crawl(site: str) -> str:
+        ...     "Fetch a site."
+        ...     return site
+        >>> call = ActedEvent(step=1, action='crawl(site="a.org")', text="", planned=None, cost={"seconds": 2000})
+        >>> [after] = learned([crawl], [[call]])
+        >>> after.cost.spreads["seconds"].mean
+        2000.0
     """
     seen = [
         (tool_of(event.action), event.cost) for events in traces for event in events if isinstance(event, ActedEvent)

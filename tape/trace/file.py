@@ -51,6 +51,16 @@ class TraceWriter:
 
     Raises:
         TraceError: The file cannot be made, or there is one already.
+
+    Example:
+        >>> from tape import TraceWriter, read_trace
+        >>> from tape.trace import StartedEvent
+        >>> seen = []
+        >>> writer = TraceWriter("demo", "demo.jsonl", listener=lambda episode, event: seen.append(event.type))
+        >>> writer.write(StartedEvent(config={}, budget={"steps": 3}, task="Open the door.", seed=0))
+        >>> writer.close()
+        >>> seen, len(writer.events)
+        (['started'], 1)
     """
 
     def __init__(
@@ -207,8 +217,26 @@ def read_trace(path: Path, *, whole: bool = False) -> Iterator[Event]:
         path: The file.
         whole: Skip a last line without an end, which a kill leaves.
 
+    Yields:
+        The events, in their order.
+
     Raises:
         TraceError: Names the file, the line and what is wrong.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tape import ReactAgent, ToolEnvironment, read_trace, tool
+        >>> from tape.lm.scripted import ScriptedLM
+        >>> @tool(usd=0)
+        ... def unlock(door: str) -> str:
+        ...     "Unlock a door."
+        ...     return f"{door} is open"
+        >>> replies = ['{"thought": "", "call": {"tool": "answer", "arguments": {"value": "open"}}}']
+        >>> env = ToolEnvironment("Is the door open?", [unlock], budget="2 steps")
+        >>> _ = ReactAgent(ScriptedLM(replies)).run(env, trace="demo.jsonl")
+        >>> first, *_, last = read_trace(Path("demo.jsonl"))
+        >>> first.type, last.type, last.result["end_state"]
+        ('started', 'finished', 'success')
     """
     seen: dict[tuple[int, int], str] = {}
     number = 0

@@ -37,6 +37,25 @@ class WorldEnvironment(Environment):
 
     Raises:
         WorldError: The start is no state of the world, or reached already; or the budget caps what no action declares.
+
+    Example:
+        >>> from pydantic import BaseModel
+        >>> from tape.world import World
+        >>> class Stairs(BaseModel):
+        ...     floor: int = 0
+        >>> class Climb(BaseModel):
+        ...     "Climb to the next floor."
+        >>> stairs = World("stairs", rules="Climb to floor 2.", deterministic=True)
+        >>> @stairs.action
+        ... def climb(here: Stairs, action: Climb) -> Stairs:
+        ...     return Stairs(floor=here.floor + 1)
+        >>> @stairs.goal
+        ... def on_top(here: Stairs) -> bool:
+        ...     return here.floor == 2
+        >>> env = stairs.environment(Stairs())
+        >>> observation, used = env.step("Climb()")
+        >>> env.state, dict(used), env.success()
+        (Stairs(floor=1), {'steps': 1}, False)
     """
 
     domain: WorldDomain

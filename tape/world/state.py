@@ -22,6 +22,23 @@ class Context:
 
     Such a field is shown to the model but is no part of a state's identity, and is not predicted: history, noise, and
     what never changes, such as a map. A predicted state has it as it was before.
+
+    Example:
+        >>> from typing import Annotated
+        >>> from pydantic import BaseModel
+        >>> from tape.world import Context, World
+        >>> class Stairs(BaseModel):
+        ...     floor: int = 0
+        ...     log: Annotated[list[str], Context] = []
+        >>> class Climb(BaseModel):
+        ...     "Climb to the next floor."
+        >>> stairs = World("stairs", rules="Climb to floor 2.", deterministic=True)
+        >>> @stairs.action
+        ... def climb(here: Stairs, action: Climb) -> Stairs:
+        ...     return Stairs(floor=here.floor + 1, log=[*here.log, "climbed"])
+        >>> one, other = (stairs.states.write(Stairs(log=log)) for log in ([], ["slept"]))
+        >>> one == other, stairs.states.key(one) == stairs.states.key(other)
+        (False, True)
     """
 
 

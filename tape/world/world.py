@@ -40,6 +40,25 @@ class World(Declarations, EnvironmentPlugin):
 
     Raises:
         WorldError: There are no rules, no name, or a number is out of range.
+
+    Example:
+        >>> from pydantic import BaseModel
+        >>> from tape import TapeAgent, World
+        >>> from tape.world.scripted import ScriptedPlayer
+        >>> class Stairs(BaseModel):
+        ...     floor: int = 0
+        >>> class Climb(BaseModel):
+        ...     "Climb to the next floor."
+        >>> stairs = World("stairs", rules="Climb to floor 2.", deterministic=True)
+        >>> @stairs.action
+        ... def climb(here: Stairs, action: Climb) -> Stairs:
+        ...     return Stairs(floor=here.floor + 1)
+        >>> @stairs.goal
+        ... def on_top(here: Stairs) -> bool:
+        ...     return here.floor == 2
+        >>> result = TapeAgent(ScriptedPlayer(stairs)).run(stairs.environment(Stairs(), budget="3 steps"))
+        >>> result.end_state, result.actions
+        ('success', ['Climb()', 'Climb()'])
     """
 
     def __init__(

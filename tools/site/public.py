@@ -136,8 +136,8 @@ PUBLIC: Mapping[str, Page] = {
             "PathProblem PathSolution Status solve explain k_best check next_budget frontier Frontier Explanation Cause"
             " Need KBest Risk Joint Assumption Solver SolverInfo available get ShortestPath ShortestPaths RcspProblem"
             " shortest_path shortest_paths read_rcsp Schedule ScheduleProblem Variant schedule check_schedule"
-            " critical_steps objective_of consumption_of variance_of enough_moves OBJECTIVE SolverError ProblemError"
-            " BackendError EndlessError FileFormatError RiskUnsupportedError SolverUnavailableError UnknownSolverError",
+            " critical_steps objective_of consumption_of enough_moves SolverError ProblemError BackendError"
+            " EndlessError FileFormatError RiskUnsupportedError SolverUnavailableError UnknownSolverError",
         ),
     ),
     "testing": Page(

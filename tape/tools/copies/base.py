@@ -22,13 +22,39 @@ MOST_LINES = 40
 
 
 class CopyError(ToolError):
-    """A state cannot be copied, or has no key."""
+    """A state cannot be copied, or has no key.
+
+    Example:
+        >>> from tape.tools.copies import Folder
+        >>> Folder("no-such-folder")
+        Traceback (most recent call last):
+            ...
+        tape.tools.copies.base.CopyError: there is no folder no-such-folder
+    """
 
 
 class CopyableState(ABC):
     """A database, a folder, an object: what tools share, and what calls change.
 
     A copy is independent of what it was made from. Equal keys mean that calls behave alike.
+
+    Example:
+        >>> from tape.tools.copies import CopyableState
+        >>> class Counter(CopyableState):
+        ...     def __init__(self, count: int = 0) -> None:
+        ...         self.count = count
+        ...     @property
+        ...     def value(self) -> "Counter":
+        ...         return self
+        ...     def copy(self) -> "Counter":
+        ...         return Counter(self.count)
+        ...     def key(self) -> str:
+        ...         return str(self.count)
+        >>> counter = Counter()
+        >>> copied = counter.copy()
+        >>> copied.value.count += 1
+        >>> counter.key(), copied.key()
+        ('0', '1')
     """
 
     @property

@@ -30,6 +30,16 @@ class Folder(CopyableState):
 
     Raises:
         CopyError: There is no such folder.
+
+    Example:
+        >>> from tape.tools.copies import Folder
+        >>> from pathlib import Path
+        >>> Path("notes").mkdir()
+        >>> notes = Folder("notes")
+        >>> copied = notes.copy()
+        >>> _ = (copied.value / "may.txt").write_text("buy pears")
+        >>> notes.difference(copied)
+        ['new: may.txt']
     """
 
     def __init__(self, path: Path | str) -> None:

@@ -29,6 +29,14 @@ class PythonObject(CopyableState, Generic[T]):
     Args:
         value: The object.
         key: Returns what tells its states apart; by default all that it holds, attributes too.
+
+    Example:
+        >>> from tape.tools.copies import PythonObject
+        >>> stock = PythonObject({"pears": 3})
+        >>> copied = stock.copy()
+        >>> copied.value["pears"] -= 1
+        >>> stock.difference(copied)
+        ['pears: 3 -> 2']
     """
 
     def __init__(self, value: T, key: Callable[[T], str] | None = None) -> None:

@@ -23,7 +23,16 @@ class SQLite(CopyableState):
         path: Its file, which has to exist; or a connection.
 
     Raises:
-        CopyError: There is no such file.
+        CopyError: There is no such file, or the connection works in one thread only.
+
+    Example:
+        >>> from tape.tools.copies import SQLite
+        >>> shop = SQLite(":memory:")
+        >>> _ = shop.value.execute("create table stock (pears integer)")
+        >>> copied = shop.copy()
+        >>> _ = copied.value.execute("insert into stock values (3)")
+        >>> shop.difference(copied)
+        ['stock: 1 row new', "  '(3,)'"]
     """
 
     def __init__(self, path: Path | str | sqlite3.Connection) -> None:

@@ -46,6 +46,15 @@ class Change:
         request: The user's new request; the observation shows it.
         want: The type that is wanted from then on.
         note: A further message in the observation.
+
+    Raises:
+        ToolError: ``after`` is below 1, or of ``request`` and ``want`` one is missing.
+
+    Example:
+        >>> from tape.tools.typed import Change
+        >>> change = Change(after=2, refusing=("bureau",), note="the bureau has closed")
+        >>> change.refusing
+        ('bureau',)
     """
 
     after: int
@@ -79,6 +88,19 @@ class TypedEnvironment(Environment):
 
     Raises:
         ToolError: Tools are not typed, or what is wanted is none of the goals.
+
+    Example:
+        >>> from tape import TapeAgent
+        >>> from tape.tools import tool
+        >>> from tape.tools.typed import TypedEnvironment
+        >>> @tool(takes="address", gives="forecast", usd="0.07")
+        ... def bureau(address: str) -> str:
+        ...     "Ask the weather bureau."
+        ...     return f"rain at {address}"
+        >>> env = TypedEnvironment([bureau], have={"address": "Mill Lane 3"}, want="forecast", budget="$0.10")
+        >>> result = TapeAgent("declared:first", proposer="declared", scorer="declared").run(env)
+        >>> result.actions, result.answer
+        (['bureau()', 'answer(value="forecast")'], 'rain at Mill Lane 3')
     """
 
     domain: TypedDomain

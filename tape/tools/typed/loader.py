@@ -59,6 +59,16 @@ def load_tools(path: str | PathLike[str], functions: Mapping[str, Callable[..., 
 
     Raises:
         ToolFileError: The message names file, tool and field, what is wrong, and what to write instead.
+
+    Example:
+        >>> import json
+        >>> from pathlib import Path
+        >>> from tape.tools.typed import load_tools
+        >>> smelt = {"name": "smelt", "takes": ["ore", "coal"], "gives": "ingot", "cost": {"usd": "0.40", "seconds": 3}}
+        >>> _ = Path("smithy.json").write_text(json.dumps([smelt]))
+        >>> [item] = load_tools("smithy.json", {"smelt": lambda ore, coal: f"ingot of {ore}"})
+        >>> item.takes, item.gives, item.worst["usd"]
+        (('ore', 'coal'), 'ingot', 400000)
     """
     file = str(path)
     try:

@@ -31,7 +31,15 @@ _Need = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class PlanningError(TapeError, SolverError):
-    """The exact planner has given up; the message gives the reason."""
+    """The exact planner has given up; the message gives the reason.
+
+    Example:
+        >>> from tape.tools.typed import cheapest_chains
+        >>> cheapest_chains([], "forecast", ["address"]).best
+        Traceback (most recent call last):
+            ...
+        tape.tools.typed.planner.PlanningError: no chain of tools fits: ...
+    """
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,14 @@ class Chain:
 
     Attributes:
         tools: Their names, in an order in which they can be made.
-        cost: The worst case of all of them, a step each.
+        cost: The worst case of all of them together, in counts, a step each.
+
+    Example:
+        >>> from tape import Resources
+        >>> from tape.tools.typed import Chain
+        >>> chain = Chain(("locate", "forecast"), Resources.of(usd="0.09", steps=2))
+        >>> chain.tools[0], chain.cost["usd"]
+        ('locate', 90000)
     """
 
     tools: tuple[str, ...]
@@ -55,6 +70,17 @@ class Chains:
         chains: The best ones, best first.
         status: OPTIMAL: proved the best; INFEASIBLE: proved that none fits.
         reason: Where none fits, which limits are short and what would do, or that the types cannot be chained.
+
+    Example:
+        >>> from tape.tools import tool
+        >>> from tape.tools.typed import cheapest_chains
+        >>> @tool(takes="address", gives="forecast", usd="0.07")
+        ... def bureau(address: str) -> str:
+        ...     "Ask the weather bureau."
+        ...     return f"rain at {address}"
+        >>> found = cheapest_chains([bureau], "forecast", ["address"], limits={"usd": 50_000})
+        >>> bool(found), found.status.value, found.reason
+        (False, 'INFEASIBLE', 'usd is short: 50000 given, 70000 would do, everything else unchanged.')
     """
 
     chains: tuple[Chain, ...]
@@ -86,7 +112,7 @@ def cheapest_chains(
     limits: Mapping[str, int] | None = None,
     count: int = 1,
 ) -> Chains:
-    """The cheapest chains of typed tools that give a type.
+    """The cheapest chains of typed tools that give a type, best first; false, with a reason, where none is possible.
 
     Args:
         tools: The tools; those without types are left out.
@@ -95,11 +121,25 @@ def cheapest_chains(
         at_hand: Types that calls have given; each can be taken once.
         saves: The resource of which as little as possible is to be used, in the worst case.
         limits: Counts of resources that the calls together may use, by their names; a call is a step.
-        count: How many chains, the best first.
+        count: How many chains.
 
     Raises:
         ToolError: What a tool costs in a limited resource, or in the one that is saved, is not known.
         PlanningError: There are more than :data:`MOST_NODES` collections of needed types.
+
+    Example:
+        >>> from tape.tools import tool
+        >>> from tape.tools.typed import cheapest_chains
+        >>> @tool(takes="address", gives="place", usd="0.04")
+        ... def locate(address: str) -> str:
+        ...     "Find an address."
+        ...     return f"place of {address}"
+        >>> @tool(takes="place", gives="forecast", usd="0.05")
+        ... def forecast(place: str) -> str:
+        ...     "Tomorrow's weather at a place."
+        ...     return f"rain at the {place}"
+        >>> cheapest_chains([locate, forecast], "forecast", ["address"]).best.tools
+        ('locate', 'forecast')
     """
     typed = [item for item in tools if item.gives]
     kept = {kind: left for kind, left in (limits or {}).items() if any(item.worst[kind] for item in typed)}

@@ -52,6 +52,14 @@ class RanTogether:
         spent: What was used, in counts.
         seconds: Real time of all.
         events: The plans, and at the end the calls, as a trace has them.
+
+    Example:
+        >>> from tape.tools.typed import RanTogether, run_together
+        >>> done = run_together([], "rows", {"export": "May"})
+        >>> isinstance(done, RanTogether), bool(done), done.end_state
+        (True, False, 'infeasible')
+        >>> done.reason
+        "no calls that give 'rows' fit into what is left"
     """
 
     value: Any = None
@@ -68,7 +76,19 @@ class RanTogether:
 
 
 def run_together(tools: Sequence[Tool], want: str, have: Mapping[str, Any], **options: Any) -> RanTogether:
-    """Make a type by typed tools, calls at once where they may be; takes what :func:`arun_together` takes."""
+    """Make a type by typed tools, calls at once where they may be; takes what :func:`arun_together` takes.
+
+    Example:
+        >>> from tape.tools import tool
+        >>> from tape.tools.typed import run_together
+        >>> @tool(takes="export", gives="rows", usd="0.02", pure=True)
+        ... def clean(export: str) -> str:
+        ...     "Clean the rows of an export."
+        ...     return f"rows of {export}"
+        >>> done = run_together([clean], "rows", {"export": "May"}, budget="$0.10, wall_seconds=5")
+        >>> done.value, done.spent["usd"]
+        ('rows of May', 20000)
+    """
     return run_sync(arun_together(tools, want, have, **options))
 
 
@@ -90,10 +110,9 @@ async def arun_together(
         tools: The tools, all of them typed. Calls of those that are not ``pure`` wait for each other.
         want: The type that is wanted.
         have: What is there from the start, values by type.
-        budget: Hard caps. Under ``wall_seconds`` the calls that are left must fit into the time that is left, by the
-            seconds that their tools declare, each time that one starts; else what is left is planned anew, and when the
-            time is up what still runs is cancelled.
-        aim: The resource of which as little as possible is used; ``"seconds"`` for the soonest within the caps.
+        budget: Hard caps. Under ``wall_seconds`` a call starts only if the rest fits into the time that is left, by the
+            declared seconds; else the rest is planned anew. When the time is up, what still runs is cancelled.
+        aim: The resource of which least is used; ``"seconds"`` for the soonest end within the caps.
         parallel: The most calls at once.
         at_once: The most calls at once of some tools, by their names.
         seed: Of tools that draw something.
@@ -103,6 +122,17 @@ async def arun_together(
         ToolError: Tools are not typed, or what they cost in a capped resource is not known.
         PlanningError: There are too many ways to make it.
         TraceError: The file exists already, or cannot be made.
+
+    Example:
+        >>> import asyncio
+        >>> from tape.tools import tool
+        >>> from tape.tools.typed import arun_together
+        >>> @tool(takes="export", gives="rows", usd="0.02", pure=True)
+        ... def clean(export: str) -> str:
+        ...     "Clean the rows of an export."
+        ...     return f"rows of {export}"
+        >>> asyncio.run(arun_together([clean], "rows", {"export": "May"}, budget="$0.10")).value
+        'rows of May'
     """
     budget = Budget.read(budget)
     caps = {kind: cap for kind, cap in budget.items() if kind != WALL}

@@ -58,6 +58,17 @@ class CallPlan:
         calls: The calls.
         cost: The worst case of all together; ``seconds`` is the sum, as the ledger counts it.
         makespan: When the last one ends, in milliseconds.
+
+    Example:
+        >>> from tape.tools import tool
+        >>> from tape.tools.typed import CallPlan, call_plan
+        >>> @tool(takes="export", gives="rows", usd="0.02", seconds=5, pure=True)
+        ... def clean(export: str) -> str:
+        ...     "Clean the rows of an export."
+        ...     return f"rows of {export}"
+        >>> plan = call_plan([clean], "rows", ["export"])
+        >>> isinstance(plan, CallPlan), len(plan.calls), plan.cost["usd"], plan.makespan
+        (True, 1, 20000, 5000)
     """
 
     calls: tuple[PlannedCall, ...]
@@ -105,6 +116,20 @@ def call_plan(
     Raises:
         ToolError: What a tool costs in a limited resource, or in the one that is saved, is not known.
         PlanningError: There are more than :data:`MOST_TREES` trees.
+
+    Example:
+        >>> import json
+        >>> from pathlib import Path
+        >>> from tape.tools.typed import call_plan, load_tools
+        >>> records = [
+        ...     {"name": "clean", "takes": "export", "gives": "rows", "cost": {"seconds": 5}, "pure": True},
+        ...     {"name": "locate", "takes": "export", "gives": "places", "cost": {"seconds": 4}, "pure": True},
+        ...     {"name": "draw", "takes": ["rows", "places"], "gives": "map", "cost": {"seconds": 1}, "pure": True},
+        ... ]
+        >>> _ = Path("tools.json").write_text(json.dumps(records))
+        >>> plan = call_plan(load_tools("tools.json"), "map", ["export"])
+        >>> [(call.tool.name, call.start, call.end) for call in plan.calls], plan.makespan
+        ([('clean', 0, 5000), ('locate', 0, 4000), ('draw', 5000, 6000)], 6000)
     """
     typed = [item for item in tools if item.gives]
     for kind in {*(limits or {}), aim, TIME}:
