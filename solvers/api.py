@@ -51,7 +51,7 @@ def solve(
         UnknownSolverError: If no solver goes by the name.
         SolverUnavailableError: If the solver cannot run here.
 
-    Example:
+    Examples:
         >>> from solvers import PathProblem, solve
         >>> edges, costs = [(0, 1), (1, 2), (0, 2)], [[2], [3], [4]]
         >>> problem = PathProblem(

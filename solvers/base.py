@@ -18,7 +18,7 @@ class Solver(ABC):
         summary: One line on what it is.
         handles_risk: Whether it keeps `PathProblem.risk`; `solvers.solve` refuses a risky problem where it does not.
 
-    Example:
+    Examples:
         >>> from solvers import PathProblem, Solver, Status, solve
         >>> from solvers.answer import with_path
         >>> class StandStill(Solver):

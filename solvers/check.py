@@ -49,7 +49,7 @@ def check(problem: PathProblem, solution: PathSolution) -> list[str]:
     Returns:
         One sentence per violated rule; empty if the answer holds.
 
-    Example:
+    Examples:
         >>> from dataclasses import replace
         >>> from solvers import PathProblem, check, solve
         >>> problem = PathProblem(
@@ -91,7 +91,7 @@ def consumption_of(problem: PathProblem, edges: Sequence[int]) -> tuple[int, ...
     Returns:
         K amounts, in the units of the budgets; zeros for the empty path.
 
-    Example:
+    Examples:
         >>> from solvers import PathProblem, consumption_of
         >>> edges, costs = [(0, 1), (1, 2)], [[2, 1], [3, 0]]
         >>> problem = PathProblem(
@@ -123,7 +123,7 @@ def objective_of(problem: PathProblem, edges: Sequence[int]) -> float:
         problem: The problem.
         edges: m <= L edge indices that connect from the start.
 
-    Example:
+    Examples:
         >>> from solvers import PathProblem, objective_of
         >>> problem = PathProblem(2, [(0, 1)], rewards=[0, 1], costs=[], budgets=[], start=0, terminals=[1], horizon=3)
         >>> objective_of(problem, [0])  # one move and two stays

@@ -12,7 +12,7 @@ _LONGEST = 200
 class SolverError(Exception):
     """Base of every error raised by this package.
 
-    Example:
+    Examples:
         >>> from solvers import SolverError, get
         >>> try:
         ...     get("nothing")
@@ -30,7 +30,7 @@ class ProblemError(SolverError, ValueError):
         index: Where in the field: an index, an (edge, resource) pair, or None for a scalar field.
         value: The offending value.
 
-    Example:
+    Examples:
         >>> from solvers import PathProblem
         >>> PathProblem(2, [(0, 1)], rewards=[0, 1], costs=[[-3]], budgets=[2], start=0, terminals=[1], horizon=1)
         Traceback (most recent call last):
@@ -63,7 +63,7 @@ class FileFormatError(ProblemError):
         path: The file.
         line: The line, from 1; None if it is none in particular.
 
-    Example:
+    Examples:
         >>> from pathlib import Path
         >>> from solvers import read_rcsp
         >>> _ = Path("tiny.txt").write_text("two nodes")
@@ -87,7 +87,7 @@ class EndlessError(SolverError):
         circle: Its edges, in order.
         reason: Why it does not end.
 
-    Example:
+    Examples:
         >>> from solvers import PathProblem, solve
         >>> edges, costs = [(0, 0), (0, 1)], [[0], [0]]
         >>> problem = PathProblem(
@@ -113,7 +113,7 @@ class UnknownSolverError(SolverError, LookupError):
         name: The name asked for.
         known: The names there are.
 
-    Example:
+    Examples:
         >>> from solvers import get
         >>> get("nothing")
         Traceback (most recent call last):
@@ -134,7 +134,7 @@ class SolverUnavailableError(SolverError):
         name: The solver's name.
         reason: Why it cannot run, naming the package or extra to install where one is missing.
 
-    Example:
+    Examples:
         >>> from solvers import SolverUnavailableError
         >>> raise SolverUnavailableError("acme:states", "it needs the package 'acme': pip install acme")
         Traceback (most recent call last):
@@ -154,7 +154,7 @@ class RiskUnsupportedError(SolverError):
     Attributes:
         solver: The solver's name.
 
-    Example:
+    Examples:
         >>> from solvers import PathProblem, solve
         >>> problem = PathProblem(
         ...     2, [(0, 1)], rewards=[0, 1], costs=[[3]], spreads=[[1]], budgets=[9], start=0, terminals=[1], horizon=1
@@ -176,7 +176,7 @@ class RiskUnsupportedError(SolverError):
 class BackendError(SolverError):
     """A backend met something it cannot answer; `solve` turns it into an answer with status ERROR.
 
-    Example:
+    Examples:
         >>> from solvers import BackendError, PathProblem, Solver, solve
         >>> class Refusing(Solver):
         ...     name, summary = "refusing", "solves nothing"

@@ -49,7 +49,7 @@ def explain(problem: PathProblem, time_limit: float | None = None, solver: str |
         BackendError: If a path of the solver does not survive its check with the true rewards.
         UnknownSolverError, SolverUnavailableError, RiskUnsupportedError: As `solve` does.
 
-    Example:
+    Examples:
         >>> from solvers import PathProblem, explain
         >>> problem = PathProblem(
         ...     n_nodes=3, edges=[(0, 1), (1, 2)], rewards=[0, 0, 1], costs=[[2], [2]], budgets=[3], start=0,

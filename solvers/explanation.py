@@ -35,7 +35,7 @@ class Explanation:
             does not apply (`joint_applies`), or none was found in time.
         faults: What the solver reported where it failed; the parts it failed on count as not proven.
 
-    Example:
+    Examples:
         >>> from solvers import PathProblem, explain
         >>> problem = PathProblem(
         ...     2, [(0, 1)], rewards=[0, 1], costs=[[3]], budgets=[2], start=0, terminals=[1], horizon=1

@@ -46,7 +46,7 @@ class Frontier(KBest):
             criterion, which is the objective, or else the first one. None where nothing was cut short.
         solves: How often the solver was asked.
 
-    Example:
+    Examples:
         >>> from solvers import PathProblem, frontier
         >>> edges, costs = [(0, 1), (1, 2), (0, 2)], [[4], [2], [1]]
         >>> problem = PathProblem(
@@ -91,7 +91,7 @@ def frontier(
         EndlessError: If the problem has no horizon, and none is enough; it names the circle that has no end.
         UnknownSolverError, SolverUnavailableError: As `solve` does.
 
-    Example:
+    Examples:
         >>> from solvers import PathProblem, frontier
         >>> edges, costs = [(0, 1), (1, 2), (0, 2)], [[4], [2], [1]]
         >>> problem = PathProblem(

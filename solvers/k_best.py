@@ -45,7 +45,7 @@ class KBest(Sequence[PathSolution]):
         seconds: Wall time of the whole call; that of each solution, too.
         message: Details, above all for ERROR.
 
-    Example:
+    Examples:
         >>> from solvers import PathProblem, k_best
         >>> edges, costs = [(0, 1), (1, 2), (0, 2)], [[2], [3], [4]]
         >>> problem = PathProblem(
@@ -110,7 +110,7 @@ def k_best(
         UnknownSolverError: If no solver goes by the name.
         SolverUnavailableError: If the solver cannot run here.
 
-    Example:
+    Examples:
         >>> from solvers import PathProblem, k_best
         >>> edges, costs = [(0, 1), (1, 2), (0, 2)], [[2], [3], [4]]
         >>> problem = PathProblem(

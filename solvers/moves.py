@@ -54,7 +54,7 @@ def enough_moves(problem: PathProblem, deadline: Deadline = NEVER) -> int:
         EndlessError: There is none, or it is above `MOST_MOVES`, or takes too long to count; names a circle.
         LateError: If the deadline passes.
 
-    Example:
+    Examples:
         >>> from solvers import PathProblem, enough_moves
         >>> edges, costs = [(0, 0), (0, 1)], [[2], [0]]
         >>> problem = PathProblem(

@@ -19,7 +19,7 @@ class Cause(StrEnum):
     BUDGET: the budgets are too small. Beside HORIZON, either one of the two is enough or both are needed, as `horizon`,
         `budgets` and `joint` say.
 
-    Example:
+    Examples:
         >>> from solvers import Cause, PathProblem, explain
         >>> problem = PathProblem(2, [], rewards=[0, 1], costs=[], budgets=[], start=0, terminals=[1], horizon=1)
         >>> explain(problem).causes == (Cause.UNREACHABLE,)
@@ -49,7 +49,7 @@ class Need:
         alone: Of shortest paths: the least that any path uses (with a lower limit: the most), were this the only limit;
             None if there is no most, or if that is not known.
 
-    Example:
+    Examples:
         >>> from solvers import PathProblem, explain
         >>> problem = PathProblem(
         ...     2, [(0, 1)], rewards=[0, 1], costs=[[3]], budgets=[2], start=0, terminals=[1], horizon=1
@@ -111,7 +111,7 @@ class Joint:
             any path uses of the resource (1 if that is 0). None where the time limit came before its proof.
         proven: Whether the budgets are proven minimal.
 
-    Example:
+    Examples:
         >>> from solvers import PathProblem, explain
         >>> edges, costs = [(0, 1), (0, 1)], [[3, 5], [6, 3]]
         >>> problem = PathProblem(

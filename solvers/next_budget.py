@@ -45,7 +45,7 @@ def next_budget(
         EndlessError: If the problem has no horizon, and none is enough for its own budgets.
         UnknownSolverError, SolverUnavailableError: As `solve` does.
 
-    Example:
+    Examples:
         >>> from solvers import PathProblem, next_budget
         >>> edges, costs = [(0, 1), (1, 2), (0, 2)], [[4], [2], [1]]
         >>> problem = PathProblem(

@@ -70,7 +70,7 @@ class PathProblem:
     Raises:
         ProblemError: If anything is malformed; it names the field, the index and the value.
 
-    Example:
+    Examples:
         >>> from solvers import PathProblem, solve
         >>> problem = PathProblem(
         ...     n_nodes=3, edges=[(0, 1), (1, 2), (0, 2)], rewards=[0, 2, 1], costs=[[2], [3], [4]], budgets=[5],

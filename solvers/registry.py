@@ -32,7 +32,7 @@ class SolverInfo:
         reason: Why not, naming what to install; empty if it can.
         summary: One line on what it is; empty if it could not be loaded.
 
-    Example:
+    Examples:
         >>> from solvers import available
         >>> info = available()[0]
         >>> info.name, info.available, info.reason
@@ -51,7 +51,7 @@ def available() -> list[SolverInfo]:
     Returns:
         A line for each; `reason` names what to install where one cannot run.
 
-    Example:
+    Examples:
         >>> from solvers import available
         >>> [info.name for info in available()][:4]
         ['labelling', 'cp-sat', 'pulp:cbc', 'pulp:highs']
@@ -72,7 +72,7 @@ def get(name: str) -> Solver:
         UnknownSolverError: If there is none; it lists those there are.
         SolverUnavailableError: If it cannot run here; it says why and what to install.
 
-    Example:
+    Examples:
         >>> from solvers import get
         >>> get("labelling").handles_risk
         True

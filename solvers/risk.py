@@ -40,7 +40,7 @@ class Assumption(StrEnum):
     ANY: they are uncorrelated and have these means and standard deviations, whatever their distribution. The factor is
         sqrt((1 - p) / p), by Cantelli's one-sided form of Chebyshev's inequality, which some distribution attains.
 
-    Example:
+    Examples:
         >>> from solvers import Assumption, Risk
         >>> [round(Risk(0.05, assumption).factor, 2) for assumption in Assumption]
         [1.64, 2.45, 4.36]
@@ -65,7 +65,7 @@ class Risk:
     Raises:
         ProblemError: If the probability or the assumption is none.
 
-    Example:
+    Examples:
         >>> from solvers import PathProblem, Risk, solve
         >>> problem = PathProblem(
         ...     n_nodes=2, edges=[(0, 1), (0, 1)], rewards=[0, 1], costs=[[10], [15]], spreads=[[5], [0]], budgets=[16],

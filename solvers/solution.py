@@ -16,7 +16,7 @@ class Status(StrEnum):
     TIMEOUT: stopped by the time limit with nothing: neither a path nor a proof.
     ERROR: the solver failed, or its answer did not survive `check`; `message` says which.
 
-    Example:
+    Examples:
         >>> from solvers import PathProblem, Status, solve
         >>> problem = PathProblem(
         ...     2, [(0, 1)], rewards=[0, 1], costs=[[3]], budgets=[2], start=0, terminals=[1], horizon=1
@@ -49,7 +49,7 @@ class PathSolution:
         solve_seconds: Seconds in the backend's own search, model building and process start excluded; None where that
             is not known.
 
-    Example:
+    Examples:
         >>> from solvers import PathProblem, solve
         >>> problem = PathProblem(
         ...     2, [(0, 1)], rewards=[0, 1], costs=[[3]], budgets=[3], start=0, terminals=[1], horizon=1

@@ -58,7 +58,7 @@ class RcspProblem:
     Raises:
         ProblemError: If anything is malformed; it names the field, the index and the value.
 
-    Example:
+    Examples:
         >>> from solvers import RcspProblem, shortest_path
         >>> problem = RcspProblem(
         ...     n_nodes=3, tails=[0, 1, 0], heads=[1, 2, 2], cost=[1, 1, 5], use=[[4], [4], [1]], upper=[9],

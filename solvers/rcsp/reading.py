@@ -33,7 +33,7 @@ def read_rcsp(path: str | Path) -> RcspProblem:
     Raises:
         FileFormatError: If it cannot be read or holds something else; it names the line.
 
-    Example:
+    Examples:
         >>> from pathlib import Path
         >>> from solvers import read_rcsp, shortest_path
         >>> _ = Path("tiny.txt").write_text("2 1 1  0  9  0 0  1 2 5 4")

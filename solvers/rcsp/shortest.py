@@ -54,7 +54,7 @@ class ShortestPath(_Explained):
         solve_seconds: Of which the search took so many.
         message: Details, above all for ERROR.
 
-    Example:
+    Examples:
         >>> from solvers import shortest_path
         >>> path = shortest_path([("a", "b", {"cost": 2, "fuel": 3})], "a", "b", {"fuel": 2})
         >>> path.status.value, path.cost
@@ -86,7 +86,7 @@ class ShortestPaths(_Explained, Sequence[ShortestPath]):
         solve_seconds: Of which the search took so many.
         message: Details, above all for ERROR.
 
-    Example:
+    Examples:
         >>> from solvers import shortest_paths
         >>> edges = [("a", "b", {"cost": 2, "fuel": 3}), ("a", "b", {"cost": 5, "fuel": 1})]
         >>> paths = shortest_paths(edges, "a", "b", {"fuel": 9}, k=3)
@@ -153,7 +153,7 @@ def shortest_path(
         ProblemError: If anything is malformed; it names the edge or node, the attribute and the value.
         EndlessError: If a circle gains for ever: its cost is negative, and nothing it uses has an upper limit.
 
-    Example:
+    Examples:
         >>> from solvers import shortest_path
         >>> edges = [
         ...     ("home", "stop", {"usd": 2.5, "minutes": 5}),
@@ -209,7 +209,7 @@ def shortest_paths(
         ProblemError: If anything is malformed.
         EndlessError: If a circle gains for ever.
 
-    Example:
+    Examples:
         >>> from solvers import shortest_paths
         >>> edges = [("a", "b", {"cost": 2, "fuel": 3}), ("a", "b", {"cost": 5, "fuel": 1})]
         >>> [(path.cost, path.edges) for path in shortest_paths(edges, "a", "b", {"fuel": 9}, k=3)]

@@ -43,7 +43,7 @@ def schedule(problem: ScheduleProblem, time_limit: float | None = None) -> Sched
         ProblemError: Values, amounts and times together have too many digits.
         SolverUnavailableError: CP-SAT is needed and not installed; the message names the extra.
 
-    Example:
+    Examples:
         >>> from solvers import ScheduleProblem, Variant, schedule
         >>> dough, oven = [Variant(20, (1,), 5), Variant(5, (3,), 5)], [Variant(30, (2,), 7)]
         >>> plan = schedule(ScheduleProblem(steps=[dough, oven], after=[[], [0]], budgets=[4], deadline=60))

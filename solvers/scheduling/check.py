@@ -21,7 +21,7 @@ def check_schedule(problem: ScheduleProblem, answer: Schedule) -> list[str]:
     Returns:
         One sentence per violated rule; empty if the answer holds.
 
-    Example:
+    Examples:
         >>> from dataclasses import replace
         >>> from solvers import ScheduleProblem, Variant, check_schedule, schedule
         >>> problem = ScheduleProblem(steps=[[Variant(20)], [Variant(30)]], after=[[], [0]])

@@ -58,7 +58,7 @@ def critical_steps(after: Sequence[Sequence[int]], starts: Sequence[int], times:
     Returns:
         The numbers of the steps of the chain.
 
-    Example:
+    Examples:
         >>> from solvers import critical_steps
         >>> after = [[], [], [0, 1]]
         >>> sorted(critical_steps(after, starts=[0, 0, 20], times=[5, 20, 10]))

@@ -24,7 +24,7 @@ class Variant:
         value: What it is worth, a whole number.
         tool: Whose calls at once may be limited; empty for none.
 
-    Example:
+    Examples:
         >>> from solvers import Variant
         >>> fast = Variant(time=5, use=(4,), value=9, tool="oven")
         >>> fast.time, fast.use
@@ -54,7 +54,7 @@ class ScheduleProblem:
     Raises:
         ProblemError: The problem is malformed; the message names the field.
 
-    Example:
+    Examples:
         >>> from solvers import ScheduleProblem, Variant
         >>> dough, oven = [Variant(20, (1,), 5), Variant(5, (3,), 5)], [Variant(30, (2,), 7)]
         >>> problem = ScheduleProblem(steps=[dough, oven], after=[[], [0]], budgets=[4], deadline=60)
@@ -174,7 +174,7 @@ class Schedule:
         bound: No plan has a higher objective; None where nothing is known.
         message: What failed.
 
-    Example:
+    Examples:
         >>> from solvers import ScheduleProblem, Variant, schedule
         >>> plan = schedule(ScheduleProblem(steps=[[Variant(20, (5,))]], after=[[]], budgets=[4]))
         >>> bool(plan), plan.status.value, plan.end

@@ -121,7 +121,7 @@ class SolverConformance:
     Attributes:
         name: The solver's name in the registry.
 
-    Example:
+    Examples:
         >>> from solvers.testing import SolverConformance
         >>> class TestLabelling(SolverConformance):
         ...     name = "labelling"

@@ -32,7 +32,7 @@ class PlanGraph:
         key: Identity of a state (``Domain.key``).
         render: A picture of a state (``Domain.render``); the key by default.
 
-    Example:
+    Examples:
         >>> from tape import PlanGraph, Resources, select
         >>> graph = PlanGraph()
         >>> graph.fold(["home", "station", "office"], ["bus", "train"])

@@ -39,7 +39,7 @@ class Message:
         role: ``system``, ``user`` or ``assistant``.
         content: Its text.
 
-    Example:
+    Examples:
         >>> from tape.lm.base import Message, Request
         >>> prompt = (Message("system", "You are a courier."), Message("user", "Where do you go?"))
         >>> Request(prompt, max_tokens=5).prompt[-1].content
@@ -68,7 +68,7 @@ class Request:
         again: Set by the payer: whether one more call, for the request given, may be made; reserves its worst case.
             A backend calls it before it repeats a call that may have cost something. None: it may.
 
-    Example:
+    Examples:
         >>> from tape.lm.base import Choice, Request
         >>> request = Request("Is it solved?", max_tokens=1, constraint=Choice(("yes", "no")), n=4, temperature=1.0)
         >>> request.n, request.fingerprint("bundled:mini") == request.fingerprint("bundled:nano")
@@ -134,7 +134,7 @@ class Usage:
             was paid.
         unproven: Tokens of prompts and of samples among them that are ``assumed``.
 
-    Example:
+    Examples:
         >>> from tape.lm.base import Usage
         >>> both = Usage(120, 8) + Usage(130, 9, source="reported")
         >>> both.total, both.calls, both.source
@@ -208,7 +208,7 @@ class Completion:
             under the constrained, untempered distribution; 0.0 where the backend does not report it.
         usage: Tokens used.
 
-    Example:
+    Examples:
         >>> import asyncio
         >>> from tape.lm.base import Request
         >>> from tape.lm.scripted import ScriptedLM
@@ -227,7 +227,7 @@ class Completion:
 class LanguageModel(Protocol):
     """What every backend offers; a class with these members is one.
 
-    Example:
+    Examples:
         >>> import asyncio
         >>> from tape.lm.base import Completion, LanguageModel, Request, Usage
         >>> from tape.lm.price import FREE

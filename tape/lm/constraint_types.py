@@ -15,7 +15,7 @@ from tape.lm.patterns import written_out
 class Forced:
     """The completion is this very text (the model still decodes it).
 
-    Example:
+    Examples:
         >>> from tape.lm.base import Forced, Request
         >>> Request("Next action:", max_tokens=5, constraint=Forced("left")).constraint.text
         'left'
@@ -34,7 +34,7 @@ class Choice:
     Raises:
         ConstraintError: There is none, one is there twice, or one is no text.
 
-    Example:
+    Examples:
         >>> from tape.lm.base import Choice, Request
         >>> Request("Is it solved?", max_tokens=1, constraint=Choice(("yes", "no"))).constraint.options
         ('yes', 'no')
@@ -67,7 +67,7 @@ class Regex:
     Raises:
         ConstraintError: The pattern is malformed or uses something that is refused; names the construct.
 
-    Example:
+    Examples:
         >>> from tape.lm.base import Regex, Request
         >>> request = Request("How many boxes?", max_tokens=2, constraint=Regex(r"\d{1,2}"))
         >>> Regex(r"(?=box)")
@@ -91,7 +91,7 @@ class JsonSchema:
     Not all that a model of pydantic asks for can be enforced: validators of its own, the distinct items of a set, and
     at an endpoint what that passes over.
 
-    Example:
+    Examples:
         >>> from pydantic import BaseModel
         >>> from tape.lm.base import JsonSchema, Request
         >>> class Move(BaseModel):
@@ -111,7 +111,7 @@ class Grammar:
     Attributes:
         text: The grammar as the server reads it, for instance GBNF for llama.cpp.
 
-    Example:
+    Examples:
         >>> from tape.lm.base import Grammar, Request
         >>> request = Request("Count.", max_tokens=20, constraint=Grammar('root ::= "1" ("," "1")*'))
         >>> request.constraint.text

@@ -22,7 +22,7 @@ class Price:
         tiers: Prices of longer prompts: the number of tokens that a prompt has to exceed, from small to large, and what
             all tokens cost then.
 
-    Example:
+    Examples:
         >>> from decimal import Decimal
         >>> from tape.lm.price import Price
         >>> price = Price(prompt=Decimal("0.40") / 1_000_000, completion=Decimal("1.60") / 1_000_000)

@@ -32,7 +32,7 @@ def open_model(name: str, prices: Prices | None = None) -> LanguageModel:
         UnknownNameError: No such backend, or no such model in it.
         ModelError: It exists but cannot be loaded.
 
-    Example:
+    Examples:
         >>> from pathlib import Path
         >>> from tape import open_model
         >>> _ = Path("replies.json").write_text('["left", "right"]')

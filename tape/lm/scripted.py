@@ -34,7 +34,7 @@ class ScriptedLM:
             False it is passed on, as a model without constrained decoding would.
         identity: Part of cache keys.
 
-    Example:
+    Examples:
         >>> from tape.lm.base import Request
         >>> import asyncio
         >>> from tape.lm.scripted import ScriptedLM

@@ -34,7 +34,7 @@ class Domain(ABC):
     Mandatory declarations are abstract; optional ones have a default here. Optional parts
     (:mod:`tape.protocols.parts`) are attributes: the domain itself where it implements the part's class, else None.
 
-    Example:
+    Examples:
         >>> from tape import Resources
         >>> from tape.protocols import Domain, Observation
         >>> class DoorDomain(Domain):

@@ -25,7 +25,7 @@ from tape.protocols.types import Action, AnswerT, FailedCall, Observation, State
 class AnswersAtLimit(Part):
     """Takes an answer when an episode is at a limit (``on_limit="final_answer"``).
 
-    Example:
+    Examples:
         >>> from tape.lm.base import Request
         >>> from tape.protocols import AnswersAtLimit
         >>> class Quiz(AnswersAtLimit):
@@ -64,7 +64,7 @@ class Environment(ABC, Generic[AnswerT]):
     Mandatory methods are abstract; optional ones have a default here. Each optional part is an attribute, None if the
     environment does not have it.
 
-    Example:
+    Examples:
         >>> from tape import Resources
         >>> from tape.protocols import Environment, Observation, PromptFormat
         >>> class Door(Environment):  # its domain is left out here, see Domain
@@ -230,7 +230,7 @@ def require_environment(env: Environment) -> None:
 class EnvironmentPlugin(ABC):
     """An environment as the command line and the runner see it: one object per entry point.
 
-    Example:
+    Examples:
         >>> from tape import Budget, ToolEnvironment, tool
         >>> from tape.protocols import EnvironmentPlugin, Task
         >>> @tool(usd=0)
@@ -342,7 +342,7 @@ def prompt_version(plugin: EnvironmentPlugin, prompt_format: str) -> str:
     Returns:
         The version; empty if the environment has no prompts in that format. Playing fails then.
 
-    Example:
+    Examples:
         >>> from tape.protocols import EnvironmentPlugin, prompt_version
         >>> class Doors(EnvironmentPlugin):
         ...     name, model, prompt_version = "doors", "openai:gpt-4.1-mini", {"chat": "2", "compact": "1"}

@@ -33,7 +33,7 @@ class OfferedPath:
         confidence: The world model's, in the least certain of its predictions.
         cost: Worst-case counts of each capped resource, all actions together.
 
-    Example:
+    Examples:
         >>> from tape.protocols import OfferedPath
         >>> path = OfferedPath(("walk", "train"), ("B", "C"), (0, 1), goal=True, confidence=0.9, cost={"usd": 3_000})
         >>> dict(zip(path.actions, path.nodes))
@@ -98,7 +98,7 @@ class PromptFormat:
     ``remaining`` has the counts left of each capped resource. Readers raise
     :class:`tape.errors.InvalidOutputError` if a text cannot be read.
 
-    Example:
+    Examples:
         >>> from tape.lm.base import Message, Request
         >>> from tape.protocols import Plan, PromptFormat
         >>> class DoorFormat(PromptFormat):

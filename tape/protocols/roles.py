@@ -15,7 +15,7 @@ from tape.protocols.types import Acted, Action, Plan, Prediction, Score, State
 class WorldModel(Protocol):
     """Predicts the outcomes of actions: P_theta of TAPE section 3.1.
 
-    Example:
+    Examples:
         >>> import asyncio
         >>> from tape.protocols import Prediction, WorldModel
         >>> class Counting:
@@ -50,7 +50,7 @@ class WorldModel(Protocol):
 class Proposer(Protocol):
     """Samples plans: SamplePlans of TAPE algorithm 1, line 4.
 
-    Example:
+    Examples:
         >>> import asyncio
         >>> from tape.protocols import Plan, Proposer
         >>> class Upwards:
@@ -77,7 +77,7 @@ class Proposer(Protocol):
 class Scorer(Protocol):
     """Scores states: R_theta of TAPE section 3.1.
 
-    Example:
+    Examples:
         >>> import asyncio
         >>> from tape.protocols import Score, Scorer
         >>> class Highest:
@@ -103,7 +103,7 @@ class Scorer(Protocol):
 class Actor(Protocol):
     """Writes the next action, constrained, forced, hinted or free: pi_Act of TAPE sections 2.2 and 3.3.
 
-    Example:
+    Examples:
         >>> import asyncio
         >>> from tape.protocols import Acted, Actor
         >>> class Obedient:
@@ -131,7 +131,7 @@ class Actor(Protocol):
 class PlannedActor(Actor, Protocol):
     """An actor with a known worst case.
 
-    Example:
+    Examples:
         >>> from tape import Resources
         >>> from tape.protocols import Acted, PlannedActor
         >>> class Obedient:

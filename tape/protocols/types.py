@@ -29,7 +29,7 @@ class Observation:
         text: The observation as text.
         data: The same in structured form, if the environment has one.
 
-    Example:
+    Examples:
         >>> from tape.protocols import Observation
         >>> Observation("You are in the hall.", data={"room": "hall"}).data["room"]
         'hall'
@@ -47,7 +47,7 @@ class Plan:
         actions: The actions in order; may be empty if the sample could not be read.
         valid: False if the sample was malformed; it then has its readable beginning.
 
-    Example:
+    Examples:
         >>> from tape.protocols import Plan
         >>> Plan(("left", "up"), valid=False)  # the model's third action could not be read
         Plan(actions=('left', 'up'), valid=False)
@@ -67,7 +67,7 @@ class FailedCall:
         error: The exception's type and text, or why there is no result.
         traceback: Where it was raised; only where that was asked for.
 
-    Example:
+    Examples:
         >>> from tape.protocols import FailedCall
         >>> FailedCall("population(city=#1)", {"city": "Atlantis"}, "ToolFailedError: there is no city Atlantis").error
         'ToolFailedError: there is no city Atlantis'
@@ -88,7 +88,7 @@ class Prediction:
         confidence: Probability in [0, 1] that the world model gives its own answer.
         readable: False if the model's answer could not be read; ``state`` is then None.
 
-    Example:
+    Examples:
         >>> from tape.protocols import Prediction
         >>> Prediction("hall", confidence=0.9).state
         'hall'
@@ -109,7 +109,7 @@ class Score:
         likely: The value of the most probable answer (the three-valued scores of TAPE appendix F.2).
         mean: The mean over the answers' probabilities (E_theta[R] of TAPE section 3.1).
 
-    Example:
+    Examples:
         >>> from tape.protocols import Score
         >>> Score(likely=1.0, mean=0.8)  # "solved" is the likeliest answer, and not certain
         Score(likely=1.0, mean=0.8)
@@ -127,7 +127,7 @@ class Acted:
         action: The action; None where the text names none.
         text: The text around it, such as a thought.
 
-    Example:
+    Examples:
         >>> from tape.protocols import Acted
         >>> Acted("left", "The box is to the left, so I go left.").action
         'left'
@@ -148,7 +148,7 @@ class Task:
         digest: A hash of the task's content.
         facts: Further facts for tables of results.
 
-    Example:
+    Examples:
         >>> from tape import Budget
         >>> from tape.protocols import Task
         >>> task = Task("two boxes", "easy", Budget.of(steps=12), digest="5f2c", facts={"boxes": 2})

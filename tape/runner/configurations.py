@@ -40,7 +40,7 @@ class Configuration:
         spec: The configuration.
         tasks: The tasks, in order.
 
-    Example:
+    Examples:
         >>> from tape import Budget, TapeConfig
         >>> from tape.protocols import Task
         >>> from tape.runner.configurations import Configuration

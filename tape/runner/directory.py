@@ -52,7 +52,7 @@ class RunDirectory:
     Raises:
         RunDirectoryError: It is a file, or can never be a folder.
 
-    Example:
+    Examples:
         >>> from pathlib import Path
         >>> from tape.runner.directory import RunDirectory
         >>> directory = RunDirectory(Path("run"))

@@ -51,7 +51,7 @@ class Runner:
         ConfigError: The configurations contradict themselves or each other, or a cap cannot apply to a run.
         UnknownNameError: There is no such agent.
 
-    Example:
+    Examples:
         >>> from pathlib import Path
         >>> from tape import TapeConfig
         >>> from tape.lm.scripted import ScriptedLM

@@ -88,7 +88,7 @@ class RunSpec(BaseModel):
             (:func:`tape.protocols.prompt_version`).
         tasks_digest: Hash of all tasks, filled in by the runner: a changed level file makes another run.
 
-    Example:
+    Examples:
         >>> from tape import Budget, TapeConfig
         >>> from tape.protocols import Task
         >>> from tape.runner.spec import RunSpec

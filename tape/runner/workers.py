@@ -82,7 +82,7 @@ def open_pool(
         ConfigError: It is none of these.
         MissingExtraError: Ray is not installed.
 
-    Example:
+    Examples:
         >>> from tape.lm.scripted import ScriptedLM
         >>> from tape.runner.pool import Pool
         >>> from tape.runner.workers import open_pool

@@ -32,7 +32,7 @@ class AgentConformance:
         solves: Whether it succeeds with the model of `model` and enough steps.
         fewest: The steps that this takes.
 
-    Example:
+    Examples:
         >>> from tape import ReactAgent
         >>> from tape.testing import AgentConformance
         >>> class TestReact(AgentConformance):

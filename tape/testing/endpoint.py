@@ -34,7 +34,7 @@ class ModelEndpoint:
     Args:
         model: The model that answers; the name that a request has plays no part.
 
-    Example:
+    Examples:
         >>> import json
         >>> from urllib.request import urlopen
         >>> from tape.lm.scripted import ScriptedLM

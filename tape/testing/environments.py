@@ -33,7 +33,7 @@ class EnvironmentConformance:
         most_tasks: The most tasks of which episodes are played, spread over all.
         most_steps: The most actions of a played episode.
 
-    Example:
+    Examples:
         >>> from tape.plugins import load
         >>> from tape.testing import EnvironmentConformance
         >>> class TestSokoban(EnvironmentConformance):

@@ -140,7 +140,7 @@ class Line(Environment):
         last: The number of the goal's cell.
         steps: Most steps; None leaves the budget to the caller.
 
-    Example:
+    Examples:
         >>> from tape.testing import Line
         >>> line = Line(last=2)
         >>> line.reset(seed=0).text, line.step("right")[0].text, line.success()
@@ -184,7 +184,7 @@ class LineModel(ScriptedLM):
     Args:
         wrong: (role, cell) -> a wrong answer, for instance ``{("plan", 0): "left", ("next", 1): "3"}``.
 
-    Example:
+    Examples:
         >>> from tape import TapeAgent
         >>> from tape.testing import Line, LineModel
         >>> result = TapeAgent(LineModel()).run(Line(last=3, steps=5))

@@ -23,7 +23,7 @@ class SearchConformance(EnvironmentConformance):
 
     Passages are found by the question itself; override :meth:`actions` if that finds nothing.
 
-    Example:
+    Examples:
         >>> from tape.plugins import load
         >>> from tape.testing import SearchConformance
         >>> class TestMusique(SearchConformance):

@@ -22,7 +22,7 @@ class StateConformance:
         name: The name by which the tools use the state.
         calls: Tools that use it, each with arguments; some of them change it.
 
-    Example:
+    Examples:
         >>> from tape.testing import StateConformance
         >>> from tape.tools import tool
         >>> from tape.tools.copies import PythonObject

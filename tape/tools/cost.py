@@ -35,7 +35,7 @@ class Fixed:
     Args:
         resources: What each call uses, in counts; None for a resource whose amount is unknown.
 
-    Example:
+    Examples:
         >>> from tape.tools import Fixed
         >>> Fixed.of(usd="0.01", seconds=0.2).worst()
         Resources({'seconds': 200, 'usd': 10000})
@@ -72,7 +72,7 @@ class PerUnit:
     Raises:
         ToolError: ``at_most`` is no whole number >= 0.
 
-    Example:
+    Examples:
         >>> from tape.tools import PerUnit
         >>> from random import Random
         >>> from tape import Resources
@@ -110,7 +110,7 @@ class Uniform:
     Raises:
         ToolError: ``least_share`` is not in [0, 1].
 
-    Example:
+    Examples:
         >>> from tape.tools import Uniform
         >>> from random import Random
         >>> from tape import Resources
@@ -156,7 +156,7 @@ class Likely:
     Raises:
         ToolError: A spread has another worst case than the cost.
 
-    Example:
+    Examples:
         >>> from tape.tools import Fixed, Likely
         >>> cost = Likely.of(Fixed.of(usd="0.01", seconds=60), seconds=(12, 4))
         >>> cost.worst()["seconds"], cost.spreads["seconds"].mean, cost.spreads["seconds"].deviation

@@ -73,7 +73,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
     Raises:
         ToolError: The tools contradict each other, or an answer cannot have the type.
 
-    Example:
+    Examples:
         >>> from tape import TapeAgent, ToolEnvironment, tool
         >>> from tape.lm.scripted import ScriptedLM
         >>> @tool(pure=True, usd="0.001")

@@ -8,7 +8,7 @@ from tape.errors import ConfigError, InvalidOutputError, TapeError
 class ToolError(ConfigError):
     """A tool or a toolbox is declared wrongly.
 
-    Example:
+    Examples:
         >>> from tape import tool
         >>> @tool
         ... def double(number: int) -> int:
@@ -26,7 +26,7 @@ class InvalidCallError(InvalidOutputError):
 class ToolFailedError(TapeError):
     """Raised by a tool that cannot do what it was asked for; the agent sees the message, and the call is paid.
 
-    Example:
+    Examples:
         >>> from tape.tools import ToolFailedError, tool
         >>> @tool(pure=True, usd=0)
         ... def population(city: str) -> int:
@@ -42,7 +42,7 @@ class ToolFailedError(TapeError):
 class ToolWarning(UserWarning):
     """Tools of a server that cannot be offered and are left out; the message names them, with reasons.
 
-    Example:
+    Examples:
         >>> import warnings
         >>> from tape.tools import ToolWarning
         >>> with warnings.catch_warnings():

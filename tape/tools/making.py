@@ -175,7 +175,7 @@ def tool(
         ToolError: The function has no type hints or no docstring, or the declarations contradict each other.
         ConfigError: A resource is not declared.
 
-    Example:
+    Examples:
         >>> from tape import tool
         >>> @tool(kind="rate", variant="live", pure=True, usd="0.02", seconds=1.5)
         ... def live_rate(currency: str) -> float:

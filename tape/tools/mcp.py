@@ -94,7 +94,7 @@ async def mcp_tools(
         ToolError: The server cannot be started, nothing names its folder, a declaration names no tool that can be
             offered, a tool is declared both pure and destructive, or there are more than 256 tools or none.
 
-    Example:
+    Examples:
         >>> import asyncio, sys
         >>> from tape import mcp_tools
         >>> server = "import mcp.server.mcpserver as m; s = m.MCPServer('s'); s.tool('hour')(lambda: 12); s.run()"

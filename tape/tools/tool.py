@@ -60,7 +60,7 @@ class Tool:
         state: What it does with the states of the environment, by their names (:mod:`tape.tools.copies`).
         dry_run: What is called in its place on a copy; True: the function itself may be, without a state.
 
-    Example:
+    Examples:
         >>> from tape import Tool, tool
         >>> @tool(pure=True, usd="0.001", seconds=2)
         ... def double(number: int) -> int:

@@ -19,7 +19,7 @@ class Toolbox:
         ToolError: There is none, two have the same name, or tools of one kind take different arguments or are not all
             pure where one is.
 
-    Example:
+    Examples:
         >>> from tape.tools import Toolbox, tool
         >>> @tool(kind="rate", variant="cached", usd="0.001")
         ... def cached(currency: str) -> float:

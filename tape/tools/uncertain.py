@@ -65,7 +65,7 @@ def learned(tools: Sequence[Tool], traces: Iterable[Iterable[Event]]) -> list[To
     Returns:
         The tools in their order, those of uncertain cost with a :class:`tape.tools.Likely` as cost.
 
-    Example:
+    Examples:
         >>> from tape import Resources
         >>> from tape.tools import PerUnit, learned, tool
         >>> from tape.trace import ActedEvent

@@ -52,7 +52,7 @@ class TraceWriter:
     Raises:
         TraceError: The file cannot be made, or there is one already.
 
-    Example:
+    Examples:
         >>> from tape import TraceWriter, read_trace
         >>> from tape.trace import StartedEvent
         >>> seen = []
@@ -223,7 +223,7 @@ def read_trace(path: Path, *, whole: bool = False) -> Iterator[Event]:
     Raises:
         TraceError: Names the file, the line and what is wrong.
 
-    Example:
+    Examples:
         >>> from pathlib import Path
         >>> from tape import ReactAgent, ToolEnvironment, read_trace, tool
         >>> from tape.lm.scripted import ScriptedLM

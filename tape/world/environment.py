@@ -38,7 +38,7 @@ class WorldEnvironment(Environment):
     Raises:
         WorldError: The start is no state of the world, or reached already; or the budget caps what no action declares.
 
-    Example:
+    Examples:
         >>> from pydantic import BaseModel
         >>> from tape.world import World
         >>> class Stairs(BaseModel):

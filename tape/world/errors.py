@@ -8,7 +8,7 @@ from tape.errors import ConfigError, TapeError
 class WorldError(ConfigError):
     """A world is declared wrongly, or one of its functions breaks its declaration; the message gives the remedy.
 
-    Example:
+    Examples:
         >>> from tape.world import World
         >>> World("stairs", rules="", deterministic=True)
         Traceback (most recent call last):
@@ -20,7 +20,7 @@ class WorldError(ConfigError):
 class InvalidActionError(TapeError, ValueError):
     """The action cannot be taken in this state; step functions raise it, and the message is shown to the model.
 
-    Example:
+    Examples:
         >>> from tape.world import InvalidActionError
         >>> def climb(floor: int) -> int:
         ...     if floor == 2:

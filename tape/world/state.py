@@ -23,7 +23,7 @@ class Context:
     Such a field is shown to the model but is no part of a state's identity, and is not predicted: history, noise, and
     what never changes, such as a map. A predicted state has it as it was before.
 
-    Example:
+    Examples:
         >>> from typing import Annotated
         >>> from pydantic import BaseModel
         >>> from tape.world import Context, World

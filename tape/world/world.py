@@ -41,7 +41,7 @@ class World(Declarations, EnvironmentPlugin):
     Raises:
         WorldError: There are no rules, no name, or a number is out of range.
 
-    Example:
+    Examples:
         >>> from pydantic import BaseModel
         >>> from tape import TapeAgent, World
         >>> from tape.world.scripted import ScriptedPlayer

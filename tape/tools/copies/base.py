@@ -24,7 +24,7 @@ MOST_LINES = 40
 class CopyError(ToolError):
     """A state cannot be copied, or has no key.
 
-    Example:
+    Examples:
         >>> from tape.tools.copies import Folder
         >>> Folder("no-such-folder")
         Traceback (most recent call last):
@@ -38,7 +38,7 @@ class CopyableState(ABC):
 
     A copy is independent of what it was made from. Equal keys mean that calls behave alike.
 
-    Example:
+    Examples:
         >>> from tape.tools.copies import CopyableState
         >>> class Counter(CopyableState):
         ...     def __init__(self, count: int = 0) -> None:

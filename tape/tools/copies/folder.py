@@ -31,7 +31,7 @@ class Folder(CopyableState):
     Raises:
         CopyError: There is no such folder.
 
-    Example:
+    Examples:
         >>> from tape.tools.copies import Folder
         >>> from pathlib import Path
         >>> Path("notes").mkdir()

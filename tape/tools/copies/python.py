@@ -30,7 +30,7 @@ class PythonObject(CopyableState, Generic[T]):
         value: The object.
         key: Returns what tells its states apart; by default all that it holds, attributes too.
 
-    Example:
+    Examples:
         >>> from tape.tools.copies import PythonObject
         >>> stock = PythonObject({"pears": 3})
         >>> copied = stock.copy()

@@ -25,7 +25,7 @@ class SQLite(CopyableState):
     Raises:
         CopyError: There is no such file, or the connection works in one thread only.
 
-    Example:
+    Examples:
         >>> from tape.tools.copies import SQLite
         >>> shop = SQLite(":memory:")
         >>> _ = shop.value.execute("create table stock (pears integer)")

@@ -50,7 +50,7 @@ class Change:
     Raises:
         ToolError: ``after`` is below 1, or of ``request`` and ``want`` one is missing.
 
-    Example:
+    Examples:
         >>> from tape.tools.typed import Change
         >>> change = Change(after=2, refusing=("bureau",), note="the bureau has closed")
         >>> change.refusing
@@ -89,7 +89,7 @@ class TypedEnvironment(Environment):
     Raises:
         ToolError: Tools are not typed, or what is wanted is none of the goals.
 
-    Example:
+    Examples:
         >>> from tape import TapeAgent
         >>> from tape.tools import tool
         >>> from tape.tools.typed import TypedEnvironment

@@ -60,7 +60,7 @@ def load_tools(path: str | PathLike[str], functions: Mapping[str, Callable[..., 
     Raises:
         ToolFileError: The message names file, tool and field, what is wrong, and what to write instead.
 
-    Example:
+    Examples:
         >>> import json
         >>> from pathlib import Path
         >>> from tape.tools.typed import load_tools

@@ -33,7 +33,7 @@ _Need = tuple[tuple[str, ...], tuple[str, ...]]
 class PlanningError(TapeError, SolverError):
     """The exact planner has given up; the message gives the reason.
 
-    Example:
+    Examples:
         >>> from tape.tools.typed import cheapest_chains
         >>> cheapest_chains([], "forecast", ["address"]).best
         Traceback (most recent call last):
@@ -50,7 +50,7 @@ class Chain:
         tools: Their names, in an order in which they can be made.
         cost: The worst case of all of them together, in counts, a step each.
 
-    Example:
+    Examples:
         >>> from tape import Resources
         >>> from tape.tools.typed import Chain
         >>> chain = Chain(("locate", "forecast"), Resources.of(usd="0.09", steps=2))
@@ -71,7 +71,7 @@ class Chains:
         status: OPTIMAL: proved the best; INFEASIBLE: proved that none fits.
         reason: Where none fits, which limits are short and what would do, or that the types cannot be chained.
 
-    Example:
+    Examples:
         >>> from tape.tools import tool
         >>> from tape.tools.typed import cheapest_chains
         >>> @tool(takes="address", gives="forecast", usd="0.07")
@@ -127,7 +127,7 @@ def cheapest_chains(
         ToolError: What a tool costs in a limited resource, or in the one that is saved, is not known.
         PlanningError: There are more than :data:`MOST_NODES` collections of needed types.
 
-    Example:
+    Examples:
         >>> from tape.tools import tool
         >>> from tape.tools.typed import cheapest_chains
         >>> @tool(takes="address", gives="place", usd="0.04")

@@ -53,7 +53,7 @@ class RanTogether:
         seconds: Real time of all.
         events: The plans, and at the end the calls, as a trace has them.
 
-    Example:
+    Examples:
         >>> from tape.tools.typed import RanTogether, run_together
         >>> done = run_together([], "rows", {"export": "May"})
         >>> isinstance(done, RanTogether), bool(done), done.end_state
@@ -78,7 +78,7 @@ class RanTogether:
 def run_together(tools: Sequence[Tool], want: str, have: Mapping[str, Any], **options: Any) -> RanTogether:
     """Make a type by typed tools, calls at once where they may be; takes what :func:`arun_together` takes.
 
-    Example:
+    Examples:
         >>> from tape.tools import tool
         >>> from tape.tools.typed import run_together
         >>> @tool(takes="export", gives="rows", usd="0.02", pure=True)
@@ -123,7 +123,7 @@ async def arun_together(
         PlanningError: There are too many ways to make it.
         TraceError: The file exists already, or cannot be made.
 
-    Example:
+    Examples:
         >>> import asyncio
         >>> from tape.tools import tool
         >>> from tape.tools.typed import arun_together

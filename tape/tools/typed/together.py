@@ -59,7 +59,7 @@ class CallPlan:
         cost: The worst case of all together; ``seconds`` is the sum, as the ledger counts it.
         makespan: When the last one ends, in milliseconds.
 
-    Example:
+    Examples:
         >>> from tape.tools import tool
         >>> from tape.tools.typed import CallPlan, call_plan
         >>> @tool(takes="export", gives="rows", usd="0.02", seconds=5, pure=True)
@@ -117,7 +117,7 @@ def call_plan(
         ToolError: What a tool costs in a limited resource, or in the one that is saved, is not known.
         PlanningError: There are more than :data:`MOST_TREES` trees.
 
-    Example:
+    Examples:
         >>> import json
         >>> from pathlib import Path
         >>> from tape.tools.typed import call_plan, load_tools
