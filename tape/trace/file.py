@@ -210,7 +210,7 @@ def _line(record: dict[str, Any]) -> str:
     return json.dumps(storable(record))
 
 
-def read_trace(path: Path, *, whole: bool = False) -> Iterator[Event]:
+def read_trace(path: Path | str, *, whole: bool = False) -> Iterator[Event]:
     """Read a trace, checking every line.
 
     Args:
@@ -241,7 +241,7 @@ def read_trace(path: Path, *, whole: bool = False) -> Iterator[Event]:
     seen: dict[tuple[int, int], str] = {}
     number = 0
     # A model may have written halves of surrogate pairs, and texts stand in traces as they were written.
-    for number, record in json_lines(path, whole=whole, surrogates=True, error=_not_a_trace):
+    for number, record in json_lines(Path(path), whole=whole, surrogates=True, error=_not_a_trace):
         yield _event(record, f"{path}:{number}", seen)
     if not number:
         raise TraceError(f"{path}: not a trace: it is empty; play the episode again")

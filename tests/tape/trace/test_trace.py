@@ -38,6 +38,14 @@ def test_events_survive_a_file(tmp_path: Path) -> None:
     assert list(read_trace(path)) == events == [event for _, event in heard]
 
 
+def test_a_trace_is_read_by_the_name_that_it_was_written_to(tmp_path: Path) -> None:
+    name = str(tmp_path / "trace.jsonl")
+    writer = TraceWriter("key", name)
+    writer.write(MismatchEvent(step=1, predicted="a", observed="b"))
+    writer.close()
+    assert list(read_trace(name)) == writer.events
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
