@@ -46,6 +46,7 @@ PARSED = {
     r" --data \S": "public data that the repository does not hold",
     r"\b(DIR|RUN|ENVIRONMENT|GRAPH\.json|FILE\S*)\b": "a placeholder",
     r"^tape gateway": "it serves until it is stopped",
+    r"^tape ledger": "a ledger, or a database",
     r"^tape export": "a collector, or an extra that the tests do without",
     r"ray://": "a cluster",
 }

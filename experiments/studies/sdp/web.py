@@ -75,7 +75,7 @@ def sections(measured: Measured) -> list[Section]:
 
 
 def web_text(folder: Path = RESULTS / NAME) -> str:
-    """The tables of docs/reference/environments/web_qa.md; empty if the study has not been published yet."""
+    """The tables of docs/evidence/environments/web_qa.md; empty if the study has not been published yet."""
     file = folder / episodes.FILE
     if not file.exists():
         return ""

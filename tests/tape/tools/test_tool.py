@@ -182,6 +182,7 @@ def test_toolboxes_that_contradict_themselves_are_refused(tools: list[Tool], mes
 def test_every_setting_is_documented() -> None:
     page = (ROOT / "docs" / "reference" / "tools.md").read_text(encoding="utf-8")
     assert {name for name in inspect.signature(tool).parameters if f"`{name}=" not in page} <= {"function", "fixed"}
+    page = (ROOT / "docs" / "reference" / "tools" / "mcp.md").read_text(encoding="utf-8")
     for name in ("costs", "quality", "variants", "reads", "pure", "destructive", "only", "env"):
         assert name in inspect.signature(mcp_tools).parameters
         assert f"`{name}" in page

@@ -1,4 +1,4 @@
-"""The files that the reader of docs/reference/environments.md writes."""
+"""The files that the reader of docs/reference/environments.md and worlds.md writes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 
 from tests.places import ROOT
 
-PAGE = (ROOT / "docs" / "reference" / "environments.md").read_text(encoding="utf-8")
+REFERENCE = ROOT / "docs" / "reference"
+PAGE = "\n".join((REFERENCE / name).read_text(encoding="utf-8") for name in ("environments.md", "worlds.md"))
 FENCED = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 FILES = {text.split()[1]: text for language, text in FENCED if language == "python"}
 

@@ -1,4 +1,4 @@
-"""A world of another kind, written as a reader of docs/reference/environments.md would: stock, customers, chance."""
+"""A world of another kind, written as a reader of docs/reference/worlds.md would: stock, customers, chance."""
 
 from __future__ import annotations
 
