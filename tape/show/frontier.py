@@ -19,8 +19,8 @@ _WIDTH, _HEIGHT, _LEFT, _BELOW = 860, 420, 90, 60
 
 _STYLE = """body { font: 15px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; color: #1b1d20; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; } th, td { padding: .2em 1em; text-align: left; }
-tr.now { font-weight: 650; } tr.over { color: #8a5300; } tr + tr { border-top: 1px solid #e4e4e0; }
-svg text { font: 12px system-ui, sans-serif; fill: #5c636b; } svg .plan { fill: #1b1d20; }
+tr.now { font-weight: 650; } tr.over { color: #8a5300; } tr + tr { border-top: 1px solid #e4e4e0; }"""
+_CURVE = """svg text { font: 12px system-ui, sans-serif; fill: #5c636b; } svg .plan { fill: #1b1d20; }
 .curve { fill: none; stroke: #1f55c4; stroke-width: 2.5; } .axis { stroke: #8a9098; } .grid { stroke: #e4e4e0; }
 .point { fill: #fff; stroke: #1f55c4; stroke-width: 2; } .point.now { fill: #1f55c4; } .point.over { stroke: #8a5300; }
 .cap { stroke: #8a5300; stroke-dasharray: 5 4; }"""
@@ -73,7 +73,7 @@ def page(choice: Choice, names: Sequence[str], caps: Mapping[str, Decimal], titl
 
 
 def picture(choice: Choice, names: Sequence[str], caps: Mapping[str, Decimal]) -> str:
-    """The curve as SVG. With three criteria or more it has points alone, since between them the others differ."""
+    """The curve as SVG with its style. With three criteria or more it has points alone: others differ between."""
     across, up = names[0], names[-1]
     spots = [(_number(one, across), _number(one, up)) for one in choice.frontier]
     if not spots:
@@ -112,7 +112,8 @@ def picture(choice: Choice, names: Sequence[str], caps: Mapping[str, Decimal]) -
             if len(spots) <= 12:
                 yield f'<text class="plan" x="{x + 10:.1f}" y="{y + 16:.1f}">{_text(cut(_plan(one), 34))}</text>'
 
-    return f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">{"".join(parts())}</svg>'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">'
+    return f"{head}<style>{_CURVE}</style>{''.join(parts())}</svg>"
 
 
 def is_chosen(one: Choice, choice: Choice, names: Sequence[str]) -> bool:

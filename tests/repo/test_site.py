@@ -14,6 +14,7 @@ import pytest
 from tape.cli.main import COMMANDS
 from tests.places import ROOT
 from tools.site.public import PUBLIC
+from tools.site.reference import identifier
 
 BUILT_IN = {
     ".github/workflows/ci.yml": "vendor.github-workflows",
@@ -59,10 +60,10 @@ def test_every_public_name_and_command_has_its_place(site: Path) -> None:
     for slug, page in PUBLIC.items():
         text = (site / "reference" / "api" / f"{slug}.html").read_text(encoding="utf-8")
         missing = [
-            f"{module}.{name}"
+            identifier(module, name)
             for module, names in page.names.items()
             for name in names
-            if f'id="{module}.{name}"' not in text
+            if f'id="{identifier(module, name)}"' not in text
         ]
         assert missing == []
     commands = (site / "reference" / "cli.html").read_text(encoding="utf-8")
