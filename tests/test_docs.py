@@ -272,7 +272,7 @@ LONG = {
 
 CONTINUED = (
     *(f"reference/{name}.md" for name in ("agents", "budgets", "control", "ledger")),
-    "evidence/sdp-trajectories.md",
+    "reference/methods/sdp-trajectories.md",
 )
 """Pages on which a later example goes on where an earlier one has stopped."""
 
