@@ -122,7 +122,7 @@ def _overview(found: ByName) -> Table:
     note = (
         "Recomputed: deterministic certificates that follow again from the recorded facts. Without facts: "
         "deterministic ones that only the environment could repeat. Flagged: those that can be wrong. Findings: "
-        "violated invariants of the trajectories (`docs/evidence/sdp-trajectories.md`)."
+        "violated invariants of the trajectories (`docs/reference/methods/sdp-trajectories.md`)."
     )
     return _table(found, head, lambda own: [row(own)], note)
 

@@ -2,7 +2,7 @@
 
 ``python -m experiments.benches.solvers`` takes about half an hour and resumes if run again; ``--quick`` takes under
 three minutes. With ``--results experiments/results/bench_solvers.json`` it writes what ``python -m experiments.tables``
-makes the table of ``docs/evidence/results.md`` from; cspy, which that file has, was measured once. Exit
+makes the table of ``docs/evidence/solvers.md`` from; cspy, which that file has, was measured once. Exit
 codes: 0 complete, 1 an answer is wrong or an error, 2 usage, 130 interrupted.
 """
 

@@ -61,7 +61,7 @@ def calibrated(calibration: str) -> Method:
 def named(played: Collection[str]) -> str:
     """What the rows of these methods are, for the text beside a table."""
     removed = "; ".join(f"**{label}** {what}" for label, what in REMOVED.items() if label in played)
-    return f"{NAMES} Measured, and removed since (docs/reference/methods/aec.md): {removed}." if removed else NAMES
+    return f"{NAMES} Measured, and removed since (docs/evidence/aec.md): {removed}." if removed else NAMES
 
 
 def methods(refined: Refined | None) -> tuple[Method, ...]:

@@ -64,7 +64,7 @@ def certificates(found: Mapping[str, Sequence[CertifiedTrajectory]], counts: Map
     note = (
         "False: the environment, which knows what no agent sees, says otherwise. Others rest on the environment saying "
         "that all is done or on a model, and can be wrong. Follows again: from the facts that the trace records. "
-        "Findings: violated invariants of the trajectories (`docs/evidence/sdp-trajectories.md`)."
+        "Findings: violated invariants of the trajectories (`docs/reference/methods/sdp-trajectories.md`)."
     )
     head = ("configuration", "trajectories", "deterministic", "of these false", "truth unknown", "follows again")
     return Table((*head, "others", "of these false", "truth unknown", "findings"), tuple(rows), note)
