@@ -18,10 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
-
-from pydantic import BaseModel, ConfigDict, Field
 
 from tape.errors import BudgetExceededError, ConfigError, TapeError, UnknownCostError
 from tape.gateway.charges import ModelRequest
@@ -29,6 +26,7 @@ from tape.gateway.guard import Guard
 from tape.gateway.ledgers import amount
 from tape.gateway.shared_calls import answer_of
 from tape.integrations import litellm_requests as requests
+from tape.integrations.litellm_settings import Settings
 from tape.integrations.litellm_tokens import PromptTokens
 from tape.integrations.usage import Meter, is_usage_alone
 from tape.ledger import LedgerError, LedgerStore, PausedError, open_store
@@ -53,37 +51,6 @@ _NO_SESSION = "no-session"
 
 _current: ContextVar[Call | None] = ContextVar("_current", default=None)
 """The call of the request that is served. Ids of calls are the client's, so nothing is found by them."""
-
-
-class Settings(BaseModel):
-    """``callback_settings: {tape: ...}``.
-
-    Attributes:
-        ledger: Its address.
-        scope: Above all calls; the team, the key and the session of a call come below it.
-        session: The caps of each session, such as ``"$1"``.
-        labels: Names of labels that clients may give in the header ``x-tape-labels``.
-        most_tokens: The limit of a call that sets none.
-        least_tokens: A call is limited to fewer tokens where more do not fit, but not below this; 0 refuses it.
-        bytes_per_token: See :class:`~tape.Guard`, as the other ones.
-        models: By deployment, its price or another name.
-        prices: A price file.
-        content: The worst cases of parts.
-        unreserved: Let calls of models through that no request has paid for: health checks, and ``/rag/query``.
-    """
-
-    model_config = ConfigDict(extra="forbid")
-    ledger: str
-    scope: str = "litellm"
-    session: str = ""
-    labels: list[str] = []
-    most_tokens: int = Field(4096, ge=1)
-    least_tokens: int = Field(16, ge=0)
-    bytes_per_token: int = Field(1, ge=1)
-    models: dict[str, tuple[Decimal | str, Decimal | str] | str] = {}
-    prices: str | None = None
-    content: dict[str, Any] = {}
-    unreserved: bool = False
 
 
 class Budget(CustomLogger):
