@@ -26,7 +26,7 @@ from tape.gateway.guard import Guard
 from tape.gateway.ledgers import amount
 from tape.gateway.shared_calls import answer_of
 from tape.integrations import litellm_requests as requests
-from tape.integrations.litellm_settings import Settings
+from tape.integrations.litellm_settings import MOST_CALLS, MOST_GUARDS, MOST_MODELS, Settings
 from tape.integrations.litellm_tokens import PromptTokens
 from tape.integrations.usage import Meter, is_usage_alone
 from tape.ledger import LedgerError, LedgerStore, PausedError, open_store
@@ -41,11 +41,8 @@ from litellm.integrations.custom_logger import CustomLogger
 
 from tape.integrations.litellm_calls import Call
 
-_THREADS, _ENDS = 1024, 16
-"""Calls that are asked for at once, each in a thread while it waits for room or for a person; and that end at once."""
-_MOST_MODELS = 50
-_MOST_GUARDS = 1000
-"""Scopes that are kept open; one more takes the place of the one that was not used for longest."""
+_ENDS = 16
+"""Calls that end at once."""
 _NO_SESSION = "no-session"
 """The session of calls that name none; the caps of a session hold for it too."""
 
@@ -62,7 +59,7 @@ class Budget(CustomLogger):
         self._settings: Settings | None = None
         self._store: LedgerStore | None = None
         self._guards: OrderedDict[str, Guard] = OrderedDict()
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="tape pays")
+        self._threads = ThreadPoolExecutor(MOST_CALLS, thread_name_prefix="tape pays")
         self._ends = ThreadPoolExecutor(_ENDS, thread_name_prefix="tape settles")
         self._ending = set[Future[None]]()
         """Calls that are being settled, for which no answer waits."""
@@ -231,7 +228,7 @@ class Budget(CustomLogger):
         )  # fmt: skip
         with self._lock:
             kept = self._guards.setdefault(name, made)
-            while len(self._guards) > _MOST_GUARDS:
+            while len(self._guards) > MOST_GUARDS:
                 self._guards.popitem(last=False)[1].close()
         if kept is not made:
             made.close()
@@ -256,7 +253,7 @@ class Budget(CustomLogger):
                   "cap_needed": error.used + error.requested}  # fmt: skip
         least, fitting = max(1, guard.least_tokens) * requests.choices_of(call_type, data), []
         request = _read(data)
-        for name in requests.models()[:_MOST_MODELS]:
+        for name in requests.models()[:MOST_MODELS]:
             with suppress(TapeError):
                 if all(guard.fits(guard.quote(one, request).worst(least)) for one in requests.deployments(name)):
                     fitting.append(name)

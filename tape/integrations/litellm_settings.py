@@ -10,6 +10,13 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+MOST_CALLS = 1024
+"""Calls that are asked for at once, each in a thread while it waits for room or for a person."""
+MOST_GUARDS = 1000
+"""Scopes that are kept open; one more takes the place of the one that was not used for longest."""
+MOST_MODELS = 50
+"""Models that are tried for what would fit."""
+
 
 class Settings(BaseModel):
     """``callback_settings: {tape: ...}``.
