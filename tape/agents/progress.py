@@ -26,7 +26,7 @@ from tape.trace import (
 )
 
 SWITCH = "TAPE_PROGRESS"
-"""The environment variable that turns the line off (``0``)."""
+"""``0`` turns off the line that shows how far an agent is on a terminal."""
 
 WIDTH = 100
 """Characters, where there is no terminal that has a width."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tape.gateway.ledgers import Ledgers
 
 SPANS_TO = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-"""OpenTelemetry's variables that say where spans go; without them none are made."""
+"""The address of an OpenTelemetry collector that gets a span for each call of the gateway; without it none are made."""
 
 
 def main(argv: Sequence[str]) -> int:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tape.ledger import Balance, LedgerStore
 
 ADDRESS = "TAPE_LEDGER"
-"""The environment variable that has the address."""
+"""The address of the ledger of `tape ledger`, where ``--url`` is not given."""
 
 
 def main(argv: Sequence[str]) -> int:

@@ -10,13 +10,14 @@ from typing import Any
 
 from tape.budget import Resources
 from tape.errors import ConfigError
-from tape.gateway.config import Declared, GatewayConfig, ToolSettings
+from tape.gateway.config import Declared, GatewayConfig
 from tape.gateway.downstream import Downstream
 from tape.gateway.errors import UnfitError
 from tape.gateway.ledgers import amounts
 from tape.gateway.pinned import PinnedTool
 from tape.gateway.prices import Price, unpriced
 from tape.gateway.python_tools import PythonTool
+from tape.gateway.settings import ToolSettings
 from tape.reading import short
 from tape.tools.mcp import MOST_TOOLS, effects, entries_of
 from tape.tools.mcp_schema import described

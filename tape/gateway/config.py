@@ -8,15 +8,26 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, get_args
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from tape.budget import Budget, declare
 from tape.errors import ConfigError
 from tape.gateway.errors import FieldError
-from tape.gateway.prices import WORDS, Price, count_of, read_price
+from tape.gateway.prices import Price, count_of, read_price
+from tape.gateway.settings import (
+    PRICE_WORDS,
+    ClientSettings,
+    File,
+    LedgerSettings,
+    Limits,
+    PythonSettings,
+    Resource,
+    ServerSettings,
+    ToolSettings,
+)
 from tape.ledger import is_address
 from tape.ledger.accounts import accounts_of
 from tape.reading import read_text, short, wrong
@@ -25,124 +36,6 @@ from tape.toml_reading import line_of, parse_toml
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 LOCAL = "local"
 """The client of stdio, and of HTTP where no clients are named."""
-
-MOST_SECONDS = 1_000_000
-"""Longest time that can be waited: eleven days, which every platform's timers can."""
-Seconds: TypeAlias = Annotated[float, Field(ge=0.001, le=MOST_SECONDS)]
-MOST_RESULT = 256 << 20
-"""Most bytes of a result that can be let through."""
-
-
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-
-class ToolSettings(_Table):
-    """What is declared of a tool; see docs/reference/gateway.md."""
-
-    price: Any = None
-    quality: float | None = Field(None, gt=0, le=1)
-    kind: str | None = None
-    pure: bool | None = None
-    destructive: bool | None = None
-    allow_destructive: bool | None = None
-    description: str | None = None
-    hide: bool = False
-
-
-class ServerSettings(_Table):
-    """A downstream MCP server."""
-
-    command: list[str] | None = Field(None, min_length=1)
-    url: str | None = None
-    env: dict[str, str] = {}
-    env_from: list[str] = []
-    headers_from: dict[str, str] = {}
-    cwd: str | None = None
-    prefix: str = ""
-    only: list[str] = []
-    start_seconds: Seconds = 30.0
-    call_seconds: Seconds | None = None
-    price: Any = None
-    allow_destructive: bool | None = None
-    tools: dict[str, ToolSettings] = {}
-
-
-class PythonSettings(ToolSettings):
-    """A Python function."""
-
-    function: str
-    call_seconds: Seconds | None = None
-
-
-class ClientSettings(_Table):
-    """A client over HTTP, known by its token."""
-
-    token_env: str | None = None
-    token_file: str | None = None
-    budget: dict[str, Any] | None = None
-    watch: bool = False
-
-
-class _Budgets(_Table):
-    run: dict[str, Any] = {}
-    client: dict[str, Any] = {}
-    session: dict[str, Any] = {}
-
-
-class LedgerSettings(_Table):
-    """A ledger that other programs and hosts pay from too; see docs/reference/ledger.md.
-
-    Attributes:
-        url: Its address.
-        url_env: The environment variable that has the address, for one with a password.
-        scope: Who pays.
-        labels: What the calls are for.
-    """
-
-    url: str | None = None
-    url_env: str | None = None
-    scope: str = "gateway"
-    labels: dict[str, str] = {}
-
-
-class _Resource(_Table):
-    unit: str = Field(min_length=1)
-    resolution: str | int = 1
-
-
-class Limits(_Table):
-    """Limits of everything behind the gateway.
-
-    Attributes:
-        name: The name of the gateway.
-        call_seconds: How long a call may take.
-        approve_seconds: How long the user may think about a destructive call.
-        most_result_bytes: Of a result, as JSON; a longer one is paid and not passed on.
-        allow_destructive: Make destructive calls without asking.
-        most_sessions: Over HTTP, open at once for each client, and so many session budgets it has.
-        idle_seconds: Over HTTP, after which a session without a request ends.
-        audit: The file of the audit log; none is kept where it is not given.
-    """
-
-    name: str = Field("tape-gateway", min_length=1, max_length=64)
-    call_seconds: Seconds = 120.0
-    approve_seconds: Seconds = 300.0
-    most_result_bytes: int = Field(1_000_000, ge=1000, le=MOST_RESULT)
-    allow_destructive: bool = False
-    most_sessions: int = Field(16, ge=1, le=1000)
-    idle_seconds: float = Field(1800.0, gt=0, le=1e6)
-    audit: str | None = Field(None, min_length=1)
-
-
-class _File(_Table):
-    gateway: Limits = Limits()
-    resources: dict[str, _Resource] = {}
-    budgets: _Budgets = _Budgets()
-    ledger: LedgerSettings = LedgerSettings()
-    clients: dict[str, ClientSettings] = {}
-    servers: dict[str, ServerSettings] = {}
-    python: dict[str, PythonSettings] = {}
 
 
 @dataclass(frozen=True)
@@ -223,9 +116,9 @@ def _dotted(path: Sequence[str | int]) -> str:
     return ".".join(map(str, path))
 
 
-def _shaped(raw: Mapping[str, Any]) -> _File:
+def _shaped(raw: Mapping[str, Any]) -> File:
     try:
-        return _File.model_validate(raw)
+        return File.model_validate(raw)
     except ValidationError as problem:
         first = problem.errors(include_url=False)[0]
         path = tuple(first["loc"])
@@ -241,14 +134,14 @@ def _shaped(raw: Mapping[str, Any]) -> _File:
 
 def _known(path: Sequence[str | int]) -> list[str]:
     """The settings of the table at a path."""
-    kind: Any = _File
+    kind: Any = File
     for key in path:
         is_table = isinstance(kind, type) and issubclass(kind, BaseModel)
         kind = kind.model_fields[str(key)].annotation if is_table else get_args(kind)[-1]
     return sorted(kind.model_fields)
 
 
-def _checked(path: Path, file: _File, where: Callable[[Sequence[str | int]], str]) -> GatewayConfig:
+def _checked(path: Path, file: File, where: Callable[[Sequence[str | int]], str]) -> GatewayConfig:
     for name, resource in file.resources.items():
         _declare(name, resource)
     for table in ("servers", "clients", "python"):
@@ -293,8 +186,8 @@ def _checked(path: Path, file: _File, where: Callable[[Sequence[str | int]], str
     )
 
 
-def _declare(name: str, resource: _Resource) -> None:
-    if not re.fullmatch(r"[a-z][a-z0-9_]{0,31}", name) or name in WORDS:
+def _declare(name: str, resource: Resource) -> None:
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,31}", name) or name in PRICE_WORDS:
         raise FieldError(
             ("resources", name), "a resource has a name of small letters, digits and _ that prices do not use"
         )

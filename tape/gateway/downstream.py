@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tape.errors import ConfigError, error_text
-from tape.gateway.config import GatewayConfig, ServerSettings
+from tape.gateway.config import GatewayConfig
 from tape.gateway.errors import NO_ANSWER
+from tape.gateway.settings import ServerSettings
 from tape.redaction import hide, redacted
 from tape.tools.errors import ToolFailedError
 from tape.tools.mcp import entries_of

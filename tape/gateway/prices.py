@@ -27,14 +27,11 @@ from tape.budget.resources import MOST
 from tape.errors import ConfigError
 from tape.gateway.errors import ChargeError, FieldError
 from tape.gateway.quotes import Answer, Part, Quote, copied
+from tape.gateway.settings import BYTES_PER_TOKEN, PRICE_WORDS
 from tape.reading import short
 from tape.tools.tool import STEP
 
-BYTES_PER_TOKEN = 4
-"""Bytes of UTF-8 that count as one token where a price has no other number."""
-
 _PER = ("argument", "input_tokens", "output_tokens")
-WORDS = {"each", "per", "argument", "at_most", "bytes_per_token", "values", "otherwise", "worst", "reported"}
 _MOST_PARTS = 20
 _MISSING = object()
 
@@ -289,7 +286,7 @@ def _part(given: Any, path: Sequence[str | int]) -> Part:
         raise FieldError(path, f'a price is amounts by resource, for instance {{ usd = "$0.01" }}, got {short(given)}')
     if not given:
         raise FieldError(path, "it names no amount; a call that costs nothing has { usd = 0 }")
-    if not given.keys() & WORDS:
+    if not given.keys() & PRICE_WORDS.keys():
         return Fixed(read_amounts(given, path))
     if "worst" in given:
         _only(given, path, "worst", "reported")

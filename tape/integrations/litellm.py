@@ -18,10 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
-
-from pydantic import BaseModel, ConfigDict, Field
 
 from tape.errors import BudgetExceededError, ConfigError, TapeError, UnknownCostError
 from tape.gateway.charges import ModelRequest
@@ -29,6 +26,7 @@ from tape.gateway.guard import Guard
 from tape.gateway.ledgers import amount
 from tape.gateway.shared_calls import answer_of
 from tape.integrations import litellm_requests as requests
+from tape.integrations.litellm_settings import MOST_CALLS, MOST_GUARDS, MOST_MODELS, Settings
 from tape.integrations.litellm_tokens import PromptTokens
 from tape.integrations.usage import Meter, is_usage_alone
 from tape.ledger import LedgerError, LedgerStore, PausedError, open_store
@@ -43,47 +41,13 @@ from litellm.integrations.custom_logger import CustomLogger
 
 from tape.integrations.litellm_calls import Call
 
-_THREADS, _ENDS = 1024, 16
-"""Calls that are asked for at once, each in a thread while it waits for room or for a person; and that end at once."""
-_MOST_MODELS = 50
-_MOST_GUARDS = 1000
-"""Scopes that are kept open; one more takes the place of the one that was not used for longest."""
+_ENDS = 16
+"""Calls that end at once."""
 _NO_SESSION = "no-session"
 """The session of calls that name none; the caps of a session hold for it too."""
 
 _current: ContextVar[Call | None] = ContextVar("_current", default=None)
 """The call of the request that is served. Ids of calls are the client's, so nothing is found by them."""
-
-
-class Settings(BaseModel):
-    """``callback_settings: {tape: ...}``.
-
-    Attributes:
-        ledger: Its address.
-        scope: Above all calls; the team, the key and the session of a call come below it.
-        session: The caps of each session, such as ``"$1"``.
-        labels: Names of labels that clients may give in the header ``x-tape-labels``.
-        most_tokens: The limit of a call that sets none.
-        least_tokens: A call is limited to fewer tokens where more do not fit, but not below this; 0 refuses it.
-        bytes_per_token: See :class:`~tape.Guard`, as the other ones.
-        models: By deployment, its price or another name.
-        prices: A price file.
-        content: The worst cases of parts.
-        unreserved: Let calls of models through that no request has paid for: health checks, and ``/rag/query``.
-    """
-
-    model_config = ConfigDict(extra="forbid")
-    ledger: str
-    scope: str = "litellm"
-    session: str = ""
-    labels: list[str] = []
-    most_tokens: int = Field(4096, ge=1)
-    least_tokens: int = Field(16, ge=0)
-    bytes_per_token: int = Field(1, ge=1)
-    models: dict[str, tuple[Decimal | str, Decimal | str] | str] = {}
-    prices: str | None = None
-    content: dict[str, Any] = {}
-    unreserved: bool = False
 
 
 class Budget(CustomLogger):
@@ -95,7 +59,7 @@ class Budget(CustomLogger):
         self._settings: Settings | None = None
         self._store: LedgerStore | None = None
         self._guards: OrderedDict[str, Guard] = OrderedDict()
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="tape pays")
+        self._threads = ThreadPoolExecutor(MOST_CALLS, thread_name_prefix="tape pays")
         self._ends = ThreadPoolExecutor(_ENDS, thread_name_prefix="tape settles")
         self._ending = set[Future[None]]()
         """Calls that are being settled, for which no answer waits."""
@@ -264,7 +228,7 @@ class Budget(CustomLogger):
         )  # fmt: skip
         with self._lock:
             kept = self._guards.setdefault(name, made)
-            while len(self._guards) > _MOST_GUARDS:
+            while len(self._guards) > MOST_GUARDS:
                 self._guards.popitem(last=False)[1].close()
         if kept is not made:
             made.close()
@@ -289,7 +253,7 @@ class Budget(CustomLogger):
                   "cap_needed": error.used + error.requested}  # fmt: skip
         least, fitting = max(1, guard.least_tokens) * requests.choices_of(call_type, data), []
         request = _read(data)
-        for name in requests.models()[:_MOST_MODELS]:
+        for name in requests.models()[:MOST_MODELS]:
             with suppress(TapeError):
                 if all(guard.fits(guard.quote(one, request).worst(least)) for one in requests.deployments(name)):
                     fitting.append(name)

@@ -39,10 +39,10 @@ class Cap:
     """A limit on one resource of one account.
 
     Attributes:
-        account: A scope, such as ``org/team/agent``, or a scope and a label, such as ``org#customer=42``.
-        resource: Its name, for instance ``usd``.
-        amount: In counts.
-        period: What it is for.
+        account: A scope, such as ``org/team/agent``, or the first name of one and a label, such as ``org#customer=42``.
+        resource: The name of the resource, such as ``usd``.
+        amount: The most that may be spent and held, in counts, from 0 to 10^15.
+        period: The period that the amount is for.
 
     Raises:
         ConfigError: The account, the resource or the amount is malformed.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import calendar
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -11,7 +12,15 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from tape.errors import ConfigError
 from tape.reading import short
 
-UNITS = ("total", "hour", "day", "week", "month", "rolling")
+UNITS: Mapping[str, str] = {
+    "total": "for ever",
+    "hour": "an hour, begun on the hour in UTC",
+    "day": "a day of a time zone, such as `day@Europe/Berlin`; `day` alone is of UTC",
+    "week": "a week of a time zone, begun on Monday, such as `week@Europe/Berlin`",
+    "month": "a month of a time zone; `month@UTC#15` begins on the 15th, `#31` on the last day of a shorter month",
+    "rolling": "the last seconds, such as `rolling:3600`; at least 60 seconds, and less than a billion",
+}
+"""The periods of caps, and what each means."""
 BUCKETS = 60
 """Parts of a rolling period. What was held leaves it with the part in which it began, so never too early."""
 

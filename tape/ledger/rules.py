@@ -93,13 +93,13 @@ class Rule:
 
     Attributes:
         account: A scope, or a label.
-        at_limit: What a call does that does not fit: it is refused; it waits for holds in flight; or its scope is
-            paused until a person raises the cap, lets the call through once, or stops it.
-        seconds: How long a call waits, also one whose account is paused.
-        warn: Percent of a cap at which is warned, once in a period each. A rolling cap has no levels.
-        webhook: Gets a warning as JSON, by POST.
-        same: As many equal calls in a row, of one program, pause its scope; 0 for any number.
-        tools: So does a call of one more different tool than this; 0 for any number.
+        at_limit: What becomes of a call that does not fit. It is refused; it waits for holds in flight; or its scope is
+            paused until a person raises the cap, lets the call through once, or stops the scope.
+        seconds: How long a call waits, also one whose account is paused. From 0 to 366 days.
+        warn: Percents of a cap at which a warning is sent, each once in a period. A rolling cap has no levels.
+        webhook: The address that gets each warning as JSON, by POST.
+        same: So many equal calls in a row of one program pause its scope. 0 allows any number.
+        tools: A call of one more different tool than this pauses its scope. 0 allows any number.
 
     Raises:
         ConfigError: A field is malformed; or a call is to wait or to ask, and ``seconds`` is 0.

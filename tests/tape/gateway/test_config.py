@@ -9,7 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from tape.errors import ConfigError
-from tape.gateway.config import Limits, load_config
+from tape.gateway.config import load_config
+from tape.gateway.settings import Limits
 from tape.reading import MOST_DEPTH
 
 GOOD = """# A gateway.

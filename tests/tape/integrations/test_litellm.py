@@ -327,7 +327,7 @@ def test_tools_and_models_have_one_budget(proxy: Proxy) -> None:
 
 
 def test_scopes_are_closed_when_they_are_too_many(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tape.integrations.litellm._MOST_GUARDS", 2)
+    monkeypatch.setattr("tape.integrations.litellm.MOST_GUARDS", 2)
 
     async def work(session: str) -> None:
         await proxy.send(await proxy.begin(session=session))

@@ -1,0 +1,66 @@
+"""docs/reference/errors.md has every exception, every warning and every end state."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from solvers import errors as of_solvers
+from tape import errors, ledger, tools, world
+from tape.engine.result import END_STATES
+from tests.places import ROOT
+
+TEXT = (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
+BASES = frozenset(("TapeError", "SolverError", "UserWarning", "AgentsException", "UsageLimitExceeded"))
+"""What is raised for users derives from one of these."""
+
+
+def classes() -> Iterator[tuple[str, list[str]]]:
+    """All classes of the product, with the names of their bases; packages that some of them need may be missing."""
+    for folder in ("tape", "solvers", "envs"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef):
+                    yield node.name, [ast.unparse(base).rpartition(".")[2] for base in node.bases]
+
+
+def raised() -> set[str]:
+    """The public exceptions and warnings."""
+    known, declared = set(BASES), list(classes())
+    while more := {name for name, bases in declared if known & {*bases}} - known:
+        known |= more
+    return {name for name in known if not name.startswith("_")} - (BASES - {"TapeError", "SolverError"})
+
+
+def section(title: str) -> str:
+    return re.split(rf"^## {title}$", TEXT, flags=re.MULTILINE)[1].split("\n## ")[0]
+
+
+def first_cells(text: str) -> set[str]:
+    """What the first cells of tables name."""
+    return set(re.findall(r"^\| `([\w:]+)` \|", text, re.MULTILINE))
+
+
+def test_every_exception_and_warning_has_a_row() -> None:
+    named = first_cells(TEXT) | set(re.findall(r"`(\w+)`", section("Exceptions of the environments")))
+    assert raised() - named == set()
+    exported = {
+        name
+        for module in (errors, ledger, tools, world, of_solvers)
+        for name, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Exception)
+    }
+    assert len(exported) > 30
+    assert exported - named == set()
+
+
+def test_every_end_state_has_a_row_and_no_row_is_of_something_else() -> None:
+    states = {"budget:KIND" if one == "budget" else one for one in END_STATES}
+    assert first_cells(section("End states")) == states
+    assert first_cells(TEXT) - states - raised() == {"OutsideError"}, "an OSError, which tools see"
+
+
+def test_what_is_missing_is_found() -> None:
+    assert {"BudgetExceededError", "LedgerError", "XsbError", "ToolWarning", "OutOfBudget"} <= raised()
+    assert not {"EpisodeEnded", "UnfitError"} & raised()
