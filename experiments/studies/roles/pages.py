@@ -85,9 +85,9 @@ def search_page() -> str:
     parts = [
         "# Prompts of search agents\n",
         "<!-- Written by `python -m experiments.studies.roles.pages`; edit the prompts instead. -->\n",
-        "What a general model is sent in each role of a [search](../cgdp.md), word for word, with a right answer below "
-        "it ([how models are asked](../models.md)). In conversations and in code `passage` is a turn of a talk, "
-        "or a definition.\n",
+        "What a general model is sent in each role of a [search](../methods/cgdp.md), word for word, with a right "
+        "answer below it ([how models are asked](../models.md)). In conversations and in code `passage` is a turn of "
+        "a talk, or a definition.\n",
     ]
     for name, asks, request, ideal in asked():
         parts += _exchange(name, asks, request, ideal, "")
