@@ -247,6 +247,10 @@ def play(command: str) -> None:
     assert code in allowed, f"{command}\n{printed.getvalue()}"
 
 
+WRITES = ("graph.save(", '("plans.toml").write_text(', 'trace="')
+"""What an example has that writes what a command reads."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", run_of({page for page, _ in SHELL}))
 def test_the_commands_of_a_page_run_one_after_the_other(
@@ -257,7 +261,7 @@ def test_the_commands_of_a_page_run_one_after_the_other(
     reasons = {command: reason(command) for where, command in SHELL if where == page}
     run = [command for command, why in reasons.items() if why is None]
     for block in of("python"):
-        if block.page == page and ("graph.save(" in block.text or '("plans.toml").write_text(' in block.text):
+        if block.page == page and any(mark in block.text for mark in WRITES):
             exec(compile(block.text, page, "exec", dont_inherit=True), {})  # writes what a command reads
     for command in run:
         play(command)
