@@ -90,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
         one.add_argument("--why", default="", help="kept beside the change")
     commands.add_parser("notes", help="the changes by hand: when, who, what, why")
     settle = commands.add_parser(
-        "settle", help="end an open hold by hand at what it took: tape ledger settle ID '$0.01'"
+        "settle", help="end an open hold by hand at all that it took: tape ledger settle ID '1 step, $0.01'"
     )
     settle.add_argument("id")
     settle.add_argument("amounts", nargs="?", default="", help="what it took (default: nothing)")

@@ -109,12 +109,13 @@ class Gateway:
                     f"{tool.name} of {tool.origin} has no price, so every call of it is refused under the cap on "
                     f"{', '.join(unpriced)}: declare one, if only price = {{ {unpriced[0]} = 0 }}"
                 )
-        journal = self.ledgers.journal
+        journal, payer = self.ledgers.journal, self.ledgers.payer
+        also = f". Settle the shared ledger's hold too: tape ledger holds {payer.scope} has its id" if payer else ""
         for one in journal.of_others():
             found.append(
                 f"a call of {one.name} is open in {journal.path}: another gateway is at work, or was killed. It counts "
                 f"as {json.dumps(amounts(one.worst))} until it ends, or you say what it took: "
-                f"tape ledger --url file://{journal.path.resolve()} settle {one.id} AMOUNTS"
+                f"tape ledger --url file://{journal.path.resolve()} settle {one.id} AMOUNTS ('1 step, $0.01'){also}"
             )
         return found
 

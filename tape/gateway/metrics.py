@@ -6,9 +6,10 @@ library would hold no more than five counters.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Any
@@ -16,8 +17,9 @@ from typing import Any
 from tape.budget import Ledger, Resources
 from tape.gateway.gateway import Gateway
 from tape.gateway.ledgers import amount, scope_of
+from tape.gateway.page import LEDGER_SECONDS
 from tape.gateway.watching import Call
-from tape.ledger import LedgerError
+from tape.ledger import Balance, LedgerError, StorePayer
 from tape.ledger.contract import State
 
 KIND = "text/plain; version=0.0.4; charset=utf-8"
@@ -78,6 +80,7 @@ class Metrics:
         self._in_flight: dict[str, float] = {}
         self._counts = Counter[tuple[str, Labels]]()
         self._overspend, self._seconds = Counter[str](), dict[str, list[float]]()
+        self._asking: asyncio.Task[Sequence[Balance]] | None = None
 
     def begun(self, call: Call) -> None:
         """See :class:`Watcher`."""
@@ -115,7 +118,17 @@ class Metrics:
         except LedgerError:
             readable = 0
         of_all = [("oldest_hold_seconds", (), max(ages, default=0)), ("journal_readable", (), readable)]
-        return KIND, text_of([*self._of_calls(), *self._of_ledgers(), *of_all])
+        return KIND, text_of([*self._of_calls(), *self._of_ledgers(), *_caps(await self._shared()), *of_all])
+
+    async def _shared(self) -> Sequence[Balance]:
+        """The caps of the shared ledger, asked in a thread, once at a time; none where it does not answer in time."""
+        payer = self._gateway.ledgers.payer
+        if payer is None:
+            return ()
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.create_task(asyncio.to_thread(_read, payer))
+        await asyncio.wait((self._asking,), timeout=LEDGER_SECONDS)
+        return self._asking.result() if self._asking.done() else ()
 
     def _of_calls(self) -> Iterator[Sample]:
         for (name, labels), count in self._counts.items():
@@ -144,3 +157,19 @@ def _sums(ledger: Ledger, *whose: tuple[str, str]) -> Iterator[Sample]:
             counts |= {"cap": cap, "left": max(0, cap - spent - held)}
             yield "used_share", labels, spent / cap if cap else 1
         yield from ((name, labels, amount(kind, count) or 0) for name, count in counts.items())
+
+
+def _read(payer: StorePayer) -> Sequence[Balance]:
+    try:
+        return payer.store.read(payer.scope, payer.labels)
+    except LedgerError:
+        return ()
+
+
+def _caps(balances: Iterable[Balance]) -> Iterator[Sample]:
+    for one in balances:
+        cap, kind = one.cap, one.cap.resource
+        labels = (("scope", "ledger"), ("account", cap.account), ("per", str(cap.period)), ("resource", kind))
+        yield "cap", labels, amount(kind, one.amount) or 0
+        yield "left", labels, amount(kind, one.left) or 0
+        yield "used_share", labels, one.spent / one.amount if one.amount else 1

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
@@ -17,7 +18,9 @@ from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
 from tape.gateway.charges import ModelCharge, ToolCharge
 from tape.gateway.errors import ChargeError
 from tape.gateway.guard import REFUSALS, Guard
+from tape.gateway.ledgers import amount
 from tape.integrations.usage import total
+from tape.ledger import PausedError
 from tape.plugins import require_extra
 
 require_extra("langchain", "langchain", "langgraph", what="the guard of LangChain agents")
@@ -119,16 +122,27 @@ class GuardCallback(BaseCallbackHandler):  # type: ignore[misc]
             self.on_llm_error(None, run_id=run_id)
 
 
+def _to_be_logged(record: logging.LogRecord) -> bool:
+    """Not what a guard's callback raises: LangChain raises it too, since ``raise_error`` is set."""
+    return not (isinstance(record.args, tuple) and record.args[:1] == (GuardCallback.__name__,))
+
+
+logging.getLogger("langchain_core.callbacks.manager").addFilter(_to_be_logged)
+
+
 class GuardMiddleware(AgentMiddleware[Any, Any, Any]):  # type: ignore[misc]
     """Every call of an agent's models and tools is paid for from a guard.
 
-    A refused tool call is answered by a message of status ``error`` with the reason and what would fit. A refused
-    model call ends the run: its last message is the reason, and its ``response_metadata`` has the ``finish_reason``
-    ``budget``.
+    A refused tool call is answered by a message of status ``error`` with the reason and what would fit. The model reads
+    it, and goes on. A refused model call ends the run: its last message is the reason, and its ``response_metadata``
+    has the ``finish_reason`` ``budget``. The fields of a refusal are the message's ``artifact``, and ``refusal`` of
+    that ``response_metadata``: ``error`` is ``budget_exceeded``, ``paused``, ``unknown_price`` or
+    ``invalid_arguments``.
 
     Args:
         guard: The budget.
-        limit: What the model calls its limit of completion tokens; every call is given one.
+        limit: What the model calls its limit of completion tokens; a call without one is given the guard's
+            ``most_tokens``. A limit that is set stays: no call is limited to what is left.
 
     Examples:
         >>> from langchain.agents import create_agent
@@ -216,14 +230,31 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):  # type: ignore[misc]
         return request.override(model_settings={**settings, self._limit: most})
 
     def _ended(self, error: BudgetExceededError | UnknownCostError | ChargeError) -> AIMessage:
-        return AIMessage(self._guard.refusal(error, "The model"), response_metadata={"finish_reason": "budget"})
+        ended = {"finish_reason": "budget", "refusal": _fields(error)}
+        return AIMessage(self._guard.refusal(error, "The model"), response_metadata=ended)
 
     def _refused(
         self, request: ToolCallRequest, error: BudgetExceededError | UnknownCostError | ChargeError
     ) -> ToolMessage:
         call = request.tool_call
-        message = self._guard.refusal(error, call["name"])
-        return ToolMessage(message, tool_call_id=call["id"], name=call["name"], status="error")
+        message, fields = self._guard.refusal(error, call["name"]), _fields(error)
+        return ToolMessage(message, artifact=fields, tool_call_id=call["id"], name=call["name"], status="error")
+
+
+def _fields(error: BudgetExceededError | UnknownCostError | ChargeError) -> dict[str, Any]:
+    """A refusal for programs, with the names of the gateway's refusals and amounts in units."""
+    if not isinstance(error, BudgetExceededError):
+        return {"error": "unknown_price" if isinstance(error, UnknownCostError) else "invalid_arguments"}
+    if isinstance(error, PausedError):
+        return {"error": "paused"}
+    counts = {
+        "requested": error.requested,
+        "left": max(0, error.limit - error.used),
+        "cap": error.limit,
+        "cap_needed": error.used + error.requested,
+    }
+    amounts = {name: amount(error.kind, count) for name, count in counts.items()}
+    return {"error": "budget_exceeded", "resource": error.kind, "scope": error.ledger, **amounts}
 
 
 def _answered(charge: ToolCharge, answer: ToolMessage | Command[Any]) -> ToolMessage | Command[Any]:

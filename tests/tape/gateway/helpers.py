@@ -18,6 +18,7 @@ from tape.gateway.config import GatewayConfig, load_config
 from tape.gateway.gateway import Caller, Gateway
 from tape.gateway.guard import ModelCharge
 from tape.gateway.ledgers import Ledgers
+from tape.ledger import paying
 
 WHO = Caller("local", "stdio")
 
@@ -81,18 +82,19 @@ def functions(config: GatewayConfig) -> Any:
 async def running(file: Path) -> AsyncIterator[Gateway]:
     """A gateway on a configuration and the journal beside it."""
     config = load_config(file)
-    ledgers = Ledgers(config.run, config.client, config.session, file.with_suffix(".journal.jsonl"))
     path = list(sys.path)
-    try:
-        gateway = Gateway(config, ledgers)
-        await gateway.start()
+    with paying(config.ledger.url, config.ledger.scope, config.ledger.labels) as payer:
+        ledgers = Ledgers(config.run, config.client, config.session, file.with_suffix(".journal.jsonl"), payer)
         try:
-            yield gateway
+            gateway = Gateway(config, ledgers)
+            await gateway.start()
+            try:
+                yield gateway
+            finally:
+                await gateway.stop()
         finally:
-            await gateway.stop()
-    finally:
-        ledgers.close()
-        sys.path[:] = path
+            ledgers.close()
+            sys.path[:] = path
 
 
 def gateway_on(folder: Path, text: str) -> AbstractAsyncContextManager[Gateway]:

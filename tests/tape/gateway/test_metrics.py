@@ -20,7 +20,7 @@ from tape.budget import amount_of
 from tape.gateway.gateway import Caller, Gateway
 from tape.gateway.ledgers import scope_of
 from tape.gateway.metrics import KIND, Metrics, text_of
-from tape.ledger import LedgerError, open_store
+from tape.ledger import Cap, LedgerError, Period, Request, open_store
 from tests.tape.gateway.exposition import parsed
 from tests.tape.gateway.helpers import WHO, ask, call, gateway_on, write_config
 from tests.tape.gateway.over_http import heads, opened, serving_here
@@ -155,6 +155,31 @@ async def test_neither_sessions_nor_accounts_nor_strange_tools_become_labels(tmp
     assert value(found, "refusals_total", tool="cheap", error="ledger") == 1
     values = {text for _, labels in found for name, text in labels if name != "le"}
     assert not [text for text in values if "session-" in text or "tool-" in text or "gateway/" in text]
+
+
+async def test_the_caps_of_a_shared_ledger_are_among_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"file://{tmp_path}/org.ledger"
+    store = open_store(url)
+    store.set_cap(Cap("org", "usd", 200_000, Period.parse("day@Europe/Berlin")), "anna", "")
+    store.set_cap(Cap("org/desk", "calls", 0), "anna", "")
+    names = ("cap", "left", "used_share")
+    async with gateway_on(tmp_path, f'{CONFIG}[ledger]\nurl = "{url}"\nscope = "org/desk"\n') as gateway:
+        metrics, daily = metrics_of(gateway), {"account": "org", "per": "day@Europe/Berlin", "resource": "usd"}
+        store.reserve(Request("one", "org/other", {"usd": 50_000}))
+        store.settle("one", {"usd": 30_000})
+        found = await read(metrics)
+        assert [value(found, name, scope="ledger", **daily) for name in names] == [0.2, 0.17, 0.15]
+        nothing = {"account": "org/desk", "per": "total", "resource": "calls"}
+        assert [value(found, name, scope="ledger", **nothing) for name in names] == [0, 0, 1]
+
+        def away(*_: object) -> None:
+            raise LedgerError("it does not answer")
+
+        assert gateway.ledgers.payer is not None
+        monkeypatch.setattr(gateway.ledgers.payer.store, "read", away)
+        found = await read(metrics)
+        assert value(found, "cap", scope="ledger", **daily) is None
+        assert value(found, "journal_readable") == 1
 
 
 async def playing(folder: Path, seed: int) -> None:

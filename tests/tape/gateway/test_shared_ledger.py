@@ -12,6 +12,7 @@ from tape.errors import BudgetExceededError, ConfigError
 from tape.gateway.config import load_config
 from tape.gateway.ledgers import Ledgers
 from tape.ledger import Cap, Rule, open_store, paying
+from tests.tape.gateway.helpers import gateway_on
 
 PYTHON = '[python.rate]\nfunction = "my_tools:rate"\n'
 COST = Resources({"usd": 400})
@@ -42,6 +43,21 @@ def test_a_call_has_to_fit_into_the_ledger_too(tmp_path: Path) -> None:
     assert (store.balances()[0].spent, store.balances()[0].held) == (100, 0)
     [hold] = store.history()
     assert (hold.scope, hold.labels, hold.name) == ("org/gateway", {"customer": "42"}, "look")
+
+
+@pytest.mark.parametrize("shared", [False, True])
+async def test_a_call_that_was_cut_off_is_named_with_the_amounts_to_settle(shared: bool, tmp_path: Path) -> None:
+    table = f'[ledger]\nurl = "file://{tmp_path}/org.ledger"\nscope = "org/desk"\n' if shared else ""
+    killed = Ledgers(Budget(), {"local": Budget()}, Budget(), tmp_path / "gateway.journal.jsonl")
+    charge = await killed.begin(killed.current("local", "a"), "look", COST)
+    async with gateway_on(
+        tmp_path, f'[python.look]\nfunction = "tape.gateway.example:quick_search"\n{table}'
+    ) as gateway:
+        [warned] = [one for one in gateway.warnings() if "a call of look is open" in one]
+    assert f"settle {charge.id} AMOUNTS ('1 step, $0.01')" in warned
+    assert ("tape ledger holds org/desk" in warned) == shared
+    charge.settle(Resources())
+    killed.close()
 
 
 def test_a_call_that_waits_holds_up_no_other_and_gives_back_when_nobody_wants_it(tmp_path: Path) -> None:

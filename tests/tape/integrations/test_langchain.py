@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, TypedDict
 
 import pytest
@@ -11,6 +12,7 @@ pytest.importorskip("langgraph.graph")
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import ModelFallbackMiddleware, ModelRetryMiddleware, ToolRetryMiddleware
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models.fake import FakeListLLM
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
@@ -72,6 +74,38 @@ def test_several_completions_are_paid_for_and_plain_models_refused() -> None:
     assert (guard.ledger.used["tokens"] or 0) - one >= one + 200
     with pytest.raises(ConfigError, match="use a chat model"):
         FakeListLLM(responses=["Never."]).invoke("Where?", asked)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_refused_model_call_is_not_logged_as_an_error_of_a_callback(
+    asynchronous: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    agent = agent_of(truth_of(Turn("Never.")), guard_of("calls=0"))
+    result = asyncio.run(agent.ainvoke(ASK)) if asynchronous else agent.invoke(ASK)
+    assert result["messages"][-1].response_metadata["finish_reason"] == "budget"
+    assert caplog.records == []
+
+    class Broken(BaseCallbackHandler):
+        def on_chat_model_start(self, *_: Any, **__: Any) -> None:
+            raise ValueError("a callback of the user")
+
+    ScriptedModel(truth=truth_of(Turn("Bern."))).bind(max_tokens=20).invoke("Where?", {"callbacks": [Broken()]})
+    assert "a callback of the user" in caplog.text
+
+
+def test_a_refusal_has_fields() -> None:
+    priced = Guard("usd=0.001", models=MODELS, tools={"deep": {"usd": "0.05"}})
+    truth = truth_of(Turn(calls=(call("deep", query="a"), call("quick", query="b"))))
+    result = agent_of(truth, Guard("usd=0.03", models=MODELS, tools={"deep": {"usd": "0.05"}})).invoke(ASK)
+    deep, quick = (message.artifact for message in answers_of(result))
+    assert (deep["error"], deep["resource"], deep["scope"]) == ("budget_exceeded", "usd", "guard")
+    assert deep["requested"] == 0.05
+    assert deep["cap_needed"] == pytest.approx(deep["cap"] - deep["left"] + 0.05)
+    assert quick == {"error": "unknown_price"}
+    assert truth.called == []
+    for guard, error in ((priced, "budget_exceeded"), (Guard("usd=1"), "unknown_price")):
+        last = agent_of(truth_of(Turn("Never.")), guard).invoke(ASK)["messages"][-1]
+        assert last.response_metadata["refusal"]["error"] == error
 
 
 class Search(TypedDict, total=False):

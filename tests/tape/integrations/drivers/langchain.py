@@ -130,7 +130,7 @@ class LangChain(Driver):
         result = await agent.ainvoke(asked, limit) if self.awaits else agent.invoke(asked, limit)
         last, answers = result["messages"][-1], answers_of(result)
         assert all("was not called" in one.text for one in answers if one.status == "error")
-        if last.response_metadata == {"finish_reason": "budget"}:
+        if last.response_metadata.get("finish_reason") == "budget":
             return Played("", [one.text for one in answers], last.text)
         return Played(last.text, [one.text for one in answers])
 
