@@ -19,6 +19,7 @@ from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
 from tape.agents.stream import EpisodeStream
 from tape.cli.main import main
+from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError, ResumeError, TraceError, UnfinishedCallError
 from tape.lm.scripted import ScriptedLM
 from tape.tools import ToolEnvironment, tool
@@ -224,6 +225,8 @@ def test_an_approval_may_take_days_and_what_was_approved_is_not_asked_again(tmp_
     trace = tmp_path / "t.jsonl"
     stopped = agent().run(env(), trace=trace, approve=lambda request: Approval.STOP)
     assert (stopped.end_state, made) == ("stopped", ["look home"])
+    with pytest.raises(ResumeError, match="give approve="):  # else the call would be made without asking
+        agent().resume(trace, tools=TOOLS)
     with pytest.raises(KeyboardInterrupt):
         agent().resume(trace, tools=TOOLS, approve=lambda _: made.append("stop") is None)
     with pytest.raises(ResumeError, match="give approve="):
@@ -231,6 +234,25 @@ def test_an_approval_may_take_days_and_what_was_approved_is_not_asked_again(tmp_
     result = agent().resume(trace, tools=TOOLS, on_unfinished="assume_done", approve=_never)
     assert (result.success, result.answer) == (True, "done; its result was not seen")
     assert made == ["look home", "send ann"]
+
+
+def test_a_result_that_was_found_out_is_the_result_of_its_call_alone(tmp_path: Path) -> None:
+    trace = tmp_path / "t.jsonl"
+    made.append("stop")
+    with pytest.raises(KeyboardInterrupt):
+        agent().run(ToolEnvironment("Tell ann.", TOOLS, answer=int, budget="$0.10, 9 steps"), trace=trace)
+
+    def resumed(**found: Any) -> EpisodeResult[int]:
+        return agent().resume(trace, ToolEnvironment("Tell ann.", TOOLS, answer=int), **found)
+
+    with pytest.raises(UnfinishedCallError) as raised:
+        resumed(on_unfinished={'send(to="bob")': 2})
+    with pytest.raises(ConfigError, match=r"a result of send\(to=\"ann\"\) that cannot be kept: it is no JSON"):
+        resumed(on_unfinished={raised.value.action: float("nan")})
+    result = resumed(on_unfinished={raised.value.action: 3})
+    assert (result.success, result.answer, made) == (True, 3, ["look home", "send ann"])
+    assert result.used["usd"] == 30_000  # the call counts at its worst case
+    assert resumed() == result
 
 
 def _never(_: object) -> bool:
@@ -244,7 +266,10 @@ def _never(_: object) -> bool:
         (lambda trace: ReactAgent(ScriptedLM([PLAN])).resume(trace, tools=TOOLS), "begun with agent='tape'"),
         (lambda trace: agent().resume(trace), "made as it was, or its tools="),
         (lambda trace: agent().resume(trace, env(), tools=TOOLS), "made as it was, or its tools="),
-        (lambda trace: agent().resume(trace, tools=[look]), "the model is asked as 'plan'"),
+        (
+            lambda trace: agent().resume(trace, tools=[look], approve=_never, approve_when=lambda _: True),
+            "the model is asked as 'plan'",
+        ),
         (lambda trace: agent().resume(trace.with_name("none"), tools=TOOLS), "none"),
     ],
 )
