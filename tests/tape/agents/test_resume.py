@@ -117,6 +117,9 @@ def test_an_interrupt_is_gone_on_from(tmp_path: Path) -> None:
     [resumed] = [event for event in read_trace(trace) if isinstance(event, ResumedEvent)]
     assert (resumed.ended, resumed.unfinished, resumed.decision) == ("interrupted", 'send(to="ann")', "retry")
     assert resumed.description() == 'resumed: it had ended as interrupted; under way was send(to="ann") (retry)'
+    told = " ".join(result.why().split())
+    assert f"It was {resumed.description()}; booked for what was under way: 1 step and $0.01." in told
+    assert "In all 1 call, 4 steps, 327 tokens and $0.04 were used." in told
     again.model = ScriptedLM([])  # whoever asks for more gets what came of it
     assert again.resume(trace, tools=TOOLS) == result
 
@@ -242,7 +245,7 @@ def test_a_result_that_was_found_out_is_the_result_of_its_call_alone(tmp_path: P
     with pytest.raises(KeyboardInterrupt):
         agent().run(ToolEnvironment("Tell ann.", TOOLS, answer=int, budget="$0.10, 9 steps"), trace=trace)
 
-    def resumed(**found: Any) -> EpisodeResult[int]:
+    def resumed(**found: Any) -> EpisodeResult[int | None]:
         return agent().resume(trace, ToolEnvironment("Tell ann.", TOOLS, answer=int), **found)
 
     with pytest.raises(UnfinishedCallError) as raised:
