@@ -328,7 +328,8 @@ def goal(place: str) -> str:
     player.run(ToolEnvironment("Look.", [goal], budget="$0.01, 5 steps"), trace=trace)
     place = ["--in", str(tmp_path / "shop_tools.py")]
     assert main(["resume", str(trace), *place, "--budget", "$1"]) == 2
-    assert "there is no model 'scripted'" in capsys.readouterr().err
+    assert "model is called 'scripted', which names no model" in (refused := capsys.readouterr().err)
+    assert "goes on in Python: agent.resume(trace, tools=[...])" in refused
     monkeypatch.setattr("tape.agents.configured.open_model", lambda name, prices: ScriptedLM([plan] * 9))
     assert main(["resume", str(trace), *place]) == 1
     assert "infeasible: no plan fits into $0.01" in capsys.readouterr().out
