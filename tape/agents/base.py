@@ -206,7 +206,7 @@ class Agent(Configured, ABC):
             budget: Higher caps, for instance ``"$0.10"``; the others stay as they were.
             on_unfinished: What becomes of a call that was under way and is not declared pure: ``ask`` raises
                 :class:`tape.errors.UnfinishedCallError`; ``assume_done`` takes it for done, its result unknown;
-                ``retry`` makes it again.
+                ``retry`` makes it again. A mapping such as ``{error.action: 3}`` has the result that was found out.
             parent: An enclosing ledger; all that the episode used and uses is booked there.
             payer: A run's ledger, likewise.
             simulator: As for :meth:`arun`, like all that follow.

@@ -23,6 +23,8 @@ from tape.engine.result import EpisodeResult
 from tape.errors import BudgetExceededError, ConfigError, ResumeError, UnfinishedCallError
 from tape.lm.base import LanguageModel, Request
 from tape.protocols import Action
+from tape.tools.errors import ToolFailedError
+from tape.tools.results import as_json
 from tape.trace import (
     CallBegunEvent,
     CallEndedEvent,
@@ -32,12 +34,14 @@ from tape.trace import (
     ResumedEvent,
 )
 
-OnUnfinished = Literal["ask", "assume_done", "retry"]
+Choice = Literal["ask", "assume_done", "retry"]
+
+OnUnfinished = Choice | Mapping[str, Any]
 """What becomes of a call that was under way and may have changed something: refuse to go on, or take it for done, or
-make it again."""
+make it again. A mapping has the results that were found out, by call: those are done, and others are refused."""
 
 LOST: Mapping[str, Any] = {"lost": True}
-"""The outcome of a call that is taken for done."""
+"""The outcome of a call that is taken for done; a result that was found out stands beside it."""
 
 PURPOSE = "resumed"
 """Of what is booked for what was under way."""
@@ -62,9 +66,12 @@ class Resumption:
         self.caps = Budget({**record.last_caps, **budget})
         self._require_raised(budget)
         self._decision = _decided(record.unfinished, on_unfinished)
+        self._lost = _lost(record.unfinished, on_unfinished)
         events = record.events[: record.kept]
         self._outcomes = [event for event in events if isinstance(event, CallEndedEvent)]
         self._decisions = Decisions(events)
+        # One that was stopped is none of the kept events: it is asked again.
+        self._asked = Decisions(record.events).any
         self._approver: Approver | None = None
         self._episode: Episode | None = None
         self.trace = ContinuedTrace(held, record.path, record.events, self._reached)
@@ -182,7 +189,7 @@ class Resumption:
         if call is None:
             return None
         self.require_same(call.action, action)
-        return LOST if self._decision == "assume_done" else None
+        return self._lost if self._decision == "assume_done" else None
 
     def require_same(self, recorded: Action, action: Action) -> None:
         """Refuse an action that is not the recorded one.
@@ -207,8 +214,10 @@ class Resumption:
             ResumeError: There are decisions in the record, and now nobody to ask.
         """
         recorded = self._decisions
-        if approve is None and recorded.any:
-            raise ResumeError(f"{self.record.path}: calls were approved in this episode; give approve=")
+        if approve is None and self._asked:
+            raise ResumeError(
+                f"{self.record.path}: approval was asked for in this episode; give approve= to agent.resume in Python"
+            )
         if approve is None or not recorded.any:
             return approve, when
 
@@ -228,19 +237,38 @@ def _decided(call: CallBegunEvent | None, on_unfinished: OnUnfinished) -> Litera
         ConfigError: There is no such choice.
         UnfinishedCallError: It is to be asked about.
     """
-    if on_unfinished not in get_args(OnUnfinished):
-        raise ConfigError(f"on_unfinished is one of {', '.join(get_args(OnUnfinished))}, not {on_unfinished!r}")
+    if not isinstance(on_unfinished, Mapping) and on_unfinished not in get_args(Choice):
+        raise ConfigError(
+            f"on_unfinished is one of {', '.join(get_args(Choice))}, or the result by call, not {on_unfinished!r}"
+        )
     if call is None:
         return ""
+    if isinstance(on_unfinished, Mapping) and call.action in on_unfinished:
+        return "assume_done"
     if call.pure:
         return "retry"
-    if on_unfinished == "ask":
+    if on_unfinished == "ask" or isinstance(on_unfinished, Mapping):
         raise UnfinishedCallError(
             f"{call.action} had begun when the episode was cut off, and may be done; find out, and resume with "
-            "on_unfinished='assume_done' if it is, else with on_unfinished='retry'",
+            f"on_unfinished='retry' if it is not, else with its result, on_unfinished={{{call.action!r}: RESULT}}, or "
+            "with on_unfinished='assume_done' where nothing needs that",
             call.action,
         )
     return on_unfinished
+
+
+def _lost(call: CallBegunEvent | None, on_unfinished: OnUnfinished) -> Mapping[str, Any]:
+    """The outcome of the call that was under way, where it is done.
+
+    Raises:
+        ConfigError: Its result is no JSON.
+    """
+    if call is None or not isinstance(on_unfinished, Mapping) or call.action not in on_unfinished:
+        return LOST
+    try:
+        return {**LOST, "result": as_json(on_unfinished[call.action])[1], "failure": None}
+    except ToolFailedError as error:
+        raise ConfigError(f"on_unfinished has a result of {call.action} that cannot be kept: {error}") from error
 
 
 class _ResumedLM(ContinuedLM):

@@ -34,11 +34,20 @@ def main(argv: Sequence[str]) -> int:
     args = parser.parse_args(argv)
     from tape.agents.record import Record
     from tape.engine.settings import TapeConfig
-    from tape.errors import UnfinishedCallError
+    from tape.errors import ConfigError, UnfinishedCallError, UnknownNameError
     from tape.plugins import load
 
     described = dict(Record(args.trace).started.config)
-    agent: Agent = load("tape.agents", described.pop("agent"))(described.pop("model"), TapeConfig.make(**described))
+    made, model = load("tape.agents", described.pop("agent")), described.pop("model")
+    try:
+        agent: Agent = made(model, TapeConfig.make(**described))
+    except UnknownNameError as error:
+        if error.what != "model":
+            raise
+        raise ConfigError(
+            f"{args.trace}: its model is called {model!r}, which names no model that this command can open; an episode "
+            "whose model was an object, such as ScriptedLM, goes on in Python: agent.resume(trace, tools=[...])"
+        ) from error
     place = _found(args.place)
     try:
         result = _resumed(agent, args, place, args.on_unfinished)

@@ -130,6 +130,7 @@ class Environment(ABC, Generic[AnswerT]):
         Args:
             action: The action.
             outcome: What :meth:`outcome` returned; or ``{"lost": True}`` where it is done and its outcome was not seen.
+                A result that was found out later stands beside that as ``result``, in JSON.
         """
         del outcome
         return await self.astep(action)

@@ -27,7 +27,7 @@ from tape.tools.copies.dry_run import DryRun
 from tape.tools.domain import LONGEST_PLAN, ToolDomain, as_state
 from tape.tools.errors import InvalidCallError, ToolError
 from tape.tools.prompts.chat import ChatToolFormat
-from tape.tools.prompts.common import ToolFormat
+from tape.tools.prompts.common import UNREAD, ToolFormat
 from tape.tools.results import LONGEST_NOTE, as_asked, cut, jsonable
 from tape.tools.state import ToolState
 from tape.tools.tool import STEP, Tool
@@ -154,7 +154,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
 
     def prompt_format(self, name: str) -> PromptFormat:
         """See :meth:`tape.protocols.Environment.prompt_format`."""
-        found = pick(self._prompt_formats, name, "these tools", "Use a model that reads one of them.")
+        found = pick(self._prompt_formats, name, "these tools", UNREAD)
         return found(self.domain)
 
     def reset(self, seed: int) -> Observation:

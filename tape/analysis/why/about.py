@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tape.analysis.why.spans import config_of, spans
 from tape.analysis.why.words import count_of, listing
@@ -16,6 +16,7 @@ from tape.trace import (
     FinishedEvent,
     ForecastEvent,
     InfeasibleEvent,
+    ResumedEvent,
     ScheduledEvent,
     StartedEvent,
     caps_of,
@@ -39,6 +40,7 @@ def _about(events: Sequence[Event]) -> Iterator[str]:
     if config.get("world_model") == "simulator":
         yield "The simulator predicted what actions lead to: an upper bound, not a baseline."
     yield from _end(events)
+    yield from _resumed(events)
     for event in events:
         if isinstance(event, DryRunEvent):
             changes = listing([line.strip() for line in event.changes]) or "nothing"
@@ -50,6 +52,23 @@ def _about(events: Sequence[Event]) -> Iterator[str]:
         yield _unplanned(events, str(agent))
         if refused := refused_actions(events, len(events)):
             yield f"Refused where approval was asked for: {listing(sorted(refused))}."
+
+
+def _resumed(events: Sequence[Event]) -> Iterator[str]:
+    """Each resumption with what it booked, and what was used in all, which no planned amount shows then."""
+    resumed = [event for event in events if isinstance(event, ResumedEvent)]
+    for event in resumed:
+        lost = f"; booked for what was under way: {_amounts(event.booked)}" if event.booked else ""
+        yield f"It was {event.description()}{lost}."
+    finished = next((event for event in events if isinstance(event, FinishedEvent)), None)
+    if resumed and finished is not None:
+        yield f"In all {_amounts(finished.result.get('used') or {})} were used."
+
+
+def _amounts(counts: Mapping[str, int | None]) -> str:
+    """Counts in units; those that are nothing are left out."""
+    written = [f"unknown {kind}" if n is None else in_units(kind, n) for kind, n in counts.items() if n != 0]
+    return listing(written or ["nothing"])
 
 
 def _at_once(event: ScheduledEvent) -> str:

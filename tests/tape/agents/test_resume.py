@@ -19,6 +19,7 @@ from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
 from tape.agents.stream import EpisodeStream
 from tape.cli.main import main
+from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError, ResumeError, TraceError, UnfinishedCallError
 from tape.lm.scripted import ScriptedLM
 from tape.tools import ToolEnvironment, tool
@@ -116,6 +117,9 @@ def test_an_interrupt_is_gone_on_from(tmp_path: Path) -> None:
     [resumed] = [event for event in read_trace(trace) if isinstance(event, ResumedEvent)]
     assert (resumed.ended, resumed.unfinished, resumed.decision) == ("interrupted", 'send(to="ann")', "retry")
     assert resumed.description() == 'resumed: it had ended as interrupted; under way was send(to="ann") (retry)'
+    told = " ".join(result.why().split())
+    assert f"It was {resumed.description()}; booked for what was under way: 1 step and $0.01." in told
+    assert "In all 1 call, 4 steps, 327 tokens and $0.04 were used." in told
     again.model = ScriptedLM([])  # whoever asks for more gets what came of it
     assert again.resume(trace, tools=TOOLS) == result
 
@@ -224,6 +228,8 @@ def test_an_approval_may_take_days_and_what_was_approved_is_not_asked_again(tmp_
     trace = tmp_path / "t.jsonl"
     stopped = agent().run(env(), trace=trace, approve=lambda request: Approval.STOP)
     assert (stopped.end_state, made) == ("stopped", ["look home"])
+    with pytest.raises(ResumeError, match="give approve="):  # else the call would be made without asking
+        agent().resume(trace, tools=TOOLS)
     with pytest.raises(KeyboardInterrupt):
         agent().resume(trace, tools=TOOLS, approve=lambda _: made.append("stop") is None)
     with pytest.raises(ResumeError, match="give approve="):
@@ -231,6 +237,25 @@ def test_an_approval_may_take_days_and_what_was_approved_is_not_asked_again(tmp_
     result = agent().resume(trace, tools=TOOLS, on_unfinished="assume_done", approve=_never)
     assert (result.success, result.answer) == (True, "done; its result was not seen")
     assert made == ["look home", "send ann"]
+
+
+def test_a_result_that_was_found_out_is_the_result_of_its_call_alone(tmp_path: Path) -> None:
+    trace = tmp_path / "t.jsonl"
+    made.append("stop")
+    with pytest.raises(KeyboardInterrupt):
+        agent().run(ToolEnvironment("Tell ann.", TOOLS, answer=int, budget="$0.10, 9 steps"), trace=trace)
+
+    def resumed(**found: Any) -> EpisodeResult[int | None]:
+        return agent().resume(trace, ToolEnvironment("Tell ann.", TOOLS, answer=int), **found)
+
+    with pytest.raises(UnfinishedCallError) as raised:
+        resumed(on_unfinished={'send(to="bob")': 2})
+    with pytest.raises(ConfigError, match=r"a result of send\(to=\"ann\"\) that cannot be kept: it is no JSON"):
+        resumed(on_unfinished={raised.value.action: float("nan")})
+    result = resumed(on_unfinished={raised.value.action: 3})
+    assert (result.success, result.answer, made) == (True, 3, ["look home", "send ann"])
+    assert result.used["usd"] == 30_000  # the call counts at its worst case
+    assert resumed() == result
 
 
 def _never(_: object) -> bool:
@@ -244,7 +269,10 @@ def _never(_: object) -> bool:
         (lambda trace: ReactAgent(ScriptedLM([PLAN])).resume(trace, tools=TOOLS), "begun with agent='tape'"),
         (lambda trace: agent().resume(trace), "made as it was, or its tools="),
         (lambda trace: agent().resume(trace, env(), tools=TOOLS), "made as it was, or its tools="),
-        (lambda trace: agent().resume(trace, tools=[look]), "the model is asked as 'plan'"),
+        (
+            lambda trace: agent().resume(trace, tools=[look], approve=_never, approve_when=lambda _: True),
+            "the model is asked as 'plan'",
+        ),
         (lambda trace: agent().resume(trace.with_name("none"), tools=TOOLS), "none"),
     ],
 )
@@ -300,7 +328,8 @@ def goal(place: str) -> str:
     player.run(ToolEnvironment("Look.", [goal], budget="$0.01, 5 steps"), trace=trace)
     place = ["--in", str(tmp_path / "shop_tools.py")]
     assert main(["resume", str(trace), *place, "--budget", "$1"]) == 2
-    assert "there is no model 'scripted'" in capsys.readouterr().err
+    assert "model is called 'scripted', which names no model" in (refused := capsys.readouterr().err)
+    assert "goes on in Python: agent.resume(trace, tools=[...])" in refused
     monkeypatch.setattr("tape.agents.configured.open_model", lambda name, prices: ScriptedLM([plan] * 9))
     assert main(["resume", str(trace), *place]) == 1
     assert "infeasible: no plan fits into $0.01" in capsys.readouterr().out
