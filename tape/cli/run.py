@@ -158,7 +158,8 @@ def _parser(environment: str, model: str, agent: str, methods: Sequence[str]) ->
         prog=f"tape run {environment}", description=f"Play the tasks of {environment}.", allow_abbrev=False
     )
     parser.add_argument("--agent", default=agent, help=f"{', '.join(names('tape.agents'))} (default: {agent})")
-    parser.add_argument("--model", default=model, help=f"see `tape models` (default: {model})")
+    default_model = f"default: that of {environment}, {model}"
+    parser.add_argument("--model", default=model, help=f"see `tape models` ({default_model})")
     parser.add_argument("--budget", default="", help="further hard caps, for instance tokens=5000,calls=100")
     parser.add_argument(
         "--run-budget",

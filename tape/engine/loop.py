@@ -200,6 +200,7 @@ class Planner:
             graph = await self._build_graph(plans)  # lines 5 and 6: BuildPlanGraph, AnnotateGraph
             episode.result.shared_nodes += shared_nodes(graph)
             graph, best = await self._extend(graph, attempt)
+            best = await self._to_a_goal(graph, best)
             path = best if self._chooser is None else await select_path(episode, self._chooser, graph)  # line 7: Solver
             if path is not None:
                 break
@@ -281,6 +282,21 @@ class Planner:
                 break  # the trace has the refusal; graph and path are unchanged
             path = await self._solve(graph) or path
         return graph, path
+
+    async def _to_a_goal(self, graph: PlanGraph, path: Path | None) -> Path | None:
+        """With ``on_infeasible="budget"`` a path that ends short of the goal is none, where another plan reaches it.
+
+        The ends of plans that are no goals are taken off the graph, so that its explanation names what a goal needs.
+        """
+        episode = self._episode
+        others = path is not None and not path.at_goal and graph.leads_to_goal(episode.key(episode.state))
+        if episode.config.on_infeasible != "budget" or not others:
+            return path
+        for node in graph.nodes:
+            if not graph.attributes(node)["goal"]:
+                graph.no_end(node)
+        self._log_graph(graph)
+        return await self._solve(graph)
 
     async def _grow_from(self, graph: PlanGraph, nodes: Sequence[FrontierNode], seed: int) -> PlanGraph:
         """Sample one plan from each node and fold it into the graph; return the graph."""

@@ -14,13 +14,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from tape.budget import in_units
+from tape.budget import in_units, part_in_units
 from tape.engine.graph import PlanGraph
 from tape.errors import GraphError
 from tape.files import replace_file
 from tape.show.text import cut, one_line
 from tape.show.view.geometry import GOAL_PAD, LINE, PAD, mark
-from tape.show.view.graphs import amounts, graph_record, left_along
+from tape.show.view.graphs import graph_record, left_along
 
 _TEMPLATES = Path(__file__).parent / "view" / "templates"
 
@@ -193,8 +193,8 @@ class _Picture:
         parts = []
         for kind, count in self._left.items() if self._taken else ():
             costs = [edge.cost[kind] for edge in self._taken]
-            [[_, need]] = amounts([(kind, None if None in costs else sum(cost or 0 for cost in costs))])
-            parts.append(f"{need.removesuffix(f' {kind}')} of {in_units(kind, count)}")
+            need = sum(cost or 0 for cost in costs)
+            parts.append(f"? of {in_units(kind, count)}" if None in costs else part_in_units(kind, need, count))
         return f"at worst the path needs {', '.join(parts)}" if parts else ""
 
     def _left_out(self) -> str:

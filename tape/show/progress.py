@@ -16,7 +16,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from tape.budget import in_units
+from tape.budget import in_units, part_in_units
 from tape.budget.deadline import KIND as WALL
 from tape.runner.summary import cells, remark, score, table
 from tape.runner.work import Line, Watcher, Work
@@ -220,7 +220,7 @@ def _used(result: Mapping[str, Any]) -> str:
     """What was used of the caps, but for steps, which are shown anyway, and real time."""
     kinds = [kind for kind in result.get("budget", ()) if kind not in ("steps", WALL)]
     return "".join(
-        f", {in_units(kind, used).removesuffix(f' {kind}')} of {in_units(kind, result['budget'][kind])}"
+        f", {part_in_units(kind, used, result['budget'][kind])}"
         for kind in kinds
         if (used := result["used"].get(kind, 0)) is not None
     )

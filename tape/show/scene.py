@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.panel import Panel
 from rich.text import Text
 
-from tape.budget import in_units
+from tape.budget import in_units, part_in_units
 from tape.show.text import asked_about, one_line, plain
 from tape.trace import (
     ActedEvent,
@@ -151,9 +151,7 @@ class Scene:
     def _left(self) -> list[str]:
         """What is left, of what there was."""
         return [
-            f"{in_units(kind, count).removesuffix(f' {kind}')} of {in_units(kind, self.caps[kind])}"
-            if kind in self.caps
-            else in_units(kind, count)
+            part_in_units(kind, count, self.caps[kind]) if kind in self.caps else in_units(kind, count)
             for kind, count in self.remaining.items()
         ]
 

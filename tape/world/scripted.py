@@ -25,14 +25,43 @@ class ScriptedPlayer(ScriptedLM):
     It knows what no model knows, so what it plays is never a result; its name begins with ``scripted``. It reads the
     prompts alone, so that it can stand behind an endpoint (:mod:`tape.testing.endpoint`) too.
 
+    Asked for several plans, it writes the given ones in turn; asked for one, also from inside the plan graph, the
+    first. It writes what is left of the plan where only that reaches the goal from the state in the prompt, and the
+    whole plan where nothing of it does. Asked for the next action alone, as ReAct asks, it takes the first action of
+    that.
+
     Args:
         world: The world.
-        plans: The plans that it writes, in turn, each from where on it applies; by default one with the fewest actions
-            (its cost does not matter), which it looks for.
+        plans: The plans that it writes; by default one with the fewest actions (its cost does not matter), which it
+            looks for where the actions can be listed.
         wrong: Action -> the fields of the state after it that it predicts wrongly, as JSON.
 
     Raises:
         WorldError: A step of the world is asynchronous.
+
+    Examples:
+        >>> from pydantic import BaseModel
+        >>> from tape import ReactAgent, World
+        >>> from tape.world.scripted import ScriptedPlayer
+        >>> class Stairs(BaseModel):
+        ...     floor: int = 0
+        >>> class Climb(BaseModel):
+        ...     "Climb to the next floor."
+        >>> class Wait(BaseModel):
+        ...     "Stay."
+        >>> stairs = World("stairs", rules="Climb to floor 2.", deterministic=True)
+        >>> @stairs.action
+        ... def climb(here: Stairs, action: Climb) -> Stairs:
+        ...     return Stairs(floor=here.floor + 1)
+        >>> @stairs.action
+        ... def wait(here: Stairs, action: Wait) -> Stairs:
+        ...     return here
+        >>> @stairs.goal
+        ... def on_top(here: Stairs) -> bool:
+        ...     return here.floor == 2
+        >>> player = ScriptedPlayer(stairs, plans=[["Wait()", "Climb()", "Climb()"]])
+        >>> ReactAgent(player).run(stairs.environment(Stairs(floor=1), budget="3 steps")).actions
+        ['Climb()']
     """
 
     def __init__(

@@ -19,7 +19,7 @@ from tape.world.errors import WorldError
 from tape.world.prompts import VERSION, WorldFormat
 
 MODEL = "openai:gpt-4.1-mini"
-"""The model that plays by default."""
+"""The model that plays in ``tape run`` by default."""
 
 
 class World(Declarations, EnvironmentPlugin):
@@ -36,7 +36,8 @@ class World(Declarations, EnvironmentPlugin):
         pure: Whether its step functions only compute, so that an episode whose budget does not reach the goal can end
             before anything is spent.
         longest_plan: Actions of a sampled plan at most.
-        model: The model that plays by default.
+        model: The model that plays in ``tape run`` where ``--model`` names none: ``openai:gpt-4.1-mini`` where nothing
+            is given here.
 
     Raises:
         WorldError: There are no rules, no name, or a number is out of range.

@@ -100,6 +100,7 @@ PUBLIC: Mapping[str, Page] = {
         "What an environment, its domain and its prompt format must say, and worlds that are declared.",
         _of("tape", "World")
         | _of("tape.world", "Context WorldEnvironment WorldError InvalidActionError")
+        | _of("tape.world.scripted", "ScriptedPlayer")
         | _of(
             "tape.protocols",
             "Environment Domain PromptFormat EnvironmentPlugin Task Action State Observation Prediction Score Plan"

@@ -69,8 +69,12 @@ def _main(events: Sequence[Event], number: int, span: Span, relax: bool) -> Roun
 
 
 def _followed(events: Sequence[Event], span: Span) -> int | None:
-    """Index of the selection that a round went by: the last with a path, else the last."""
-    paths = [index for index in span.selections if _selection(events, index).nodes]
+    """Index of the selection that a round went by: the last with a path, else the last.
+
+    Where no plan fits, it is the last: a path selected before it was not good enough to follow.
+    """
+    unfit = not span.acts and any(isinstance(event, InfeasibleEvent) for event in events[span.first : span.last + 1])
+    paths = [] if unfit else [index for index in span.selections if _selection(events, index).nodes]
     return max(paths or span.selections, default=None)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from tape import trace
-from tape.budget import Budget
+from tape.budget import Budget, declare
 from tape.engine.settings import TapeConfig
 from tape.protocols import Task
 from tape.runner.configurations import Job
@@ -20,7 +20,7 @@ from tape.runner.spec import RunSpec
 from tape.runner.summary import table
 from tape.runner.work import Work
 from tape.show import pace
-from tape.show.progress import LiveDisplay, PlainDisplay, display, loading, show_results, working
+from tape.show.progress import LiveDisplay, PlainDisplay, display, loading, one_line, show_results, working
 from tape.show.scene import Marks, Scene
 from tape.trace import Event
 from tests.tape.commandline import Terminal
@@ -49,6 +49,13 @@ def test_a_line_per_episode_and_ten_lines_where_quiet() -> None:
     assert lines[0] == "[500/5000] a label | 500/500 solved"
     assert lines[9] == "[5000/5000] a label | b | 0/2500 solved"
     assert plain(5000, quiet=True, begin=4600)[0].startswith("[5000/5000]")
+
+
+def test_a_resource_with_a_unit_of_its_own_is_named_once() -> None:
+    declare("wear", "point")
+    ended = line("a", True)
+    ended["result"] |= {"budget": {"steps": 5, "wear": 2}, "used": {"steps": 3, "wear": 2}}
+    assert one_line(ended) == "one #0: success, 3 steps, 2 of 2 points of wear, 2 replans"
 
 
 def screen(width: int = 100, height: int = 40, **changes: Any) -> Console:

@@ -60,7 +60,7 @@ def test_an_installed_package_is_played_by_its_name(folder: Path, tmp_path_facto
     from tape.testing.endpoint import ModelEndpoint
 
     with ModelEndpoint(model) as endpoint:
-        [command] = [line.split() for line in pages.PAGE.splitlines() if line.startswith("$ tape ")]
+        offline, command = (line.split() for line in pages.PAGE.splitlines() if line.startswith("$ tape "))
         words = [f"openai:scripted@{endpoint.url}" if ":NAME" in w else w for w in command[2:]]
         run = runs / "run"
         tape = ("-m", "tape", *words, "--repeats", "2", "--quiet", "--out", str(run))
@@ -72,6 +72,8 @@ def test_an_installed_package_is_played_by_its_name(folder: Path, tmp_path_facto
     assert [(episode["environment"], episode["result"]["end_state"]) for episode in episodes] == [
         ("courier", "success")
     ] * 2
+    played = pages.python(runs, "-m", "tape", *offline[2:], "--quiet", also=installed)
+    assert (played.returncode, "1/1 solved" in played.stdout) == (0, True), played.stderr
     refused = pages.python(runs, "-m", "tape", "run", "courier", "--world-model", "simulator", also=installed)
     assert refused.returncode == 2
     shown = pages.python(runs, "-m", "tape", "show", str(run), "--no-pictures", also=installed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field
@@ -70,6 +70,50 @@ def test_what_the_plans_of_the_model_cannot_pay_for_is_not_begun() -> None:
     assert flown(drone(), 40)[0].success
     walked, _ = flown(drone(), 39, on_infeasible="partial")
     assert (walked.end_state, walked.steps) == ("budget:battery", 3)
+
+
+class Leave(BaseModel):
+    """Leave the gate by a road."""
+
+    by: Literal["road", "path"]
+
+
+class Pay(BaseModel):
+    """Pay the toll on the road, and arrive."""
+
+
+class Trip(BaseModel):
+    at: Literal["gate", "road", "path", "town"] = "gate"
+
+
+def toll() -> World:
+    """From the gate a road leads to the town, for 40; a path leads nowhere."""
+    made = World("toll", rules="The road to the town costs 40.", deterministic=True)
+
+    @made.action(battery=0)
+    def leave(here: Trip, action: Leave) -> Trip:
+        return Trip(at=action.by)
+
+    @made.action(battery=40)
+    def pay(here: Trip, action: Pay) -> Trip:
+        if here.at != "road":
+            raise InvalidActionError("the toll is paid on the road")
+        return Trip(at="town")
+
+    made.goal(lambda here: here.at == "town")
+    return made
+
+
+def test_a_plan_that_ends_short_of_the_goal_is_not_followed_where_another_reaches_it() -> None:
+    model = ScriptedPlayer(toll(), plans=[['Leave(by="road")', "Pay()"], ['Leave(by="path")']])
+    env, trace = toll().environment(Trip(), budget={"battery": 39, "steps": 5}), TraceWriter("x")
+    result = TapeAgent(model).run(env, trace=trace)
+    assert (result.end_state, result.steps) == ("infeasible", 0)
+    assert result.detail == f"{SHORT}, the other caps as they are"
+    assert "CHOSEN" not in "\n".join(about(trace.events))
+    walked = TapeAgent(model, on_infeasible="partial").run(env)
+    assert walked.steps > 0
+    assert not walked.success
 
 
 def test_what_the_model_does_not_foresee_is_not_foreseen_for_it() -> None:
