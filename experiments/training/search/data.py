@@ -29,6 +29,7 @@ WINDOW = 576
 DEPTHS = (3, 3, 5, 5, 10)
 CONDITIONS = {"transcript": 0.22, "newest": 0.16, "structured": 0.31, "freeform": 0.31}
 MOSTLY_TRANSCRIPTS = {"transcript": 0.6, "newest": 0.1, "structured": 0.15, "freeform": 0.15}
+HOPPING = {"transcript": 0.64, "newest": 0.12, "structured": 0.12, "freeform": 0.12}
 BALANCED = {"transcript": 0.4, "newest": 0.12, "structured": 0.24, "freeform": 0.24}
 
 DOMAINS: Mapping[str, Callable[[random.Random], list[Task]]] = {
@@ -71,6 +72,7 @@ MIXES = (
     Mix(1800, EVERY, LONGER, 0.35, MOSTLY_TRANSCRIPTS, True),
     Mix(2120, {"musique": 0.5, "code": 0.15, "dialogues": 0.35}, LONGER, 0.35, MOSTLY_TRANSCRIPTS, True),
     Mix(2520, {"musique": 0.45, "code": 0.2, "dialogues": 0.35}, LONGER, 0.35, BALANCED, True),
+    Mix(3000, {"musique": 0.6, "code": 0.12, "dialogues": 0.28}, LONGER, 0.25, HOPPING, True),
 )
 """In the order of their starts."""
 
