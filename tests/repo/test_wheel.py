@@ -157,7 +157,7 @@ def test_a_run_is_played_and_shown(python: Path, tmp_path: Path) -> None:
 
 
 def test_every_extra_is_asked_for_by_name(python: Path, tmp_path: Path) -> None:
-    assert set(ASKS) == set(PROJECT["optional-dependencies"]) - {"all", "dev"}
+    assert set(ASKS) == set(PROJECT["optional-dependencies"]) - {"all", "dev", "docs"}
     code = (
         "import importlib, json, sys; from tape.plugins import load\n"
         "at = importlib.import_module\n"
