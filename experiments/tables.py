@@ -15,7 +15,7 @@ from functools import partial
 
 from experiments.harness import excerpts
 from experiments.harness.places import ROOT
-from experiments.settings_table import settings_text
+from experiments.settings_table import SECTIONS, settings_text
 from experiments.studies.sdp.web import web_text
 
 DOCS = ROOT / "docs"
@@ -23,6 +23,7 @@ DOCS = ROOT / "docs"
 MADE: Mapping[str, Callable[[], str]] = {
     "settings": settings_text,
     **{f"settings-{method}": partial(settings_text, method) for method in ("aec", "sdp", "cgdp")},
+    **{f"settings-{name}": made for name, made in SECTIONS.items()},
     "web": web_text,
 }
 """The tables that a function makes; all others are declared."""

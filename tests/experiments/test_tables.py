@@ -68,6 +68,11 @@ def test_every_declared_table_stands_on_one_page() -> None:
     assert sorted(marks) == sorted([*tables.MADE, *excerpts.declared()])
 
 
+def test_a_mark_without_a_table_is_an_error() -> None:
+    with pytest.raises(ValueError, match="each mark needs its fellow and a table"):
+        tables.written("x.md", "<!-- table:nothing:begin -->\n<!-- table:nothing:end -->\n")
+
+
 REPORT = """# T
 
 ## All

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from experiments import settings_table
 from tape.gateway.metrics import METRICS
 from tests.places import ROOT
-from tools.site import settings_pages
 
 DOCS = ROOT / "docs"
 CONSTANT = re.compile(r"`((?:tape|solvers)(?:\.\w+)+\.[A-Z_]+)`")
@@ -37,15 +37,6 @@ def value_of(name: str) -> Any:
 # --- settings -------------------------------------------------------------------------------------
 
 
-def test_the_tables_of_settings_follow_from_the_code() -> None:
-    assert settings_pages.main(["--check"]) == 0
-
-
-def test_every_section_stands_on_the_page_of_settings() -> None:
-    marks = re.findall(r"<!-- made:([\w-]+):begin -->", text_of("operating/configuration.md"))
-    assert sorted(marks) == sorted(settings_pages.SECTIONS)
-
-
 def test_a_setting_without_a_description_is_an_error() -> None:
     @dataclass
     class Declared:
@@ -59,12 +50,7 @@ def test_a_setting_without_a_description_is_an_error() -> None:
         b: int = 2
 
     with pytest.raises(ValueError, match="b has no line under Attributes"):
-        settings_pages.table_of(Declared)
-
-
-def test_a_mark_without_a_table_is_an_error() -> None:
-    with pytest.raises(ValueError, match="each mark needs its fellow and a table"):
-        settings_pages.written("x.md", "<!-- made:nothing:begin -->\n<!-- made:nothing:end -->\n")
+        settings_table.table_of(Declared)
 
 
 # --- limits ---------------------------------------------------------------------------------------

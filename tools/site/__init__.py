@@ -3,7 +3,6 @@
 =====================  ==========================================================================
 ``public.py``          the public names, and the page of the reference that has each
 ``reference.py``       pages made of the code: public names, the command line, settings
-``settings_pages.py``  the tables of settings on docs/operating/, made of the code
 ``hooks.py``           what mkdocs calls: adds these pages and the files that pages link to
 ``llms.py``            ``llms.txt`` and ``llms-full.txt``
 =====================  ==========================================================================
