@@ -52,7 +52,7 @@ class Offered:
         quality: Probability that a result is what was asked for; None where it is unknown.
         ask: A call has to be approved.
         call: Makes a call.
-        ready: Sees that a call can be made, before anything is set aside.
+        ready: Sees that a call can be made, once its worst case is set aside.
         check: Checks arguments where that is done here.
     """
 
