@@ -12,7 +12,7 @@ from typing import Any
 from tape.budget import Resources
 from tape.budget.amounts import unknown
 from tape.errors import BudgetExceededError, UnknownCostError
-from tape.gateway.catalog import OWN, Catalog, Offered
+from tape.gateway.catalog import Catalog, Offered
 from tape.gateway.config import GatewayConfig
 from tape.gateway.downstream import Downstream, NotCalledError, UnansweredError
 from tape.gateway.errors import ChargeError
@@ -123,12 +123,13 @@ class Gateway:
 
     def listed(self) -> list[Mapping[str, Any]]:
         """The entries of all tools, the gateway's own first."""
-        return [*OWN_LISTED, *(tool.listed for tool in self.catalog.tools.values())]
+        own = [one for one in OWN_LISTED if one["name"] in self.catalog.own]
+        return [*own, *(tool.listed for tool in self.catalog.tools.values())]
 
     async def call(self, who: Caller, name: str, arguments: Mapping[str, Any], approve: Approve) -> dict[str, Any]:
         """Answer a call of a tool; a refusal is a result with ``isError`` and a structured content."""
         book = self.ledgers.current(who.client, who.session)
-        if name in OWN:
+        if name in self.catalog.own:
             return await self._own(who, book, name, arguments)
         asked = self._asked(who, book, name, digest_of(arguments) if self.watchers else "")
         return self._told(asked, await self._answer(asked, book, name, arguments, approve))
