@@ -33,6 +33,9 @@ PRICE_WORDS: Mapping[str, str] = {
 Seconds: TypeAlias = Annotated[float, Field(ge=0.001, le=MOST_SECONDS)]
 Amounts: TypeAlias = Annotated[dict[str, Any], "amounts by resource"]
 Price: TypeAlias = Annotated[Any, "price"]
+OwnTools: TypeAlias = Annotated[
+    list[Literal["plan", "budget", "checkpoint", "resume"]], "list of `plan`, `checkpoint` and `resume`"
+]
 
 
 class _Table(BaseModel):
@@ -191,7 +194,7 @@ class Limits(_Table):
     most_sessions: int = Field(16, ge=1, le=1000)
     idle_seconds: float = Field(1800.0, gt=0, le=MOST_SECONDS)
     audit: str | None = Field(None, min_length=1)
-    own_tools: list[Literal["plan", "budget", "checkpoint", "resume"]] = []
+    own_tools: OwnTools = []
 
 
 class File(_Table):
