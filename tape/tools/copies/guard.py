@@ -1,10 +1,9 @@
-"""What a tool must not do while it is tried on a copy: reach the network, start a program, write outside of the copy,
-or change what its whole process shares, such as the working directory.
+"""What a tool must not do while it is tried on a copy: reach outside, or change what its whole process shares.
 
 Python tells of most by its audit events, in the thread and the context that cause them; functions that change the
 process and tell of nothing are watched by a function in their place. So the guard sees what Python code does, and what
-of C extensions tells of it, such as ``sqlite3``; it is no sandbox for code that nobody has read. What was open before, a
-thread of a pool that runs already, and what is set in Python's own objects are not seen.
+of C extensions tells of it, such as ``sqlite3``; it is no sandbox for code that nobody has read. What was open before,
+a thread of a pool that runs already, and what is set in Python's own objects are not seen.
 """
 
 from __future__ import annotations

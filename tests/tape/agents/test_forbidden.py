@@ -80,7 +80,9 @@ def test_what_was_done_counts_after_an_episode_goes_on(tmp_path: Path) -> None:
     trace, world = tmp_path / "trace.jsonl", Cleaning()
     answers = iter([True, True, Approval.STOP])
     agent = PlanAndActAgent(told_to_do_it_again(), horizon=9, destructive="planned")
-    agent.run(world.environment(), budget=CAPS, trace=trace, approve=lambda _: next(answers), approve_when=lambda _: True)
+    agent.run(
+        world.environment(), budget=CAPS, trace=trace, approve=lambda _: next(answers), approve_when=lambda _: True
+    )
     assert world.done == ["look", "drop"]
     again = Cleaning()
     result = agent.resume(trace, tools=again.tools, approve=lambda _: True, approve_when=lambda _: True)

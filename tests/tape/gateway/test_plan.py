@@ -19,7 +19,9 @@ from tests.tape.gateway.helpers import OWN_TOOLS, ask, call, gateway_on
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
-CONFIG = OWN_TOOLS + """
+CONFIG = """
+[gateway]
+own_tools = ["plan"]
 [resources.gateway_test_credits]
 unit = "credit"
 [budgets]
