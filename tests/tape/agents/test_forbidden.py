@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -60,7 +61,7 @@ def test_planned_refuses_what_a_result_has_talked_the_model_into() -> None:
 
 def told_to_do_it_again() -> ScriptedLM:
     """A model that plans to drop a table once, and wants to drop it again and again once it reads that it is gone."""
-    again = [*DROP, *2 * DROP[1:]]
+    again = [*DROP, *DROP[1:], *DROP[1:]]
     return planner(lambda prompt: again if "t is gone" in prompt and "refused:" not in prompt else DROP)
 
 
@@ -78,7 +79,7 @@ def test_planned_refuses_a_planned_call_that_a_result_asks_for_again() -> None:
 
 def test_what_was_done_counts_after_an_episode_goes_on(tmp_path: Path) -> None:
     trace, world = tmp_path / "trace.jsonl", Cleaning()
-    answers = iter([True, True, Approval.STOP])
+    answers: Iterator[bool | Approval] = iter([True, True, Approval.STOP])
     agent = PlanAndActAgent(told_to_do_it_again(), horizon=9, destructive="planned")
     agent.run(
         world.environment(), budget=CAPS, trace=trace, approve=lambda _: next(answers), approve_when=lambda _: True

@@ -278,6 +278,6 @@ class Schedule:
 
     def _end_spending(self) -> None:
         charge = self._spending.pop(self._rng.randrange(len(self._spending)))
-        used = self._rng.randrange(charge._reservation.worst_case["usd"] + 1)
+        used = self._rng.randrange((charge._reservation.worst_case["usd"] or 0) + 1)
         self._take(-1, used)
         charge.settle(Resources({"usd": used}))
