@@ -191,14 +191,14 @@ def test_a_seed_tells_all_of_a_sweep(tmp_path: Path) -> None:
     assert sweep(9, 3, tmp_path, []) == sweep(9, 3, tmp_path, [])
 
 
-@pytest.mark.parametrize(("schedules", "least"), [(27, 1), pytest.param(6000, 500, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(("schedules", "least"), [(27, 1), pytest.param(8500, 500, marks=pytest.mark.soak)])
 def test_gateways_on_one_journal_make_no_call_unasked(
     schedules: int, least: int, tmp_path: Path, keep_figures: Keep
 ) -> None:
     judge(sweep(schedules, 5, tmp_path, []), least, "asked_once_journal", keep_figures)
 
 
-@pytest.mark.parametrize(("schedules", "least"), [(24, 1), pytest.param(4000, 500, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(("schedules", "least"), [(24, 1), pytest.param(1500, 150, marks=pytest.mark.soak)])
 def test_gateways_on_one_postgres_ledger_make_no_call_unasked(
     schedules: int, least: int, tmp_path: Path, stores: Stores, keep_figures: Keep
 ) -> None:
