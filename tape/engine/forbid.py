@@ -8,7 +8,11 @@ from tape.engine.settings import Destructive
 from tape.protocols import Action, Domain
 from tape.trace import ActedEvent, Event, PlansSampledEvent
 
-FORBIDDEN = ("destructive actions are refused", "in no plan of the first sampling")
+FORBIDDEN = (
+    "destructive actions are refused",
+    "in no plan of the first sampling",
+    "done as often as a plan of the first sampling has it",
+)
 """Why, by the rules ``refuse`` and ``planned``."""
 
 REFUSED_BEFORE = "refused before"
@@ -18,8 +22,9 @@ REFUSED_BEFORE = "refused before"
 def forbidden(rule: Destructive, domain: Domain, action: Action, events: Sequence[Event]) -> str:
     """Why an action is refused; empty where it is not.
 
-    ``planned`` admits what a plan of the first sampling has: it was written before any result was read, so no text in
-    a result can have asked for it. An argument that stands for a result, like ``#1``, is taken as it is written.
+    ``planned`` admits what a plan of the first sampling has, as often as the one plan that has it most often: it was
+    written before any result was read, so no text in a result can have asked for it. An argument that stands for a
+    result, like ``#1``, is taken as it is written.
 
     Args:
         rule: The setting.
@@ -32,5 +37,7 @@ def forbidden(rule: Destructive, domain: Domain, action: Action, events: Sequenc
     if rule == "refuse":
         return FORBIDDEN[0]
     first = next((event for event in events if isinstance(event, PlansSampledEvent | ActedEvent)), None)
-    planned = isinstance(first, PlansSampledEvent) and any(action in plan for plan in first.plans)
-    return "" if planned else FORBIDDEN[1]
+    plans = first.plans if isinstance(first, PlansSampledEvent) else ()
+    planned = max((plan.count(action) for plan in plans), default=0)
+    done = sum(isinstance(event, ActedEvent) and event.action == action for event in events)
+    return "" if done < planned else FORBIDDEN[2 if planned else 1]

@@ -192,7 +192,7 @@ class TapeConfig(BaseModel):
     destructive: Destructive = Field(
         default="allow",
         description="which destructive actions may be done; what may be done is still asked about where approve= is "
-        "given. refuse: none; planned: those in a plan of the first sampling, before any result was read",
+        "given. refuse: none; planned: those in a plan of the first sampling, each as often as there",
     )
     planning_reserve: dict[str, int] = Field(
         default_factory=dict, description="counts kept back for later planning calls, for instance tokens=500"

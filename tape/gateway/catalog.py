@@ -22,9 +22,6 @@ from tape.reading import short
 from tape.tools.mcp import MOST_TOOLS, effects, entries_of
 from tape.tools.mcp_schema import described
 
-OWN = ("plan", "budget", "checkpoint", "resume")
-"""The gateway's own tools."""
-
 MOST_SCHEMA_BYTES = 64 << 10
 """Of a schema, as JSON."""
 
@@ -52,7 +49,7 @@ class Offered:
         quality: Probability that a result is what was asked for; None where it is unknown.
         ask: A call has to be approved.
         call: Makes a call.
-        ready: Sees that a call can be made, before anything is set aside.
+        ready: Sees that a call can be made, once its worst case is set aside.
         check: Checks arguments where that is done here.
     """
 
@@ -81,12 +78,14 @@ class Catalog:
 
     Attributes:
         left_out: What is not offered, and why.
+        own: The names of the gateway's own tools that are offered.
     """
 
     def __init__(self, config: GatewayConfig) -> None:
         self._config = config
         self.tools: dict[str, Offered] = {}
         self.left_out: list[str] = []
+        self.own = {"budget", *config.limits.own_tools}
 
     def add_server(self, server: Downstream, listed: Sequence[Any]) -> None:
         """Offer the tools of a server.
@@ -189,7 +188,7 @@ class Catalog:
         return destructive and not self._config.limits.allow_destructive
 
     def _add(self, tool: Offered) -> None:
-        if tool.name in OWN:
+        if tool.name in self.own:
             raise UnfitError("the gateway has a tool of that name; give the server a prefix")
         if tool.name in self.tools:
             other = self.tools[tool.name].origin

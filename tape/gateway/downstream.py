@@ -98,7 +98,7 @@ class Downstream:
         return f"; its last words: {words[-_TAIL:]}" if words else ""
 
     async def ready(self) -> None:
-        """See that it can be called, before anything is spent on that: it runs, and its list of tools is known.
+        """See that it can be called, before it is: it runs, and its list of tools is known.
 
         Raises:
             ToolFailedError: It cannot.

@@ -12,7 +12,7 @@ from typing import Any
 from tape.budget import Resources
 from tape.budget.amounts import unknown
 from tape.errors import BudgetExceededError, UnknownCostError
-from tape.gateway.catalog import OWN, Catalog, Offered
+from tape.gateway.catalog import Catalog, Offered
 from tape.gateway.config import GatewayConfig
 from tape.gateway.downstream import Downstream, NotCalledError, UnansweredError
 from tape.gateway.errors import ChargeError
@@ -123,12 +123,13 @@ class Gateway:
 
     def listed(self) -> list[Mapping[str, Any]]:
         """The entries of all tools, the gateway's own first."""
-        return [*OWN_LISTED, *(tool.listed for tool in self.catalog.tools.values())]
+        own = [one for one in OWN_LISTED if one["name"] in self.catalog.own]
+        return [*own, *(tool.listed for tool in self.catalog.tools.values())]
 
     async def call(self, who: Caller, name: str, arguments: Mapping[str, Any], approve: Approve) -> dict[str, Any]:
         """Answer a call of a tool; a refusal is a result with ``isError`` and a structured content."""
         book = self.ledgers.current(who.client, who.session)
-        if name in OWN:
+        if name in self.catalog.own:
             return await self._own(who, book, name, arguments)
         asked = self._asked(who, book, name, digest_of(arguments) if self.watchers else "")
         return self._told(asked, await self._answer(asked, book, name, arguments, approve))
@@ -161,19 +162,20 @@ class Gateway:
             quote = tool.price.quote(arguments)
         except (InvalidCallError, ValueError, ChargeError) as error:
             return refused("invalid_arguments", str(error), tool=name)
-        # From here on only copies: what is approved is what is called, and a tool cannot change its price.
-        asked = tool.ask and book.fits(quote.worst)
-        if asked and (no := await approve(tool, copied(quote.arguments), amounts(quote.worst))):
-            return refused("not_approved", f"{name} was not called: {no}", tool=name)
-        return await self._charged(call, book, tool, quote)
+        return await self._charged(call, book, tool, quote, approve)
 
-    async def _charged(self, call: Call, book: SessionLedger, tool: Offered, quote: Quote) -> dict[str, Any]:
+    async def _charged(
+        self, call: Call, book: SessionLedger, tool: Offered, quote: Quote, approve: Approve
+    ) -> dict[str, Any]:
+        # From here on only copies: what is approved is what is called, and a tool cannot change its price.
         arguments, worst = quote.arguments, quote.worst
         try:
+            if tool.ask:
+                await self.ledgers.require_room(book, tool.name, worst)
+                if no := await approve(tool, copied(arguments), amounts(worst)):
+                    return refused("not_approved", f"{tool.name} was not called: {no}", tool=tool.name)
             for gate in self.gates:
                 await gate()
-            if book.fits(worst):
-                await tool.ready()
             charge = await self.ledgers.begin(book, tool.name, worst, repr(arguments))
         except PausedError as error:
             return refused("paused", f"{tool.name} was not called, nothing was spent: {error}", tool=tool.name)
@@ -182,10 +184,16 @@ class Gateway:
         except UnknownCostError as error:
             message = f"{error}; the gateway's configuration has no price of {tool.name} for that"
             return refused("unknown_price", message, tool=tool.name, would_fit=self._fitting(book, tool, arguments))
-        except (LedgerError, ToolFailedError) as error:
-            kind = "ledger" if isinstance(error, LedgerError) else "server"
-            return refused(kind, f"{redacted(str(error))}; nothing was spent", tool=tool.name)
+        except LedgerError as error:
+            return refused("ledger", f"{redacted(str(error))}; nothing was spent", tool=tool.name)
         with charge:
+            try:
+                await tool.ready()
+            except (Exception, asyncio.CancelledError) as error:  # nothing was sent
+                charge.settle(Resources(), "voided")
+                if not isinstance(error, ToolFailedError):
+                    raise
+                return refused("server", f"{redacted(str(error))}; nothing was spent", tool=tool.name)
             self._watch(call.held(charge.id, worst), charge)
             try:
                 result = await tool.call(copied(arguments))

@@ -115,6 +115,11 @@ class Journal:
             raise
         return reservation, request.id
 
+    def require_room(self, ledger: Ledger, worst: Resources) -> None:
+        """Refuse what :meth:`reserve` would refuse now, with its errors; nothing is held, and nothing is written."""
+        with self._alone():
+            ledger.reserve(worst).release()
+
     def settle(self, id: str, spent: Resources, state: State = "settled", *, later: bool = False) -> None:
         """Write down how a call has ended.
 

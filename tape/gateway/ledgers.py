@@ -225,6 +225,12 @@ class Ledgers:
             raise
         return Charge(self, id, reservation, hold)
 
+    async def require_room(self, book: SessionLedger, tool: str, worst: Resources) -> None:
+        """Refuse what :meth:`begin` would refuse now, with its errors; afterwards nothing is held, here or anywhere."""
+        await self._in_thread(self.journal.require_room, book.ledger, worst)
+        if self._shared is not None:
+            await self._shared.require_room(tool, worst)
+
     def _release(self, reserved: tuple[Reservation, str]) -> None:
         reservation, id = reserved
         reservation.release()

@@ -24,8 +24,7 @@ OWN_LISTED: tuple[dict[str, Any], ...] = (
     },
     {
         "name": "budget",
-        "description": "What is left, reserved and spent of each budget, and how many calls of each tool that still "
-        "pays for. Costs nothing.",
+        "description": "What is left of each budget, and how many calls of each tool it pays for. Costs nothing.",
         "inputSchema": _NOTHING,
         "annotations": _READS,
     },

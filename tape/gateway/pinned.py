@@ -33,7 +33,7 @@ class PinnedTool:
         self._problem = ""
 
     async def ready(self) -> None:
-        """See that it can be called, before anything is spent on that.
+        """See that it can be called, before it is.
 
         Raises:
             ToolFailedError: The server cannot be used, or the tool is not what it was.

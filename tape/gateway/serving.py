@@ -19,9 +19,10 @@ MOST_CALLS = 256
 """Of one client in flight."""
 
 INSTRUCTIONS = (
-    "Every call has a price and is refused where its worst case does not fit into what is left. Ask plan before a task "
-    "of several calls, and budget for what is left. A refusal names what would fit."
+    "Every call has a price and is refused where its worst case does not fit into what is left. Ask budget for what is "
+    "left. A refusal names what would fit."
 )
+PLAN_FIRST = " Ask plan before a task of several calls."
 
 
 def make_server(gateway: Gateway, desk: Desk | None = None) -> Any:
@@ -53,7 +54,7 @@ def make_server(gateway: Gateway, desk: Desk | None = None) -> Any:
     server = Server(
         gateway.config.limits.name,
         version=__version__,
-        instructions=INSTRUCTIONS,
+        instructions=INSTRUCTIONS + (PLAN_FIRST if "plan" in gateway.catalog.own else ""),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )

@@ -6,7 +6,7 @@ docs/operating/configuration.md is made from these classes. A text in ``Annotate
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -33,6 +33,9 @@ PRICE_WORDS: Mapping[str, str] = {
 Seconds: TypeAlias = Annotated[float, Field(ge=0.001, le=MOST_SECONDS)]
 Amounts: TypeAlias = Annotated[dict[str, Any], "amounts by resource"]
 Price: TypeAlias = Annotated[Any, "price"]
+OwnTools: TypeAlias = Annotated[
+    list[Literal["plan", "budget", "checkpoint", "resume"]], "list of `plan`, `checkpoint` and `resume`"
+]
 
 
 class _Table(BaseModel):
@@ -180,6 +183,7 @@ class Limits(_Table):
             more for requests without a session.
         idle_seconds: Over HTTP, after how long a session without a request ends.
         audit: The file of the audit log. Without it no log is kept.
+        own_tools: The gateway's own tools that are offered beside ``budget``. Each takes room in every prompt.
     """
 
     name: str = Field("tape-gateway", min_length=1, max_length=64)
@@ -190,6 +194,7 @@ class Limits(_Table):
     most_sessions: int = Field(16, ge=1, le=1000)
     idle_seconds: float = Field(1800.0, gt=0, le=MOST_SECONDS)
     audit: str | None = Field(None, min_length=1)
+    own_tools: OwnTools = []
 
 
 class File(_Table):

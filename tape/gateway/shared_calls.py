@@ -28,9 +28,9 @@ class Hold:
         """Book what was spent, soon."""
         self._calls.ends.submit(self._calls.payer.settle, self._hold, spent)
 
-    def release(self) -> None:
+    def release(self) -> Future[None]:
         """Give it back, soon."""
-        self._calls.ends.submit(self._calls.payer.release, self._hold)
+        return self._calls.ends.submit(self._calls.payer.release, self._hold)
 
     def settle_later(self, spent: Resources) -> None:
         """Book what was spent with the next call; a finalizer may do it."""
@@ -49,8 +49,18 @@ class SharedCalls:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="tape gateway pays")
         self.ends = ThreadPoolExecutor(1, thread_name_prefix="tape gateway settles")
 
-    async def reserve(self, tool: str, asked: str, worst: Resources) -> Hold:
+    async def require_room(self, tool: str, worst: Resources) -> None:
+        """Refuse what would be refused now, as :meth:`reserve` does, which may wait for room; no breaker counts it."""
+        held = await self.reserve(tool, None, worst)
+        await asyncio.shield(asyncio.wrap_future(held.release()))
+
+    async def reserve(self, tool: str, asked: str | None, worst: Resources) -> Hold:
         """Hold a worst case.
+
+        Args:
+            tool: What is called.
+            asked: Its arguments; None where it is not called yet.
+            worst: What it may take.
 
         Raises:
             BudgetExceededError, UnknownCostError, LedgerError: See :meth:`StorePayer.reserve`.
@@ -63,8 +73,8 @@ class SharedCalls:
             given_up.set()
             raise
 
-    def _reserve(self, tool: str, asked: str, worst: Resources, given_up: threading.Event) -> StoreHold:
-        with calling(tool, asked):
+    def _reserve(self, tool: str, asked: str | None, worst: Resources, given_up: threading.Event) -> StoreHold:
+        with calling(tool, asked or "", counts=asked is not None):
             return self.payer.reserve(worst, given_up=given_up)
 
     def close(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,10 @@ from tape.agents.base import Agent
 from tape.agents.plan_and_act import PlanAndActAgent
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
+from tape.engine.forbid import FORBIDDEN, forbidden
 from tape.errors import ConfigError
 from tape.lm.scripted import ScriptedLM
-from tape.trace import ApprovalEvent, TraceWriter
+from tape.trace import ActedEvent, ApprovalEvent, PlansSampledEvent, TraceWriter
 from tests.tape.agents.cleaning import ARCHIVE, CAPS, DROP, Cleaning, obedient, planner
 from tests.tape.helpers import CORRIDOR
 
@@ -55,6 +57,46 @@ def test_planned_refuses_what_a_result_has_talked_the_model_into() -> None:
     assert world.done == ["look", "archive"]
     [event] = [event for event in trace.events if isinstance(event, ApprovalEvent)]
     assert event.reason == "in no plan of the first sampling"
+
+
+def told_to_do_it_again() -> ScriptedLM:
+    """A model that plans to drop a table once, and wants to drop it again and again once it reads that it is gone."""
+    again = [*DROP, *DROP[1:], *DROP[1:]]
+    return planner(lambda prompt: again if "t is gone" in prompt and "refused:" not in prompt else DROP)
+
+
+def test_planned_refuses_a_planned_call_that_a_result_asks_for_again() -> None:
+    world = Cleaning()
+    PlanAndActAgent(told_to_do_it_again(), horizon=9).run(world.environment(), budget=CAPS)
+    assert world.done == ["look", "drop", "drop", "drop"]
+    world, trace = Cleaning(), TraceWriter("x")
+    agent = PlanAndActAgent(told_to_do_it_again(), horizon=9, destructive="planned")
+    assert agent.run(world.environment(), budget=CAPS, trace=trace).success
+    assert world.done == ["look", "drop"]
+    [event] = [event for event in trace.events if isinstance(event, ApprovalEvent)]
+    assert event.reason == "done as often as a plan of the first sampling has it"
+
+
+def test_what_was_done_counts_after_an_episode_goes_on(tmp_path: Path) -> None:
+    trace, world = tmp_path / "trace.jsonl", Cleaning()
+    answers: Iterator[bool | Approval] = iter([True, True, Approval.STOP])
+    agent = PlanAndActAgent(told_to_do_it_again(), horizon=9, destructive="planned")
+    agent.run(
+        world.environment(), budget=CAPS, trace=trace, approve=lambda _: next(answers), approve_when=lambda _: True
+    )
+    assert world.done == ["look", "drop"]
+    again = Cleaning()
+    result = agent.resume(trace, tools=again.tools, approve=lambda _: True, approve_when=lambda _: True)
+    assert (result.success, again.done) == (True, [])
+
+
+@pytest.mark.parametrize(("done", "why"), [(0, ""), (1, ""), (2, FORBIDDEN[2])])
+def test_each_is_done_as_often_as_one_of_the_first_plans_has_it(done: int, why: str) -> None:
+    plans = [[DROPPED], [DROPPED, DROPPED], [DROPPED]]
+    acted = ActedEvent(step=1, action=DROPPED, text="", planned=None, cost={})
+    later = PlansSampledEvent(start="s", plans=[9 * [DROPPED]], valid=[True])
+    events = [PlansSampledEvent(start="s", plans=plans, valid=3 * [True]), *done * [acted], later]
+    assert forbidden("planned", Cleaning().environment().domain, DROPPED, events) == why
 
 
 def test_planned_refuses_all_where_no_plan_was_made() -> None:

@@ -22,6 +22,9 @@ from tape.ledger import paying
 
 WHO = Caller("local", "stdio")
 
+OWN_TOOLS = '[gateway]\nown_tools = ["plan", "checkpoint", "resume"]\n'
+"""The gateway's own tools, all of them on."""
+
 FUNCTIONS = '''
 import asyncio
 

@@ -66,7 +66,7 @@ def reply(action: str, **content: Any) -> Any:
 async def test_a_client_lists_and_calls(tmp_path: Path, mode: str) -> None:
     async with talking(tmp_path, mode) as (_, client, _):
         listed = (await client.list_tools()).tools
-        assert [tool.name for tool in listed] == ["plan", "budget", "checkpoint", "resume", "wait", "drop", "wipe"]
+        assert [tool.name for tool in listed] == ["budget", "wait", "drop", "wipe"]
         assert listed[-1].annotations.destructive_hint is True
         assert client.protocol_version == ("2025-11-25" if mode == "legacy" else "2026-07-28")
         assert (await client.call_tool("budget", {})).structured_content["left"] == {"usd": 0.1}

@@ -24,7 +24,7 @@ from tape.gateway.audit import Audit, read_audit
 from tape.gateway.gateway import Caller, Gateway
 from tape.gateway.watching import Call, digest_of
 from tape.ledger import LedgerError
-from tests.tape.gateway.helpers import ask, call, gateway_on, write_config
+from tests.tape.gateway.helpers import ask, call, functions, gateway_on, write_config
 from tests.tape.gateway.over_http import serving_here
 from tests.tape.gateway.test_calls import CONFIG
 from tests.tape.gateway.test_processes import client_at, parameters
@@ -115,8 +115,7 @@ async def test_a_call_is_one_line_whatever_becomes_of_it(tmp_path: Path) -> None
             await call(gateway, "fail", text="x")
             await ask(gateway, "nothing")
             waiting = asyncio.create_task(call(gateway, "wait"))
-            while gateway.ledgers.run.reserved["usd"] != 40_000:
-                await asyncio.sleep(0.01)
+            await functions(gateway.config).begun.wait()
             waiting.cancel()
             await asyncio.wait([waiting])
             assert (await ask(gateway, "dear", Caller("local", "b"), text="x" * 1000))["error"] == "result_too_large"

@@ -18,7 +18,7 @@ from tape.gateway.gateway import Caller, Gateway
 from tape.gateway.python_tools import OfTool
 from tape.gateway.quotes import Answer
 from tape.tools.mcp_process import ServerProcess
-from tests.tape.gateway.helpers import WHO, ask, call, functions, gateway_on, left, server_table
+from tests.tape.gateway.helpers import OWN_TOOLS, WHO, ask, call, functions, gateway_on, left, server_table
 from tests.tape.tools.hostile import Hostile, result
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
@@ -156,11 +156,11 @@ async def test_budget_lists_what_is_left_and_affordable(gateway: Gateway) -> Non
 
 
 async def test_a_handle_goes_on_with_a_session_after_a_restart(tmp_path: Path) -> None:
-    async with gateway_on(tmp_path, CONFIG) as gateway:
+    async with gateway_on(tmp_path, OWN_TOOLS + CONFIG) as gateway:
         await call(gateway, "dear", text="x")
         handle = str((await ask(gateway, "checkpoint"))["handle"])
     assert handle not in (tmp_path / "gateway.journal.jsonl").read_text()
-    async with gateway_on(tmp_path, CONFIG) as gateway:
+    async with gateway_on(tmp_path, OWN_TOOLS + CONFIG) as gateway:
         assert await left(gateway) == 0.1  # a new session; the client's and the run's caps remember
         for who, known in ((WHO, "no"), (Caller("other", "x"), handle)):
             assert (await ask(gateway, "resume", who, handle=known))["error"] == "unknown_handle"
@@ -237,7 +237,7 @@ async def test_a_function_that_empties_its_arguments_pays_for_what_it_was_asked(
 
 async def test_a_slot_keeps_what_was_spent_in_it(tmp_path: Path) -> None:
     one = Caller("local", 1)
-    async with gateway_on(tmp_path, CONFIG) as gateway:
+    async with gateway_on(tmp_path, OWN_TOOLS + CONFIG) as gateway:
         await call(gateway, "dear", one, text="x")
         other = (await ask(gateway, "checkpoint"))["handle"]
         assert "left" in await ask(gateway, "resume", one, handle=other)
@@ -245,13 +245,28 @@ async def test_a_slot_keeps_what_was_spent_in_it(tmp_path: Path) -> None:
         gateway.ledgers.end("local", 1)  # the session, and with it what was resumed
         assert await left(gateway, who=one) == 0.06
         assert await left(gateway, who=Caller("local", 2)) == await left(gateway, who=Caller("local", 0)) == 0.1
-    async with gateway_on(tmp_path, CONFIG) as gateway:
+    async with gateway_on(tmp_path, OWN_TOOLS + CONFIG) as gateway:
         assert await left(gateway, who=one) == 0.06
 
 
-async def test_a_session_has_so_many_handles(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_session_has_so_many_handles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledgers, "MOST_HANDLES", 2)
-    found = [await call(gateway, "checkpoint") for _ in range(3)]
-    assert [one.get("isError", False) for one in found] == [False, False, True]
-    assert "has 2 handles" in found[2]["structuredContent"]["message"]
-    assert not (await call(gateway, "checkpoint", Caller("local", 1))).get("isError")
+    async with gateway_on(tmp_path, OWN_TOOLS + CONFIG) as gateway:
+        found = [await call(gateway, "checkpoint") for _ in range(3)]
+        assert [one.get("isError", False) for one in found] == [False, False, True]
+        assert "has 2 handles" in found[2]["structuredContent"]["message"]
+        assert not (await call(gateway, "checkpoint", Caller("local", 1))).get("isError")
+
+
+async def test_only_budget_is_offered_unless_others_are_turned_on(tmp_path: Path) -> None:
+    """A model's prompt has every tool's definition: by default one, of at most 120 tokens of three bytes."""
+    tools = ["cheap", "dear", "wait", "fail", "usage", "free"]
+    for own, names in (("", ["budget"]), (OWN_TOOLS, ["plan", "budget", "checkpoint", "resume"])):
+        async with gateway_on(tmp_path, own + CONFIG) as gateway:
+            assert [one["name"] for one in gateway.listed()] == [*names, *tools]
+            budget = gateway.listed()[names.index("budget")]
+            found = {name: (await call(gateway, name)).get("structuredContent", {}) for name in ("plan", "checkpoint")}
+            assert [one.get("error") == "unknown_tool" for one in found.values()] == [not own, not own]
+    called = {"name": "budget", "description": budget["description"], "parameters": budget["inputSchema"]}
+    for shown in (budget, {"type": "function", "function": called}):
+        assert len(json.dumps(shown)) <= 3 * 120

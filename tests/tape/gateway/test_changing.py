@@ -18,7 +18,6 @@ import pytest
 
 from tape.gateway.catalog import Offered
 from tape.gateway.gateway import Gateway
-from tape.gateway.ledgers import Charge
 from tape.tools.mcp_process import ServerProcess
 from tests.tape.gateway.helpers import WHO, ask, call, gateway_on, left, record, running, server_table, write_config
 from tests.tape.gateway.over_http import serving_here
@@ -169,21 +168,22 @@ async def test_a_handshake_that_is_cut_off_is_begun_anew(tmp_path: Path) -> None
         assert await left(gateway) == 99.99
 
 
-async def test_a_server_that_ends_between_the_reservation_and_the_call_costs_nothing(
+async def test_a_server_that_ends_right_before_the_call_costs_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = Changing(tmp_path / "server")
 
     async with running(config(tmp_path, server)) as gateway:
-        begin = gateway.ledgers.begin
+        downstream = gateway._servers[0]
+        ready = downstream.ready
 
-        async def late(*arguments: Any) -> Charge:
-            charge = await begin(*arguments)
+        async def and_over() -> None:
+            assert gateway.ledgers.run.reserved["usd"] == PRICE, "what it costs is set aside before"
+            await ready()
             await end(gateway)
             monkeypatch.undo()
-            return charge
 
-        monkeypatch.setattr(gateway.ledgers, "begin", late)
+        monkeypatch.setattr(downstream, "ready", and_over)
         assert (await ask(gateway, "a"))["error"] == "server"
         assert await left(gateway) == 100
         assert not gateway.ledgers.run.reserved

@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 
 from tape.gateway.gateway import Gateway
 from tests.profiles import examples
-from tests.tape.gateway.helpers import ask, call, gateway_on
+from tests.tape.gateway.helpers import OWN_TOOLS, ask, call, gateway_on
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 CONFIG = """
+[gateway]
+own_tools = ["plan"]
 [resources.gateway_test_credits]
 unit = "credit"
 [budgets]
@@ -135,7 +137,7 @@ def test_no_plan_that_fits_is_better(seed: int, tmp_path_factory: pytest.TempPat
     qualities, draw = [None, 0.5, 0.7, 0.9, 1.0], rng.randrange
     tools = {f"t{n}": (f"k{draw(3)}", draw(1, 9), draw(1, 9), rng.choice(qualities)) for n in range(draw(1, 7))}
     caps = draw(1, 30), draw(1, 30)
-    text = "[resources.gateway_test_credits]\nunit = 'credit'\n[budgets]\n"
+    text = OWN_TOOLS + "[resources.gateway_test_credits]\nunit = 'credit'\n[budgets]\n"
     text += f"session = {{ tokens = {caps[0]}, gateway_test_credits = {caps[1]} }}\n"
     for name, (kind, tokens, credits, quality) in tools.items():
         text += f'[python.{name}]\nfunction = "FUNCTIONS:echo"\nkind = "{kind}"\n'

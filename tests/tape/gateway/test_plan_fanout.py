@@ -13,7 +13,7 @@ from tape.errors import ConfigError
 from tape.gateway.guard import Guard
 from tape.gateway.planning import SCHEMA
 from tape.lm.fanout import _Agent
-from tests.tape.gateway.helpers import ask, call, gateway_on, paid
+from tests.tape.gateway.helpers import OWN_TOOLS, ask, call, gateway_on, paid
 
 REVIEW: dict[str, Any] = {
     "name": "review",
@@ -64,7 +64,7 @@ def test_what_a_plan_says_fits_is_let_through() -> None:
 
 
 async def test_the_gateway_answers_from_the_table_under_what_is_left(tmp_path: Path) -> None:
-    text = '[budgets]\nsession = { usd = "$20", steps = 10 }\n'
+    text = OWN_TOOLS + '[budgets]\nsession = { usd = "$20", steps = 10 }\n'
     text += '[python.echo]\nfunction = "FUNCTIONS:echo"\nprice = { usd = 0 }\n'
     async with gateway_on(tmp_path, text) as gateway:
         answer = await ask(gateway, "plan", agents=[REVIEW | {"cost": {"steps": 2}}])

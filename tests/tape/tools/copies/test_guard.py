@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import locale
 import os
 import re
+import resource
 import shutil
+import signal
 import socket
 import sqlite3
 import subprocess
@@ -54,6 +57,79 @@ def test_a_copy_that_touches_the_outside_is_an_error(
     assert result.end_state == "env_error"
     assert re.search(f"touch: tried on a copy it was about to {message}", result.detail)
     assert [*tmp_path.iterdir()] == []
+
+
+def process() -> tuple[object, ...]:
+    """What all of a process shares, as far as it can be asked for."""
+    umask = os.umask(0o77)
+    os.umask(umask)
+    return (
+        os.getcwd(), dict(os.environ), umask, signal.getsignal(signal.SIGUSR1), signal.getitimer(signal.ITIMER_VIRTUAL),
+        signal.pthread_sigmask(signal.SIG_BLOCK, []), locale.setlocale(locale.LC_ALL), socket.getdefaulttimeout(),
+        resource.getrlimit(resource.RLIMIT_CORE), sys.getrecursionlimit(), sys.getswitchinterval(),
+        threading.stack_size(), os.getpriority(os.PRIO_PROCESS, 0), [*sys.path],
+    )  # fmt: skip
+
+
+def in_folder(what: Callable[[int], object]) -> Callable[[Path], object]:
+    """What is done with an open folder."""
+
+    def done(files: Path) -> None:
+        folder = os.open(files, os.O_RDONLY)
+        try:
+            what(folder)
+        finally:
+            os.close(folder)
+
+    return done
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        (os.chdir, "change the working directory"),
+        (in_folder(os.fchdir), "change the working directory"),
+        (lambda _: os.environ.update(TAPE_TRIED="1"), "change the environment"),
+        (lambda _: os.environ.pop("PATH"), "change the environment"),
+        (lambda _: os.umask(0), "change the umask"),
+        (lambda _: signal.signal(signal.SIGUSR1, signal.SIG_IGN), "send or handle signals"),
+        (lambda _: signal.setitimer(signal.ITIMER_VIRTUAL, 900), "send or handle signals"),
+        (lambda _: signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1]), "send or handle signals"),
+        (lambda _: os.kill(os.getpid(), 0), "send or handle signals"),
+        (lambda files: os.mkfifo(files / "pipe"), "make a pipe"),
+        (lambda files: os.mknod(files / "node"), "make a pipe"),
+        (lambda _: locale.setlocale(locale.LC_ALL, "C.UTF-8"), "change the locale"),
+        (lambda _: socket.setdefaulttimeout(1), "change the time limit of sockets"),
+        (lambda _: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)), "change limits of the process"),
+        (lambda _: sys.setrecursionlimit(5000), "change limits of the process"),
+        (lambda _: sys.setswitchinterval(0.1), "change limits of the process"),
+        (lambda _: threading.stack_size(1 << 20), "change limits of the process"),
+        (lambda _: os.nice(1), "change the rights or priority of the process"),
+        (lambda _: socket.gethostbyname("localhost"), "use the network"),
+        (lambda files: sys.path.append(str(files)), "change sys.path"),
+    ],
+)
+def test_a_copy_that_changes_the_process_is_an_error_and_changes_nothing(
+    what: Callable[[Path], object], message: str, tmp_path: Path
+) -> None:
+    def hidden(files: Path) -> None:
+        with contextlib.suppress(OSError):  # whatever a tool makes of it
+            what(files)
+
+    before = process()
+    result = run(model([("touch", {})]), [outside(hidden)], Folder(tmp_path))
+    assert result.end_state == "env_error"
+    assert f"touch: tried on a copy it was about to {message}" in result.detail
+    assert (process(), [*tmp_path.iterdir()]) == (before, [])
+
+
+def test_what_only_asks_about_the_process_is_let_through(tmp_path: Path) -> None:
+    def asks(files: Path) -> None:
+        assert locale.setlocale(locale.LC_ALL) == locale.setlocale(locale.LC_ALL, None)
+        assert resource.prlimit(0, resource.RLIMIT_CORE) == resource.getrlimit(resource.RLIMIT_CORE)
+        assert (os.getcwd(), os.environ.get("PATH")) != (str(files), None)
+
+    assert run(model([("touch", {})]), [outside(asks)], Folder(tmp_path)).success
 
 
 def test_inside_the_copy_files_are_written_and_the_folder_is_left_alone(tmp_path: Path) -> None:
