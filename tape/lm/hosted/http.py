@@ -6,12 +6,13 @@ read until nothing more comes. So they are given a client that does none of this
 
 from __future__ import annotations
 
+import json
 import zlib
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
-from tape.lm.hosted.wire import Failure, first_words, json_object, kind_of_status, retry_after
+from tape.lm.hosted.wire import Failure, decoded, first_words, json_object, kind_of_status, retry_after
 from tape.redaction import hide
 
 MOST_BYTES = 4 << 20
@@ -23,6 +24,8 @@ _UNSENT = ("ConnectError", "ConnectTimeout", "UnsupportedProtocol")
 """Names of the errors after which nothing was sent."""
 _CREDENTIALS = ("authorization", "proxy-authorization", "x-api-key", "api-key", "cookie")
 _COMPRESSED = ("gzip", "x-gzip", "deflate")
+_PLAIN = ("identity", "utf-8", "none")
+_ZIPPED, _BEFORE_JSON = b"\x1f\x8b", b"\xef\xbb\xbf\0 \t\r\n"
 
 
 class NoAnswerError(Exception):
@@ -93,7 +96,7 @@ async def _read(response: Any) -> tuple[bytes, Failure | None]:
         body = await _body(response, MOST_ERROR_BYTES)
     except _TooMuchError as error:
         body = str(error).encode()
-    text = body.decode("utf-8", errors="replace")
+    text = decoded(body)
     message, wait = f"HTTP {status}: {_message(json_object(body), text)}", retry_after(response.headers)
     return b"", Failure(kind_of_status(status, text), message, status, wait)
 
@@ -105,11 +108,12 @@ async def _body(response: Any, most: int) -> bytes:
         _TooMuchError: It is longer, or compressed in a way that was not asked for.
     """
     coding = response.headers.get("content-encoding", "").strip().lower()
-    if coding not in ("", "identity", *_COMPRESSED):
+    if coding not in ("", *_PLAIN, *_COMPRESSED):
         raise _TooMuchError(f"the answer is compressed ({first_words(coding)!r}), which was not asked for")
-    unzip = zlib.decompressobj(zlib.MAX_WBITS | 32) if coding in _COMPRESSED else None
-    data, received = bytearray(), 0
+    unzip, data, received = None, bytearray(), 0
     async for chunk in response.aiter_raw():
+        if not received:
+            unzip = _unzip(coding, chunk)
         received += len(chunk)
         try:
             data += chunk if unzip is None else unzip.decompress(chunk, most + 1 - len(data))
@@ -118,6 +122,13 @@ async def _body(response: Any, most: int) -> bytes:
         if len(data) > most or received > most:
             raise _TooMuchError(f"the answer has more than {most} bytes")
     return bytes(data)
+
+
+def _unzip(coding: str, start: bytes) -> Any:
+    """What decompresses a body, if its first bytes are compressed as declared, or zipped without a word; else None."""
+    if start.startswith(_ZIPPED) or (coding in _COMPRESSED and start.lstrip(_BEFORE_JSON)[:1] != b"{"):
+        return zlib.decompressobj(zlib.MAX_WBITS | 32)
+    return None
 
 
 def _broken(error: Exception) -> Failure:
@@ -133,4 +144,16 @@ def _message(body: dict[str, Any] | None, text: str) -> str:
     """The endpoint's own message about an error."""
     error = (body or {}).get("error", body)
     message = error.get("message") if isinstance(error, dict) else error
-    return first_words(message if isinstance(message, str) else text)
+    if not isinstance(message, str):
+        return first_words(text)
+    field = error.get("param") if isinstance(error, dict) else None
+    return first_words(f"{field}: {message}" if isinstance(field, str) and field not in message else message)
+
+
+def error_within(body: dict[str, Any]) -> Failure:
+    """The error that a body holds although its status is that of a success."""
+    error = body["error"]
+    codes = [error.get(name) for name in ("code", "status")] if isinstance(error, dict) else []
+    status = next((code for code in codes if isinstance(code, int) and 400 <= code < 600), 500)
+    words = _message(body, json.dumps(body))
+    return Failure(kind_of_status(status, words), f"the answer is an error: {words}", status)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from tape.lm.hosted.forms import Form
 from tape.lm.hosted.stainless import opened, post
-from tape.lm.hosted.wire import Call, Failure, Reply, Sample, Session, count
+from tape.lm.hosted.wire import Call, Failure, Reply, Sample, Session, count, sample_of
 
 Flavour = Literal["openai", "compatible", "vllm", "sglang", "llamacpp"]
 
@@ -35,7 +35,8 @@ class OpenAIWire:
         base_url: For instance ``http://127.0.0.1:8000/v1``.
         key: The API key; empty for none.
         flavour: Which fields ask for structured outputs.
-        length_field: ``max_completion_tokens`` at OpenAI, ``max_tokens`` elsewhere.
+        length_field: ``max_completion_tokens`` at OpenAI, ``max_tokens`` elsewhere; where it is refused, the other one
+            is sent.
         seed_field: ``seed``; ``random_seed`` at Mistral; empty: no seed is taken.
         seed_bits: The longest seed that is taken; a longer one keeps its lowest bits.
         samples: Whether ``n`` is taken.
@@ -55,6 +56,16 @@ class OpenAIWire:
         """The kinds of form that the endpoint enforces."""
         return NATIVE[self.flavour]
 
+    @property
+    def seeds(self) -> bool:
+        """Whether a seed is sent."""
+        return bool(self.seed_field)
+
+    @property
+    def length_fields(self) -> tuple[str, ...]:
+        """The name of the length limit, then the other one."""
+        return tuple(sorted(("max_tokens", "max_completion_tokens"), key=lambda name: name != self.length_field))
+
     def open(self) -> Session:
         """Make a client; nothing is sent yet."""
         import openai
@@ -72,7 +83,8 @@ class _OpenAISession:
         from outlines.models.openai import OpenAITypeAdapter
 
         wire = self._wire
-        fields: dict[str, Any] = {wire.length_field: call.max_tokens, **_structured(wire.flavour, call.form)}
+        length = wire.length_fields["length" in call.without]
+        fields: dict[str, Any] = {length: call.max_tokens, **_structured(wire.flavour, call.form)}
         if call.n > 1:
             fields["n"] = call.n
         if "temperature" not in call.without:
@@ -84,7 +96,9 @@ class _OpenAISession:
         )
         create = self._client.chat.completions.with_raw_response.create
         return await post(
-            openai, create(model=wire.model, messages=messages, extra_body=fields), partial(_reply, call.n)
+            openai,
+            create(model=wire.model, messages=messages, extra_body=fields),
+            partial(_reply, wire.flavour, call.n),
         )
 
     async def close(self) -> None:
@@ -116,27 +130,31 @@ def _structured(flavour: Flavour, form: Form) -> dict[str, Any]:
     return {**fields, **fields.pop("extra_body", {})}
 
 
-def _reply(n: int, body: dict[str, Any]) -> Reply | None:
-    """Read a chat completion, and no more than ``n`` choices of it; None where it is none."""
+def _reply(flavour: Flavour, n: int, body: dict[str, Any]) -> Reply:
+    """Read a chat completion, and no more than ``n`` choices of it."""
     choices = body.get("choices")
-    if not isinstance(choices, list):
-        return None
-    samples = [_sample(choice) for choice in choices[:n]]
-    read = tuple(sample for sample in samples if sample is not None)
-    return Reply(read, _usage(body.get("usage"))) if read and len(read) == len(samples) else None
+    samples = [_sample(choice) for choice in choices[:n]] if isinstance(choices, list) else []
+    read, usage = tuple(sample for sample in samples if sample is not None), _usage(body.get("usage"))
+    return Reply(read, usage, len(read) > 1 and _of_first(flavour, body))
+
+
+def _of_first(flavour: Flavour, body: dict[str, Any]) -> bool:
+    """Whether the usage is that of the first choice alone, as llama.cpp has it; its ``timings`` tell it by any name."""
+    timings, usage = body.get("timings"), body.get("usage")
+    if not isinstance(timings, dict) or not isinstance(usage, dict):
+        return flavour == "llamacpp"
+    return count(timings.get("predicted_n")) == count(usage.get("completion_tokens"))
 
 
 def _sample(choice: object) -> Sample | None:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
         return None
-    refusal, content, reason = message.get("refusal"), message.get("content"), choice.get("finish_reason")
+    refusal, reason = message.get("refusal"), choice.get("finish_reason")
     if isinstance(refusal, str) and refusal:
         return Sample(refusal, "refusal")
-    if content is not None and not isinstance(content, str):
-        return None
     finish = {"length": "length", "content_filter": "refusal"}.get(reason if isinstance(reason, str) else "", "stop")
-    return Sample(content or "", finish)
+    return sample_of(message.get("content"), finish, message)
 
 
 def _usage(usage: object) -> tuple[int, int] | None:
