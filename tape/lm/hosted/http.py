@@ -25,7 +25,6 @@ _UNSENT = ("ConnectError", "ConnectTimeout", "UnsupportedProtocol")
 _CREDENTIALS = ("authorization", "proxy-authorization", "x-api-key", "api-key", "cookie")
 _COMPRESSED = ("gzip", "x-gzip", "deflate")
 _PLAIN = ("identity", "utf-8", "none")
-_ZIPPED, _BEFORE_JSON = b"\x1f\x8b", b"\xef\xbb\xbf\0 \t\r\n"
 
 
 class NoAnswerError(Exception):
@@ -112,7 +111,7 @@ async def _body(response: Any, most: int) -> bytes:
         raise _TooMuchError(f"the answer is compressed ({first_words(coding)!r}), which was not asked for")
     unzip, data, received = None, bytearray(), 0
     async for chunk in response.aiter_raw():
-        if not received:
+        if chunk and not received:
             unzip = _unzip(coding, chunk)
         received += len(chunk)
         try:
@@ -125,10 +124,10 @@ async def _body(response: Any, most: int) -> bytes:
 
 
 def _unzip(coding: str, start: bytes) -> Any:
-    """What decompresses a body, if its first bytes are compressed as declared, or zipped without a word; else None."""
-    if start.startswith(_ZIPPED) or (coding in _COMPRESSED and start.lstrip(_BEFORE_JSON)[:1] != b"{"):
-        return zlib.decompressobj(zlib.MAX_WBITS | 32)
-    return None
+    """What decompresses a body that begins so; None where it is not compressed, whatever is declared."""
+    # What gzip writes begins with 0x1f, and what zlib writes with a byte that ends in 8: no JSON and no page does.
+    compressed = start[:1] == b"\x1f" or (coding in _COMPRESSED and start[0] & 15 == 8)
+    return zlib.decompressobj(zlib.MAX_WBITS | 32) if compressed else None
 
 
 def _broken(error: Exception) -> Failure:

@@ -258,7 +258,9 @@ class HostedLM:
         prompt = sum(len(message.content.split()) for message in call.messages)
         answers = sum(len(sample.text.split()) for sample in reply.samples)
         worst = self._worst(request, call)
-        if reply.usage is None or reply.usage[0] * 2 < prompt or reply.usage[1] * 2 < answers:
+        others = (len(sample.text.encode()) + sample.thought + _TURN for sample in reply.samples[1:])
+        rest = sum(min(call.max_tokens, most) for most in others) if reply.of_first else 0
+        if reply.usage is None or reply.usage[0] * 2 < prompt or (reply.usage[1] + rest) * 2 < answers:
             self._warn("usage", "reports no credible usage, so the worst case is booked for each call")
             return worst
         if sum(reply.usage) > MOST_USAGE * worst.total:
@@ -268,11 +270,8 @@ class HostedLM:
                 "here), which is not credible, so the worst case is booked for each such call",
             )
             return worst
-        if not reply.of_first:
-            return Usage(*reply.usage, source="reported")
-        others = (len(sample.text.encode()) + sample.thought + _TURN for sample in reply.samples[1:])
-        rest = sum(min(call.max_tokens, most) for most in others)
-        return Usage(*reply.usage, source="reported") + replace(_assumed(0, rest), calls=0)
+        reported = Usage(*reply.usage, source="reported")
+        return reported + replace(_assumed(0, rest), calls=0) if rest else reported
 
     def _worst(self, request: Request, call: Call) -> Usage:
         return _assumed(self.prompt_tokens(request), call.n * call.max_tokens)

@@ -98,7 +98,7 @@ class _OpenAISession:
         return await post(
             openai,
             create(model=wire.model, messages=messages, extra_body=fields),
-            partial(_reply, wire.flavour, call.n),
+            partial(_reply, call.n),
         )
 
     async def close(self) -> None:
@@ -130,19 +130,19 @@ def _structured(flavour: Flavour, form: Form) -> dict[str, Any]:
     return {**fields, **fields.pop("extra_body", {})}
 
 
-def _reply(flavour: Flavour, n: int, body: dict[str, Any]) -> Reply:
+def _reply(n: int, body: dict[str, Any]) -> Reply:
     """Read a chat completion, and no more than ``n`` choices of it."""
     choices = body.get("choices")
     samples = [_sample(choice) for choice in choices[:n]] if isinstance(choices, list) else []
     read, usage = tuple(sample for sample in samples if sample is not None), _usage(body.get("usage"))
-    return Reply(read, usage, len(read) > 1 and _of_first(flavour, body))
+    return Reply(read, usage, len(read) > 1 and _of_first(body))
 
 
-def _of_first(flavour: Flavour, body: dict[str, Any]) -> bool:
-    """Whether the usage is that of the first choice alone, as llama.cpp has it; its ``timings`` tell it by any name."""
+def _of_first(body: dict[str, Any]) -> bool:
+    """Whether the usage is that of the first choice alone, as llama.cpp has it; its ``timings`` tell."""
     timings, usage = body.get("timings"), body.get("usage")
     if not isinstance(timings, dict) or not isinstance(usage, dict):
-        return flavour == "llamacpp"
+        return False
     return count(timings.get("predicted_n")) == count(usage.get("completion_tokens"))
 
 

@@ -179,16 +179,20 @@ def json_object(raw: bytes) -> dict[str, Any] | None:
     if raw.count(b"[") + raw.count(b"{") > MOST_BRACKETS:
         return None
     try:
-        loaded = json.loads(decoded(raw).strip("\0 \t\r\n"))
+        loaded = json.loads(decoded(raw))
     except (ValueError, RecursionError):
         return None
     return loaded if isinstance(loaded, dict) else None
 
 
 def decoded(raw: bytes) -> str:
-    """The text of a body: UTF-8, or UTF-16 where its first bytes say so; no mark of either is part of it."""
+    """The text of a body: UTF-8, or UTF-16 where its mark says so; without marks, zeros and white space around it."""
+    raw = raw.lstrip(_BLANK.encode())
     wide = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return raw.decode("utf-16" if wide else "utf-8-sig", errors="replace")
+    return raw.decode("utf-16" if wide else "utf-8", errors="replace").strip(_BLANK + "\0\ufeff")
+
+
+_BLANK = " \t\r\n"
 
 
 _TEXTS, _THOUGHTS = ("text", "output_text"), ("thinking", "reasoning", "reasoning_content")
