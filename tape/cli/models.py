@@ -11,12 +11,10 @@ def main(argv: Sequence[str]) -> int:
     """Run the subcommand."""
     parser = argparse.ArgumentParser(prog="tape models", description="List the language models usable here.")
     parser.add_argument("model", nargs="?", metavar="MODEL", help="show what this endpoint is asked for, as declared")
-    parser.add_argument("--ask", action="store_true", help="ask it a short question, and show what it refuses")
+    parser.add_argument("--ask", metavar="MODEL", help="the same after a short question, with what it refuses")
     args = parser.parse_args(argv)
-    if args.ask and args.model is None:
-        parser.error("--ask needs a MODEL")
-    if args.model is not None:
-        return _endpoint(args.model, ask=args.ask)
+    if args.ask or args.model:
+        return _endpoint(args.ask or args.model, ask=bool(args.ask))
     from tape.errors import TapeError
     from tape.lm.bundled import describe
     from tape.lm.hosted.providers import Provider
@@ -64,35 +62,29 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _endpoint(name: str, *, ask: bool) -> int:
-    """Show what an endpoint takes; exit code 1 where it did not answer."""
-    from tape.budget import Budget, Ledger, amount_of
+    """Show what an endpoint takes, perhaps after a short question."""
+    from tape.budget import Budget, Ledger
     from tape.errors import ConfigError
     from tape.lm.accounting import AccountedLM
-    from tape.lm.base import BatchError, Choice, Message, Request
+    from tape.lm.base import Choice, Message, Request
     from tape.lm.hosted.model import HostedLM
-    from tape.lm.price_table import priced
     from tape.lm.registry import open_backend
     from tape.waiting import run_sync
 
-    model = open_backend(name)
+    model, ledger = open_backend(name), Ledger(Budget({"calls": 20}))
     if not isinstance(model, HostedLM):
         raise ConfigError(f"{name} runs in this process: only endpoints refuse parts of a request")
-    ledger, failure = Ledger(Budget({"calls": 20})), None
+    prompt = (Message("system", "Answer in one word."), Message("user", "Is snow white, yes or no?"))
+    asked = Request(prompt, 64, Choice(("yes", "no")), n=2, temperature=0.7, seed=1)
+    try:
+        if ask:
+            run_sync(AccountedLM(model, ledger).generate([asked]))
+    finally:
+        for what, value in model.concessions.capabilities().items():
+            print(f"{what:<12}  {value}")
     if ask:
-        prompt = (Message("system", "Answer in one word."), Message("user", "Is snow white, yes or no?"))
-        asked = Request(prompt, 64, Choice(("yes", "no")), n=2, temperature=0.7, seed=1)
-        try:
-            run_sync(AccountedLM(priced(model, name), ledger).generate([asked]))
-        except BatchError as error:
-            failure = error
-    for what, value in model.capabilities().items():
-        print(f"{what:<12}  {value}")
-    if ask:
-        used = ", ".join(f"{amount_of(kind, count or 0)} {kind}" for kind, count in ledger.used.items())
-        print(f"It was asked: {used or 'nothing was booked'}.")
-    if failure is not None:
-        print(f"It did not answer: {failure}")
-    return int(failure is not None)
+        print(f"asked         {ledger.used['calls']} calls, {ledger.used['tokens']} tokens")
+    return 0
 
 
 def _problem(reason: str | None) -> str:

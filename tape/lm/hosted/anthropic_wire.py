@@ -29,7 +29,6 @@ class AnthropicWire:
     key: str = field(repr=False)
     native: frozenset[str] = frozenset(("schema", "compact"))
     samples: bool = False
-    seeds: bool = False
     length_fields: tuple[str, ...] = ("max_tokens",)
 
     def open(self) -> Session:

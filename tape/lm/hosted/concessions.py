@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 from tape.lm.base import Message, Request
@@ -15,40 +15,26 @@ from tape.lm.hosted.wire import Call, Failure, Wire
 ABOUT_THE_REQUEST = (400, 422, 500, 501)
 """Statuses that may say what a request should not have held. Servers of one's own say it by 500 too."""
 
-_ALTERNATIVES: Mapping[str, tuple[re.Pattern[str], str]] = {
-    "temperature": (re.compile(r"temperature"), "no temperature is sent"),
-    "seed": (re.compile(r"seed"), "no seed is sent"),
-    "n": (
-        re.compile(r"(?<![\w\\/-])n(?![\w-])|(one|single|multiple) (completion|choice|sample|candidate)"),
-        "samples are asked for one by one",
-    ),
-    "system": (
-        re.compile(
-            r"system (role|message|prompt|instruction)|role.{0,40}\bsystem|['\"`]system['\"`]|\bsystem: "
-            r"|developer instruction|roles must alternate|only user and assistant"
-        ),
-        "what the system says stands at the beginning of the user's first message",
-    ),
-}
+_SYSTEM = r"system (role|message|prompt|instruction)|role.{0,40}\bsystem|['\"`]system['\"`]|\bsystem: |"
+_SYSTEM += r"developer instruction|roles must alternate|only user and assistant"
+_ALTERNATIVES = (
+    ("temperature", r"temperature", "no temperature is sent"),
+    ("seed", r"seed", "no seed is sent"),
+    ("n", r"(?<![\w\\/-])n(?![\w-])|(one|single|multiple) (completion|choice|sample)", "each sample is a call"),
+    ("system", _SYSTEM, "what the system says stands at the beginning of the user's first message"),
+)
 """What a call can do without: what a refusal of it looks like, and what is done instead."""
 
 _ABOUT_FORMS = ("schema", "response_format", "structured", "output_config", "regex", "grammar", "choice", "pattern")
 """Words in the refusal of a request that is refused for what it wants enforced."""
-_FORMS = 2
-"""So many schemas that had to be put in words show that the endpoint takes none."""
+_FORMS, _LOWERED = 2, 3
+"""So many schemas that had to be put in words show that none is taken; so often a limit is lowered at most."""
 
-_LENGTH = re.compile(r"max_?(completion|output|new)?_?tokens|(completion|output) tokens")
-_BOUND = re.compile(r"at most|maximum|less than|larger?\b|exceed|too (long|high|many)|range|limit|up to|[<>≤]")
-_NUMBER = re.compile(
-    r"(?P<below>(?:less than|below|<) ?)?(?<![\w.-])(?P<number>\d[\d,_]{0,15})(?![\w-])(?P<end> ?\(ex)?"
-)
-_WINDOW = re.compile(r"context (?:length|window|size)\D{0,40}?(?P<window>\d+)")
-_PROMPT = re.compile(
-    r"(?P<prompt>\d+) (?:input tokens|prompt tokens|(?:tokens )?(?:in|from|of) the (?:input|messages|prompt))"
-)
-_SUM = re.compile(r"context limit: (?P<prompt>\d+) \+ \d+ > (?P<window>\d+)")
-_LOWERED = 3
-"""How often a limit is lowered at most."""
+_LENGTH = r"max_?(completion|output|new)?_?tokens|(completion|output) tokens"
+_BOUND = r"at most|maximum|less than|larger?\b|exceed|too (long|high|many)|range|limit|up to|[<>≤]"
+_NUMBER = r"(?P<below>(?:less than|below|<) ?)?(?<![\w.-])(?P<number>\d[\d,_]{0,15})(?![\w-])(?P<end> ?\(ex)?"
+_WINDOW = r"context (?:length|window|size)\D{0,40}?(\d+)"
+_PROMPT = r"(\d+) (?:input tokens|prompt tokens|(?:tokens )?(?:in|from|of) the (?:input|messages|prompt))"
 
 
 class Concessions:
@@ -78,34 +64,27 @@ class Concessions:
 
     def call(self, account: RequestAccount, request: Request, form: Form, limit: int) -> Call:
         """A request as the endpoint takes it, as far as that is known."""
-        messages = messages_of(request)
+        messages, ease = messages_of(request), self.eased(form)
         if "system" in self.without:
             messages = _merged(messages)
-        ease = self.eased(form)
         if ease:
             last = messages[-1]
             messages = (*messages[:-1], replace(last, content=f"{last.content}\n\n{describe(request.constraint)}"))
         seed = request.seed if request.temperature > 0 else None
-        limit = min(limit, self.most or limit, account.most or limit)
-        n = request.n if self.several else 1
+        limit, n = min(limit, self.most or limit, account.most or limit), request.n if self.several else 1
         return Call(messages, limit, n, request.temperature, seed, eased(form, ease), self.without)
 
     def learn(self, failure: Failure, account: RequestAccount, call: Call, form: Form) -> None:
         """After a refused call: see what the refusal names, and do without it from now on."""
-        refusal = failure.message.lower()
-        sent = {"temperature": True, "seed": call.seed is not None, "n": call.n > 1}
-        sent["system"] = any(message.role == "system" for message in call.messages)
-        named = [
-            name
-            for name, (pattern, _) in _ALTERNATIVES.items()
-            if sent[name] and name not in call.without and pattern.search(refusal)
-        ]
-        for name in named:
-            self._leave(name, _ALTERNATIVES[name][1], failure)
-        if self._learn_length(refusal, failure, account, call) or named:
-            return  # "only one completion choice" is not about a choice that is to be enforced
+        refusal, learnt = failure.message.lower(), self._learn_length(failure, account, call)
+        system = any(message.role == "system" for message in call.messages)
+        sent = {"temperature": True, "seed": call.seed is not None, "n": call.n > 1, "system": system}
+        for name, pattern, instead in _ALTERNATIVES:
+            if sent[name] and name not in call.without and re.search(pattern, refusal):
+                learnt = self._leave(name, instead, failure)
         ease = self.eased(form)
-        refused = call.form == eased(form, ease) and any(word in refusal for word in _ABOUT_FORMS)
+        # "Only one completion choice" is not about a choice that is to be enforced.
+        refused = not learnt and call.form == eased(form, ease) and any(word in refusal for word in _ABOUT_FORMS)
         if refused and form.kind != "free" and ease < MOST_EASE:
             # Another call may have eased it already; a form that has no simpler one is asked for in words alone.
             ease = 1 if ease == 0 and eased(form, 1) != form else MOST_EASE
@@ -114,44 +93,43 @@ class Concessions:
             what = "without its bounds" if ease < MOST_EASE else "in words only"
             self._warn(f"form {ease}", f"does not take the {form.kind}, so it is asked for {what}: {failure.message}")
 
-    def _leave(self, name: str, instead: str, failure: Failure) -> None:
+    def _leave(self, name: str, instead: str, failure: Failure) -> bool:
         self.without |= {name}
-        self._warn(name, f"does not take this, so {instead}: {failure.message}")
+        self._warn(name, f"refuses a call, so {instead}: {failure.message}")
+        return True
 
-    def _learn_length(self, refusal: str, failure: Failure, account: RequestAccount, call: Call) -> bool:
+    def _learn_length(self, failure: Failure, account: RequestAccount, call: Call) -> bool:
         """Whether a refusal is about the length limit, and leaves something to try."""
-        if (beside := beside_prompt(refusal)) is not None:
-            if account.most is not None or not 0 < beside < call.max_tokens:
+        refusal, asked = failure.message.lower(), call.max_tokens
+        room, most = room_beside(refusal), largest_below(refusal, asked) if re.search(_BOUND, refusal) else None
+        if room is not None:
+            if account.most is not None or not 0 < room < asked:
                 return False
-            account.most = beside
-            self._warn("window", f"has no room for a whole answer, so its limit is lowered: {failure.message}")
-        elif not _LENGTH.search(refusal):
+            account.most = room
+            self._warn("room", f"has no room for a whole answer, so its limit is lowered: {failure.message}")
+        elif not re.search(_LENGTH, refusal) or (most is not None and self._lowered == _LOWERED):
             return False
-        elif _BOUND.search(refusal) and (most := largest_below(refusal, call.max_tokens)) is not None:
-            if self._lowered == _LOWERED:
-                return False
-            if most < (self.most or call.max_tokens):
-                self.most, self._lowered = most, self._lowered + 1
-                self._warn("length limit", f"gives at most {most} tokens, so no more are asked for: {failure.message}")
-        elif "length" in call.without or len(self._wire.length_fields) == 1:
-            return False
-        else:
-            self._leave("length", f"the limit is sent as {self._wire.length_fields[1]}", failure)
+        elif most is None:
+            fields = self._wire.length_fields
+            more = "length" not in call.without and len(fields) > 1
+            return more and self._leave("length", f"the limit is sent as {fields[1]}", failure)
+        elif most < (self.most or asked):
+            self.most, self._lowered = most, self._lowered + 1
+            self._warn("length limit", f"gives at most {most} tokens, so no more are asked for: {failure.message}")
         return True
 
     def capabilities(self) -> dict[str, str]:
         """What the endpoint is asked for, as declared for its provider and as learnt by now."""
-        wire, left = self._wire, self.without
-        most = "" if self.most is None else f", at most {self.most}"
-        kinds = ", ".join(sorted(wire.native & {"schema", "regex", "choice", "grammar"}))
-        words = sum(level == MOST_EASE for level in self._ease.values())
+        wire, left, words = self._wire, self.without, sum(level == MOST_EASE for level in self._ease.values())
+        seed = "" if "seed" in left else getattr(wire, "seed_field", "")
         return {
-            "length limit": wire.length_fields["length" in left] + most,
+            "length limit": wire.length_fields["length" in left] + (f", at most {self.most}" if self.most else ""),
             "samples": "several in a call" if self.several else "one in a call",
             "temperature": "not taken" if "temperature" in left else "sent",
-            "seed": "sent" if wire.seeds and "seed" not in left else "not taken",
+            "seed": seed or "not taken",
             "system role": "merged into the user's message" if "system" in left else "a message of its own",
-            "enforced": f"{kinds}; {words} refused and put in words" if words else kinds,
+            "enforced": ", ".join(sorted(wire.native - {"compact", "gbnf"}))
+            + (f", but {words} in words" if words else ""),
         }
 
 
@@ -162,28 +140,23 @@ def messages_of(request: Request) -> tuple[Message, ...]:
 
 def _merged(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """The same conversation for a model that knows no system role."""
-    system = "\n\n".join(message.content for message in messages if message.role == "system")
-    others = tuple(message for message in messages if message.role != "system")
-    if not system:
-        return messages
-    if not others or others[0].role != "user":
-        return (Message("user", system), *others)
-    return (replace(others[0], content=f"{system}\n\n{others[0].content}"), *others[1:])
+    system = [message.content for message in messages if message.role == "system"]
+    others = [message for message in messages if message.role != "system"]
+    if others and others[0].role == "user":
+        system.append(others.pop(0).content)
+    return (Message("user", "\n\n".join(system)), *others)
 
 
-def beside_prompt(refusal: str) -> int | None:
-    """The tokens that a model's window leaves for an answer, by a refusal; None where it tells of no window."""
-    window = _SUM.search(refusal) or _WINDOW.search(refusal)
+def room_beside(refusal: str) -> int | None:
+    """The tokens that a model's window leaves beside a prompt, by a refusal; None where it tells of no window."""
+    window, prompt = re.search(_WINDOW, refusal), re.search(_PROMPT, refusal)
     if window is None:
         return None
-    prompt = _SUM.search(refusal) or _PROMPT.search(refusal)
-    return int(window["window"]) - int(prompt["prompt"]) if prompt else 0
+    return int(window[1]) - int(prompt[1]) if prompt else 0
 
 
 def largest_below(refusal: str, asked: int) -> int | None:
     """The limit that a refusal names: its largest number below the one that was asked for; None where there is none."""
-    numbers = []
-    for match in re.finditer(_NUMBER, refusal):
-        digits = re.sub(r"\D", "", match["number"])
-        numbers.append(int(digits) - bool(match["below"] or match["end"]))
+    named = [(re.sub(r"\D", "", m["number"]), m["below"] or m["end"]) for m in re.finditer(_NUMBER, refusal)]
+    numbers = [int(digits) - bool(exclusive) for digits, exclusive in named]
     return max((number for number in numbers if 1 <= number < asked), default=None)

@@ -111,8 +111,9 @@ async def _body(response: Any, most: int) -> bytes:
         raise _TooMuchError(f"the answer is compressed ({first_words(coding)!r}), which was not asked for")
     unzip, data, received = None, bytearray(), 0
     async for chunk in response.aiter_raw():
-        if chunk and not received:
-            unzip = _unzip(coding, chunk)
+        # What gzip writes begins with 0x1f, and what zlib writes with a byte that ends in 8: no JSON and no page does.
+        if chunk and not received and (chunk[0] == 0x1F or (coding in _COMPRESSED and chunk[0] & 15 == 8)):
+            unzip = zlib.decompressobj(zlib.MAX_WBITS | 32)
         received += len(chunk)
         try:
             data += chunk if unzip is None else unzip.decompress(chunk, most + 1 - len(data))
@@ -121,13 +122,6 @@ async def _body(response: Any, most: int) -> bytes:
         if len(data) > most or received > most:
             raise _TooMuchError(f"the answer has more than {most} bytes")
     return bytes(data)
-
-
-def _unzip(coding: str, start: bytes) -> Any:
-    """What decompresses a body that begins so; None where it is not compressed, whatever is declared."""
-    # What gzip writes begins with 0x1f, and what zlib writes with a byte that ends in 8: no JSON and no page does.
-    compressed = start[:1] == b"\x1f" or (coding in _COMPRESSED and start[0] & 15 == 8)
-    return zlib.decompressobj(zlib.MAX_WBITS | 32) if compressed else None
 
 
 def _broken(error: Exception) -> Failure:
@@ -152,7 +146,7 @@ def _message(body: dict[str, Any] | None, text: str) -> str:
 def error_within(body: dict[str, Any]) -> Failure:
     """The error that a body holds although its status is that of a success."""
     error = body["error"]
-    codes = [error.get(name) for name in ("code", "status")] if isinstance(error, dict) else []
-    status = next((code for code in codes if isinstance(code, int) and 400 <= code < 600), 500)
-    words = _message(body, json.dumps(body))
-    return Failure(kind_of_status(status, words), f"the answer is an error: {words}", status)
+    code, words = error.get("code") if isinstance(error, dict) else None, _message(body, json.dumps(body))
+    told = isinstance(code, int) and 400 <= code < 600
+    kind = kind_of_status(code, words) if told else "garbage"  # which is not asked for again and again
+    return Failure(kind, f"the answer is an error: {words}", code if told else 500)

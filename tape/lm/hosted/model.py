@@ -31,8 +31,6 @@ longer than declared. A larger usage cannot be that of one call.
 """
 MOST_CHARACTERS = 128
 """Characters of the longest tokens that vocabularies have (white space)."""
-_TURN = 16
-"""Tokens of the marks around a text and its reasoning."""
 
 
 class HostedLM:
@@ -68,7 +66,7 @@ class HostedLM:
         self.limits = limits or Limits()
         self._wire, self._sleep = wire, sleep
         self._warned: set[str] = set()
-        self._concessions = Concessions(wire, self._warn)
+        self.concessions = Concessions(wire, self._warn)
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, InLoop] = WeakKeyDictionary()
 
     def prompt_tokens(self, request: Request) -> int:
@@ -88,7 +86,7 @@ class HostedLM:
 
     def _max_tokens(self, request: Request) -> int:
         limit = most_tokens(request.max_tokens, request.constraint, self._wire.native) + self.limits.reasoning
-        return min(limit, self._concessions.most or limit)
+        return min(limit, self.concessions.most or limit)
 
     async def generate(self, requests: Sequence[Request]) -> list[Completion]:
         """Answer requests, with several calls in flight.
@@ -133,7 +131,7 @@ class HostedLM:
         samples: list[Sample] = []
         while len(samples) < request.n:
             missing = request.n - len(samples)
-            asked = replace(request, n=missing if self._concessions.several and not samples else 1)
+            asked = replace(request, n=missing if self.concessions.several and not samples else 1)
             seed = request.seed if not samples else derive(request.seed, len(samples))
             reply = await self._ask(account, replace(asked, seed=seed), form)
             samples += reply.samples[:missing]
@@ -174,7 +172,7 @@ class HostedLM:
             # Only the beginning of a truncated answer shows whether the schema was enforced.
             cut = sample.finish != "stop"
             ignored = _no_object(form, sample.text) if cut else problem.ignored
-            if ignored and form.kind != "free" and not self._concessions.eased(form):
+            if ignored and form.kind != "free" and not self.concessions.eased(form):
                 self._warn(
                     "ignored", f"ignores the {form.kind} that it is asked to enforce: {problem.reason}: {text[:200]!r}"
                 )
@@ -192,7 +190,7 @@ class HostedLM:
         """
         tries, unread = 0, False
         while True:
-            request = request if self._concessions.several else replace(request, n=1)
+            request = request if self.concessions.several else replace(request, n=1)
             if not account.may_call(request):
                 raise EndpointError(
                     f"{self.name}: {account.last or 'one call gives too few samples'}; the budget does not cover "
@@ -209,7 +207,7 @@ class HostedLM:
             account.pay(self._after(outcome, request, call))
             account.last = outcome.message
             if outcome.status in ABOUT_THE_REQUEST:
-                self._concessions.learn(outcome, account, call, form)
+                self.concessions.learn(outcome, account, call, form)
                 if self._call(account, request, form) != call:
                     continue
             # What cannot be read the second time either would come again, and each time may be billed.
@@ -222,7 +220,7 @@ class HostedLM:
             tries += 1
 
     def _call(self, account: RequestAccount, request: Request, form: Form) -> Call:
-        return self._concessions.call(account, request, form, self._max_tokens(request))
+        return self.concessions.call(account, request, form, self._max_tokens(request))
 
     async def _send(self, session: Session, call: Call) -> Reply | Failure:
         try:
@@ -230,10 +228,6 @@ class HostedLM:
                 return await session.send(call)
         except TimeoutError:
             return Failure("timeout", f"no answer within {self.limits.timeout:g} s")
-
-    def capabilities(self) -> dict[str, str]:
-        """What the endpoint takes, as declared for its provider and as its refusals have taught by now."""
-        return self._concessions.capabilities()
 
     def _warn(self, topic: str, what: str) -> None:
         """Warn, once per topic."""
@@ -258,7 +252,8 @@ class HostedLM:
         prompt = sum(len(message.content.split()) for message in call.messages)
         answers = sum(len(sample.text.split()) for sample in reply.samples)
         worst = self._worst(request, call)
-        others = (len(sample.text.encode()) + sample.thought + _TURN for sample in reply.samples[1:])
+        # Bytes, and the marks around a text and its reasoning.
+        others = (len(sample.text.encode()) + sample.thought + 16 for sample in reply.samples[1:])
         rest = sum(min(call.max_tokens, most) for most in others) if reply.of_first else 0
         if reply.usage is None or reply.usage[0] * 2 < prompt or (reply.usage[1] + rest) * 2 < answers:
             self._warn("usage", "reports no credible usage, so the worst case is booked for each call")

@@ -16,6 +16,7 @@ from tape.lm.hosted.wire import Call, Failure, Reply, Sample, Session, count, sa
 
 Flavour = Literal["openai", "compatible", "vllm", "sglang", "llamacpp"]
 
+LENGTH_FIELDS = ("max_tokens", "max_completion_tokens")
 NATIVE: dict[Flavour, frozenset[str]] = {
     # OpenAI itself writes JSON without white space; what is compatible with it may write more.
     "openai": frozenset(("schema", "compact")),
@@ -35,8 +36,7 @@ class OpenAIWire:
         base_url: For instance ``http://127.0.0.1:8000/v1``.
         key: The API key; empty for none.
         flavour: Which fields ask for structured outputs.
-        length_field: ``max_completion_tokens`` at OpenAI, ``max_tokens`` elsewhere; where it is refused, the other one
-            is sent.
+        length_fields: ``max_completion_tokens`` first at OpenAI, ``max_tokens`` elsewhere.
         seed_field: ``seed``; ``random_seed`` at Mistral; empty: no seed is taken.
         seed_bits: The longest seed that is taken; a longer one keeps its lowest bits.
         samples: Whether ``n`` is taken.
@@ -46,7 +46,7 @@ class OpenAIWire:
     base_url: str
     key: str = field(repr=False)
     flavour: Flavour = "compatible"
-    length_field: str = "max_tokens"
+    length_fields: tuple[str, ...] = LENGTH_FIELDS
     seed_field: str = "seed"
     seed_bits: int = 63
     samples: bool = True
@@ -55,16 +55,6 @@ class OpenAIWire:
     def native(self) -> frozenset[str]:
         """The kinds of form that the endpoint enforces."""
         return NATIVE[self.flavour]
-
-    @property
-    def seeds(self) -> bool:
-        """Whether a seed is sent."""
-        return bool(self.seed_field)
-
-    @property
-    def length_fields(self) -> tuple[str, ...]:
-        """The name of the length limit, then the other one."""
-        return tuple(sorted(("max_tokens", "max_completion_tokens"), key=lambda name: name != self.length_field))
 
     def open(self) -> Session:
         """Make a client; nothing is sent yet."""
@@ -83,8 +73,7 @@ class _OpenAISession:
         from outlines.models.openai import OpenAITypeAdapter
 
         wire = self._wire
-        length = wire.length_fields["length" in call.without]
-        fields: dict[str, Any] = {length: call.max_tokens, **_structured(wire.flavour, call.form)}
+        fields = {wire.length_fields["length" in call.without]: call.max_tokens, **_structured(wire.flavour, call.form)}
         if call.n > 1:
             fields["n"] = call.n
         if "temperature" not in call.without:
@@ -96,9 +85,7 @@ class _OpenAISession:
         )
         create = self._client.chat.completions.with_raw_response.create
         return await post(
-            openai,
-            create(model=wire.model, messages=messages, extra_body=fields),
-            partial(_reply, call.n),
+            openai, create(model=wire.model, messages=messages, extra_body=fields), partial(_reply, call.n)
         )
 
     async def close(self) -> None:
@@ -135,7 +122,7 @@ def _reply(n: int, body: dict[str, Any]) -> Reply:
     choices = body.get("choices")
     samples = [_sample(choice) for choice in choices[:n]] if isinstance(choices, list) else []
     read, usage = tuple(sample for sample in samples if sample is not None), _usage(body.get("usage"))
-    return Reply(read, usage, len(read) > 1 and _of_first(body))
+    return Reply(read, usage, of_first=len(read) > 1 and _of_first(body))
 
 
 def _of_first(body: dict[str, Any]) -> bool:

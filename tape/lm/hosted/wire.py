@@ -118,10 +118,6 @@ class Wire(Protocol):
         """Whether one call can ask for several samples."""
 
     @property
-    def seeds(self) -> bool:
-        """Whether a seed is sent."""
-
-    @property
     def length_fields(self) -> tuple[str, ...]:
         """The name of the length limit, and perhaps another one for endpoints that refuse the first."""
 
@@ -187,26 +183,18 @@ def json_object(raw: bytes) -> dict[str, Any] | None:
 
 def decoded(raw: bytes) -> str:
     """The text of a body: UTF-8, or UTF-16 where its mark says so; without marks, zeros and white space around it."""
-    raw = raw.lstrip(_BLANK.encode())
-    wide = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return raw.decode("utf-16" if wide else "utf-8", errors="replace").strip(_BLANK + "\0\ufeff")
-
-
-_BLANK = " \t\r\n"
+    wide = raw.lstrip().startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    text = raw.lstrip().decode("utf-16", "replace") if wide else raw.decode("utf-8", "replace")
+    return text.strip(" \t\r\n\0\ufeff")
 
 
 _TEXTS, _THOUGHTS = ("text", "output_text"), ("thinking", "reasoning", "reasoning_content")
 
 
 def sample_of(content: object, finish: str, message: Mapping[str, Any]) -> Sample | None:
-    """An answer from the content of a message: a text, or a list of parts; None where it is neither.
+    """An answer from the content of a message, a text or a list of parts; None where it is neither.
 
-    Parts of reasoning are no answer, unless nothing else is there and it came to an end: some servers take all for it.
-
-    Args:
-        content: The text or the parts.
-        finish: Why the answer ended.
-        message: Where else its reasoning may stand.
+    Reasoning, which may stand in the message too, is no answer, unless it is all there is and came to an end.
     """
     parts = [content] if isinstance(content, str | dict) else content or []
     if not isinstance(parts, list) or not all(isinstance(part, str | dict) for part in parts):

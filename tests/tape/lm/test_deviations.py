@@ -109,7 +109,7 @@ def _one_context(monkeypatch: pytest.MonkeyPatch) -> None:
 
 SINGLE = [(), *((name,) for name in DEVIATIONS)]
 PAIRS = list(itertools.combinations(DEVIATIONS, 2))
-ALL = {
+ALL: dict[str, list[tuple[Provider, tuple[str, ...]]]] = {
     "alone": [*itertools.product(PROVIDERS, SINGLE)],
     "in pairs": [*itertools.product(PROVIDERS, PAIRS)],
 }
@@ -126,4 +126,4 @@ def test_a_server_with_one_deviation_and_some_with_two(provider: Provider) -> No
 @pytest.mark.soak
 @pytest.mark.filterwarnings("ignore::tape.errors.EndpointWarning")
 def test_all_deviations_alone_and_in_pairs(keep_figures: Keep) -> None:
-    keep_figures("model_servers", {"deviations": len(DEVIATIONS), **{name: sweep(ALL[name]) for name in ALL}})
+    keep_figures("model_servers", {"deviations": len(DEVIATIONS)} | {name: sweep(ALL[name]) for name in ALL})
