@@ -34,16 +34,11 @@ _LENGTH = r"max_?(completion|output|new)?_?tokens|(completion|output) tokens"
 _BOUND = r"at most|maximum|less than|larger?\b|exceed|too (long|high|many)|range|limit|up to|[<>≤]"
 _NUMBER = r"(?P<below>(?:less than|below|<) ?)?(?<![\w.-])(?P<number>\d[\d,_]{0,15})(?![\w-])(?P<end> ?\(ex)?"
 _WINDOW = r"context (?:length|window|size)\D{0,40}?(\d+)"
-_PROMPT = r"(\d+) (?:input tokens|prompt tokens|(?:tokens )?(?:in|from|of) the (?:input|messages|prompt))"
+_PROMPT = r"(\d+) (?:input tokens|prompt tokens|(?:tokens )?(?:in|from|of) (?:the|your) (?:input|messages|prompt))"
 
 
 class Concessions:
-    """What is left out or put otherwise for one endpoint.
-
-    Args:
-        wire: The provider's part.
-        warn: Warns once per topic.
-    """
+    """What is left out or put otherwise for one endpoint; ``warn`` warns once per topic."""
 
     def __init__(self, wire: Wire, warn: Callable[[str, str], None]) -> None:
         self._wire, self._warn = wire, warn
@@ -120,16 +115,15 @@ class Concessions:
 
     def capabilities(self) -> dict[str, str]:
         """What the endpoint is asked for, as declared for its provider and as learnt by now."""
-        wire, left, words = self._wire, self.without, sum(level == MOST_EASE for level in self._ease.values())
-        seed = "" if "seed" in left else getattr(wire, "seed_field", "")
+        wire, left, kinds = self._wire, self.without, sorted(self._wire.native - {"compact", "gbnf"})
+        words = sum(level == MOST_EASE for level in self._ease.values())
         return {
             "length limit": wire.length_fields["length" in left] + (f", at most {self.most}" if self.most else ""),
             "samples": "several in a call" if self.several else "one in a call",
             "temperature": "not taken" if "temperature" in left else "sent",
-            "seed": seed or "not taken",
+            "seed": ("" if "seed" in left else getattr(wire, "seed_field", "")) or "not taken",
             "system role": "merged into the user's message" if "system" in left else "a message of its own",
-            "enforced": ", ".join(sorted(wire.native - {"compact", "gbnf"}))
-            + (f", but {words} in words" if words else ""),
+            "enforced": ", ".join(kinds) + (f", but {words} in words" if words else ""),
         }
 
 
@@ -144,7 +138,7 @@ def _merged(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     others = [message for message in messages if message.role != "system"]
     if others and others[0].role == "user":
         system.append(others.pop(0).content)
-    return (Message("user", "\n\n".join(system)), *others)
+    return (Message("user", "\n\n".join(system)), *others) if system else messages
 
 
 def room_beside(refusal: str) -> int | None:

@@ -147,6 +147,6 @@ def error_within(body: dict[str, Any]) -> Failure:
     """The error that a body holds although its status is that of a success."""
     error = body["error"]
     code, words = error.get("code") if isinstance(error, dict) else None, _message(body, json.dumps(body))
-    told = isinstance(code, int) and 400 <= code < 600
-    kind = kind_of_status(code, words) if told else "garbage"  # which is not asked for again and again
-    return Failure(kind, f"the answer is an error: {words}", code if told else 500)
+    if not isinstance(code, int) or not 400 <= code < 600:
+        return Failure("garbage", f"the answer is an error: {words}", 500)  # which is not asked for again and again
+    return Failure(kind_of_status(code, words), f"the answer is an error: {words}", code)

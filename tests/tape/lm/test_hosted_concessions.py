@@ -114,11 +114,16 @@ def test_a_refused_system_role_is_merged_into_the_users_message(provider: Any) -
         with pytest.warns(EndpointWarning, match="the user's first message"):
             assert ask(model).texts == ("up",)
         examples = (*PROMPT, Message("assistant", "up"), Message("user", "And now?"))
-        for prompt in (examples, examples[:1]):
+        for prompt in (examples, examples[:1], examples[2:]):
             asyncio.run(model.generate([Request(prompt, 5)]))
     said = [[message["content"] for message in body["messages"]] for body in endpoint.bodies[1:]]
     texts = [[part if isinstance(part, str) else part[0]["text"] for part in one] for one in said]
-    assert texts == [["You play.\n\nWhat next?"], ["You play.\n\nWhat next?", "up", "And now?"], ["You play."]]
+    assert texts == [
+        ["You play.\n\nWhat next?"],
+        ["You play.\n\nWhat next?", "up", "And now?"],
+        ["You play."],
+        ["up", "And now?"],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -144,6 +149,7 @@ def test_the_room_beside_a_prompt_is_read() -> None:
         ("maximum context length is 4096 tokens. However, you requested 5100 tokens (100 in the messages", 3996),
         ("max_tokens is too large: 5000. This model's maximum context length is 4096 tokens and your request has 100 "
          "input tokens (5000 > 4096 - 100)", 3996),
+        ("maximum context length is 4097 tokens, however you requested 5100 (100 in your prompt; 5000 for", 3997),
         ("This model's maximum context length is 4096 tokens. Please reduce the length of the messages", 0),
         ("context window of 10 tokens, and 20 input tokens", -10),
         ("temperature must be 1", None),
