@@ -1,4 +1,4 @@
-"""``tape models``: what can be used here, and why something cannot."""
+"""``tape models``: what can be used here, and why something cannot; and what an endpoint takes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from typing import Any
 
 def main(argv: Sequence[str]) -> int:
     """Run the subcommand."""
-    argparse.ArgumentParser(prog="tape models", description="List the language models usable here.").parse_args(argv)
+    parser = argparse.ArgumentParser(prog="tape models", description="List the language models usable here.")
+    parser.add_argument("model", nargs="?", metavar="MODEL", help="show what this endpoint is asked for, as declared")
+    parser.add_argument("--ask", metavar="MODEL", help="the same after a short question, with what it refuses")
+    args = parser.parse_args(argv)
+    if args.ask or args.model:
+        return _endpoint(args.ask or args.model, ask=bool(args.ask))
     from tape.errors import TapeError
     from tape.lm.bundled import describe
     from tape.lm.hosted.providers import Provider
@@ -53,6 +58,32 @@ def main(argv: Sequence[str]) -> int:
         "unless --prices FILE declares another.\nA proxy on this machine to a model that is paid for needs its price "
         "there, else a cap on usd does not count it."
     )
+    return 0
+
+
+def _endpoint(name: str, *, ask: bool) -> int:
+    """Show what an endpoint takes, perhaps after a short question."""
+    from tape.budget import Budget, Ledger
+    from tape.errors import ConfigError
+    from tape.lm.accounting import AccountedLM
+    from tape.lm.base import Choice, Message, Request
+    from tape.lm.hosted.model import HostedLM
+    from tape.lm.registry import open_backend
+    from tape.waiting import run_sync
+
+    model, ledger = open_backend(name), Ledger(Budget({"calls": 20}))
+    if not isinstance(model, HostedLM):
+        raise ConfigError(f"{name} runs in this process: only endpoints refuse parts of a request")
+    prompt = (Message("system", "Answer in one word."), Message("user", "Is snow white, yes or no?"))
+    asked = Request(prompt, 64, Choice(("yes", "no")), n=2, temperature=0.7, seed=1)
+    try:
+        if ask:
+            run_sync(AccountedLM(model, ledger).generate([asked]))
+    finally:
+        for what, value in model.concessions.capabilities().items():
+            print(f"{what:<12}  {value}")
+    if ask:
+        print(f"asked         {ledger.used['calls']} calls, {ledger.used['tokens']} tokens")
     return 0
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tape.lm.hosted.stainless import opened, post
-from tape.lm.hosted.wire import Call, Failure, Reply, Sample, Session, count
+from tape.lm.hosted.wire import Call, Failure, Reply, Session, count, sample_of
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class AnthropicWire:
     key: str = field(repr=False)
     native: frozenset[str] = frozenset(("schema", "compact"))
     samples: bool = False
+    length_fields: tuple[str, ...] = ("max_tokens",)
 
     def open(self) -> Session:
         """Make a client; nothing is sent yet."""
@@ -67,16 +68,13 @@ class _AnthropicSession:
         await self._client.close()
 
 
-def _reply(body: dict[str, Any]) -> Reply | None:
-    blocks = body.get("content")
-    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
-        return None
-    text = "".join(block["text"] for block in blocks if isinstance(block.get("text"), str))
+def _reply(body: dict[str, Any]) -> Reply:
     finish, reason = {"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "refusal"}, ""
     if isinstance(body.get("stop_reason"), str):
         reason = body["stop_reason"]
-    sample = Sample(text, finish.get(reason, "stop"))
-    return Reply((sample,), _usage(body.get("usage")))
+    blocks = body.get("content")
+    sample = sample_of(blocks, finish.get(reason, "stop"), {}) if isinstance(blocks, list | str | dict) else None
+    return Reply(() if sample is None else (sample,), _usage(body.get("usage")))
 
 
 def _usage(usage: object) -> tuple[int, int] | None:

@@ -6,12 +6,13 @@ read until nothing more comes. So they are given a client that does none of this
 
 from __future__ import annotations
 
+import json
 import zlib
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
-from tape.lm.hosted.wire import Failure, first_words, json_object, kind_of_status, retry_after
+from tape.lm.hosted.wire import Failure, decoded, first_words, json_object, kind_of_status, retry_after
 from tape.redaction import hide
 
 MOST_BYTES = 4 << 20
@@ -23,6 +24,7 @@ _UNSENT = ("ConnectError", "ConnectTimeout", "UnsupportedProtocol")
 """Names of the errors after which nothing was sent."""
 _CREDENTIALS = ("authorization", "proxy-authorization", "x-api-key", "api-key", "cookie")
 _COMPRESSED = ("gzip", "x-gzip", "deflate")
+_PLAIN = ("identity", "utf-8", "none")
 
 
 class NoAnswerError(Exception):
@@ -93,7 +95,7 @@ async def _read(response: Any) -> tuple[bytes, Failure | None]:
         body = await _body(response, MOST_ERROR_BYTES)
     except _TooMuchError as error:
         body = str(error).encode()
-    text = body.decode("utf-8", errors="replace")
+    text = decoded(body)
     message, wait = f"HTTP {status}: {_message(json_object(body), text)}", retry_after(response.headers)
     return b"", Failure(kind_of_status(status, text), message, status, wait)
 
@@ -105,11 +107,13 @@ async def _body(response: Any, most: int) -> bytes:
         _TooMuchError: It is longer, or compressed in a way that was not asked for.
     """
     coding = response.headers.get("content-encoding", "").strip().lower()
-    if coding not in ("", "identity", *_COMPRESSED):
+    if coding not in ("", *_PLAIN, *_COMPRESSED):
         raise _TooMuchError(f"the answer is compressed ({first_words(coding)!r}), which was not asked for")
-    unzip = zlib.decompressobj(zlib.MAX_WBITS | 32) if coding in _COMPRESSED else None
-    data, received = bytearray(), 0
+    unzip, data, received = None, bytearray(), 0
     async for chunk in response.aiter_raw():
+        # What gzip writes begins with 0x1f, and what zlib writes with a byte that ends in 8: no JSON and no page does.
+        if chunk and not received and (chunk[0] == 0x1F or (coding in _COMPRESSED and chunk[0] & 15 == 8)):
+            unzip = zlib.decompressobj(zlib.MAX_WBITS | 32)
         received += len(chunk)
         try:
             data += chunk if unzip is None else unzip.decompress(chunk, most + 1 - len(data))
@@ -133,4 +137,16 @@ def _message(body: dict[str, Any] | None, text: str) -> str:
     """The endpoint's own message about an error."""
     error = (body or {}).get("error", body)
     message = error.get("message") if isinstance(error, dict) else error
-    return first_words(message if isinstance(message, str) else text)
+    if not isinstance(message, str):
+        return first_words(text)
+    field = error.get("param") if isinstance(error, dict) else None
+    return first_words(f"{field}: {message}" if isinstance(field, str) and field not in message else message)
+
+
+def error_within(body: dict[str, Any]) -> Failure:
+    """The error that a body holds although its status is that of a success."""
+    error = body["error"]
+    code, words = error.get("code") if isinstance(error, dict) else None, _message(body, json.dumps(body))
+    if not isinstance(code, int) or not 400 <= code < 600:
+        return Failure("garbage", f"the answer is an error: {words}", 500)  # which is not asked for again and again
+    return Failure(kind_of_status(code, words), f"the answer is an error: {words}", code)

@@ -12,7 +12,8 @@ from weakref import WeakKeyDictionary
 
 from tape.errors import ConstraintError, EndpointWarning
 from tape.lm.base import BatchError, Choice, Completion, EndpointError, Message, Request, Usage
-from tape.lm.hosted.forms import MOST_EASE, Form, describe, eased, form_of, most_tokens, problem_of, read_back
+from tape.lm.hosted.concessions import ABOUT_THE_REQUEST, Concessions, messages_of
+from tape.lm.hosted.forms import Form, describe, form_of, most_tokens, problem_of, read_back
 from tape.lm.hosted.limits import Limits
 from tape.lm.hosted.loops import InLoop
 from tape.lm.hosted.request_account import RequestAccount
@@ -30,9 +31,6 @@ longer than declared. A larger usage cannot be that of one call.
 """
 MOST_CHARACTERS = 128
 """Characters of the longest tokens that vocabularies have (white space)."""
-
-_ABOUT_FORMS = ("schema", "response_format", "structured", "output_config", "regex", "grammar", "choice", "pattern")
-"""Words in the refusal of a request that is refused for what it wants enforced."""
 
 
 class HostedLM:
@@ -68,13 +66,12 @@ class HostedLM:
         self.limits = limits or Limits()
         self._wire, self._sleep = wire, sleep
         self._warned: set[str] = set()
-        self._without: frozenset[str] = frozenset()
-        self._ease: dict[str, int] = {}
+        self.concessions = Concessions(wire, self._warn)
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, InLoop] = WeakKeyDictionary()
 
     def prompt_tokens(self, request: Request) -> int:
         """An upper bound: one token per byte of prompt and constraint, and some for the chat template."""
-        texts = [message.content for message in _messages(request)]
+        texts = [message.content for message in messages_of(request)]
         # The constraint may be sent as a schema, in words, or both.
         constraint = 2 * len(describe(request.constraint).encode())
         return 64 + sum(16 + len(text.encode("utf-8", "replace")) for text in texts) + constraint
@@ -88,7 +85,8 @@ class HostedLM:
         return self._max_tokens(request)
 
     def _max_tokens(self, request: Request) -> int:
-        return most_tokens(request.max_tokens, request.constraint, self._wire.native) + self.limits.reasoning
+        limit = most_tokens(request.max_tokens, request.constraint, self._wire.native) + self.limits.reasoning
+        return min(limit, self.concessions.most or limit)
 
     async def generate(self, requests: Sequence[Request]) -> list[Completion]:
         """Answer requests, with several calls in flight.
@@ -133,13 +131,33 @@ class HostedLM:
         samples: list[Sample] = []
         while len(samples) < request.n:
             missing = request.n - len(samples)
-            asked = replace(request, n=missing) if self._wire.samples and not samples else replace(request, n=1)
+            asked = replace(request, n=missing if self.concessions.several and not samples else 1)
             seed = request.seed if not samples else derive(request.seed, len(samples))
             reply = await self._ask(account, replace(asked, seed=seed), form)
             samples += reply.samples[:missing]
+        self._require_text(account, samples)
         read = [await self._read(account, sample, form) for sample in samples]
         texts, finish = tuple(s.text for s in read), tuple(s.finish for s in read)
         return Completion(texts, finish, (0.0,) * request.n, account.usage)
+
+    def _require_text(self, account: RequestAccount, samples: Sequence[Sample]) -> None:
+        """Warn of an answer without a text, since reasoning used up its length.
+
+        Raises:
+            EndpointError: All are so, and no room was made for reasoning, or several samples show that it is too small.
+        """
+        used_up = [sample for sample in samples if sample.finish == "length" and not sample.text]
+        if not used_up:
+            return
+        room = self.limits.reasoning
+        what = (
+            f"uses up the length of an answer ({self._max_tokens(account.request)} tokens) by reasoning, before there "
+            f"is any text of it; give it more room: the option reasoning=N in the model's string (now {room}), for "
+            f"instance #reasoning={max(2048, 4 * room)}"
+        )
+        if len(used_up) == len(samples) and (len(samples) > 1 or not room):
+            raise EndpointError(f"{self.name} {what}", account.usage)
+        self._warn("reasoning", what)
 
     async def _read(self, account: RequestAccount, sample: Sample, form: Form) -> Sample:
         """Take the answer out of a sample; ask again where it breaks the constraint."""
@@ -154,7 +172,7 @@ class HostedLM:
             # Only the beginning of a truncated answer shows whether the schema was enforced.
             cut = sample.finish != "stop"
             ignored = _no_object(form, sample.text) if cut else problem.ignored
-            if ignored and form.kind != "free" and not self._eased(form):
+            if ignored and form.kind != "free" and not self.concessions.eased(form):
                 self._warn(
                     "ignored", f"ignores the {form.kind} that it is asked to enforce: {problem.reason}: {text[:200]!r}"
                 )
@@ -170,45 +188,39 @@ class HostedLM:
         Raises:
             EndpointError: It failed for good.
         """
-        tries = 0
+        tries, unread = 0, False
         while True:
+            request = request if self.concessions.several else replace(request, n=1)
             if not account.may_call(request):
                 raise EndpointError(
                     f"{self.name}: {account.last or 'one call gives too few samples'}; the budget does not cover "
                     "another call",
                     account.usage,
                 )
-            call = self._call(request, form)
+            call = self._call(account, request, form)
             async with self._here() as session:
                 outcome = await self._send(session, call)
             if isinstance(outcome, Reply):
-                reply = Reply(tuple(_bounded(sample, call) for sample in outcome.samples[: call.n]), outcome.usage)
+                reply = replace(outcome, samples=tuple(_bounded(sample, call) for sample in outcome.samples[: call.n]))
                 account.pay(self._usage(request, call, reply))
                 return reply
-            if outcome.kind not in UNBILLED:
-                account.pay(self._after(outcome, request, call))
+            account.pay(self._after(outcome, request, call))
             account.last = outcome.message
-            if outcome.status in (400, 422) and self._give_in(outcome, call, form):
-                continue
-            if outcome.kind not in RETRYABLE or tries == self.limits.retries:
-                again = f" (tried {tries + 1} times)" if tries else ""
-                raise EndpointError(f"{self.name}: {outcome.message}{again}", account.usage)
+            if outcome.status in ABOUT_THE_REQUEST:
+                self.concessions.learn(outcome, account, call, form)
+                if self._call(account, request, form) != call:
+                    continue
+            # What cannot be read the second time either would come again, and each time may be billed.
+            again = outcome.kind in RETRYABLE and not (unread and outcome.kind == "garbage")
+            if not again or tries == self.limits.retries:
+                tried = f" (tried {tries + 1} times)" if tries else ""
+                raise EndpointError(f"{self.name}: {outcome.message}{tried}", account.usage)
+            unread |= outcome.kind == "garbage"
             await self._wait(outcome, tries, account)
             tries += 1
 
-    def _call(self, request: Request, form: Form) -> Call:
-        messages = _messages(request)
-        ease = self._eased(form)
-        if ease:
-            last = messages[-1]
-            messages = (*messages[:-1], replace(last, content=f"{last.content}\n\n{describe(request.constraint)}"))
-        seed = request.seed if request.temperature > 0 else None
-        limit = self._max_tokens(request)
-        return Call(messages, limit, request.n, request.temperature, seed, eased(form, ease), self._without)
-
-    def _eased(self, form: Form) -> int:
-        """How much of a form the endpoint has refused; 0 for nothing."""
-        return self._ease.get(repr(form.value), 0)
+    def _call(self, account: RequestAccount, request: Request, form: Form) -> Call:
+        return self.concessions.call(account, request, form, self._max_tokens(request))
 
     async def _send(self, session: Session, call: Call) -> Reply | Failure:
         try:
@@ -216,27 +228,6 @@ class HostedLM:
                 return await session.send(call)
         except TimeoutError:
             return Failure("timeout", f"no answer within {self.limits.timeout:g} s")
-
-    def _give_in(self, failure: Failure, call: Call, form: Form) -> bool:
-        """After a refused request: ask for less, where the refusal names what is too much, and warn.
-
-        Returns:
-            Whether the next call differs from the refused one.
-        """
-        refusal = failure.message.lower()
-        for name in ("temperature", "seed"):
-            if name in refusal and name not in self._without:
-                self._without |= {name}
-                self._warn(name, f"does not take a {name}, so none is sent: {failure.message}")
-        ease = self._eased(form)
-        refused = call.form == eased(form, ease) and any(word in refusal for word in _ABOUT_FORMS)
-        if refused and form.kind != "free" and ease < MOST_EASE:
-            # Another call may have eased it already; a form that has no simpler one is asked for in words alone.
-            ease = 1 if ease == 0 and eased(form, 1) != form else MOST_EASE
-            self._ease[repr(form.value)] = ease
-            what = "without its bounds" if ease < MOST_EASE else "in words only"
-            self._warn(f"form {ease}", f"does not take the {form.kind}, so it is asked for {what}: {failure.message}")
-        return call.without != self._without or call.form != eased(form, self._eased(form))
 
     def _warn(self, topic: str, what: str) -> None:
         """Warn, once per topic."""
@@ -261,7 +252,10 @@ class HostedLM:
         prompt = sum(len(message.content.split()) for message in call.messages)
         answers = sum(len(sample.text.split()) for sample in reply.samples)
         worst = self._worst(request, call)
-        if reply.usage is None or reply.usage[0] * 2 < prompt or reply.usage[1] * 2 < answers:
+        # Bytes, and the marks around a text and its reasoning.
+        others = (len(sample.text.encode()) + sample.thought + 16 for sample in reply.samples[1:])
+        rest = sum(min(call.max_tokens, most) for most in others) if reply.of_first else 0
+        if reply.usage is None or reply.usage[0] * 2 < prompt or (reply.usage[1] + rest) * 2 < answers:
             self._warn("usage", "reports no credible usage, so the worst case is booked for each call")
             return worst
         if sum(reply.usage) > MOST_USAGE * worst.total:
@@ -271,13 +265,18 @@ class HostedLM:
                 "here), which is not credible, so the worst case is booked for each such call",
             )
             return worst
-        return Usage(*reply.usage, source="reported")
+        reported = Usage(*reply.usage, source="reported")
+        return reported + replace(_assumed(0, rest), calls=0) if rest else reported
 
     def _worst(self, request: Request, call: Call) -> Usage:
         return _assumed(self.prompt_tokens(request), call.n * call.max_tokens)
 
     def _after(self, failure: Failure, request: Request, call: Call) -> Usage | None:
-        """What is booked for a call that failed in a way that may be billed; None for nothing."""
+        """What is booked for a call that failed; None for nothing."""
+        if failure.read is not None and failure.read.usage is not None:
+            return self._usage(request, call, failure.read)
+        if failure.kind in UNBILLED:
+            return None
         by_error = failure.status is not None and failure.status >= 400
         booked = self.limits.after_error if by_error else self.limits.after_no_answer
         worst = self._worst(request, call)
@@ -303,11 +302,7 @@ def _bounded(sample: Sample, call: Call) -> Sample:
     """A sample without keys, and cut off where an endpoint that keeps to the limit would have ended."""
     text = text_within(sample.text, MOST_CHARACTERS * call.max_tokens)
     cut = sample.finish == "stop" and len(sample.text) > MOST_CHARACTERS * call.max_tokens
-    return Sample(text, "length" if cut else sample.finish)
-
-
-def _messages(request: Request) -> tuple[Message, ...]:
-    return (Message("user", request.prompt),) if isinstance(request.prompt, str) else request.prompt
+    return replace(sample, text=text, finish="length" if cut else sample.finish)
 
 
 def _repair(request: Request, answer: str, reason: str) -> tuple[Message, ...]:
@@ -315,4 +310,4 @@ def _repair(request: Request, answer: str, reason: str) -> tuple[Message, ...]:
     wanted = describe(request.constraint)
     # No endpoint takes an empty message.
     answered = Message("assistant", answer if answer.strip() else "(nothing)")
-    return (*_messages(request), answered, Message("user", f"That answer cannot be used: {reason}. {wanted}"))
+    return (*messages_of(request), answered, Message("user", f"That answer cannot be used: {reason}. {wanted}"))

@@ -12,10 +12,11 @@ from typing import Any, Literal
 
 from tape.lm.hosted.forms import Form
 from tape.lm.hosted.stainless import opened, post
-from tape.lm.hosted.wire import Call, Failure, Reply, Sample, Session, count
+from tape.lm.hosted.wire import Call, Failure, Reply, Sample, Session, count, sample_of
 
 Flavour = Literal["openai", "compatible", "vllm", "sglang", "llamacpp"]
 
+LENGTH_FIELDS = ("max_tokens", "max_completion_tokens")
 NATIVE: dict[Flavour, frozenset[str]] = {
     # OpenAI itself writes JSON without white space; what is compatible with it may write more.
     "openai": frozenset(("schema", "compact")),
@@ -35,7 +36,7 @@ class OpenAIWire:
         base_url: For instance ``http://127.0.0.1:8000/v1``.
         key: The API key; empty for none.
         flavour: Which fields ask for structured outputs.
-        length_field: ``max_completion_tokens`` at OpenAI, ``max_tokens`` elsewhere.
+        length_fields: ``max_completion_tokens`` first at OpenAI, ``max_tokens`` elsewhere.
         seed_field: ``seed``; ``random_seed`` at Mistral; empty: no seed is taken.
         seed_bits: The longest seed that is taken; a longer one keeps its lowest bits.
         samples: Whether ``n`` is taken.
@@ -45,7 +46,7 @@ class OpenAIWire:
     base_url: str
     key: str = field(repr=False)
     flavour: Flavour = "compatible"
-    length_field: str = "max_tokens"
+    length_fields: tuple[str, ...] = LENGTH_FIELDS
     seed_field: str = "seed"
     seed_bits: int = 63
     samples: bool = True
@@ -72,7 +73,7 @@ class _OpenAISession:
         from outlines.models.openai import OpenAITypeAdapter
 
         wire = self._wire
-        fields: dict[str, Any] = {wire.length_field: call.max_tokens, **_structured(wire.flavour, call.form)}
+        fields = {wire.length_fields["length" in call.without]: call.max_tokens, **_structured(wire.flavour, call.form)}
         if call.n > 1:
             fields["n"] = call.n
         if "temperature" not in call.without:
@@ -116,27 +117,31 @@ def _structured(flavour: Flavour, form: Form) -> dict[str, Any]:
     return {**fields, **fields.pop("extra_body", {})}
 
 
-def _reply(n: int, body: dict[str, Any]) -> Reply | None:
-    """Read a chat completion, and no more than ``n`` choices of it; None where it is none."""
+def _reply(n: int, body: dict[str, Any]) -> Reply:
+    """Read a chat completion, and no more than ``n`` choices of it."""
     choices = body.get("choices")
-    if not isinstance(choices, list):
-        return None
-    samples = [_sample(choice) for choice in choices[:n]]
-    read = tuple(sample for sample in samples if sample is not None)
-    return Reply(read, _usage(body.get("usage"))) if read and len(read) == len(samples) else None
+    samples = [_sample(choice) for choice in choices[:n]] if isinstance(choices, list) else []
+    read, usage = tuple(sample for sample in samples if sample is not None), _usage(body.get("usage"))
+    return Reply(read, usage, of_first=len(read) > 1 and _of_first(body))
+
+
+def _of_first(body: dict[str, Any]) -> bool:
+    """Whether the usage is that of the first choice alone, as llama.cpp has it; its ``timings`` tell."""
+    timings, usage = body.get("timings"), body.get("usage")
+    if not isinstance(timings, dict) or not isinstance(usage, dict):
+        return False
+    return count(timings.get("predicted_n")) == count(usage.get("completion_tokens"))
 
 
 def _sample(choice: object) -> Sample | None:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
         return None
-    refusal, content, reason = message.get("refusal"), message.get("content"), choice.get("finish_reason")
+    refusal, reason = message.get("refusal"), choice.get("finish_reason")
     if isinstance(refusal, str) and refusal:
         return Sample(refusal, "refusal")
-    if content is not None and not isinstance(content, str):
-        return None
     finish = {"length": "length", "content_filter": "refusal"}.get(reason if isinstance(reason, str) else "", "stop")
-    return Sample(content or "", finish)
+    return sample_of(message.get("content"), finish, message)
 
 
 def _usage(usage: object) -> tuple[int, int] | None:

@@ -20,7 +20,7 @@ from tape.lm.base import LanguageModel
 from tape.lm.hosted.anthropic_wire import AnthropicWire
 from tape.lm.hosted.limits import Booked, Limits
 from tape.lm.hosted.model import HostedLM
-from tape.lm.hosted.openai_wire import OpenAIWire
+from tape.lm.hosted.openai_wire import LENGTH_FIELDS, OpenAIWire
 from tape.lm.hosted.wire import Wire
 from tape.lm.price import FREE, Price
 from tape.plugins import missing_extra, require_extra
@@ -189,8 +189,7 @@ def _options(provider: str, text: str) -> tuple[dict[str, Any], str, bool]:
 def _openai(model: str, url: str, key: str) -> Wire:
     # OpenAI's own models take max_completion_tokens only, most other servers max_tokens only.
     own = urlsplit(url).hostname == "api.openai.com"
-    length_field = "max_completion_tokens" if own else "max_tokens"
-    return OpenAIWire(model, url, key, "openai" if own else "compatible", length_field=length_field)
+    return OpenAIWire(model, url, key, "openai" if own else "compatible", LENGTH_FIELDS[::-1] if own else LENGTH_FIELDS)
 
 
 OPENAI = Provider(

@@ -10,6 +10,7 @@ from tape.lm.base import Request, Usage
 class RequestAccount:
     """What the calls of one request used, and whether another one may be made.
 
+    :attr:`most` is the longest answer that the model's window has room for beside this prompt, once a refusal said so.
     The payer's first reservation covers one call that may be billed; each further one is asked for.
     """
 
@@ -17,6 +18,7 @@ class RequestAccount:
         self.request = request
         self.usage = Usage(0, 0, calls=0, source="reported")
         self.last = ""
+        self.most: int | None = None
         self._covered = True
 
     def may_call(self, request: Request) -> bool:

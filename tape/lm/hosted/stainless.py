@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
-from tape.lm.hosted.http import NoAnswerError, bounded_client
-from tape.lm.hosted.wire import Failure, Reply, first_words, json_object
+from tape.lm.hosted.http import NoAnswerError, bounded_client, error_within
+from tape.lm.hosted.wire import Failure, Reply, decoded, first_words, json_object
 from tape.redaction import hide
 
 NO_KEY = "none"
@@ -28,9 +29,7 @@ def opened(sdk: ModuleType, client: str, base_url: str, key: str) -> Any:
     return getattr(sdk, client)(api_key=key or NO_KEY, base_url=base_url, **options)
 
 
-async def post(
-    sdk: ModuleType, call: Awaitable[Any], read: Callable[[dict[str, Any]], Reply | None]
-) -> Reply | Failure:
+async def post(sdk: ModuleType, call: Awaitable[Any], read: Callable[[dict[str, Any]], Reply]) -> Reply | Failure:
     """Await a raw call of a client that has a bounded client, and read the answer.
 
     The clients' exceptions hold the request with its headers, hence the key: none of them leaves this function, not
@@ -39,7 +38,7 @@ async def post(
     Args:
         sdk: The client's package.
         call: The call.
-        read: Makes the reply of the body's JSON object; None where it is none.
+        read: Makes the reply of the body's JSON object; one without samples where it holds none.
     """
     try:
         raw = (await call).http_response.content
@@ -51,7 +50,9 @@ async def post(
         return Failure("garbage", f"the package {sdk.__name__} refuses the answer ({type(error).__name__})")
     body = json_object(raw)
     reply = None if body is None else read(body)
-    if reply is None:
-        what = "no JSON object" if body is None else "none that was asked for"
-        return Failure("garbage", f"the answer is {what}: {first_words(raw.decode(errors='replace'))!r}")
-    return reply
+    if reply is not None and reply.samples:
+        return reply
+    if body is not None and body.get("error"):
+        return replace(error_within(body), read=reply)
+    what = "no JSON object" if body is None else "none that was asked for"
+    return Failure("garbage", f"the answer is {what}: {first_words(decoded(raw))!r}", read=reply)

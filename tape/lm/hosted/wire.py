@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Mapping
@@ -33,7 +34,8 @@ class Call:
         temperature: Sampling temperature.
         seed: Sent where the endpoint takes one and the temperature is above 0; None: not sent.
         form: What is asked to be enforced.
-        without: Fields that the endpoint has refused and that are left out: ``temperature``, ``seed``.
+        without: What the endpoint has refused: ``temperature``, ``seed``, ``n``, ``system``; ``length``: the first name
+            of the limit (:mod:`tape.lm.hosted.concessions`).
     """
 
     messages: tuple[Message, ...]
@@ -47,10 +49,11 @@ class Call:
 
 @dataclass(frozen=True)
 class Sample:
-    """One answer: its text and why it ended (``stop``, ``length`` or ``refusal``)."""
+    """One answer: its text, why it ended (``stop``, ``length`` or ``refusal``), and the bytes of reasoning beside."""
 
     text: str
     finish: str
+    thought: int = 0
 
 
 @dataclass(frozen=True)
@@ -58,12 +61,14 @@ class Reply:
     """What an endpoint answered.
 
     Attributes:
-        samples: At least one, perhaps fewer than asked for.
+        samples: Perhaps fewer than asked for; none where nothing of an answer can be used.
         usage: Prompt and completion tokens as reported; None where nothing credible was reported.
+        of_first: The completion tokens are those of the first sample alone.
     """
 
     samples: tuple[Sample, ...]
     usage: tuple[int, int] | None
+    of_first: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,12 +82,14 @@ class Failure:
         message: For people; holds no key.
         status: The HTTP status, or None.
         retry_after: Seconds that the endpoint asks to wait, or None.
+        read: What could be read of an answer that cannot be used: its usage.
     """
 
     kind: FailureKind
     message: str
     status: int | None = None
     retry_after: float | None = None
+    read: Reply | None = None
 
 
 class Session(Protocol):
@@ -109,6 +116,10 @@ class Wire(Protocol):
     @property
     def samples(self) -> bool:
         """Whether one call can ask for several samples."""
+
+    @property
+    def length_fields(self) -> tuple[str, ...]:
+        """The name of the length limit, and perhaps another one for endpoints that refuse the first."""
 
     def open(self) -> Session:
         """Make a client; nothing is sent yet."""
@@ -164,14 +175,51 @@ def json_object(raw: bytes) -> dict[str, Any] | None:
     if raw.count(b"[") + raw.count(b"{") > MOST_BRACKETS:
         return None
     try:
-        loaded = json.loads(raw.decode("utf-8", errors="replace"))
+        loaded = json.loads(decoded(raw))
     except (ValueError, RecursionError):
         return None
     return loaded if isinstance(loaded, dict) else None
 
 
+def decoded(raw: bytes) -> str:
+    """The text of a body: UTF-8, or UTF-16 where its mark says so; without marks, zeros and white space around it."""
+    wide = raw.lstrip().startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    text = raw.lstrip().decode("utf-16", "replace") if wide else raw.decode("utf-8", "replace")
+    return text.strip(" \t\r\n\0\ufeff")
+
+
+_TEXTS, _THOUGHTS = ("text", "output_text"), ("thinking", "reasoning", "reasoning_content")
+
+
+def sample_of(content: object, finish: str, message: Mapping[str, Any]) -> Sample | None:
+    """An answer from the content of a message, a text or a list of parts; None where it is neither.
+
+    Reasoning, which may stand in the message too, is no answer, unless it is all there is and came to an end.
+    """
+    parts = [content] if isinstance(content, str | dict) else content or []
+    if not isinstance(parts, list) or not all(isinstance(part, str | dict) for part in parts):
+        return None
+    shown = [{"text": part} if isinstance(part, str) else part for part in parts]
+    text = "".join(_words(part.get("text")) for part in shown if (part.get("type") or "text") in _TEXTS)
+    thoughts = [part.get(name) for part in shown if part.get("type") in _THOUGHTS for name in (*_THOUGHTS, "text")]
+    # Where a message has both names, they hold the same.
+    thought = "".join(map(_words, thoughts)) or _words(message.get(_THOUGHTS[2])) or _words(message.get(_THOUGHTS[1]))
+    if not text and finish == "stop":
+        return Sample(thought, finish)
+    return Sample(text, finish, len(thought.encode("utf-8", "replace")))
+
+
+def _words(part: object) -> str:
+    """The text of a part, which may be a list of parts in turn."""
+    inner = part if isinstance(part, list) else [part]
+    texts = [one.get("text", one.get("value")) if isinstance(one, dict) else one for one in inner]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
 def count(value: object) -> int | None:
-    """A reported number of tokens; None for anything else."""
+    """A reported number of tokens, perhaps written as ``900.0``; None for anything else."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 

@@ -39,7 +39,7 @@ SWITCHES = {
     "why": "--list --round --json --nothing",
     "view": "-o --explain --nothing",
     "diagnose": "-o --only --nothing",
-    "models": "--nothing",
+    "models": "--ask --nothing",
     "prices": "--find --prompt --completion --prices --nothing",
     "solvers": "--nothing",
     "nonsense": "--x",

@@ -208,6 +208,7 @@ FAULTS: dict[str, Fault] = {
     "list": lambda h, b: h.raw(b"[1, 2, 3]"),
     "no choices": lambda h, b: h.raw(b'{"choices": []}'),
     "odd choices": lambda h, b: h.raw(b'{"choices": [7, {"message": {"content": 3}}], "usage": "much"}'),
+    "billed": lambda h, b: h.reply(200, {"choices": [7], "usage": {"prompt_tokens": 40, "completion_tokens": 3.0}}),
     "no usage": lambda h, b: h.changed(b, usage=None),
     "zero usage": lambda h, b: h.changed(b, usage={"prompt_tokens": 0, "completion_tokens": 0}),
     "odd usage": lambda h, b: h.changed(b, usage={"prompt_tokens": "7", "completion_tokens": -3.5}),

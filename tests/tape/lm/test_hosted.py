@@ -110,7 +110,7 @@ def test_every_provider_of_this_wire_sends_its_own_key_and_fields(provider: Any,
 
 def test_openai_itself_takes_the_newer_name_of_the_limit() -> None:
     wires = [OPENAI("m"), OPENAI("m@http://127.0.0.1:1/v1")]
-    assert [w._wire.length_field for w in wires] == ["max_completion_tokens", "max_tokens"]  # type: ignore[attr-defined]
+    assert [w._wire.length_fields[0] for w in wires] == ["max_completion_tokens", "max_tokens"]  # type: ignore[attr-defined]
 
 
 def test_samples_are_asked_for_one_by_one_where_the_server_gives_one() -> None:

@@ -7,30 +7,48 @@ import pytest
 
 from tape.budget import Budget, Ledger
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import BatchError, Choice, Completion, EndpointError, Request
+from tape.lm.base import BatchError, Choice, Completion, EndpointError, Request, Usage
 from tape.lm.batching import EpisodeBatch
 from tape.lm.cache import CachedLM
 from tape.lm.hosted.limits import Limits
 from tape.lm.hosted.model import HostedLM
 from tests.tape.lm.endpoint import Endpoint
-from tests.tape.lm.hosting import ask, opened, replies
+from tests.tape.lm.hosting import PROMPT, ask, opened, replies
 
 pytest.importorskip("openai")
 
 
-FAULTS = ["429", "500", "503", "cut", "drop", "hang", "html", "garbage", "list", "no choices", "odd choices"]
+UNREAD = ["html", "garbage", "list", "no choices", "odd choices"]
+FAULTS = ["429", "500", "503", "cut", "drop", "hang", *UNREAD]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_retryable_failures_are_retried(fault: str) -> None:
-    with Endpoint(replies("up"), [fault, fault]) as endpoint:
+    tries = 1 if fault in UNREAD else 2
+    with Endpoint(replies("up"), [fault] * tries) as endpoint:
         completion = ask(opened(endpoint, timeout=0.5 if fault == "hang" else 30))
     assert completion.texts == ("up",)
-    assert len(endpoint.bodies) == 3
+    assert len(endpoint.bodies) == tries + 1
     # Only where the endpoint has certainly computed nothing is nothing booked for the failed calls.
     free = fault == "429"
-    assert completion.usage.calls == (1 if free else 3)
+    assert completion.usage.calls == (1 if free else tries + 1)
     assert completion.usage.source == ("reported" if free else "assumed")
+
+
+@pytest.mark.parametrize(("fault", "reported"), [(fault, False) for fault in UNREAD] + [("billed", True)])
+def test_an_answer_that_cannot_be_read_is_asked_for_once_more_at_what_it_reports(fault: str, reported: bool) -> None:
+    with Endpoint(replies("up"), [fault], forever=True) as endpoint:
+        model = opened(endpoint)
+        with pytest.raises(BatchError, match=r"the answer is .*\(tried 2 times\)") as caught:
+            ask(model)
+    [failure] = caught.value.answers
+    once = Usage(40, 3, source="reported") if reported else assumed(model)
+    assert (len(endpoint.bodies), failure.usage) == (2, once + once)
+
+
+def assumed(model: HostedLM) -> Usage:
+    prompt = model.prompt_tokens(Request(PROMPT, 20))
+    return Usage(prompt, 20, source="assumed", unproven=(prompt, 20))
 
 
 @pytest.mark.parametrize(
