@@ -1,20 +1,83 @@
-"""Faults of a database in one sentence each, without a password."""
+"""What goes to a database, and its faults in one sentence each."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any, NoReturn
 
 from tape.errors import TapeError
+from tape.ledger.addresses import Address
 from tape.ledger.rules import LedgerError, UnreachableLedgerError
+from tape.redaction import redacted
 
-_PASSWORD = re.compile(r"(://[^:/?#]*:).*(?=@)|(password=)(?:'(?:[^'\\]|\\.)*'|\S+)")
-_GRANTS = "grant usage on schema tape_ledger, and select, insert, update, delete on all tables in it"
+try:
+    import psycopg
+    from psycopg.adapt import Loader
+except ImportError:  # what needs it asks for it by name
+    psycopg = None  # type: ignore[assignment]
+    Loader = object  # type: ignore[assignment,misc]
+
+READS = (
+    "set transaction isolation level read committed; set local search_path = pg_catalog, tape_ledger, pg_temp; "
+    "set local DateStyle = ISO; set local IntervalStyle = postgres; set local TimeZone = 'UTC'; "
+)
+"""Begins each transaction: what statements rely on, whatever roles, databases and poolers have set. It is sent with the
+statement, as one message, so it takes no time of the network, and ends with the transaction."""
+WRITES = f"set transaction read write; {READS}"
+
+_TABLES = "(select oid from pg_namespace where nspname = 'tape_ledger')"
+_LACKING = f"""
+select format(lack, current_user, current_database(), (select nspowner::regrole from pg_namespace where oid = {_TABLES})) from (values
+  ('grant create on database %2$I to %1$I', {_TABLES} is null and not has_database_privilege(current_database(), 'create')),
+  ('grant usage on schema tape_ledger to %1$I', not has_schema_privilege({_TABLES}, 'usage')),
+  ('grant select, insert, update, delete on all tables in schema tape_ledger to %1$I', exists (
+    select from pg_class, unnest(array['select', 'insert', 'update', 'delete']) as needed
+    where relnamespace = {_TABLES} and relkind = 'r' and not has_table_privilege(pg_class.oid, needed))),
+  ('grant execute on all functions in schema tape_ledger to %1$I', exists (
+    select from pg_proc where pronamespace = {_TABLES} and not has_function_privilege(oid, 'execute')))
+) as one (lack, lacks) where lacks
+"""
+_ENDED = {
+    "40001": "could not bring it into order with others",
+    "40P01": "was in a deadlock over it",
+    "55P03": "did not get a lock within lock_timeout; see who holds it in pg_locks, or raise the timeout",
+    "57014": "has ended the statement, as a person or statement_timeout asks; raise the timeout if it is that",
+    "25P04": "has ended the transaction, as transaction_timeout asks; raise it",
+}
+"""By code: what has undone a transaction that may be made again."""
 
 
-def shown(url: str) -> str:
-    """An address without its password."""
-    return _PASSWORD.sub(lambda found: f"{found[1] or found[2]}...", url)
+class _Moment(Loader):
+    """As ``DateStyle = ISO`` and ``TimeZone = UTC`` write it, which psycopg does not know of: they end with the
+    transaction."""
+
+    def load(self, data: Any) -> datetime:
+        return datetime.fromisoformat(bytes(data).decode()).astimezone(UTC)
+
+
+def connect(address: Address) -> psycopg.Connection[Any]:
+    """A connection that leaves nothing behind in the session, which a pooler may give to others after each transaction.
+
+    Statements are not prepared, and their values are written into them.
+    """
+    assert address.conninfo, "a file is not connected to"
+    made = psycopg.connect(
+        address.conninfo, autocommit=True, connect_timeout=10, application_name="tape ledger", client_encoding="utf8",
+        prepare_threshold=None, cursor_factory=psycopg.ClientCursor,
+    )  # fmt: skip
+    made.adapters.register_loader("timestamptz", _Moment)
+    return made
+
+
+def answered(connection: psycopg.Connection[Any], before: str, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+    """The rows of a statement, which is a transaction of its own unless one has begun."""
+    assert before in (READS, WRITES), "each transaction says what it relies on"
+    cursor = connection.execute(before + statement, values or None)  # type: ignore[arg-type]
+    while cursor.nextset():
+        pass
+    return cursor.fetchall()
 
 
 def first_line(error: BaseException) -> str:
@@ -23,21 +86,31 @@ def first_line(error: BaseException) -> str:
     found = lines[0] if lines else type(error).__name__
     assert found, "something is said in any case"
     assert "\n" not in found, "it is one line"
-    return found
+    return redacted(found)
 
 
-def raise_fault(url: str, error: Any) -> NoReturn:
+def raise_fault(address: Address, error: psycopg.Error) -> NoReturn:
     """A fault of the database as one sentence."""
     assert not isinstance(error, TapeError), "what is a sentence already is not told as a fault of the database"
-    where = f"the ledger {shown(url)}"
-    said = shown(first_line(error))
-    state = getattr(error, "sqlstate", None)
+    where, said, state = f"the ledger {address}", first_line(error), error.sqlstate or ""
     if state in ("3F000", "42P01", "42883"):
         raise LedgerError(f"{where} has no tables of a ledger yet; make them by `tape ledger init --url ...`") from None
     if state == "42501":
-        raise LedgerError(f"{where} does not give this user its rights ({said}); {_GRANTS}") from None
-    if any(kind.__name__ == "OperationalError" for kind in type(error).__mro__):  # it has no connection, or a cut one
+        grants = "; ".join(_lacking(address)) or "the owner of the schema tape_ledger can do it"
+        raise LedgerError(f"{where} does not give this user its rights ({said}); an administrator: {grants}") from None
+    if state in _ENDED:
+        raise UnreachableLedgerError(f"{where} {_ENDED[state]} ({said}); nothing was done, so it can be asked again") from None
+    if state.startswith("53") and state != "53300":
+        raise UnreachableLedgerError(f"{where} has no room for it ({said}); no call is made without it") from None
+    if isinstance(error, psycopg.OperationalError):  # it has no connection, or a cut one
         raise UnreachableLedgerError(
             f"{where} cannot be reached ({said}); no call is made without it. See to the server, or name another"
         ) from None
     raise LedgerError(f"{where} has failed ({said}); no call is made without it") from None
+
+
+def _lacking(address: Address) -> Sequence[str]:
+    """What gives this user the rights that it lacks, as statements of SQL."""
+    with suppress(psycopg.Error), connect(address) as connection:
+        return [row[0] for row in answered(connection, READS, _LACKING)]
+    return []

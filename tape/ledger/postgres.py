@@ -5,12 +5,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import datetime
 from importlib import resources
 from typing import Any, get_args
 
 from tape.budget.resources import in_units
-from tape.errors import MissingExtraError
+from tape.errors import ConfigError
 from tape.ledger.accounts import (
     Amounts,
     Labels,
@@ -20,9 +20,10 @@ from tape.ledger.accounts import (
     require_by_hand,
     require_id,
 )
+from tape.ledger.addresses import Address, read_address
 from tape.ledger.batches import VERSION, Batches
 from tape.ledger.contract import Balance, Cap, Ended, Held, HoldRecord, LedgerStore, Note, Refused, Request, State
-from tape.ledger.faults import raise_fault, shown
+from tape.ledger.faults import READS, WRITES, answered, connect, raise_fault
 from tape.ledger.periods import Period
 from tape.ledger.rules import LedgerError, Pause, Paused, Rule, UnknownHoldError, Wanted, Warned, of_part
 from tape.reading import short
@@ -38,7 +39,7 @@ class PostgresStore(LedgerStore):
     """A database with the ledger's tables, see :meth:`create`.
 
     Args:
-        url: ``postgresql://user@host/database``.
+        url: ``postgresql://user@host/database``, or as it was read.
         at: A fixed present, for tests, which may be set anew; the database's own by default.
 
     Raises:
@@ -46,29 +47,33 @@ class PostgresStore(LedgerStore):
         LedgerError: It cannot be reached, has no ledger, or one of another version.
     """
 
-    def __init__(self, url: str, at: datetime | None = None) -> None:
-        _require_extra()
-        self._url, self.at = url, at
-        self._batches = Batches(url, self._warn, lambda: self.at)
+    def __init__(self, url: str | Address, at: datetime | None = None) -> None:
+        self._address, self.at = _database(url), at
+        self._batches = Batches(self._address, self._warn, lambda: self.at)
 
     @classmethod
-    def create(cls, url: str) -> None:
+    def create(cls, url: str | Address) -> None:
         """Make the tables, or upgrade those of an earlier version in place; what is there stays.
 
         Raises:
-            LedgerError: The database cannot be reached, does not allow it, or has a newer version.
+            LedgerError: The database cannot be reached, does not allow it, has a newer version, or has no encoding.
         """
-        _require_extra()
+        address = _database(url)
         try:
-            with psycopg.connect(url, connect_timeout=10) as connection:
-                connection.execute("select pg_advisory_xact_lock(7273041)")
+            with connect(address) as connection, connection.transaction():
+                answered(connection, WRITES, "select pg_advisory_xact_lock(7273041)")
+                if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+                    raise LedgerError(
+                        f"the database {address} has the encoding SQL_ASCII, which names beyond ASCII do not fit into; "
+                        "make one by: create database NAME encoding 'UTF8' template template0"
+                    )
                 there = connection.execute("select to_regclass('tape_ledger.meta') is not null").fetchone()
                 row = (0,)
                 assert there is not None
                 if there[0]:
                     row = connection.execute("select version from tape_ledger.meta for update").fetchone() or row
                 if row[0] > VERSION:
-                    raise LedgerError(f"the ledger {shown(url)} has version {row[0]}; this program knows {VERSION}")
+                    raise LedgerError(f"the ledger {address} has version {row[0]}; this program knows {VERSION}")
                 assert row[0] >= 0, row
                 if row[0] < VERSION:
                     for name in (*(f"{number}.sql" for number in range(row[0] + 1, VERSION + 1)), "functions.sql"):
@@ -76,7 +81,7 @@ class PostgresStore(LedgerStore):
                 after = connection.execute("select version from tape_ledger.meta").fetchall()
                 assert after == [(VERSION,)], "the tables of a version say so"
         except psycopg.Error as error:
-            raise_fault(url, error)
+            raise_fault(address, error)
 
     # --- the contract -------------------------------------------------------------------------
 
@@ -152,7 +157,7 @@ class PostgresStore(LedgerStore):
         found = []
         for account, resource, period, begun, *counts in rows:
             cap = Cap(account, resource, amounts[f"{account} {resource} {period}"], Period.parse(period))
-            one = Balance(cap, _time(begun), *counts)
+            one = Balance(cap, begun, *counts)
             assert cap.key == (account, resource, period), (cap, period)
             assert (begun is None) == (cap.period.unit == "total"), one
             assert one.amount >= 0, one
@@ -172,7 +177,7 @@ class PostgresStore(LedgerStore):
             " where %s = '' or starts_with(scope || '/', %s || '/') order by number desc limit %s",
             scope, scope, max(0, most),
         )  # fmt: skip
-        found = [HoldRecord(*row[:7], *(at.astimezone(UTC) for at in row[7:])) for row in rows]
+        found = [HoldRecord(*row) for row in rows]
         assert len(found) <= max(0, most), (len(found), most)
         assert len(found) == len({one.id for one in found}), "an id belongs to one hold"
         assert all(one.begun <= one.expires for one in found)
@@ -183,7 +188,7 @@ class PostgresStore(LedgerStore):
     def notes(self) -> Sequence[Note]:
         """See :class:`LedgerStore`."""
         rows = self._select("select at, who, why, what from tape_ledger.note order by number desc limit 1000")
-        return [Note(at.astimezone(UTC), who, why, _note(what)) for at, who, why, what in rows]
+        return [Note(at, who, why, _note(what)) for at, who, why, what in rows]
 
     def set_cap(self, cap: Cap, who: str, why: str) -> None:
         """See :class:`LedgerStore`."""
@@ -244,7 +249,7 @@ class PostgresStore(LedgerStore):
         """See :class:`LedgerStore`."""
         rows = self._select("select account, resource, period, begun, detail from tape_ledger.wrong()")
         return [
-            f"{account} {kind} {period} {_time(begun) or ''}: {detail}" for account, kind, period, begun, detail in rows
+            f"{account} {kind} {period} {begun or ''}: {detail}" for account, kind, period, begun, detail in rows
         ]
 
     def set_rule(self, rule: Rule, who: str, why: str) -> None:
@@ -282,10 +287,7 @@ class PostgresStore(LedgerStore):
     def pauses(self) -> Sequence[Pause]:
         """See :class:`LedgerStore`."""
         rows = self._select("select account, stopped, at, who, why, wanted from tape_ledger.pause order by 1")
-        found = [
-            Pause(account, stopped, at.astimezone(UTC), who, why, Wanted(*wanted) if wanted else None)
-            for account, stopped, at, who, why, wanted in rows
-        ]
+        found = [Pause(*row, Wanted(*wanted) if wanted else None) for *row, wanted in rows]
         accounts = [one.account for one in found]
         assert accounts == sorted({*accounts}), "an account is paused once, and they come by account"
         return found
@@ -309,10 +311,10 @@ class PostgresStore(LedgerStore):
         """Rows, read by a connection of their own, so that the one of the batches is used by its thread alone."""
         assert statement.startswith("select "), "changes are made by batches"
         try:
-            with psycopg.connect(self._url, autocommit=True, connect_timeout=10) as connection:
-                return list(connection.execute(statement, values).fetchall())
+            with connect(self._address) as connection:
+                return answered(connection, READS, statement, *values)
         except psycopg.Error as error:
-            raise_fault(self._url, error)
+            raise_fault(self._address, error)
 
 
 def _held(id: str, answer: Mapping[str, Any]) -> Held | Refused:
@@ -342,12 +344,8 @@ def _note(what: Mapping[str, Any]) -> str:
     return " ".join((what["do"], what["account"], what["resource"], what["period"], *amount))
 
 
-def _require_extra() -> None:
-    if psycopg is None:
-        raise MissingExtraError("a ledger in PostgreSQL needs psycopg: pip install 'tape-planner[postgres]'")
-
-
-def _time(at: datetime | None) -> datetime | None:
-    """A moment in UTC; None for the beginning of what has none."""
-    assert at is None or at.tzinfo is not None, "a moment has a time zone"
-    return None if at is None else at.astimezone(UTC)
+def _database(url: str | Address) -> Address:
+    address = url if isinstance(url, Address) else read_address(url)
+    if address.path is not None:
+        raise ConfigError(f"{address} is a file, and no database")
+    return address
