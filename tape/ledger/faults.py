@@ -28,17 +28,22 @@ statement, as one message, so it takes no time of the network, and ends with the
 WRITES = f"set transaction read write; {READS}"
 
 _TABLES = "(select oid from pg_namespace where nspname = 'tape_ledger')"
-_LACKING = f"""
-select format(lack, current_user, current_database(), (select nspowner::regrole from pg_namespace where oid = {_TABLES})) from (values
-  ('grant create on database %2$I to %1$I', {_TABLES} is null and not has_database_privilege(current_database(), 'create')),
-  ('grant usage on schema tape_ledger to %1$I', not has_schema_privilege({_TABLES}, 'usage')),
-  ('grant select, insert, update, delete on all tables in schema tape_ledger to %1$I', exists (
+LACKS = f"""
+select format('grant %s to %I', lack, current_user) from (values
+  ('usage on schema tape_ledger', not has_schema_privilege({_TABLES}, 'usage')),
+  ('select, insert, update, delete on all tables in schema tape_ledger', exists (
     select from pg_class, unnest(array['select', 'insert', 'update', 'delete']) as needed
     where relnamespace = {_TABLES} and relkind = 'r' and not has_table_privilege(pg_class.oid, needed))),
-  ('grant execute on all functions in schema tape_ledger to %1$I', exists (
+  ('execute on all functions in schema tape_ledger', exists (
     select from pg_proc where pronamespace = {_TABLES} and not has_function_privilege(oid, 'execute')))
 ) as one (lack, lacks) where lacks
 """
+MAKING = f"""
+select case when {_TABLES} is null then format('grant create on database %I to %I', current_database(), current_user)
+  else format('run `tape ledger init` as %s, who owns the tables', (
+    select nspowner::regrole from pg_namespace where oid = {_TABLES})) end
+"""
+"""What lets a user make the tables, or upgrade them."""
 _ENDED = {
     "40001": "could not bring it into order with others",
     "40P01": "was in a deadlock over it",
@@ -89,14 +94,14 @@ def first_line(error: BaseException) -> str:
     return redacted(found)
 
 
-def raise_fault(address: Address, error: psycopg.Error) -> NoReturn:
-    """A fault of the database as one sentence."""
+def raise_fault(address: Address, error: psycopg.Error, lacks: str = LACKS) -> NoReturn:
+    """A fault of the database as one sentence; a statement says what the user lacks who may not do it."""
     assert not isinstance(error, TapeError), "what is a sentence already is not told as a fault of the database"
     where, said, state = f"the ledger {address}", first_line(error), error.sqlstate or ""
     if state in ("3F000", "42P01", "42883"):
         raise LedgerError(f"{where} has no tables of a ledger yet; make them by `tape ledger init --url ...`") from None
     if state == "42501":
-        grants = "; ".join(_lacking(address)) or "the owner of the schema tape_ledger can do it"
+        grants = "; ".join(_lacking(address, lacks)) or "see the owner of the schema tape_ledger"
         raise LedgerError(f"{where} does not give this user its rights ({said}); an administrator: {grants}") from None
     if state in _ENDED:
         raise UnreachableLedgerError(f"{where} {_ENDED[state]} ({said}); nothing was done, so it can be asked again") from None
@@ -109,8 +114,7 @@ def raise_fault(address: Address, error: psycopg.Error) -> NoReturn:
     raise LedgerError(f"{where} has failed ({said}); no call is made without it") from None
 
 
-def _lacking(address: Address) -> Sequence[str]:
-    """What gives this user the rights that it lacks, as statements of SQL."""
+def _lacking(address: Address, lacks: str) -> Sequence[str]:
     with suppress(psycopg.Error), connect(address) as connection:
-        return [row[0] for row in answered(connection, READS, _LACKING)]
+        return [row[0] for row in answered(connection, READS, lacks)]
     return []

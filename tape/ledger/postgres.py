@@ -23,7 +23,7 @@ from tape.ledger.accounts import (
 from tape.ledger.addresses import Address, read_address
 from tape.ledger.batches import VERSION, Batches
 from tape.ledger.contract import Balance, Cap, Ended, Held, HoldRecord, LedgerStore, Note, Refused, Request, State
-from tape.ledger.faults import READS, WRITES, answered, connect, raise_fault
+from tape.ledger.faults import MAKING, READS, WRITES, answered, connect, raise_fault
 from tape.ledger.periods import Period
 from tape.ledger.rules import LedgerError, Pause, Paused, Rule, UnknownHoldError, Wanted, Warned, of_part
 from tape.reading import short
@@ -81,7 +81,7 @@ class PostgresStore(LedgerStore):
                 after = connection.execute("select version from tape_ledger.meta").fetchall()
                 assert after == [(VERSION,)], "the tables of a version say so"
         except psycopg.Error as error:
-            raise_fault(address, error)
+            raise_fault(address, error, MAKING)
 
     # --- the contract -------------------------------------------------------------------------
 
