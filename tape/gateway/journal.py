@@ -65,7 +65,7 @@ class Journal:
     """
 
     def __init__(self, path: Path, ledger_of: Callable[[str], Ledger]) -> None:
-        refuse_address(path)
+        refuse_address(str(path))
         self.path, self._ledger_of = path, ledger_of
         self.handles: dict[str, str] = {}
         self.days: dict[date, Day] = {}

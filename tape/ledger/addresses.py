@@ -15,7 +15,7 @@ _DATABASE = re.compile(r"postgres(?:ql)?(?:\+\w+)?://", re.IGNORECASE)
 _PAIR = r"(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*="
 _PAIRS = re.compile(_PAIR)  # libpq knows them in small letters alone
 _LIKE = re.compile(
-    r"://|^\W*(?:jdbc:)?(?:postgres(?:ql)?(?:\+\w+)?\s*(?::|%3a|//)|file:)|^\W*[\w.+-]{2,}:.*@"
+    r"://|^\W*(?:jdbc:)?(?:postgres(?:ql)?(?:\+\w+)?\s*(?::|%3a|//|/.*:.*@)|file:)|^\W*[\w.+-]{2,}:.*@"
     rf"|^\W*(?:{_PAIR}|(?:server|hostname|database|username|uid)\s*=)|(?:^|\W)\w*(?:passw|passphrase|pwd)\w*\s*=",
     re.IGNORECASE | re.DOTALL,
 )
@@ -57,13 +57,13 @@ def is_address(text: object) -> bool:
     return isinstance(text, str) and not _PATH.match(text) and _LIKE.search(text) is not None
 
 
-def refuse_address(path: Path) -> None:
+def refuse_address(path: str) -> None:
     """Never make a file of what was meant as an address, and may hold a password.
 
     Raises:
         ConfigError: It looks like an address.
     """
-    if is_address(str(path)):
+    if is_address(path):
         raise ConfigError(
             "the name of a file is expected, and what is given looks like an address; for a file of such a name, "
             "give its whole path, from /"
@@ -79,10 +79,8 @@ def read_address(text: str) -> Address:
     """
     text = text.strip()
     if found := _FILE.match(text):
-        if "@" in text[found.end() :].partition("/")[0]:
-            raise ConfigError("a file has no user and no host; write file:///path/to/budget.ledger")
         path = unquote(text[found.end() :])
-        assert not _FILE.match(path), "a path is no address in turn"
+        refuse_address(path)
         return Address(f"file://{path}", Path(path))
     if found := _DATABASE.match(text):
         rest = text[found.end() :]

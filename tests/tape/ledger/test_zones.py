@@ -18,6 +18,7 @@ from psycopg.types.json import Jsonb  # noqa: E402
 from tape.ledger import Cap, Held, Period, Request  # noqa: E402
 from tape.ledger.file import FileStore  # noqa: E402
 from tape.ledger.postgres import PostgresStore  # noqa: E402
+from tests.tape.gateway.helpers import record  # noqa: E402
 
 ABBREVIATED = ("CET", "EET", "EST", "GMT", "HST", "MET", "MST", "UCT", "UTC", "WET", "Zulu")
 """Zones whose names PostgreSQL knows as abbreviations too, by one of the lists that come with it."""
@@ -90,6 +91,7 @@ def test_a_sample_of_zones_begins_alike(database: str) -> None:
 def test_all_zones_begin_alike(database: str, record_property: Callable[[str, object], None]) -> None:
     zones = sorted(available_timezones())
     found, asked = swept(database, zones, 150, (1, 15, 29, 31))
+    record("zones", {"zones": len(zones), "beginnings compared": asked, "differences": found[:100]})
     record_property("sweep", f"{len(zones)} zones, {asked} beginnings of days, weeks and months from 2024 to 2040")
     assert found == []
 
