@@ -134,7 +134,7 @@ class Guard:
             self.ledger = Ledger(name=_OWN, payer=self._shared.payer)
             return
         if scope != _OWN or labels:
-            raise ConfigError(f"scope= and labels= are for a ledger; journal= names none")
+            raise ConfigError("scope= and labels= are for a ledger; journal= names none")
         self.ledger = Ledger(Budget.read(budget), name=_OWN)
         ledger = self.ledger
         self._journal = None if journal is None else Journal(Path(journal), lambda _: ledger)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from tape.budget import Ledger, Reservation, Resources
 from tape.budget.locks import JOURNAL
 from tape.ledger import LedgerError, Request
-from tape.ledger.addresses import refuse_address
+from tape.ledger.addresses import require_file
 from tape.ledger.contract import HoldRecord, State
 from tape.ledger.file import FileStore
 
@@ -65,7 +65,7 @@ class Journal:
     """
 
     def __init__(self, path: Path, ledger_of: Callable[[str], Ledger]) -> None:
-        refuse_address(str(path))
+        require_file(str(path))
         self.path, self._ledger_of = path, ledger_of
         self.handles: dict[str, str] = {}
         self.days: dict[date, Day] = {}

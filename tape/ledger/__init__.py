@@ -50,7 +50,8 @@ def open_store(url: str | Address) -> LedgerStore:
     """The store at ``postgresql://user@host/database``, or ``file:///var/lib/budget.ledger``.
 
     Args:
-        url: The address, also as ``host=... dbname=...`` or with a driver's name behind ``postgresql+``. A file is made where there is none; the tables of a database are made by ``tape ledger init``.
+        url: The address, also as ``host=... dbname=...``, or with a driver as in ``postgresql+psycopg://``. A file is
+            made where there is none; the tables of a database are made by ``tape ledger init``.
 
     Returns:
         The store; :meth:`LedgerStore.close` it at the end.
@@ -68,7 +69,7 @@ def open_store(url: str | Address) -> LedgerStore:
         ...     print([(one.cap.account, one.left) for one in store.balances()])
         [('org', 50000)]
     """
-    address = url if isinstance(url, Address) else read_address(url)
+    address = read_address(url)
     if address.path is not None:
         from tape.ledger.file import FileStore
 

@@ -54,9 +54,7 @@ class Batches:
         LedgerError: The database cannot be reached, has no ledger, or one of another version.
     """
 
-    def __init__(
-        self, address: Address, warned: Callable[[Warned], None], at: Callable[[], datetime | None]
-    ) -> None:
+    def __init__(self, address: Address, warned: Callable[[Warned], None], at: Callable[[], datetime | None]) -> None:
         self._address, self._warned, self._at = address, warned, at
         self._seen: dict[str, int] = {}
         """The latest batch of each root: a server that has an earlier one has lost holds."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, NoReturn
@@ -28,8 +27,9 @@ statement, as one message, so it takes no time of the network, and ends with the
 WRITES = f"set transaction read write; {READS}"
 
 _TABLES = "(select oid from pg_namespace where nspname = 'tape_ledger')"
-LACKS = f"""
+_LACKS = f"""
 select format('grant %s to %I', lack, current_user) from (values
+  ('create on database ' || quote_ident(current_database()), {_TABLES} is null),
   ('usage on schema tape_ledger', not has_schema_privilege({_TABLES}, 'usage')),
   ('select, insert, update, delete on all tables in schema tape_ledger', exists (
     select from pg_class, unnest(array['select', 'insert', 'update', 'delete']) as needed
@@ -37,41 +37,33 @@ select format('grant %s to %I', lack, current_user) from (values
   ('execute on all functions in schema tape_ledger', exists (
     select from pg_proc where pronamespace = {_TABLES} and not has_function_privilege(oid, 'execute')))
 ) as one (lack, lacks) where lacks
-"""
-MAKING = f"""
-select case when {_TABLES} is null then format('grant create on database %I to %I', current_database(), current_user)
-  else format('run `tape ledger init` as %s, who owns the tables', (
-    select nspowner::regrole from pg_namespace where oid = {_TABLES})) end
-"""
-"""What lets a user make the tables, or upgrade them."""
+"""  # noqa: S608  # made of constants
 _ENDED = {
-    "40001": "could not bring it into order with others",
-    "40P01": "was in a deadlock over it",
+    "40": "could not bring it into order with others",
+    "53": "has no room for it",
     "55P03": "did not get a lock within lock_timeout; see who holds it in pg_locks, or raise the timeout",
     "57014": "has ended the statement, as a person or statement_timeout asks; raise the timeout if it is that",
-    "25P04": "has ended the transaction, as transaction_timeout asks; raise it",
 }
-"""By code: what has undone a transaction that may be made again."""
+"""By code, or its class: what has undone a transaction that may be made again."""
 
 
 class _Moment(Loader):
-    """As ``DateStyle = ISO`` and ``TimeZone = UTC`` write it, which psycopg does not know of: they end with the
-    transaction."""
+    """As the settings of a transaction write it; psycopg sees those of the session alone."""
 
     def load(self, data: Any) -> datetime:
-        return datetime.fromisoformat(bytes(data).decode()).astimezone(UTC)
+        at = datetime.fromisoformat(bytes(data).decode()).astimezone(UTC)
+        assert bytes(data).endswith(b"+00"), "each transaction is in UTC"
+        return at
 
 
 def connect(address: Address) -> psycopg.Connection[Any]:
-    """A connection that leaves nothing behind in the session, which a pooler may give to others after each transaction.
-
-    Statements are not prepared, and their values are written into them.
-    """
+    """A connection that leaves nothing in its session, which a pooler gives to others between transactions."""
     assert address.conninfo, "a file is not connected to"
     made = psycopg.connect(
         address.conninfo, autocommit=True, connect_timeout=10, application_name="tape ledger", client_encoding="utf8",
         prepare_threshold=None, cursor_factory=psycopg.ClientCursor,
     )  # fmt: skip
+    assert made.prepare_threshold is None, "a pooler does not know what was prepared"
     made.adapters.register_loader("timestamptz", _Moment)
     return made
 
@@ -82,6 +74,7 @@ def answered(connection: psycopg.Connection[Any], before: str, statement: str, *
     cursor = connection.execute(before + statement, values or None)  # type: ignore[arg-type]
     while cursor.nextset():
         pass
+    assert cursor.description, "the last statement has rows"
     return cursor.fetchall()
 
 
@@ -94,27 +87,24 @@ def first_line(error: BaseException) -> str:
     return redacted(found)
 
 
-def raise_fault(address: Address, error: psycopg.Error, lacks: str = LACKS) -> NoReturn:
-    """A fault of the database as one sentence; a statement says what the user lacks who may not do it."""
+def raise_fault(address: Address, error: psycopg.Error, *, making: bool = False) -> NoReturn:
+    """A fault of the database as one sentence."""
     assert not isinstance(error, TapeError), "what is a sentence already is not told as a fault of the database"
     where, said, state = f"the ledger {address}", first_line(error), error.sqlstate or ""
     if state in ("3F000", "42P01", "42883"):
         raise LedgerError(f"{where} has no tables of a ledger yet; make them by `tape ledger init --url ...`") from None
     if state == "42501":
-        grants = "; ".join(_lacking(address, lacks)) or "see the owner of the schema tape_ledger"
-        raise LedgerError(f"{where} does not give this user its rights ({said}); an administrator: {grants}") from None
-    if state in _ENDED:
-        raise UnreachableLedgerError(f"{where} {_ENDED[state]} ({said}); nothing was done, so it can be asked again") from None
-    if state.startswith("53") and state != "53300":
-        raise UnreachableLedgerError(f"{where} has no room for it ({said}); no call is made without it") from None
+        lacks = [("see the owner of the schema tape_ledger",)]
+        with suppress(psycopg.Error), connect(address) as connection:
+            lacks = answered(connection, READS, _LACKS) or lacks
+        if making and "create on database" not in lacks[0][0]:
+            lacks = [("run `tape ledger init` as the user who owns the tables",)]
+        told = "; ".join(text for (text,) in lacks)
+        raise LedgerError(f"{where} does not give this user its rights ({said}); an administrator: {told}") from None
+    if ended := _ENDED.get(state) or _ENDED.get(state[:2]):
+        raise UnreachableLedgerError(f"{where} {ended} ({said}); nothing was done, so it can be asked again") from None
     if isinstance(error, psycopg.OperationalError):  # it has no connection, or a cut one
         raise UnreachableLedgerError(
             f"{where} cannot be reached ({said}); no call is made without it. See to the server, or name another"
         ) from None
     raise LedgerError(f"{where} has failed ({said}); no call is made without it") from None
-
-
-def _lacking(address: Address, lacks: str) -> Sequence[str]:
-    with suppress(psycopg.Error), connect(address) as connection:
-        return [row[0] for row in answered(connection, READS, lacks)]
-    return []

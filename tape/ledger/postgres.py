@@ -10,7 +10,6 @@ from importlib import resources
 from typing import Any, get_args
 
 from tape.budget.resources import in_units
-from tape.errors import ConfigError
 from tape.ledger.accounts import (
     Amounts,
     Labels,
@@ -23,7 +22,7 @@ from tape.ledger.accounts import (
 from tape.ledger.addresses import Address, read_address
 from tape.ledger.batches import VERSION, Batches
 from tape.ledger.contract import Balance, Cap, Ended, Held, HoldRecord, LedgerStore, Note, Refused, Request, State
-from tape.ledger.faults import MAKING, READS, WRITES, answered, connect, raise_fault
+from tape.ledger.faults import READS, WRITES, answered, connect, raise_fault
 from tape.ledger.periods import Period
 from tape.ledger.rules import LedgerError, Pause, Paused, Rule, UnknownHoldError, Wanted, Warned, of_part
 from tape.reading import short
@@ -48,7 +47,7 @@ class PostgresStore(LedgerStore):
     """
 
     def __init__(self, url: str | Address, at: datetime | None = None) -> None:
-        self._address, self.at = _database(url), at
+        self._address, self.at = read_address(url), at
         self._batches = Batches(self._address, self._warn, lambda: self.at)
 
     @classmethod
@@ -58,7 +57,7 @@ class PostgresStore(LedgerStore):
         Raises:
             LedgerError: The database cannot be reached, does not allow it, has a newer version, or has no encoding.
         """
-        address = _database(url)
+        address = read_address(url)
         try:
             with connect(address) as connection, connection.transaction():
                 answered(connection, WRITES, "select pg_advisory_xact_lock(7273041)")
@@ -81,7 +80,7 @@ class PostgresStore(LedgerStore):
                 after = connection.execute("select version from tape_ledger.meta").fetchall()
                 assert after == [(VERSION,)], "the tables of a version say so"
         except psycopg.Error as error:
-            raise_fault(address, error, MAKING)
+            raise_fault(address, error, making=True)
 
     # --- the contract -------------------------------------------------------------------------
 
@@ -248,9 +247,7 @@ class PostgresStore(LedgerStore):
     def check(self) -> Sequence[str]:
         """See :class:`LedgerStore`."""
         rows = self._select("select account, resource, period, begun, detail from tape_ledger.wrong()")
-        return [
-            f"{account} {kind} {period} {begun or ''}: {detail}" for account, kind, period, begun, detail in rows
-        ]
+        return [f"{account} {kind} {period} {begun or ''}: {detail}" for account, kind, period, begun, detail in rows]
 
     def set_rule(self, rule: Rule, who: str, why: str) -> None:
         """See :class:`LedgerStore`."""
@@ -342,10 +339,3 @@ def _note(what: Mapping[str, Any]) -> str:
         return f"{what['do']} {what['account']}"
     amount = [in_units(what["resource"], what["amount"])] if what.get("amount") else []
     return " ".join((what["do"], what["account"], what["resource"], what["period"], *amount))
-
-
-def _database(url: str | Address) -> Address:
-    address = url if isinstance(url, Address) else read_address(url)
-    if address.path is not None:
-        raise ConfigError(f"{address} is a file, and no database")
-    return address

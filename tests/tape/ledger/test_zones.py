@@ -63,7 +63,8 @@ def differences(connection: Any, zone: str, at: list[datetime], periods: list[Pe
         [theirs] = connection.execute(_ASKED, (cap, at)).fetchone()
         for moment, begun in zip(at, theirs, strict=True):
             if (ours := period.begun(moment)) is None or ours.timestamp() != float(begun):
-                yield f"{period} at {moment}: {ours} in a file, {datetime.fromtimestamp(float(begun), UTC)} in PostgreSQL"
+                there = datetime.fromtimestamp(float(begun), UTC)
+                yield f"{period} at {moment}: {ours} in a file, {there} in PostgreSQL"
 
 
 def swept(url: str, zones: list[str], drawn: int, days: tuple[int, ...]) -> tuple[list[str], int]:
