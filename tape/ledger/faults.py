@@ -71,7 +71,7 @@ def connect(address: Address) -> psycopg.Connection[Any]:
 def answered(connection: psycopg.Connection[Any], before: str, statement: str, *values: Any) -> list[tuple[Any, ...]]:
     """The rows of a statement, which is a transaction of its own unless one has begun."""
     assert before in (READS, WRITES), "each transaction says what it relies on"
-    cursor = connection.execute(before + statement, values or None)  # type: ignore[arg-type]
+    cursor = connection.execute(before + statement, values or None)
     while cursor.nextset():
         pass
     assert cursor.description, "the last statement has rows"
