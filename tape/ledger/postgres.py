@@ -284,7 +284,10 @@ class PostgresStore(LedgerStore):
     def pauses(self) -> Sequence[Pause]:
         """See :class:`LedgerStore`."""
         rows = self._select("select account, stopped, at, who, why, wanted from tape_ledger.pause order by 1")
-        found = [Pause(*row[:5], wanted=Wanted(*row[5]) if row[5] else None) for row in rows]
+        found = [
+            Pause(account, stopped, at, who, why, Wanted(*wanted) if wanted else None)
+            for account, stopped, at, who, why, wanted in rows
+        ]
         accounts = [one.account for one in found]
         assert accounts == sorted({*accounts}), "an account is paused once, and they come by account"
         return found
