@@ -206,7 +206,8 @@ def wrong(problem: ValidationError) -> str:
     first = problem.errors(include_url=False)[0]
     message = str(first["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
     value, got = first["input"], ""
-    if first["type"] not in ("missing", "value_error", "assertion_error"):
+    # What is given under a name that is not known may be anything, also a secret under a misspelled one.
+    if first["type"] not in ("missing", "value_error", "assertion_error", "extra_forbidden"):
         got = f", got {json.dumps(value) if value is None or isinstance(value, bool) else short(value)}"
     return f"{_field('.'.join(map(str, first['loc'])))}{message[:1].lower()}{message[1:]}{got}"
 

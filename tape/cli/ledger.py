@@ -21,16 +21,18 @@ def main(argv: Sequence[str]) -> int:
     """Run the subcommand; exit code 0, or 1 where a check finds something."""
     args = _parser().parse_args(argv)
     from tape.errors import ConfigError
-    from tape.ledger import DATABASES, open_store
+    from tape.ledger import open_store
+    from tape.ledger.addresses import read_address
 
     url: str = args.url or os.environ.get(ADDRESS, "")
     if not url:
         raise ConfigError(f"which ledger? name it by --url, or in the environment variable {ADDRESS}")
-    if args.what == "init" and url.partition("://")[0] in DATABASES:
+    address = read_address(url)
+    if args.what == "init" and address.path is None:
         from tape.ledger.postgres import PostgresStore
 
-        PostgresStore.create(url)
-    store = open_store(url)
+        PostgresStore.create(address)
+    store = open_store(address)
     try:
         doing: Callable[[LedgerStore, argparse.Namespace], int] = _DO[args.what]
         return doing(store, args)

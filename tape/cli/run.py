@@ -91,8 +91,17 @@ def main(argv: Sequence[str]) -> int:
         given = frozenset(vars(args))
         configurations = [auto_roles(configurations[0], model, plugin, every, given, directory, run_budget)]
         check_before(configurations, {args.model: model}, run_budget, args.workers)
-    command = shlex.join(["tape", "run", *argv, *([] if args.out else ["--out", str(out)])])
+    command = _again([*argv, *([] if args.out else ["--out", str(out)])], args.ledger)
     return _play(args, configurations, directory, model, command)
+
+
+def _again(argv: Sequence[str], ledger: str) -> str:
+    """The command, to be shown: without the password of a ledger, which libpq takes from PGPASSWORD too."""
+    from tape.ledger.addresses import read_address
+
+    if ledger and (address := read_address(ledger)).has_password:
+        argv = [one.replace(ledger, str(address)) for one in argv]
+    return shlex.join(["tape", "run", *argv])
 
 
 def _play(

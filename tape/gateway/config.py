@@ -28,8 +28,8 @@ from tape.gateway.settings import (
     ServerSettings,
     ToolSettings,
 )
-from tape.ledger import is_address
 from tape.ledger.accounts import accounts_of
+from tape.ledger.addresses import read_address
 from tape.reading import read_text, short, wrong
 from tape.toml_reading import line_of, parse_toml
 
@@ -204,9 +204,11 @@ def _ledger(given: LedgerSettings) -> LedgerSettings:
     if address is None:
         return given
     at = ("ledger", "url_env" if given.url_env else "url")
-    if not is_address(address):
-        raise FieldError(at, "expected postgresql://user@host/database or file:///path/to/budget.ledger")
-    if given.url is not None and urlsplit(given.url).password is not None:
+    try:
+        has_password = read_address(address).has_password
+    except ConfigError as error:
+        raise FieldError(at, str(error)) from None
+    if given.url is not None and has_password:
         raise FieldError(at, "a password must not stand in the file; give the address by url_env = VARIABLE")
     try:
         accounts_of(given.scope, given.labels)

@@ -115,7 +115,7 @@ class Gateway:
             found.append(
                 f"a call of {one.name} is open in {journal.path}: another gateway is at work, or was killed. It counts "
                 f"as {json.dumps(amounts(one.worst))} until it ends, or you say what it took: "
-                f"tape ledger --url file://{journal.path.resolve()} settle {one.id} AMOUNTS ('1 step, $0.01'){also}"
+                f"tape ledger --url {journal.path.resolve().as_uri()} settle {one.id} AMOUNTS ('1 step, $0.01'){also}"
             )
         return found
 

@@ -27,7 +27,8 @@ from tape.gateway.own_tools import left
 from tape.gateway.planning import PlanError, fitting, plan
 from tape.gateway.prices import unpriced
 from tape.gateway.shared_scope import SharedScope
-from tape.ledger import LedgerStore, is_address
+from tape.ledger import LedgerStore
+from tape.ledger.addresses import is_address
 from tape.ledger.payer import calling
 from tape.lm.listed_prices import find, why_unknown
 from tape.lm.price import Price as TokenPrice
@@ -133,7 +134,7 @@ class Guard:
             self.ledger = Ledger(name=_OWN, payer=self._shared.payer)
             return
         if scope != _OWN or labels:
-            raise ConfigError(f"scope= and labels= are for a ledger; journal={short(journal)} is none")
+            raise ConfigError("scope= and labels= are for a ledger; journal= names none")
         self.ledger = Ledger(Budget.read(budget), name=_OWN)
         ledger = self.ledger
         self._journal = None if journal is None else Journal(Path(journal), lambda _: ledger)

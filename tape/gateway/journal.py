@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from tape.budget import Ledger, Reservation, Resources
 from tape.budget.locks import JOURNAL
 from tape.ledger import LedgerError, Request
+from tape.ledger.addresses import require_file
 from tape.ledger.contract import HoldRecord, State
 from tape.ledger.file import FileStore
 
@@ -59,10 +60,12 @@ class Journal:
         days: What was spent on each day, in UTC.
 
     Raises:
+        ConfigError: It looks like the address of a ledger, and is no file's name.
         LedgerError: The file is malformed or cannot be written, or this system has no locks on files.
     """
 
     def __init__(self, path: Path, ledger_of: Callable[[str], Ledger]) -> None:
+        require_file(str(path))
         self.path, self._ledger_of = path, ledger_of
         self.handles: dict[str, str] = {}
         self.days: dict[date, Day] = {}

@@ -36,7 +36,7 @@ class Settings(BaseModel):
         unreserved: Let calls through that no request has paid for, such as health checks and ``/rag/query``.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
     ledger: str
     scope: str = "litellm"
     session: str = ""

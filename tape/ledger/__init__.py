@@ -11,7 +11,8 @@
 ``postgres.py``     a store in a database that hosts share
 ``sql/``            what may happen there: tables by version, and functions
 ``batches.py``      the requests of a program that go to it together
-``faults.py``       its faults in one sentence each
+``faults.py``       what each transaction there relies on, and its faults in one sentence each
+``addresses.py``    which store an address names, and what of it may be shown
 ``payer.py``        a scope of a store as what a :class:`tape.budget.Ledger` asks: waits, asks, hands on
 ==================  ==============================================================================
 
@@ -22,11 +23,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
-from tape.errors import ConfigError
 from tape.ledger.accounts import Labels as Labels
+from tape.ledger.addresses import Address, read_address
 from tape.ledger.contract import Balance as Balance
 from tape.ledger.contract import Cap as Cap
 from tape.ledger.contract import Ended as Ended
@@ -34,7 +33,6 @@ from tape.ledger.contract import Held as Held
 from tape.ledger.contract import LedgerStore as LedgerStore
 from tape.ledger.contract import Refused as Refused
 from tape.ledger.contract import Request as Request
-from tape.ledger.faults import shown
 from tape.ledger.payer import StorePayer as StorePayer
 from tape.ledger.periods import Period as Period
 from tape.ledger.rules import LedgerError as LedgerError
@@ -47,19 +45,13 @@ from tape.ledger.rules import UnreachableLedgerError as UnreachableLedgerError
 from tape.ledger.rules import Wanted as Wanted
 from tape.ledger.rules import Warned as Warned
 
-DATABASES = ("postgresql", "postgres")
 
-
-def is_address(text: object) -> bool:
-    """Whether a text names a store by its address, and not a file by its path."""
-    return isinstance(text, str) and text.partition("://")[0] in (*DATABASES, "file") and "://" in text
-
-
-def open_store(url: str) -> LedgerStore:
+def open_store(url: str | Address) -> LedgerStore:
     """The store at ``postgresql://user@host/database``, or ``file:///var/lib/budget.ledger``.
 
     Args:
-        url: The address. A file is made where there is none; the tables of a database are made by ``tape ledger init``.
+        url: The address, also as ``host=... dbname=...``, or with a driver as in ``postgresql+psycopg://``. A file is
+            made where there is none; the tables of a database are made by ``tape ledger init``.
 
     Returns:
         The store; :meth:`LedgerStore.close` it at the end.
@@ -77,20 +69,15 @@ def open_store(url: str) -> LedgerStore:
         ...     print([(one.cap.account, one.left) for one in store.balances()])
         [('org', 50000)]
     """
-    if not is_address(url):
-        raise ConfigError(
-            f"{shown(url)!r} is no address of a ledger; write postgresql://user@host/database or file:///path/to/budget.ledger"
-        )
-    if url.startswith("file://"):
+    address = read_address(url)
+    if address.path is not None:
         from tape.ledger.file import FileStore
 
-        parts = urlsplit(url)
-        assert parts.scheme == "file", parts
-        return FileStore(Path(unquote(parts.netloc + parts.path)))
-    assert url.partition("://")[0] in DATABASES, "what is no file is in a database"
+        return FileStore(address.path)
+    assert address.conninfo, "what is no file is in a database"
     from tape.ledger.postgres import PostgresStore
 
-    return PostgresStore(url)
+    return PostgresStore(address)
 
 
 @contextmanager

@@ -13,7 +13,8 @@ from datetime import datetime
 from typing import Any
 
 from tape.budget.locks import CLIENT, OrderedLock
-from tape.ledger.faults import first_line, raise_fault, shown
+from tape.ledger.addresses import Address
+from tape.ledger.faults import READS, WRITES, answered, connect, first_line, raise_fault
 from tape.ledger.rules import LedgerError, UnreachableLedgerError, Warned, tell
 
 try:
@@ -45,7 +46,7 @@ class Batches:
     """Sends requests by a thread and a connection of its own.
 
     Args:
-        url: Of the database.
+        address: Of the database.
         warned: Is called with what the database warns of.
         at: Says a fixed present, for tests; None for the database's own.
 
@@ -53,8 +54,8 @@ class Batches:
         LedgerError: The database cannot be reached, has no ledger, or one of another version.
     """
 
-    def __init__(self, url: str, warned: Callable[[Warned], None], at: Callable[[], datetime | None]) -> None:
-        self._url, self._warned, self._at = url, warned, at
+    def __init__(self, address: Address, warned: Callable[[Warned], None], at: Callable[[], datetime | None]) -> None:
+        self._address, self._warned, self._at = address, warned, at
         self._seen: dict[str, int] = {}
         """The latest batch of each root: a server that has an earlier one has lost holds."""
         self._instance: Any = None
@@ -79,11 +80,11 @@ class Batches:
         """
         assert request["do"] in DO, "the database takes what it does not know for a reset"
         if os.getpid() != self._program:  # the thread that sends is not there
-            raise LedgerError(f"the ledger {shown(self._url)} was opened before a fork; open it anew after it")
+            raise LedgerError(f"the ledger {self._address} was opened before a fork; open it anew after it")
         answered: Future[Any] = Future()
         with self._closing, self._closing.mutex:
             if self._closed:
-                raise LedgerError(f"the ledger {shown(self._url)} was closed; open it anew")
+                raise LedgerError(f"the ledger {self._address} was closed; open it anew")
             assert threading.current_thread() is not self._thread, "the thread that sends cannot wait for itself"
             self._requests.put((request, answered))
         answer = answered.result()
@@ -92,7 +93,7 @@ class Batches:
                 tell(self._warned, self._told.popleft())
         assert isinstance(answer, dict), answer
         if answer.get("error") == "forbidden":
-            raise LedgerError(f"the ledger {shown(self._url)} refuses the request: {answer['detail']}")
+            raise LedgerError(f"the ledger {self._address} refuses the request: {answer['detail']}")
         return answer
 
     def close(self) -> None:
@@ -156,21 +157,21 @@ class Batches:
         for attempt in range(TRIES):
             try:
                 self._connect()
-                row = self._connection.execute("select tape_ledger.apply(%s, %s, %s, %s)", given).fetchone()
+                [row] = answered(self._connection, WRITES, "select tape_ledger.apply(%s, %s, %s, %s)", *given)
             except psycopg.Error as error:
                 self._cut()
                 if error.sqlstate == _STALE:
                     raise LedgerError(
-                        f"the server of {shown(self._url)} is behind what was answered before ({first_line(error)}): "
+                        f"the server of {self._address} is behind what was answered before ({first_line(error)}): "
                         "a replica took over that lacks holds; restore it before anything is spent"
                     ) from None
                 if error.sqlstate == _OTHER_VERSION:
                     continue  # it was upgraded: connecting says what is there now
                 if attempt == TRIES - 1 or not isinstance(error, psycopg.OperationalError):
-                    raise_fault(self._url, error)
+                    raise_fault(self._address, error)
                 continue
             return self._keep(batch, **row[0])
-        raise LedgerError(f"the ledger {shown(self._url)} changes its version; try again")
+        raise LedgerError(f"the ledger {self._address} changes its version; try again")
 
     def _keep(
         self,
@@ -206,20 +207,21 @@ class Batches:
         if self._connection is not None and not self._connection.closed:
             return
         try:
-            found = psycopg.connect(self._url, autocommit=True, connect_timeout=10, application_name="tape ledger")
-            row = found.execute("select version, instance from tape_ledger.meta").fetchone()
+            found = connect(self._address)
+            rows = answered(found, READS, "select version, instance from tape_ledger.meta")
         except psycopg.Error as error:
-            raise_fault(self._url, error)
+            raise_fault(self._address, error)
+        row = rows[0] if rows else None
         if row is None or row[0] != VERSION:
             found.close()
             is_old = row is not None and row[0] < VERSION
             raise LedgerError(
-                f"the ledger {shown(self._url)} has version {row and row[0]}, and this program knows {VERSION}; "
+                f"the ledger {self._address} has version {row and row[0]}, and this program knows {VERSION}; "
                 + ("upgrade it by `tape ledger init`" if is_old else "install a newer one")
             )
         if self._instance not in (None, row[1]):
             found.close()
-            raise LedgerError(f"the ledger {shown(self._url)} is another one than before; open it anew")
+            raise LedgerError(f"the ledger {self._address} is another one than before; open it anew")
         assert found.autocommit, "a batch is one statement and one commit"
         assert row[1] is not None, "a ledger can be told from others"
         self._instance, self._connection = row[1], found

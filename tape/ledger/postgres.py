@@ -5,12 +5,11 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import datetime
 from importlib import resources
 from typing import Any, get_args
 
 from tape.budget.resources import in_units
-from tape.errors import MissingExtraError
 from tape.ledger.accounts import (
     Amounts,
     Labels,
@@ -20,9 +19,10 @@ from tape.ledger.accounts import (
     require_by_hand,
     require_id,
 )
+from tape.ledger.addresses import Address, read_address
 from tape.ledger.batches import VERSION, Batches
 from tape.ledger.contract import Balance, Cap, Ended, Held, HoldRecord, LedgerStore, Note, Refused, Request, State
-from tape.ledger.faults import raise_fault, shown
+from tape.ledger.faults import READS, WRITES, answered, connect, raise_fault
 from tape.ledger.periods import Period
 from tape.ledger.rules import LedgerError, Pause, Paused, Rule, UnknownHoldError, Wanted, Warned, of_part
 from tape.reading import short
@@ -38,7 +38,7 @@ class PostgresStore(LedgerStore):
     """A database with the ledger's tables, see :meth:`create`.
 
     Args:
-        url: ``postgresql://user@host/database``.
+        url: ``postgresql://user@host/database``, or as it was read.
         at: A fixed present, for tests, which may be set anew; the database's own by default.
 
     Raises:
@@ -46,29 +46,33 @@ class PostgresStore(LedgerStore):
         LedgerError: It cannot be reached, has no ledger, or one of another version.
     """
 
-    def __init__(self, url: str, at: datetime | None = None) -> None:
-        _require_extra()
-        self._url, self.at = url, at
-        self._batches = Batches(url, self._warn, lambda: self.at)
+    def __init__(self, url: str | Address, at: datetime | None = None) -> None:
+        self._address, self.at = read_address(url), at
+        self._batches = Batches(self._address, self._warn, lambda: self.at)
 
     @classmethod
-    def create(cls, url: str) -> None:
+    def create(cls, url: str | Address) -> None:
         """Make the tables, or upgrade those of an earlier version in place; what is there stays.
 
         Raises:
-            LedgerError: The database cannot be reached, does not allow it, or has a newer version.
+            LedgerError: The database cannot be reached, does not allow it, has a newer version, or has no encoding.
         """
-        _require_extra()
+        address = read_address(url)
         try:
-            with psycopg.connect(url, connect_timeout=10) as connection:
-                connection.execute("select pg_advisory_xact_lock(7273041)")
+            with connect(address) as connection, connection.transaction():
+                answered(connection, WRITES, "select pg_advisory_xact_lock(7273041)")
+                if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+                    raise LedgerError(
+                        f"the database {address} has the encoding SQL_ASCII, which names beyond ASCII do not fit into; "
+                        "make one by: create database NAME encoding 'UTF8' template template0"
+                    )
                 there = connection.execute("select to_regclass('tape_ledger.meta') is not null").fetchone()
                 row = (0,)
                 assert there is not None
                 if there[0]:
                     row = connection.execute("select version from tape_ledger.meta for update").fetchone() or row
                 if row[0] > VERSION:
-                    raise LedgerError(f"the ledger {shown(url)} has version {row[0]}; this program knows {VERSION}")
+                    raise LedgerError(f"the ledger {address} has version {row[0]}; this program knows {VERSION}")
                 assert row[0] >= 0, row
                 if row[0] < VERSION:
                     for name in (*(f"{number}.sql" for number in range(row[0] + 1, VERSION + 1)), "functions.sql"):
@@ -76,7 +80,7 @@ class PostgresStore(LedgerStore):
                 after = connection.execute("select version from tape_ledger.meta").fetchall()
                 assert after == [(VERSION,)], "the tables of a version say so"
         except psycopg.Error as error:
-            raise_fault(url, error)
+            raise_fault(address, error, making=True)
 
     # --- the contract -------------------------------------------------------------------------
 
@@ -152,7 +156,7 @@ class PostgresStore(LedgerStore):
         found = []
         for account, resource, period, begun, *counts in rows:
             cap = Cap(account, resource, amounts[f"{account} {resource} {period}"], Period.parse(period))
-            one = Balance(cap, _time(begun), *counts)
+            one = Balance(cap, begun, *counts)
             assert cap.key == (account, resource, period), (cap, period)
             assert (begun is None) == (cap.period.unit == "total"), one
             assert one.amount >= 0, one
@@ -172,7 +176,7 @@ class PostgresStore(LedgerStore):
             " where %s = '' or starts_with(scope || '/', %s || '/') order by number desc limit %s",
             scope, scope, max(0, most),
         )  # fmt: skip
-        found = [HoldRecord(*row[:7], *(at.astimezone(UTC) for at in row[7:])) for row in rows]
+        found = [HoldRecord(*row) for row in rows]
         assert len(found) <= max(0, most), (len(found), most)
         assert len(found) == len({one.id for one in found}), "an id belongs to one hold"
         assert all(one.begun <= one.expires for one in found)
@@ -183,7 +187,7 @@ class PostgresStore(LedgerStore):
     def notes(self) -> Sequence[Note]:
         """See :class:`LedgerStore`."""
         rows = self._select("select at, who, why, what from tape_ledger.note order by number desc limit 1000")
-        return [Note(at.astimezone(UTC), who, why, _note(what)) for at, who, why, what in rows]
+        return [Note(at, who, why, _note(what)) for at, who, why, what in rows]
 
     def set_cap(self, cap: Cap, who: str, why: str) -> None:
         """See :class:`LedgerStore`."""
@@ -243,9 +247,7 @@ class PostgresStore(LedgerStore):
     def check(self) -> Sequence[str]:
         """See :class:`LedgerStore`."""
         rows = self._select("select account, resource, period, begun, detail from tape_ledger.wrong()")
-        return [
-            f"{account} {kind} {period} {_time(begun) or ''}: {detail}" for account, kind, period, begun, detail in rows
-        ]
+        return [f"{account} {kind} {period} {begun or ''}: {detail}" for account, kind, period, begun, detail in rows]
 
     def set_rule(self, rule: Rule, who: str, why: str) -> None:
         """See :class:`LedgerStore`."""
@@ -283,7 +285,7 @@ class PostgresStore(LedgerStore):
         """See :class:`LedgerStore`."""
         rows = self._select("select account, stopped, at, who, why, wanted from tape_ledger.pause order by 1")
         found = [
-            Pause(account, stopped, at.astimezone(UTC), who, why, Wanted(*wanted) if wanted else None)
+            Pause(account, stopped, at, who, why, Wanted(*wanted) if wanted else None)
             for account, stopped, at, who, why, wanted in rows
         ]
         accounts = [one.account for one in found]
@@ -309,10 +311,10 @@ class PostgresStore(LedgerStore):
         """Rows, read by a connection of their own, so that the one of the batches is used by its thread alone."""
         assert statement.startswith("select "), "changes are made by batches"
         try:
-            with psycopg.connect(self._url, autocommit=True, connect_timeout=10) as connection:
-                return list(connection.execute(statement, values).fetchall())
+            with connect(self._address) as connection:
+                return answered(connection, READS, statement, *values)
         except psycopg.Error as error:
-            raise_fault(self._url, error)
+            raise_fault(self._address, error)
 
 
 def _held(id: str, answer: Mapping[str, Any]) -> Held | Refused:
@@ -340,14 +342,3 @@ def _note(what: Mapping[str, Any]) -> str:
         return f"{what['do']} {what['account']}"
     amount = [in_units(what["resource"], what["amount"])] if what.get("amount") else []
     return " ".join((what["do"], what["account"], what["resource"], what["period"], *amount))
-
-
-def _require_extra() -> None:
-    if psycopg is None:
-        raise MissingExtraError("a ledger in PostgreSQL needs psycopg: pip install 'tape-planner[postgres]'")
-
-
-def _time(at: datetime | None) -> datetime | None:
-    """A moment in UTC; None for the beginning of what has none."""
-    assert at is None or at.tzinfo is not None, "a moment has a time zone"
-    return None if at is None else at.astimezone(UTC)

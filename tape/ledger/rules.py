@@ -37,7 +37,7 @@ class LedgerError(TapeError):
 
 
 class UnreachableLedgerError(LedgerError):
-    """The store did not answer; whether it did what was asked is unknown, and asking again is safe.
+    """The store did not answer, or has given up; whether it did what was asked may be unknown, asking again is safe.
 
     Examples:
         >>> from tape.ledger import open_store

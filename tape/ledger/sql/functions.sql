@@ -9,30 +9,34 @@ do $$ declare name regprocedure; begin
   end loop;
 end $$;
 
--- The moment of a local time; of two, where clocks are set back, the earlier one.
-create function moment_of(there timestamp, zone text) returns timestamptz language sql stable as $$
-  select case when ((there at time zone zone) - interval '1 hour') at time zone zone = there
-    then (there at time zone zone) - interval '1 hour' else there at time zone zone end
-$$;
+-- The beginning of the day, week or month of a moment. The time zone is that of the session while this runs: as TimeZone a
+-- name such as CET is one of a zone, whereas "at time zone" takes it for an abbreviation, which has no summer.
+create function day_begun(c cap, at timestamptz) returns timestamptz language plpgsql stable set TimeZone = 'UTC' as $$
+declare today timestamp; first timestamp;
+begin
+  perform set_config('TimeZone', c.zone, true);
+  today := date_trunc(case c.unit when 'week' then 'week' else 'day' end, at::timestamp);
+  if c.unit = 'month' then
+    first := date_trunc('month', today);
+    if extract(day from today) < least(c.day, extract(day from first + interval '1 month - 1 day')) then
+      first := first - interval '1 month';
+    end if;
+    today := first + make_interval(days => least(c.day, extract(day from first + interval '1 month - 1 day')::int) - 1);
+  end if;
+  -- Of two moments, where clocks are set back, the earlier one.
+  return today::timestamptz - case
+    when (today::timestamptz - interval '1 hour')::timestamp = today then interval '1 hour' else interval '0' end;
+end $$;
 
 create function begun(c cap, at timestamptz) returns timestamptz language plpgsql stable as $$
-declare size int; today timestamp; first timestamp;
+declare size int;
 begin
   if c.unit = 'total' then return '-infinity'; end if;
   if c.unit in ('hour', 'rolling') then
     size := case c.unit when 'hour' then 3600 else c.bucket end;
     return to_timestamp(floor(extract(epoch from at) / size) * size);
   end if;
-  if c.unit in ('day', 'week') then
-    return moment_of(date_trunc(c.unit, at at time zone c.zone), c.zone);
-  end if;
-  today := date_trunc('day', at at time zone c.zone);
-  first := date_trunc('month', today);
-  if extract(day from today) < least(c.day, extract(day from first + interval '1 month - 1 day')) then
-    first := first - interval '1 month';
-  end if;
-  return moment_of(
-    first + make_interval(days => least(c.day, extract(day from first + interval '1 month - 1 day')::int) - 1), c.zone);
+  return day_begun(c, at);
 end $$;
 
 create function earliest(c cap, at timestamptz) returns timestamptz language sql stable as $$
@@ -416,7 +420,7 @@ end $$;
 -- All requests of one batch, which come at once: their ends first, unless the caller has seen a later batch than this
 -- server has. Sequential scans are off since plans are made while the tables are small.
 create function apply(known int, requests jsonb, moment timestamptz, seen jsonb) returns jsonb language plpgsql
-  set search_path = tape_ledger, pg_catalog set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+  set search_path = tape_ledger, pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
 declare mine text[]; answers jsonb := '{}'; numbers jsonb := '{}'; at timestamptz; n bigint; last timestamptz; name text; part record; warnings jsonb := '[]';
 begin
   if known <> (select version from meta) then
@@ -459,7 +463,7 @@ end $$;
 
 create function balances(of_scope text, labels jsonb, moment timestamptz) returns table (
   account text, resource text, period text, begun timestamptz, amount bigint, spent bigint, held bigint, debt bigint
-) language sql stable set search_path = tape_ledger, pg_catalog as $$
+) language sql stable set search_path = tape_ledger, pg_catalog, pg_temp as $$
   select c.account, c.resource, c.period, nullif(earliest(c, at), '-infinity'), amount_of(c, at),
     coalesce(sum(span.spent) filter (where span.begun >= earliest(c, at)), 0)::bigint, coalesce(sum(span.held), 0)::bigint,
     coalesce(sum(span.debt) filter (where span.begun >= earliest(c, at)), 0)::bigint
@@ -474,7 +478,7 @@ $$;
 
 -- Every sum anew from the holds; what does not agree.
 create function wrong() returns table (account text, resource text, period text, begun timestamptz, detail text)
-language sql stable set search_path = tape_ledger, pg_catalog as $$
+language sql stable set search_path = tape_ledger, pg_catalog, pg_temp as $$
   with sums as (
     select mine.cap, mine.begun,
       sum(case when h.state = 'held' then coalesce((h.worst->>cap.resource)::bigint, 0) else 0 end) as held,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from itertools import count
 
 import pytest
 
-from tests.tape.ledger.server import Server, missing
+from tests.tape.ledger.server import Pooler, Server, missing
 
 _numbers = count()
 
@@ -30,3 +31,14 @@ def database(server: Server) -> str:
     url = server.database(f"ledger{next(_numbers)}")
     PostgresStore.create(url)
     return url
+
+
+@pytest.fixture(scope="session")
+def pooler(server: Server) -> Iterator[Pooler]:
+    """A pgbouncer in transaction mode."""
+    program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
+    if program is None:
+        pytest.skip("pgbouncer is not installed")
+    found = Pooler(server, program)
+    yield found
+    found.close()
