@@ -12,7 +12,9 @@ from tape.budget.amounts import unknown
 from tape.budget.resources import MOST
 from tape.errors import ConfigError, TapeError
 from tape.gateway.content import Part, bytes_of, parts_of
+from tape.gateway.prices import highest
 from tape.gateway.quotes import Answer, Quote
+from tape.lm.listed_prices import Marks
 from tape.lm.price import Price as TokenPrice
 from tape.lm.price import cost_of
 
@@ -28,6 +30,9 @@ class Payer(Protocol):
 
     def write_down(self, paid: Paid, actual: Resources, *, later: bool = False) -> None:
         """Put into the journal what was used."""
+
+    def learn(self, name: str, *, marks: Marks = "", answered: str = "") -> None:
+        """Remember what a call of a model took beyond its request, for the worst cases of the next ones."""
 
 
 class Charge:
@@ -138,6 +143,9 @@ class ModelQuote:
         media: How many of these may be no text.
         unreported: Money beside the tokens that the provider reports.
         unknown: Kinds of which nobody knows how much a part of the request takes.
+        covers_writes: What is written to the provider's cache is paid for by ``unreported``.
+        substitutes: Prices of models that may answer in the place of this one.
+        price_of: The price of this request to the model that an answer names; None where it is not known.
     """
 
     price: TokenPrice | None
@@ -145,10 +153,20 @@ class ModelQuote:
     media: int
     unreported: Resources
     unknown: Resources
+    covers_writes: bool = False
+    substitutes: tuple[TokenPrice, ...] = ()
+    price_of: Callable[[str], TokenPrice | None] = field(default=lambda _: None, repr=False, compare=False)
 
     def worst(self, tokens: int) -> Resources:
         """The most that it takes with so many completion tokens."""
-        return self.unknown + cost_of(self.price, self.prompt, tokens, media=self.media) + self.unreported
+        prices = (self.price, *self.substitutes)
+        most = highest([cost_of(price, self.prompt, tokens, media=self.media) for price in prices])
+        return self.unknown + most + self.unreported
+
+    def more(self, tokens: int) -> Resources:
+        """The most that so many further completion tokens take."""
+        prices = [None if price is None else price.at(self.prompt) for price in (self.price, *self.substitutes)]
+        return highest([cost_of(price, 0, tokens, calls=0) for price in prices])
 
 
 class ModelCharge(Charge):
@@ -171,8 +189,7 @@ class ModelCharge(Charge):
         """
         if not self._open:
             raise ConfigError("this charge is settled already; it cannot grow")
-        price = None if self._quote.price is None else self._quote.price.at(self._quote.prompt)
-        self._paid.append(self._guard.pay(self._name, cost_of(price, 0, tokens, calls=0), None))
+        self._paid.append(self._guard.pay(self._name, self._quote.more(tokens), None))
         self.most_tokens += tokens
 
     def used(
@@ -182,28 +199,59 @@ class ModelCharge(Charge):
         *,
         cached: int | None = None,
         written: int | None = None,
+        written_1h: int | None = None,
+        model: str | None = None,
     ) -> None:
         """Settle at the tokens that the provider reports; at the worst case where it does not.
 
         No prompt has no tokens: a report of 0 is none. Where no tokens are reported as written to the cache, and the
         model may write some, all that were not read from it are booked as written: frameworks fill in 0 for what a
-        provider leaves out.
+        provider leaves out. What is reported as written costs so, whatever the request has; the next calls of the model
+        then set that aside.
 
         Args:
             prompt_tokens: Of the prompt, those of the provider's cache among them.
             completion_tokens: Of the completion, reasoning among them.
             cached: How many of the prompt were read from the cache.
             written: How many were written to it.
+            written_1h: How many of these for an hour; None: it is not reported for how long.
+            model: Which model has answered, by the answer. A dearer one than was asked is booked at its own price where
+                that is known, and the guard lets no further call of the one that was asked through, unless its
+                ``substitutes`` say that the other may answer.
         """
         counts = (prompt_tokens, completion_tokens)
         if not prompt_tokens or not all(type(n) is int and 0 <= n <= MOST for n in counts):
             self._settle(unknown(self.worst))
             return
-        media, split = min(self._quote.media, prompt_tokens), (cached or 0, written or 0)
-        if media or not all(type(n) is int and n >= 0 for n in split) or sum(split) > prompt_tokens:
-            split = (0, 0)  # what of the cache is media is not known, or the report makes no sense
-        price, (cached, written) = self._quote.price, split
-        cost = cost_of(
-            price, prompt_tokens, completion_tokens or 0, media=media, cached=cached, written=written or None
-        )
+        tokens, split = (prompt_tokens, completion_tokens or 0), (cached or 0, written or 0, written_1h)
+        if not all(type(n) is int and n >= 0 for n in split if n is not None) or sum(split[:2]) > prompt_tokens:
+            split = (0, 0, None)  # the report makes no sense
+        cost = self._cost(self._quote.price, tokens, split)
+        if model and (price := self._quote.price_of(model)) is not None:
+            others = [self._cost(one, tokens, split) for one in (price, *self._quote.substitutes)]
+            if (others[0]["usd"] or 0) > max([cost["usd"] or 0, *(one["usd"] or 0 for one in others[1:])]):
+                self._guard.learn(self._name, answered=model)
+            cost = others[0] if cost["usd"] is not None and (others[0]["usd"] or 0) > cost["usd"] else cost
         self._settle(cost + self._quote.unreported)
+
+    def _cost(self, price: TokenPrice | None, tokens: tuple[int, int], split: tuple[int, int, int | None]) -> Resources:
+        """What tokens of a prompt and a completion cost, of which the cache has had so many."""
+        (prompt, completion), (cached, written, written_1h) = tokens, split
+        media, written = min(self._quote.media, prompt), 0 if self._quote.covers_writes else written
+        if media:  # what of the cache is media is not known
+            cached, at_least = 0, price is not None and price.media is not None
+            media, written = (media, min(written, prompt - media)) if at_least else (min(media, prompt - written), written)
+        if price is not None and written:
+            rates, hour = price.at(prompt), None if written_1h is None else written_1h > 0
+            if rates.written_for(hour) > rates.dearest:
+                self._guard.learn(self._name, marks="5m" if hour is False or rates.written_1h is None else "1h")
+        return cost_of(
+            price,
+            prompt,
+            completion,
+            media=media,
+            cached=cached,
+            written=written or None,
+            written_1h=written_1h,
+            unsplit=prompt if media else 0,
+        )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from tape.gateway.prices import unpriced
 from tape.gateway.shared_scope import SharedScope
 from tape.ledger import LedgerStore, is_address
 from tape.ledger.payer import calling
-from tape.lm.listed_prices import find, why_unknown
+from tape.lm.listed_prices import Marks, find, why_unknown
 from tape.lm.price import Price as TokenPrice
 from tape.lm.price_table import PriceTable, token_price
 from tape.reading import short
@@ -65,6 +66,9 @@ class Guard:
             ``video``, ``file``, ``conversation`` (that the provider keeps), ``cache`` (what a mark to write to its
             cache adds). Tokens of the prompt, as in ``{"image": 1600}``, or ``{"tokens": 1600, "usd": "$0.01"}`` where
             they do not cost what text does. Under a cap on tokens or money a part without that is refused.
+        substitutes: By name, the models that may answer in the place of one, as in ``{"claude-sonnet-4-5":
+            ["claude-opus-4-1"]}``. The dearest of them is set aside. Where another one that is dearer has answered, it is
+            booked at its price, and the next call of the one that was asked is refused under a cap on money.
         journal: A file that remembers what is spent. After a crash a guard with the same journal goes on: what was in
             flight counts as its worst case. Programs that have it at the same time share the budget. Or the address of
             a ledger, such as ``postgresql://user@host/database``, which programs of many hosts share
@@ -105,6 +109,7 @@ class Guard:
         least_tokens: int = 0,
         bytes_per_token: int = 1,
         content: Mapping[str, Any] | None = None,
+        substitutes: Mapping[str, Sequence[str]] | None = None,
         journal: Path | str | LedgerStore | None = None,
         scope: str = _OWN,
         labels: Mapping[str, str] | None = None,
@@ -122,6 +127,9 @@ class Guard:
                     ("models", name), f"no prices, and no known model is called {short(meant)}: {why_unknown(meant)}"
                 )
         self._content = read_worst(content or {})
+        self._substitutes = {name: tuple(several) for name, several in (substitutes or {}).items()}
+        self._answered: dict[str, str] = {}
+        self._written: dict[str, Marks] = {}
         if least_tokens:
             _require_whole("least_tokens", least_tokens)
         self.most_tokens, self.least_tokens, self._bytes_per_token = most_tokens, least_tokens, bytes_per_token
@@ -225,12 +233,62 @@ class Guard:
         read = ModelRequest.read(request)
         parts, sent = read.parts, read.sent
         price = self._price(name, sent, parts)
+        others = [one for name_of in self._may_answer(name) if (one := self._price(name_of, sent, parts))]
         more = worst_of(parts, self._content, price, self.ledger.capped(), name)
         prompt = OVERHEAD_TOKENS - (-(len(sent) - more.size) // self._bytes_per_token) + more.tokens
         if not parts and (counted := read.tokens(name)) is not None:
             prompt = min(prompt, counted)
         unknown = Resources(dict.fromkeys(more.unknown))
-        return ModelQuote(price, prompt, more.tokens, Resources({"usd": more.usd}), unknown)
+        is_paid = "cache" in self._content and bool(marks_of(parts))
+        return ModelQuote(
+            price,
+            prompt,
+            more.tokens,
+            Resources({"usd": more.usd}),
+            unknown,
+            is_paid,
+            tuple(others),
+            partial(self._price_of_answer, name, sent, parts),
+        )
+
+    def _may_answer(self, name: str) -> Sequence[str]:
+        """Which models may answer in the place of one.
+
+        Raises:
+            UnknownCostError: A dearer one has, which may not, and money is capped.
+        """
+        seen = self._answered.get(name)
+        if seen is None or "usd" not in self.left()["left"]:
+            return self._substitutes.get(name, ())
+        raise UnknownCostError(
+            f"usd is capped, and a call of {name} was answered by {seen}, which is dearer: ask for that one, or say that "
+            f'it may answer, and its price is set aside, by Guard(..., substitutes={{"{name}": ["{seen}"]}})'
+        )
+
+    def _price_of_answer(self, asked: str, sent: bytes, parts: Sequence[Part], answered: str) -> TokenPrice | None:
+        """What tokens cost of the model that an answer names; None where it is the one that was asked, or not known."""
+        meant = self._meant.get(asked, asked)
+        if (own := self._own.price(answered)) is not None:
+            return replace(own, media=own.dearest)
+        # The user's own price is that of a deployment, whatever model it has.
+        listed = None if self._own.price(meant) is not None else find(meant)
+        other = None if listed is None else listed.sibling(answered)
+        return None if other is None else other.price(sent.decode("utf-8", "replace"), self._marks(asked, parts))
+
+    def _marks(self, name: str, parts: Sequence[Part]) -> Marks:
+        """For how long a provider's cache keeps a prompt: by the request's marks, and by what was reported before."""
+        declared = "" if "cache" in self._content else marks_of(parts)  # what is declared goes first
+        return max(declared, self._written.get(name, ""), key=("", "5m", "1h").index)
+
+    def learn(self, name: str, *, marks: Marks = "", answered: str = "") -> None:
+        """Remember that a provider wrote to its cache unasked, or that a dearer model has answered.
+
+        Charges do; the worst cases of the next calls of this model cover it then, or are refused.
+        """
+        if marks:
+            self._written[name] = max(self._written.get(name, ""), marks, key=("", "5m", "1h").index)
+        if answered:
+            self._answered[name] = answered
 
     def _price(self, name: str, sent: bytes, parts: Sequence[Part]) -> TokenPrice | None:
         """What tokens cost in this call.
@@ -243,8 +301,7 @@ class Guard:
         if price is not None:  # the user's own numbers are for all tokens
             return replace(price, media=price.dearest)
         if listed := find(meant):
-            marks = "" if "cache" in self._content else marks_of(parts)  # what is declared goes first
-            price = listed.price(sent.decode("utf-8", "replace"), marks)
+            price = listed.price(sent.decode("utf-8", "replace"), self._marks(name, parts))
         if price is None and "usd" in self.ledger.capped():
             raise self._unpriced(name)
         return price

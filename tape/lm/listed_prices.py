@@ -58,6 +58,11 @@ class Listed:
         """``PROVIDER:MODEL``."""
         return f"{self.provider.id}:{self.model.id}"
 
+    def sibling(self, model: str) -> Listed | None:
+        """Another model of the same provider, as its answers name it; None where it is this one, or not known."""
+        entry = _entry(self.provider, model.lower().removeprefix("models/"))
+        return None if entry is None or entry is self.model else Listed(self.provider, entry)
+
     def price(self, request: str = "", marks: Marks = "") -> Price | None:
         """The dearest that a request can reach now or soon; None where the table has no price by tokens.
 
@@ -79,7 +84,7 @@ class Listed:
         for start, price in zip(starts, above, strict=True):
             found = _dearest([found, price]) or found
             tiers.append((start, found))
-        return Price(base.prompt, base.completion, base.cached, base.written, base.media, base.call, tuple(tiers))
+        return replace(base, tiers=tuple(tiers))
 
     def variants(self, request: str | None = None) -> Sequence[Mapping[str, str]]:
         """What a request can say to be served otherwise, as in ``{"service_tier": "priority"}``.
@@ -231,13 +236,16 @@ def _price(rates: ModelPrice, above: int, marks: Marks) -> Price | None:
     for unit in unit_data.values():
         if (rate := vars(rates).get(unit["price_key"])) is not None:
             tiers = [tier.price for tier in _tiers(rate) if tier.start <= above]
-            found[_kind(unit["dimensions"], marks)].append([getattr(rate, "base", rate), *tiers][-1] / unit["per"])
+            price = [getattr(rate, "base", rate), *tiers][-1] / unit["per"]
+            for kind in (_kind(unit["dimensions"], marks), _kept(unit["dimensions"])):
+                found[kind].append(price)
     if not found["prompt"] and not found["completion"]:
         return None
     prompt = max(found["prompt"], default=Decimal(0))
     cached, written = (max(found[kind], default=prompt) for kind in ("cached", "written"))
     completion, call = (max(found[kind], default=Decimal(0)) for kind in ("completion", "call"))
-    return Price(prompt, completion, cached, written, max(found["media"], default=None), call)
+    more = {kind: max(found[kind], default=None) for kind in ("media", "written_5m", "written_1h")}
+    return Price(prompt, completion, cached, written, call=call, **more)
 
 
 def _kind(dimensions: Mapping[str, str], marks: Marks) -> str:
@@ -254,6 +262,13 @@ def _kind(dimensions: Mapping[str, str], marks: Marks) -> str:
     if sort == "cache_write":
         return "written" if marks and (marks == "1h" or dimensions.get("cache_ttl") != "1h") else ""
     return "cached" if sort == "cache_read" else "prompt"
+
+
+def _kept(dimensions: Mapping[str, str]) -> str:
+    """For how long a unit counts what a cache keeps; empty where it counts something else."""
+    if dimensions.get("token_type") != "cache_write" or dimensions.get("modality", "text") != "text":
+        return ""
+    return "written_1h" if dimensions.get("cache_ttl") == "1h" else "written_5m"
 
 
 def _dearest(prices: Sequence[Price | None]) -> Price | None:
