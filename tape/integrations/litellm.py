@@ -182,7 +182,7 @@ class Budget(CustomLogger):
     def _begin(self, key: Any, data: Any, call_type: str) -> Call:
         guard = self._guard(key, data)
         asked = requests.asked_of(call_type, data, guard.most_tokens)
-        call = Call(guard, call_type, asked, _read(data))
+        call = Call(guard, call_type, asked, _read(data), data["model"])
         models = requests.deployments(data["model"], key.team_id)
         if ending := set(self._ending):
             with suppress(BudgetExceededError):
