@@ -240,7 +240,9 @@ class ModelCharge(Charge):
         media, written = min(self._quote.media, prompt), 0 if self._quote.covers_writes else written
         if media:  # what of the cache is media is not known
             cached, at_least = 0, price is not None and price.media is not None
-            media, written = (media, min(written, prompt - media)) if at_least else (min(media, prompt - written), written)
+            media, written = (
+                (media, min(written, prompt - media)) if at_least else (min(media, prompt - written), written)
+            )
         if price is not None and written:
             rates, hour = price.at(prompt), None if written_1h is None else written_1h > 0
             if rates.written_for(hour) > rates.dearest:

@@ -67,8 +67,8 @@ class Guard:
             cache adds). Tokens of the prompt, as in ``{"image": 1600}``, or ``{"tokens": 1600, "usd": "$0.01"}`` where
             they do not cost what text does. Under a cap on tokens or money a part without that is refused.
         substitutes: By name, the models that may answer in the place of one, as in ``{"claude-sonnet-4-5":
-            ["claude-opus-4-1"]}``. The dearest of them is set aside. Where another one that is dearer has answered, it is
-            booked at its price, and the next call of the one that was asked is refused under a cap on money.
+            ["claude-opus-4-1"]}``. The dearest of them is set aside. Another one that answers and is dearer is booked
+            at its own price, and the next call of the one that was asked is refused under a cap on money.
         journal: A file that remembers what is spent. After a crash a guard with the same journal goes on: what was in
             flight counts as its worst case. Programs that have it at the same time share the budget. Or the address of
             a ledger, such as ``postgresql://user@host/database``, which programs of many hosts share
@@ -261,8 +261,8 @@ class Guard:
         if seen is None or "usd" not in self.left()["left"]:
             return self._substitutes.get(name, ())
         raise UnknownCostError(
-            f"usd is capped, and a call of {name} was answered by {seen}, which is dearer: ask for that one, or say that "
-            f'it may answer, and its price is set aside, by Guard(..., substitutes={{"{name}": ["{seen}"]}})'
+            f"usd is capped, and a call of {name} was answered by {seen}, which is dearer: ask for that one, or say "
+            f'that it may answer, and its price is set aside, by Guard(..., substitutes={{"{name}": ["{seen}"]}})'
         )
 
     def _price_of_answer(self, asked: str, sent: bytes, parts: Sequence[Part], answered: str) -> TokenPrice | None:

@@ -132,7 +132,7 @@ class _Calls:
 
 
 def _used(charge: ModelCharge, message: ChatMessage) -> None:
-    """Settle at what smolagents counts; only the provider's own answer says what its cache had, and which model it is."""
+    """Settle at what smolagents counts; what the cache had and which model it is only the provider's answer says."""
     usage, meter = message.token_usage, Meter()
     meter.take(message.raw)
     counts = (usage.input_tokens, usage.output_tokens) if usage else (None, None)

@@ -2,10 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from decimal import Decimal
 
 from tape.budget import Resources
+
+
+@dataclass(frozen=True)
+class Split:
+    """What a provider's cache had of prompts, in tokens, as far as that is reported; the rest is not known.
+
+    Attributes:
+        read: From the cache.
+        written: To it.
+        written_1h: How many of these for an hour; all, where it is not reported for how long.
+        plain: Neither.
+    """
+
+    read: int = 0
+    written: int = 0
+    written_1h: int = 0
+    plain: int = 0
+
+    def __add__(self, other: Split) -> Split:
+        """Both together."""
+        return Split(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+
+    def fits(self, prompt: int) -> bool:
+        """Whether prompts of so many tokens can have been split so; nothing fits any."""
+        parts = (self.read, self.written - self.written_1h, self.written_1h, self.plain)
+        return self == UNSPLIT or (min(parts) >= 0 and sum(parts) <= prompt)
+
+
+UNSPLIT = Split()
+"""Where nothing is reported."""
 
 
 @dataclass(frozen=True)

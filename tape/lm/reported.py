@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from tape.lm.price import UNSPLIT, Split
+
 
 class CacheUsage(NamedTuple):
     """Tokens of a prompt, as they stand in a report; None where it says nothing.
@@ -38,6 +40,15 @@ class CacheUsage(NamedTuple):
         )
 
 
+def split_of(usage: Any, prompt: int) -> Split:
+    """How a report splits a prompt of so many tokens; nothing is known of it where the report makes no sense."""
+    report = CacheUsage.of(usage)
+    read, written = _count(report.read), _count(report.written)
+    hours = written if report.written_1h is None else _count(report.written_1h)
+    split = Split(read, written, hours, 0 if report.written is None else prompt - read - written)
+    return split if split.fits(prompt) else UNSPLIT
+
+
 def field_of(found: Any, name: str) -> Any:
     """A field of an object or of a mapping; None where it has none."""
     return found.get(name) if isinstance(found, Mapping) else getattr(found, name, None)
@@ -46,3 +57,8 @@ def field_of(found: Any, name: str) -> Any:
 def _first(counts: list[Any]) -> Any:
     """The first one that is there and not 0, else 0 where one is: what hands a report on fills in 0."""
     return next((one for one in counts if one), next((one for one in counts if one is not None), None))
+
+
+def _count(count: Any) -> int:
+    """A reported number of tokens; 0 for anything else."""
+    return int(count) if type(count) in (int, float) and count >= 0 and count == int(count) else 0

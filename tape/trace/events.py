@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from tape.budget import in_units
 from tape.errors import TraceError
@@ -149,6 +149,8 @@ class GeneratedEvent(Event):
             traces.
         prompt_tokens: Tokens of the prompt.
         completion_tokens: Tokens of all samples together.
+        prompt_split: Of the prompt's tokens as the provider reports: read from its cache, written to it, how many of
+            these for an hour, and neither; in files only where it reports that.
     """
 
     type: ClassVar[str] = "generated"
@@ -160,6 +162,12 @@ class GeneratedEvent(Event):
     logprobs: tuple[float, ...] | None = None
     prompt_tokens: int
     completion_tokens: int
+    prompt_split: tuple[Count, Count, Count, Count] | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_rare_fields(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written: dict[str, Any] = dump(self)
+        return {name: value for name, value in written.items() if name != "prompt_split" or value}
 
     @property
     def asked(self) -> str:

@@ -12,6 +12,8 @@ from typing import Any
 
 from tape.lm.hosted.stainless import opened, post
 from tape.lm.hosted.wire import Call, Failure, Reply, Sample, Session, count
+from tape.lm.price import UNSPLIT
+from tape.lm.reported import split_of
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,8 @@ def _reply(body: dict[str, Any]) -> Reply | None:
     if isinstance(body.get("stop_reason"), str):
         reason = body["stop_reason"]
     sample = Sample(text, finish.get(reason, "stop"))
-    return Reply((sample,), _usage(body.get("usage")))
+    usage = _usage(body.get("usage"))
+    return Reply((sample,), usage, UNSPLIT if usage is None else split_of(body["usage"], usage[0]))
 
 
 def _usage(usage: object) -> tuple[int, int] | None:

@@ -182,7 +182,9 @@ class HostedLM:
             async with self._here() as session:
                 outcome = await self._send(session, call)
             if isinstance(outcome, Reply):
-                reply = Reply(tuple(_bounded(sample, call) for sample in outcome.samples[: call.n]), outcome.usage)
+                reply = Reply(
+                    tuple(_bounded(sample, call) for sample in outcome.samples[: call.n]), outcome.usage, outcome.split
+                )
                 account.pay(self._usage(request, call, reply))
                 return reply
             if outcome.kind not in UNBILLED:
@@ -271,7 +273,7 @@ class HostedLM:
                 "here), which is not credible, so the worst case is booked for each such call",
             )
             return worst
-        return Usage(*reply.usage, source="reported")
+        return Usage(*reply.usage, source="reported", split=reply.split)
 
     def _worst(self, request: Request, call: Call) -> Usage:
         return _assumed(self.prompt_tokens(request), call.n * call.max_tokens)

@@ -13,6 +13,8 @@ from typing import Any, Literal
 from tape.lm.hosted.forms import Form
 from tape.lm.hosted.stainless import opened, post
 from tape.lm.hosted.wire import Call, Failure, Reply, Sample, Session, count
+from tape.lm.price import UNSPLIT
+from tape.lm.reported import split_of
 
 Flavour = Literal["openai", "compatible", "vllm", "sglang", "llamacpp"]
 
@@ -123,7 +125,9 @@ def _reply(n: int, body: dict[str, Any]) -> Reply | None:
         return None
     samples = [_sample(choice) for choice in choices[:n]]
     read = tuple(sample for sample in samples if sample is not None)
-    return Reply(read, _usage(body.get("usage"))) if read and len(read) == len(samples) else None
+    usage = _usage(body.get("usage"))
+    split = UNSPLIT if usage is None else split_of(body["usage"], usage[0])
+    return Reply(read, usage, split) if read and len(read) == len(samples) else None
 
 
 def _sample(choice: object) -> Sample | None:

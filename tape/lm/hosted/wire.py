@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 
 from tape.lm.base import Message
 from tape.lm.hosted.forms import FREE_FORM, Form
+from tape.lm.price import UNSPLIT, Split
 from tape.redaction import redacted
 
 FailureKind = Literal["limit", "timeout", "connect", "cut", "server", "garbage", "redirect", "refused"]
@@ -60,10 +61,12 @@ class Reply:
     Attributes:
         samples: At least one, perhaps fewer than asked for.
         usage: Prompt and completion tokens as reported; None where nothing credible was reported.
+        split: What the provider's cache had of the prompt, as reported.
     """
 
     samples: tuple[Sample, ...]
     usage: tuple[int, int] | None
+    split: Split = UNSPLIT
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,9 @@ def of_an_answer(charge: Any) -> None:
     meter.usage.settle(charge)
 
 
-@pytest.mark.parametrize("adapter", [of_langchain, of_pydantic_ai, of_openai_agents, of_dspy, of_smolagents, of_an_answer])
+@pytest.mark.parametrize(
+    "adapter", [of_langchain, of_pydantic_ai, of_openai_agents, of_dspy, of_smolagents, of_an_answer]
+)
 def test_the_cached_part_of_a_prompt_is_handed_on(adapter: Any) -> None:
     charge = Recorded()
     adapter(charge)
