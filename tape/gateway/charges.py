@@ -134,39 +134,49 @@ class ModelRequest:
 
 
 @dataclass(frozen=True)
+class ModelPrices:
+    """What tokens cost in a call of a model.
+
+    Attributes:
+        asked: By the model that is asked; None where that is not known.
+        substitutes: By models that may answer in its place.
+        of_answer: By the one that an answer names; None where that is not known.
+        covers_writes: What is written to the provider's cache is declared, and paid for beside the tokens.
+    """
+
+    asked: TokenPrice | None
+    substitutes: tuple[TokenPrice, ...] = ()
+    of_answer: Callable[[str], TokenPrice | None] = field(default=lambda _: None, repr=False)
+    covers_writes: bool = False
+
+    @property
+    def all(self) -> tuple[TokenPrice | None, ...]:
+        """Those that a worst case covers."""
+        return (self.asked, *self.substitutes)
+
+
+@dataclass(frozen=True)
 class ModelQuote:
     """What a call of a model takes.
 
     Attributes:
-        price: Of its tokens; None where it is not known.
+        prices: Of its tokens.
         prompt: Tokens of the prompt, at most.
         media: How many of these may be no text.
         unreported: Money beside the tokens that the provider reports.
         unknown: Kinds of which nobody knows how much a part of the request takes.
-        covers_writes: What is written to the provider's cache is paid for by ``unreported``.
-        substitutes: Prices of models that may answer in the place of this one.
-        price_of: The price of this request to the model that an answer names; None where it is not known.
     """
 
-    price: TokenPrice | None
+    prices: ModelPrices
     prompt: int
     media: int
     unreported: Resources
     unknown: Resources
-    covers_writes: bool = False
-    substitutes: tuple[TokenPrice, ...] = ()
-    price_of: Callable[[str], TokenPrice | None] = field(default=lambda _: None, repr=False, compare=False)
 
     def worst(self, tokens: int) -> Resources:
         """The most that it takes with so many completion tokens."""
-        prices = (self.price, *self.substitutes)
-        most = highest([cost_of(price, self.prompt, tokens, media=self.media) for price in prices])
+        most = highest([cost_of(price, self.prompt, tokens, media=self.media) for price in self.prices.all])
         return self.unknown + most + self.unreported
-
-    def more(self, tokens: int) -> Resources:
-        """The most that so many further completion tokens take."""
-        prices = [None if price is None else price.at(self.prompt) for price in (self.price, *self.substitutes)]
-        return highest([cost_of(price, 0, tokens, calls=0) for price in prices])
 
 
 class ModelCharge(Charge):
@@ -189,7 +199,9 @@ class ModelCharge(Charge):
         """
         if not self._open:
             raise ConfigError("this charge is settled already; it cannot grow")
-        self._paid.append(self._guard.pay(self._name, self._quote.more(tokens), None))
+        rates = [None if price is None else price.at(self._quote.prompt) for price in self._quote.prices.all]
+        worst = highest([cost_of(price, 0, tokens, calls=0) for price in rates])
+        self._paid.append(self._guard.pay(self._name, worst, None))
         self.most_tokens += tokens
 
     def used(
@@ -223,37 +235,32 @@ class ModelCharge(Charge):
         if not prompt_tokens or not all(type(n) is int and 0 <= n <= MOST for n in counts):
             self._settle(unknown(self.worst))
             return
-        tokens, split = (prompt_tokens, completion_tokens or 0), (cached or 0, written or 0, written_1h)
+        split = (cached or 0, written or 0, written_1h)
         if not all(type(n) is int and n >= 0 for n in split if n is not None) or sum(split[:2]) > prompt_tokens:
             split = (0, 0, None)  # the report makes no sense
-        cost = self._cost(self._quote.price, tokens, split)
-        if model and (price := self._quote.price_of(model)) is not None:
-            others = [self._cost(one, tokens, split) for one in (price, *self._quote.substitutes)]
-            if (others[0]["usd"] or 0) > max([cost["usd"] or 0, *(one["usd"] or 0 for one in others[1:])]):
+        prices, answered = self._quote.prices, None
+        costs = [self._cost(price, prompt_tokens, completion_tokens or 0, split) for price in prices.all]
+        cost, most = costs[0], max(one["usd"] or 0 for one in costs)
+        if model and prices.asked is not None and (answered := prices.of_answer(model)) is not None:
+            dearer = self._cost(answered, prompt_tokens, completion_tokens or 0, split)
+            cost = max(cost, dearer, key=lambda one: one["usd"] or 0)
+            if (cost["usd"] or 0) > most:
                 self._guard.learn(self._name, answered=model)
-            cost = others[0] if cost["usd"] is not None and (others[0]["usd"] or 0) > cost["usd"] else cost
         self._settle(cost + self._quote.unreported)
 
-    def _cost(self, price: TokenPrice | None, tokens: tuple[int, int], split: tuple[int, int, int | None]) -> Resources:
-        """What tokens of a prompt and a completion cost, of which the cache has had so many."""
-        (prompt, completion), (cached, written, written_1h) = tokens, split
-        media, written = min(self._quote.media, prompt), 0 if self._quote.covers_writes else written
-        if media:  # what of the cache is media is not known
-            cached, at_least = 0, price is not None and price.media is not None
-            media, written = (
-                (media, min(written, prompt - media)) if at_least else (min(media, prompt - written), written)
-            )
+    def _cost(
+        self, price: TokenPrice | None, prompt: int, completion: int, split: tuple[int, int, int | None]
+    ) -> Resources:
+        """What tokens cost of which the cache has had so many."""
+        cached, written, hours = split
+        media, written = min(self._quote.media, prompt), 0 if self._quote.prices.covers_writes else written
         if price is not None and written:
-            rates, hour = price.at(prompt), None if written_1h is None else written_1h > 0
-            if rates.written_for(hour) > rates.dearest:
-                self._guard.learn(self._name, marks="5m" if hour is False or rates.written_1h is None else "1h")
-        return cost_of(
-            price,
-            prompt,
-            completion,
-            media=media,
-            cached=cached,
-            written=written or None,
-            written_1h=written_1h,
-            unsplit=prompt if media else 0,
-        )
+            rates, is_hour = price.at(prompt), None if hours is None else hours > 0
+            if rates.written_for(is_hour) > rates.dearest:
+                self._guard.learn(self._name, marks="5m" if is_hour is False or rates.written_1h is None else "1h")
+        if media:  # what of the cache is media is not known: what was written has its rate, and all else the dearest
+            kept = price is not None and price.media is not None
+            media, written = media if kept else min(media, prompt - written), min(written, prompt - media * kept)
+            cached = 0
+        more = {"media": media, "cached": cached, "written": written or None, "written_1h": hours}
+        return cost_of(price, prompt, completion, **more, unsplit=prompt if media else 0)  # type: ignore[arg-type]

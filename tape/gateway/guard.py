@@ -9,30 +9,27 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tape.budget import Budget, BudgetLike, Ledger, Resources
 from tape.budget.amounts import booked
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
-from tape.gateway.charges import ModelCharge, ModelQuote, ModelRequest, Paid, ToolCharge
-from tape.gateway.content import Part, marks_of, read_worst, worst_of
-from tape.gateway.errors import ChargeError, FieldError
+from tape.gateway.charges import ModelCharge, ModelPrices, ModelQuote, ModelRequest, Paid, ToolCharge
+from tape.gateway.content import Part, read_worst, worst_of
+from tape.gateway.errors import ChargeError
 from tape.gateway.guarded_tools import guarded_tool
 from tape.gateway.journal import Journal
 from tape.gateway.ledgers import SessionLedger, amounts
+from tape.gateway.model_prices import PriceBook
 from tape.gateway.own_tools import left
 from tape.gateway.planning import PlanError, fitting, plan
 from tape.gateway.prices import unpriced
 from tape.gateway.shared_scope import SharedScope
 from tape.ledger import LedgerStore, is_address
 from tape.ledger.payer import calling
-from tape.lm.listed_prices import Marks, find, why_unknown
 from tape.lm.price import Price as TokenPrice
-from tape.lm.price_table import PriceTable, token_price
 from tape.reading import short
 
 OVERHEAD_TOKENS = 64
@@ -103,7 +100,7 @@ class Guard:
         budget: BudgetLike,
         *,
         tools: Mapping[str, Any] | None = None,
-        models: Mapping[str, tuple[str | Decimal, str | Decimal] | str] | None = None,
+        models: Mapping[str, tuple[str | Decimal, str | Decimal] | str | TokenPrice] | None = None,
         prices: Path | str | None = None,
         most_tokens: int = 1024,
         least_tokens: int = 0,
@@ -117,19 +114,9 @@ class Guard:
         for name, number in (("most_tokens", most_tokens), ("bytes_per_token", bytes_per_token)):
             _require_whole(name, number)
         self.tools = {name: guarded_tool(name, given) for name, given in (tools or {}).items()}
-        self._meant = {name: given for name, given in (models or {}).items() if isinstance(given, str)}
-        own = {name: _token_price(name, given) for name, given in (models or {}).items() if name not in self._meant}
-        filed = {} if prices is None else PriceTable.load(Path(prices)).prices
-        self._own = PriceTable({**own, **{name: one for name, one in filed.items() if name not in own}}, {})
-        for name, meant in self._meant.items():
-            if self._own.price(meant) is None and find(meant) is None:
-                raise FieldError(
-                    ("models", name), f"no prices, and no known model is called {short(meant)}: {why_unknown(meant)}"
-                )
         self._content = read_worst(content or {})
-        self._substitutes = {name: tuple(several) for name, several in (substitutes or {}).items()}
-        self._answered: dict[str, str] = {}
-        self._written: dict[str, Marks] = {}
+        self._prices = PriceBook(models or {}, prices, substitutes or {}, marks_declared="cache" in self._content)
+        self.learn = self._prices.learn
         if least_tokens:
             _require_whole("least_tokens", least_tokens)
         self.most_tokens, self.least_tokens, self._bytes_per_token = most_tokens, least_tokens, bytes_per_token
@@ -216,10 +203,10 @@ class Guard:
                 if limit < max(1, self.least_tokens):
                     raise
             except UnknownCostError as error:  # a shared ledger has the cap
-                if quote.price is None:
-                    raise self._unpriced(name) from error
+                if quote.prices.asked is None:
+                    raise self._prices.unpriced(name) from error
                 parts = ModelRequest.read(request).parts
-                worst_of(parts, self._content, quote.price, set(quote.unknown), name)  # says which part it is
+                worst_of(parts, self._content, quote.prices.asked, set(quote.unknown), name)  # says which part it is
                 raise
         with ModelCharge(self, name, paid, quote, limit).until_left() as charge:
             yield charge
@@ -232,86 +219,21 @@ class Guard:
         """
         read = ModelRequest.read(request)
         parts, sent = read.parts, read.sent
-        price = self._price(name, sent, parts)
-        others = [one for name_of in self._may_answer(name) if (one := self._price(name_of, sent, parts))]
-        more = worst_of(parts, self._content, price, self.ledger.capped(), name)
+        prices = self._priced(name, sent, parts)
+        if (refusal := self._prices.refusal(name)) is not None and "usd" in self.left()["left"]:
+            raise refusal
+        more = worst_of(parts, self._content, prices.asked, self.ledger.capped(), name)
         prompt = OVERHEAD_TOKENS - (-(len(sent) - more.size) // self._bytes_per_token) + more.tokens
         if not parts and (counted := read.tokens(name)) is not None:
             prompt = min(prompt, counted)
         unknown = Resources(dict.fromkeys(more.unknown))
-        is_paid = "cache" in self._content and bool(marks_of(parts))
-        return ModelQuote(
-            price,
-            prompt,
-            more.tokens,
-            Resources({"usd": more.usd}),
-            unknown,
-            is_paid,
-            tuple(others),
-            partial(self._price_of_answer, name, sent, parts),
-        )
+        return ModelQuote(prices, prompt, more.tokens, Resources({"usd": more.usd}), unknown)
 
-    def _may_answer(self, name: str) -> Sequence[str]:
-        """Which models may answer in the place of one.
-
-        Raises:
-            UnknownCostError: A dearer one has, which may not, and money is capped.
-        """
-        seen = self._answered.get(name)
-        if seen is None or "usd" not in self.left()["left"]:
-            return self._substitutes.get(name, ())
-        raise UnknownCostError(
-            f"usd is capped, and a call of {name} was answered by {seen}, which is dearer: ask for that one, or say "
-            f'that it may answer, and its price is set aside, by Guard(..., substitutes={{"{name}": ["{seen}"]}})'
-        )
-
-    def _price_of_answer(self, asked: str, sent: bytes, parts: Sequence[Part], answered: str) -> TokenPrice | None:
-        """What tokens cost of the model that an answer names; None where it is the one that was asked, or not known."""
-        meant = self._meant.get(asked, asked)
-        if (own := self._own.price(answered)) is not None:
-            return replace(own, media=own.dearest)
-        # The user's own price is that of a deployment, whatever model it has.
-        listed = None if self._own.price(meant) is not None else find(meant)
-        other = None if listed is None else listed.sibling(answered)
-        return None if other is None else other.price(sent.decode("utf-8", "replace"), self._marks(asked, parts))
-
-    def _marks(self, name: str, parts: Sequence[Part]) -> Marks:
-        """For how long a provider's cache keeps a prompt: by the request's marks, and by what was reported before."""
-        declared = "" if "cache" in self._content else marks_of(parts)  # what is declared goes first
-        return max(declared, self._written.get(name, ""), key=("", "5m", "1h").index)
-
-    def learn(self, name: str, *, marks: Marks = "", answered: str = "") -> None:
-        """Remember that a provider wrote to its cache unasked, or that a dearer model has answered.
-
-        Charges do; the worst cases of the next calls of this model cover it then, or are refused.
-        """
-        if marks:
-            self._written[name] = max(self._written.get(name, ""), marks, key=("", "5m", "1h").index)
-        if answered:
-            self._answered[name] = answered
-
-    def _price(self, name: str, sent: bytes, parts: Sequence[Part]) -> TokenPrice | None:
-        """What tokens cost in this call.
-
-        Raises:
-            UnknownCostError: That is not known, and money is capped.
-        """
-        meant = self._meant.get(name, name)
-        price = self._own.price(meant)
-        if price is not None:  # the user's own numbers are for all tokens
-            return replace(price, media=price.dearest)
-        if listed := find(meant):
-            price = listed.price(sent.decode("utf-8", "replace"), self._marks(name, parts))
-        if price is None and "usd" in self.ledger.capped():
-            raise self._unpriced(name)
-        return price
-
-    def _unpriced(self, name: str) -> UnknownCostError:
-        return UnknownCostError(
-            f"usd is capped, but the price of {name} is unknown: {why_unknown(self._meant.get(name, name))}. Say what "
-            f'it costs, in US dollars per million tokens, or which model it is: Guard(..., models={{"{name}": ("0.15", '
-            f'"0.60")}}), Guard(..., models={{"{name}": "PROVIDER:MODEL"}})'
-        )
+    def _priced(self, name: str, sent: bytes = b"", parts: Sequence[Part] = ()) -> ModelPrices:
+        prices = self._prices.prices(name, sent, parts)
+        if prices.asked is None and "usd" in self.ledger.capped():
+            raise self._prices.unpriced(name)
+        return prices
 
     def pay(self, name: str, worst: Resources, asked: object) -> Paid:
         """Set a worst case aside; :meth:`tool` and :meth:`model` do, and see that it is settled.
@@ -356,7 +278,7 @@ class Guard:
         """
         self._catch_up()
         try:
-            return plan(self.tools, self._book, arguments, lambda name: self._price(name, b"", ()))
+            return plan(self.tools, self._book, arguments, lambda name: self._priced(name).asked)
         except PlanError as error:
             raise ConfigError(str(error)) from error
 
@@ -407,13 +329,6 @@ def _fewer(worst: Callable[[int], Resources], error: BudgetExceededError, limit:
         fits = (worst(middle)[kind] or 0) <= left
         fewer, more = (middle, more) if fits else (fewer, middle)
     return fewer
-
-
-def _token_price(name: str, given: Any) -> TokenPrice:
-    try:
-        return token_price(given)
-    except ConfigError as error:
-        raise FieldError(("models", name), str(error)) from None
 
 
 def _require_whole(name: str, number: Any) -> None:

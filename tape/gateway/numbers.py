@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from tape.budget.resources import MOST
 
 _AROUND = " \"'`()[]{}<>=~#"
 _SEPARATOR = re.compile(r"(?<=\d)[\s'\u2019]+(?=\d)|_")
@@ -21,6 +25,32 @@ _RADIX = {
 _HEXADECIMAL = re.compile(r"[+-]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?\d+)?")
 _SIXTIES = re.compile(r"[+-]?\d+(?::[0-5]?\d)+(?:\.\d*)?")
 _ENDLESS = re.compile(r"[+-]?\.?(?:inf|infinity|nan|\u221e)")
+
+
+def units_of(value: Any, text: bool) -> int | None:
+    """Units of an argument: the number itself, items of a list, bytes of a text; None where there are none to count.
+
+    A text that may be read as a number has as many as the largest reading, unless it is a text by the schema.
+    """
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int | float):
+        return math.ceil(value) if math.isfinite(value) and 0 <= value <= MOST else None
+    if isinstance(value, str):
+        size = len(value.encode("utf-8", "replace"))
+        number = None if text else largest_number(value)
+        if number is None:
+            return size
+        return max(size, math.ceil(number)) if number <= MOST else None
+    return len(value) if isinstance(value, list | dict) else None
+
+
+def may_be(given: str, name: str) -> bool:
+    """Whether a receiver may take one value for another: in other case, or the same number written otherwise."""
+    number = largest_number(given)
+    return given.strip().casefold() == name.strip().casefold() or (
+        number is not None and number == largest_number(name)
+    )
 
 
 def largest_number(text: str) -> Decimal | None:

@@ -25,7 +25,7 @@ from tape.budget import Resources, kind_of, kinds, money_kinds, undeclared
 from tape.budget.resources import MOST
 from tape.errors import ConfigError
 from tape.gateway.errors import ChargeError, FieldError
-from tape.gateway.numbers import largest_number
+from tape.gateway.numbers import may_be, units_of
 from tape.gateway.quotes import Answer, Part, Quote, copied
 from tape.gateway.settings import BYTES_PER_TOKEN, PRICE_WORDS
 from tape.reading import short
@@ -106,7 +106,7 @@ class ByValue(Part):
         name = value if isinstance(value, str) else written(value)
         if name in self.values:
             return self.values[name]
-        return highest([self.otherwise, *(price for key, price in self.values.items() if _may_be(name, key))])
+        return highest([self.otherwise, *(price for key, price in self.values.items() if may_be(name, key))])
 
 
 @dataclass(frozen=True)
@@ -374,29 +374,3 @@ def written(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False, default=str)
     except (TypeError, ValueError, RecursionError):
         raise ChargeError(f"the price depends on arguments that cannot be written as JSON: {short(value)}") from None
-
-
-def _may_be(given: str, name: str) -> bool:
-    """Whether a receiver may take one value for another: in other case, or the same number written otherwise."""
-    number = largest_number(given)
-    return given.strip().casefold() == name.strip().casefold() or (
-        number is not None and number == largest_number(name)
-    )
-
-
-def units_of(value: Any, text: bool) -> int | None:
-    """Units of an argument: the number itself, items of a list, bytes of a text; None where there are none to count.
-
-    A text that may be read as a number has as many as the largest reading, unless it is a text by the schema.
-    """
-    if isinstance(value, bool) or value is None:
-        return None
-    if isinstance(value, int | float):
-        return math.ceil(value) if math.isfinite(value) and 0 <= value <= MOST else None
-    if isinstance(value, str):
-        size = len(value.encode("utf-8", "replace"))
-        number = None if text else largest_number(value)
-        if number is None:
-            return size
-        return max(size, math.ceil(number)) if number <= MOST else None
-    return len(value) if isinstance(value, list | dict) else None

@@ -58,10 +58,10 @@ class Listed:
         """``PROVIDER:MODEL``."""
         return f"{self.provider.id}:{self.model.id}"
 
-    def sibling(self, model: str) -> Listed | None:
-        """Another model of the same provider, as its answers name it; None where it is this one, or not known."""
+    def sibling(self, model: str) -> str | None:
+        """The name of another model of this provider, by what its answers call it; None for this one, and unknown."""
         entry = _entry(self.provider, model.lower().removeprefix("models/"))
-        return None if entry is None or entry is self.model else Listed(self.provider, entry)
+        return None if entry is None or entry is self.model else Listed(self.provider, entry).name
 
     def price(self, request: str = "", marks: Marks = "") -> Price | None:
         """The dearest that a request can reach now or soon; None where the table has no price by tokens.
@@ -269,6 +269,20 @@ def _kept(dimensions: Mapping[str, str]) -> str:
     if dimensions.get("token_type") != "cache_write" or dimensions.get("modality", "text") != "text":
         return ""
     return "written_1h" if dimensions.get("cache_ttl") == "1h" else "written_5m"
+
+
+def dearest(prices: Sequence[Price]) -> Price:
+    """The most of each rate, whatever the length of the prompt."""
+    starts = sorted({above for price in prices for above, _ in price.tiers})
+    several = ([price.at(above + 1) for price in prices] for above in (-1, *starts))
+    if any(price.written_5m is not None for price in prices):
+        several = ([_writing(price) for price in alike] for alike in several)
+    base, *tiers = (_dearest(alike) or prices[0] for alike in several)
+    return replace(base, tiers=tuple(zip(starts, tiers, strict=True)))
+
+
+def _writing(price: Price) -> Price:
+    return replace(price, written_5m=price.written_for(hour=False), written_1h=price.written_for(hour=True))
 
 
 def _dearest(prices: Sequence[Price | None]) -> Price | None:

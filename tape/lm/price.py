@@ -94,6 +94,11 @@ class Price:
         rate = self.written_1h if hour else self.written_5m
         return unsaid if rate is None else rate
 
+    def marked(self, marks: str) -> Price:
+        """The price of a request whose marks have the provider write for ``5m`` or ``1h``; or for neither, if empty."""
+        rate = {"": self.prompt, "5m": self.written_5m, "1h": self.written_1h}[marks]
+        return replace(self, written=rate, tiers=tuple((above, price.marked(marks)) for above, price in self.tiers))
+
     def at(self, prompt: int) -> Price:
         """The price of calls with a prompt of so many tokens, or at most so many."""
         return next((price for above, price in reversed(self.tiers) if prompt > above), replace(self, tiers=()))

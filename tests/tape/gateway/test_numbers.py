@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from tape import Guard
 from tape.budget.resources import MOST
 from tape.gateway.errors import ChargeError
-from tape.gateway.numbers import largest_number
-from tape.gateway.prices import units_of
+from tape.gateway.numbers import largest_number, units_of
 from tests.profiles import examples
 from tests.tape.gateway.helpers import refused
 
