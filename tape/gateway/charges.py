@@ -113,12 +113,10 @@ class ModelRequest:
     Attributes:
         sent: Its bytes.
         parts: Those that its bytes do not bound.
-        tokens: The most tokens of its text for a model, where that is known better than by bytes.
     """
 
     sent: bytes
     parts: Sequence[Part] = field(repr=False)
-    tokens: Callable[[str], int | None] = field(default=lambda _: None, repr=False)
 
     @classmethod
     def read(cls, request: Any) -> ModelRequest:
@@ -163,6 +161,7 @@ class ModelQuote:
         prices: Of its tokens.
         prompt: Tokens of the prompt, at most.
         media: How many of these may be no text.
+        by_bytes: The prompt is bounded by its bytes, since its tokens cannot be counted.
         unreported: Money beside the tokens that the provider reports.
         unknown: Kinds of which nobody knows how much a part of the request takes.
     """
@@ -172,6 +171,7 @@ class ModelQuote:
     media: int
     unreported: Resources
     unknown: Resources
+    by_bytes: bool = True
 
     def worst(self, tokens: int) -> Resources:
         """The most that it takes with so many completion tokens."""

@@ -18,7 +18,7 @@ from tape.budget.amounts import booked
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
 from tape.gateway.charges import ModelCharge, ModelPrices, ModelQuote, ModelRequest, Paid, ToolCharge
 from tape.gateway.content import Part, read_worst, worst_of
-from tape.gateway.errors import ChargeError
+from tape.gateway.errors import ChargeError, FieldError
 from tape.gateway.guarded_tools import guarded_tool
 from tape.gateway.journal import Journal
 from tape.gateway.ledgers import SessionLedger, amounts
@@ -26,6 +26,7 @@ from tape.gateway.model_prices import PriceBook
 from tape.gateway.own_tools import left
 from tape.gateway.planning import PlanError, fitting, plan
 from tape.gateway.prices import unpriced
+from tape.gateway.prompt_tokens import counter_of, tokens_of
 from tape.gateway.shared_scope import SharedScope
 from tape.ledger import LedgerStore, is_address
 from tape.ledger.payer import calling
@@ -39,6 +40,10 @@ REFUSALS = (BudgetExceededError, UnknownCostError, ChargeError)
 """What a guard raises in the place of a call; nothing is spent then."""
 
 _OWN = "guard"
+_BY_BYTES = (
+    'the prompt is bounded by its bytes: Guard(..., tokenizers={{"{0}": ...}}), tiktoken for OpenAI\'s models or '
+    "bytes_per_token=3 make that less"
+)
 
 
 class Guard:
@@ -59,6 +64,9 @@ class Guard:
             below this; 0 refuses it. Adapters that can limit a call do (docs/reference/frameworks.md).
         bytes_per_token: A prompt of so many bytes counts as one token before the call. No tokenizer that works on
             bytes makes more tokens than bytes, so 1 is safe; 3 is usual for English.
+        tokenizers: By name of a model, what counts the tokens of a prompt before the call, in the place of its bytes:
+            the address of a server of llama.cpp or vLLM, or an encoding of tiktoken, such as ``o200k_base``. Those of
+            OpenAI's models are known, where tiktoken and its files are here; nothing is fetched.
         content: The most that a part of a request takes whose bytes do not bound it, by kind: ``image``, ``audio``,
             ``video``, ``file``, ``conversation`` (that the provider keeps), ``cache`` (what a mark to write to its
             cache adds). Tokens of the prompt, as in ``{"image": 1600}``, or ``{"tokens": 1600, "usd": "$0.01"}`` where
@@ -105,6 +113,7 @@ class Guard:
         most_tokens: int = 1024,
         least_tokens: int = 0,
         bytes_per_token: int = 1,
+        tokenizers: Mapping[str, str] | None = None,
         content: Mapping[str, Any] | None = None,
         substitutes: Mapping[str, Sequence[str]] | None = None,
         journal: Path | str | LedgerStore | None = None,
@@ -120,7 +129,10 @@ class Guard:
         if least_tokens:
             _require_whole("least_tokens", least_tokens)
         self.most_tokens, self.least_tokens, self._bytes_per_token = most_tokens, least_tokens, bytes_per_token
-        self._program = os.getpid()
+        self._tokenizers, self._program = tokenizers or {}, os.getpid()
+        for name, given in self._tokenizers.items():
+            if counter_of(name, given) is None:
+                raise FieldError(("tokenizers", name), f"{short(given)} is no address and no encoding of tiktoken here")
         self._journal: Journal | None = None
         self._shared: SharedScope | None = None
         if isinstance(journal, LedgerStore) or (isinstance(journal, str) and is_address(journal)):
@@ -201,6 +213,8 @@ class Guard:
             except BudgetExceededError as error:
                 limit = _fewer(quote.worst, error, limit) if fit and self.least_tokens else 0
                 if limit < max(1, self.least_tokens):
+                    if quote.by_bytes and error.kind in ("tokens", "usd"):
+                        error.args = (f"{error}; {_BY_BYTES.format(name)}",)
                     raise
             except UnknownCostError as error:  # a shared ledger has the cap
                 if quote.prices.asked is None:
@@ -224,10 +238,10 @@ class Guard:
             raise refusal
         more = worst_of(parts, self._content, prices.asked, self.ledger.capped(), name)
         prompt = OVERHEAD_TOKENS - (-(len(sent) - more.size) // self._bytes_per_token) + more.tokens
-        if not parts and (counted := read.tokens(name)) is not None:
-            prompt = min(prompt, counted)
-        unknown = Resources(dict.fromkeys(more.unknown))
-        return ModelQuote(prices, prompt, more.tokens, Resources({"usd": more.usd}), unknown)
+        counter = None if parts else counter_of(self._prices.meant(name), self._tokenizers.get(name))
+        counted, unknown = tokens_of(sent, counter), Resources(dict.fromkeys(more.unknown))
+        prompt = prompt if counted is None else min(prompt, counted)
+        return ModelQuote(prices, prompt, more.tokens, Resources({"usd": more.usd}), unknown, counted is None)
 
     def _priced(self, name: str, sent: bytes = b"", parts: Sequence[Part] = ()) -> ModelPrices:
         prices = self._prices.prices(name, sent, parts)

@@ -51,6 +51,10 @@ class PriceBook:
         self._written: dict[str, Marks] = {}
         self._answered: dict[str, str] = {}
 
+    def meant(self, name: str) -> str:
+        """What a model is called that was given as another name of it."""
+        return self._meant.get(name, name)
+
     def prices(self, name: str, sent: bytes, parts: Sequence[Part]) -> ModelPrices:
         """What tokens cost in a call."""
         marks = marks_of(parts)
@@ -65,7 +69,7 @@ class PriceBook:
         )
 
     def _price(self, name: str, sent: str, marks: Marks) -> Price | None:
-        meant = self._meant.get(name, name)
+        meant = self.meant(name)
         own = self._own.price(meant)
         if own is None:
             listed = None if name in self._unknown else find(meant)
@@ -76,7 +80,7 @@ class PriceBook:
 
     def _other(self, asked: str, answered: str) -> str | None:
         """The name of the model that an answer names; None where it is the one that was asked, or has no price."""
-        meant = self._meant.get(asked, asked)
+        meant = self.meant(asked)
         if self._own.price(answered) is not None:
             return answered
         # The user's own price is that of a deployment, whatever model it has.
@@ -103,7 +107,7 @@ class PriceBook:
         """Why a call of a model is not made under a cap on money: its price is not known."""
         return UnknownCostError(
             f"usd is capped, but the price of {name} is unknown: "
-            f"{self._unknown.get(name) or why_unknown(self._meant.get(name, name))}. Say what "
+            f"{self._unknown.get(name) or why_unknown(self.meant(name))}. Say what "
             f'it costs, in US dollars per million tokens, or which model it is: Guard(..., models={{"{name}": ("0.15", '
             f'"0.60")}}), Guard(..., models={{"{name}": "PROVIDER:MODEL"}})'
         )

@@ -17,7 +17,6 @@ from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import replace
 from typing import Any
 
 from tape.errors import BudgetExceededError, ConfigError, TapeError, UnknownCostError
@@ -27,7 +26,6 @@ from tape.gateway.ledgers import amount
 from tape.gateway.shared_calls import answer_of
 from tape.integrations import litellm_requests as requests
 from tape.integrations.litellm_settings import MOST_CALLS, MOST_GUARDS, MOST_MODELS, Settings
-from tape.integrations.litellm_tokens import PromptTokens
 from tape.integrations.usage import Meter, is_usage_alone
 from tape.ledger import LedgerError, LedgerStore, PausedError, open_store
 from tape.ledger.accounts import named
@@ -262,8 +260,7 @@ class Budget(CustomLogger):
 
 
 def _read(data: dict[str, Any]) -> ModelRequest:
-    sent = requests.sent(data)
-    return replace(ModelRequest.read(sent), tokens=PromptTokens(sent))
+    return ModelRequest.read(requests.sent(data))
 
 
 budget = Budget()

@@ -38,11 +38,11 @@ _RATES = {
     "input_cost_per_token": "prompt", "output_cost_per_token": "completion", "input_cost_per_request": "call",
     "cache_read_input_token_cost": "cached", "input_cost_per_token_cache_hit": "cached",
     "cache_creation_input_token_cost": "written_5m", "cache_creation_input_token_cost_above_1hr": "written_1h",
-    "output_cost_per_reasoning_token": "completion", "output_cost_per_audio_token": "completion",
-    "output_cost_per_image_token": "completion", "input_cost_per_audio_token": "media",
+    "output_cost_per_reasoning_token": "other", "output_cost_per_audio_token": "other",
+    "output_cost_per_image_token": "other", "input_cost_per_audio_token": "media",
     "input_cost_per_image_token": "media", "input_cost_per_video_token": "media",
 }  # fmt: skip
-"""Which rate a cost is; of several the dearest counts."""
+"""Which rate a cost is, of several the dearest; ``other`` are completions that may cost more than text."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -234,7 +234,8 @@ def _price(info: Mapping[str, Any]) -> TokenPrice | UnknownCostError | str | Non
 
 def _with(price: TokenPrice, rates: Mapping[str, Decimal]) -> TokenPrice:
     """With these rates; where only writes for five minutes have one, those for an hour have it too."""
-    made = replace(price, **rates)
+    made = replace(price, **{name: rate for name, rate in rates.items() if name != "other"})
+    made = replace(made, completion=max(made.completion, rates.get("other", made.completion)))
     return made if made.written_1h is not None else replace(made, written_1h=made.written_5m)
 
 
