@@ -222,24 +222,26 @@ def _price(info: Mapping[str, Any]) -> TokenPrice | UnknownCostError | str | Non
     own, listed = rates.pop(0), None if base is None else find(base)
     if not own and not rates:
         return base if info.get("base_model") == base else None
-    price = listed.price() if listed is not None else None
-    if price is None or {"prompt", "completion"} <= own.keys():
-        if not {"prompt", "completion"} <= own.keys():
-            return UnknownCostError("input_cost_per_token and output_cost_per_token are not both given")
+    price = None if listed is None else listed.price()
+    if {"prompt", "completion"} <= own.keys():
         price = TokenPrice(own["prompt"], own["completion"])
+    if price is None:
+        return UnknownCostError("input_cost_per_token and output_cost_per_token are not both given")
     steps = [(0, price := _with(replace(price, tiers=()), own))]
     steps += [(above, price := _with(price, rates[above])) for above in sorted(rates)]
     return replace(steps[0][1], tiers=tuple(steps[1:]))
 
 
 def _with(price: TokenPrice, rates: Mapping[str, Decimal]) -> TokenPrice:
-    """With these rates; where only writes for five minutes have one, those for an hour have it too."""
-    made = replace(price, **{name: rate for name, rate in rates.items() if name != "other"})
-    made = replace(made, completion=max(made.completion, rates.get("other", made.completion)))
-    return made if made.written_1h is not None else replace(made, written_1h=made.written_5m)
+    """With these rates; what is written to a cache costs no less than other tokens."""
+    other, own = rates.get("other", Decimal(0)), {name: rate for name, rate in rates.items() if name != "other"}
+    made = replace(price, **own)
+    short = max(made.prompt, made.written_5m or 0)
+    hour = max(short, made.written_1h or 0)
+    return replace(made, completion=max(made.completion, other), written_5m=short, written_1h=hour)
 
 
 def _pair(price: Any) -> Any:
     """The two numbers of a price that has no others."""
-    plain = isinstance(price, TokenPrice) and price == TokenPrice(price.prompt, price.completion)
+    plain = isinstance(price, TokenPrice) and price == _with(TokenPrice(price.prompt, price.completion), {})
     return (price.prompt * 1_000_000, price.completion * 1_000_000) if plain else price

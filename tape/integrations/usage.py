@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from tape.gateway.charges import ModelCharge
-from tape.lm.reported import CacheUsage, field_of
+from tape.lm.reported import cache_of, field_of
 
 
 def total(counts: Iterable[Any]) -> int | None:
@@ -73,14 +73,15 @@ class Meter:
             self._read({**self._begun, **{name: count for name, count in usage.items() if count is not None}})
 
     def _read(self, usage: Any) -> None:
-        cache = CacheUsage.of(usage)
+        cache = cache_of(usage)
         if (prompt := field_of(usage, "prompt_tokens")) is None:
             prompt = field_of(usage, "input_tokens")
-            if isinstance(usage, dict) and cache.apart and type(prompt) is int:
+            apart = isinstance(usage, dict) and not field_of(usage, "input_tokens_details")
+            if apart and type(prompt) is int:  # Anthropic's own counts
                 prompt += sum(count for count in cache[:2] if type(count) is int)
         completion = field_of(usage, "completion_tokens")
         completion = field_of(usage, "output_tokens") if completion is None else completion
-        self.usage = Usage(prompt, completion, *cache[:3], model=self._model)
+        self.usage = Usage(prompt, completion, *cache, model=self._model)
 
 
 def is_usage_alone(chunk: Any) -> bool:

@@ -236,20 +236,19 @@ def _price(rates: ModelPrice, above: int, marks: Marks) -> Price | None:
     for unit in unit_data.values():
         if (rate := vars(rates).get(unit["price_key"])) is not None:
             tiers = [tier.price for tier in _tiers(rate) if tier.start <= above]
-            price = [getattr(rate, "base", rate), *tiers][-1] / unit["per"]
-            for kind in (_kind(unit["dimensions"], marks), _kept(unit["dimensions"])):
-                found[kind].append(price)
+            found[_kind(unit["dimensions"])].append([getattr(rate, "base", rate), *tiers][-1] / unit["per"])
     if not found["prompt"] and not found["completion"]:
         return None
     prompt = max(found["prompt"], default=Decimal(0))
-    cached, written = (max(found[kind], default=prompt) for kind in ("cached", "written"))
+    reached = {"": [], "5m": found["written_5m"], "1h": found["written_5m"] + found["written_1h"]}[marks]
+    cached, written = (max(several, default=prompt) for several in (found["cached"], reached))
     completion, call = (max(found[kind], default=Decimal(0)) for kind in ("completion", "call"))
     more = {kind: max(found[kind], default=None) for kind in ("media", "written_5m", "written_1h")}
     return Price(prompt, completion, cached, written, call=call, **more)
 
 
-def _kind(dimensions: Mapping[str, str], marks: Marks) -> str:
-    """Which field of a price a unit counts in; empty for what tokens do not measure and what cannot be reached."""
+def _kind(dimensions: Mapping[str, str]) -> str:
+    """Which field of a price a unit counts in; empty for what tokens do not measure."""
     if dimensions["family"] == "requests":
         return "call"
     if dimensions["family"] != "tokens":
@@ -260,29 +259,16 @@ def _kind(dimensions: Mapping[str, str], marks: Marks) -> str:
         return "media"
     sort = dimensions.get("token_type")
     if sort == "cache_write":
-        return "written" if marks and (marks == "1h" or dimensions.get("cache_ttl") != "1h") else ""
+        return "written_1h" if dimensions.get("cache_ttl") == "1h" else "written_5m"
     return "cached" if sort == "cache_read" else "prompt"
-
-
-def _kept(dimensions: Mapping[str, str]) -> str:
-    """For how long a unit counts what a cache keeps; empty where it counts something else."""
-    if dimensions.get("token_type") != "cache_write" or dimensions.get("modality", "text") != "text":
-        return ""
-    return "written_1h" if dimensions.get("cache_ttl") == "1h" else "written_5m"
 
 
 def dearest(prices: Sequence[Price]) -> Price:
     """The most of each rate, whatever the length of the prompt."""
     starts = sorted({above for price in prices for above, _ in price.tiers})
-    several = ([price.at(above + 1) for price in prices] for above in (-1, *starts))
-    if any(price.written_5m is not None for price in prices):
-        several = ([_writing(price) for price in alike] for alike in several)
+    several = ([price.at(above + 1) for price in prices] for above in (_BELOW_ALL, *starts))
     base, *tiers = (_dearest(alike) or prices[0] for alike in several)
     return replace(base, tiers=tuple(zip(starts, tiers, strict=True)))
-
-
-def _writing(price: Price) -> Price:
-    return replace(price, written_5m=price.written_for(hour=False), written_1h=price.written_for(hour=True))
 
 
 def _dearest(prices: Sequence[Price | None]) -> Price | None:

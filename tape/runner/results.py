@@ -51,15 +51,14 @@ def rows(episodes: Sequence[Mapping[str, Any]]) -> list[dict[str, Value]]:
     """One row per episode; all rows have the same columns in the same order.
 
     Methods in use have a column for each counter. Usage per role is summed. Each resource has a column for its use, its
-    paid part and its cap, and one for what was booked without proof where there is any, as there is one for tokens that
-    a provider's cache had.
+    paid part and its cap, and one for what was booked without proof where there is any; so have tokens from caches.
     """
     used = _kinds(line["result"]["used"] for line in episodes)
     caps = _kinds(line["result"]["budget"] for line in episodes)
-    names = counters(line["result"] for line in episodes)
+    names = [*counters(line["result"] for line in episodes)]
+    names += ["cached_tokens"] if any(line["result"].get("cached_tokens") for line in episodes) else []
     unproven = _kinds(line["result"].get("unproven", {}) for line in episodes)
-    has_cached = any(line["result"].get("cached_tokens") for line in episodes)
-    return [_row(line, names, used, caps, unproven, has_cached=has_cached) for line in episodes]
+    return [_row(line, names, used, caps, unproven) for line in episodes]
 
 
 def _kinds(found: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -67,22 +66,14 @@ def _kinds(found: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _row(
-    line: Mapping[str, Any],
-    names: Sequence[str],
-    used: Sequence[str],
-    caps: Sequence[str],
-    unproven: Sequence[str],
-    *,
-    has_cached: bool,
+    line: Mapping[str, Any], names: Sequence[str], used: Sequence[str], caps: Sequence[str], unproven: Sequence[str]
 ) -> dict[str, Value]:
     result = line["result"]
     row: dict[str, Value] = {name: line[name] for name in LINE} | {name: result[name] for name in RESULT}
-    own = counted(result)
+    own = {"cached_tokens": sum(result.get("cached_tokens", {}).values()), **counted(result)}
     row |= {name: own.get(name) for name in names}
     for name in ("lm_calls", "prompt_tokens", "completion_tokens"):
         row[name] = sum(result[name].values())
-    if has_cached:
-        row["cached_tokens"] = sum(result.get("cached_tokens", {}).values())
     row |= {f"used_{kind}": result["used"].get(kind) for kind in used}
     row |= {f"paid_{kind}": result.get("paid", result["used"]).get(kind) for kind in used}
     row |= {f"unproven_{kind}": result.get("unproven", {}).get(kind, 0) for kind in unproven}

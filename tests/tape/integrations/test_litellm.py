@@ -373,7 +373,8 @@ def test_costs_of_a_deployment_are_those_of_the_proxys_list(monkeypatch: pytest.
     cached = Usage(2000, 0, 800, None)
     assert booked(CHEAP | {"cache_read_input_token_cost": 1e-7}, monkeypatch, cached)[0] == 1280
     assert booked(CHEAP | {"input_cost_per_request": 0.01}, monkeypatch, cached) == (12_000, 12_264)
-    assert booked(CHEAP | {"input_cost_per_token_above_1k_tokens": 4e-6}, monkeypatch, cached)[0] == 8000
+    longer = CHEAP | {"input_cost_per_token_above_1k_tokens": 4e-6}
+    assert booked(longer, monkeypatch, cached)[0] == booked(longer, monkeypatch, Usage(2000, 0, 0, 800))[0] == 8000
     usual, name = CHEAP | CACHES, "anthropic/claude-y"
     assert booked(usual, monkeypatch, Usage(2000, 10, 800, 0), name) == (80 + 1200 + 30 + 1000, 2064 + 300 + 1000)
     assert booked(usual, monkeypatch, Usage(2000, 10, 0, 800, 0), name)[0] == 1000 + 1200 + 30 + 1000
