@@ -84,6 +84,7 @@ class Guard:
 
     Attributes:
         ledger: What is spent and reserved.
+        prices: What tokens of models cost.
         tools: What is known of tools, by name.
         most_tokens: As it was given.
         least_tokens: As it was given.
@@ -124,8 +125,8 @@ class Guard:
             _require_whole(name, number)
         self.tools = {name: guarded_tool(name, given) for name, given in (tools or {}).items()}
         self._content = read_worst(content or {})
-        self._prices = PriceBook(models or {}, prices, substitutes or {}, marks_declared="cache" in self._content)
-        self.learn = self._prices.learn
+        self.prices = PriceBook(models or {}, prices, substitutes or {}, marks_declared="cache" in self._content)
+        self.learn = self.prices.learn
         if least_tokens:
             _require_whole("least_tokens", least_tokens)
         self.most_tokens, self.least_tokens, self._bytes_per_token = most_tokens, least_tokens, bytes_per_token
@@ -218,7 +219,7 @@ class Guard:
                     raise
             except UnknownCostError as error:  # a shared ledger has the cap
                 if quote.prices.asked is None:
-                    raise self._prices.unpriced(name) from error
+                    raise self.prices.unpriced(name) from error
                 parts = ModelRequest.read(request).parts
                 worst_of(parts, self._content, quote.prices.asked, set(quote.unknown), name)  # says which part it is
                 raise
@@ -234,19 +235,19 @@ class Guard:
         read = ModelRequest.read(request)
         parts, sent = read.parts, read.sent
         prices = self._priced(name, sent, parts)
-        if (refusal := self._prices.refusal(name)) is not None and "usd" in self.left()["left"]:
+        if (refusal := self.prices.refusal(name)) is not None and "usd" in self.left()["left"]:
             raise refusal
         more = worst_of(parts, self._content, prices.asked, self.ledger.capped(), name)
         prompt = OVERHEAD_TOKENS - (-(len(sent) - more.size) // self._bytes_per_token) + more.tokens
-        counter = None if parts else counter_of(self._prices.meant(name), self._tokenizers.get(name))
+        counter = None if parts else counter_of(self.prices.meant(name), self._tokenizers.get(name))
         counted, unknown = tokens_of(sent, counter), Resources(dict.fromkeys(more.unknown))
         prompt = prompt if counted is None else min(prompt, counted)
         return ModelQuote(prices, prompt, more.tokens, Resources({"usd": more.usd}), unknown, counted is None)
 
     def _priced(self, name: str, sent: bytes = b"", parts: Sequence[Part] = ()) -> ModelPrices:
-        prices = self._prices.prices(name, sent, parts)
+        prices = self.prices.prices(name, sent, parts)
         if prices.asked is None and "usd" in self.ledger.capped():
-            raise self._prices.unpriced(name)
+            raise self.prices.unpriced(name)
         return prices
 
     def pay(self, name: str, worst: Resources, asked: object) -> Paid:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from tape.errors import ConfigError, UnknownCostError
 from tape.gateway.charges import ModelPrices
@@ -17,6 +17,9 @@ from tape.lm.price import Price
 from tape.lm.price_table import PriceTable, token_price
 from tape.reading import short
 
+Seen: TypeAlias = tuple[dict[str, Marks], dict[str, str]]
+"""By name of a model: for how long it has written to its cache unasked, and which dearer one has answered."""
+
 
 class PriceBook:
     """The prices.
@@ -26,6 +29,9 @@ class PriceBook:
         prices: A price file.
         substitutes: See :class:`tape.Guard`.
         marks_declared: What a mark to write to a provider's cache adds is declared, and goes first.
+
+    Attributes:
+        seen: What calls have shown, which the books of several guards may share.
     """
 
     def __init__(
@@ -48,8 +54,7 @@ class PriceBook:
                     ("models", name), f"no prices, and no known model is called {short(meant)}: {why_unknown(meant)}"
                 )
         self._substitutes, self._marks_declared = substitutes, marks_declared
-        self._written: dict[str, Marks] = {}
-        self._answered: dict[str, str] = {}
+        self.seen: Seen = ({}, {})
 
     def meant(self, name: str) -> str:
         """What a model is called that was given as another name of it."""
@@ -58,7 +63,7 @@ class PriceBook:
     def prices(self, name: str, sent: bytes, parts: Sequence[Part]) -> ModelPrices:
         """What tokens cost in a call."""
         marks = marks_of(parts)
-        kept = max("" if self._marks_declared else marks, self._written.get(name, ""), key=("", "5m", "1h").index)
+        kept = max("" if self._marks_declared else marks, self.seen[0].get(name, ""), key=("", "5m", "1h").index)
         price = partial(self._price, sent=sent.decode("utf-8", "replace"), marks=kept)
         others = (price(one) for one in self._substitutes.get(name, ()))
         return ModelPrices(
@@ -90,13 +95,13 @@ class PriceBook:
     def learn(self, name: str, *, marks: Marks = "", answered: str = "") -> None:
         """Remember that a provider wrote to its cache unasked, or that a dearer model has answered."""
         if marks:
-            self._written[name] = max(self._written.get(name, ""), marks, key=("", "5m", "1h").index)
+            self.seen[0][name] = max(self.seen[0].get(name, ""), marks, key=("", "5m", "1h").index)
         if answered:
-            self._answered[name] = answered
+            self.seen[1][name] = answered
 
     def refusal(self, name: str) -> UnknownCostError | None:
         """Why no further call of a model is made under a cap on money: a dearer one has answered, which may not."""
-        if (seen := self._answered.get(name)) is None:
+        if (seen := self.seen[1].get(name)) is None:
             return None
         return UnknownCostError(
             f"usd is capped, and a call of {name} was answered by {seen}, which is dearer: ask for that one, or say "

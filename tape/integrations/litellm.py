@@ -23,6 +23,7 @@ from tape.errors import BudgetExceededError, ConfigError, TapeError, UnknownCost
 from tape.gateway.charges import ModelRequest
 from tape.gateway.guard import Guard
 from tape.gateway.ledgers import amount
+from tape.gateway.model_prices import Seen
 from tape.gateway.shared_calls import answer_of
 from tape.integrations import litellm_requests as requests
 from tape.integrations.litellm_settings import MOST_CALLS, MOST_GUARDS, MOST_MODELS, Settings
@@ -57,6 +58,7 @@ class Budget(CustomLogger):
         self._settings: Settings | None = None
         self._store: LedgerStore | None = None
         self._guards: OrderedDict[str, Guard] = OrderedDict()
+        self._seen: Seen = ({}, {})
         self._threads = ThreadPoolExecutor(MOST_CALLS, thread_name_prefix="tape pays")
         self._ends = ThreadPoolExecutor(_ENDS, thread_name_prefix="tape settles")
         self._ending = set[Future[None]]()
@@ -221,9 +223,10 @@ class Budget(CustomLogger):
         made = Guard(
             budget, models={**requests.declared(), **settings.models}, prices=settings.prices,
             most_tokens=settings.most_tokens, least_tokens=settings.least_tokens,
-            bytes_per_token=settings.bytes_per_token, content=settings.content, journal=self._store,
-            scope=scope, labels=labels,
+            bytes_per_token=settings.bytes_per_token, tokenizers=settings.tokenizers, content=settings.content,
+            substitutes=settings.substitutes, journal=self._store, scope=scope, labels=labels,
         )  # fmt: skip
+        made.prices.seen = self._seen
         with self._lock:
             kept = self._guards.setdefault(name, made)
             while len(self._guards) > MOST_GUARDS:
@@ -242,7 +245,7 @@ class Budget(CustomLogger):
         if isinstance(error, LedgerError):
             return _http(503, "ledger", message)
         if isinstance(error, UnknownCostError):
-            message += " (models and content are set in the proxy's YAML under callback_settings: tape:)"
+            message += " (models, content and substitutes are set in the proxy's YAML under callback_settings: tape:)"
         return _http(400, "not_payable", message)
 
     def _fields(self, error: BudgetExceededError, guard: Guard, data: Any, call_type: str) -> dict[str, Any]:
