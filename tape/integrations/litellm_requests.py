@@ -235,9 +235,9 @@ def _price(info: Mapping[str, Any]) -> TokenPrice | UnknownCostError | str | Non
 def _with(price: TokenPrice, rates: Mapping[str, Decimal]) -> TokenPrice:
     """With these rates; what is written to a cache costs no less than other tokens."""
     other, own = rates.get("other", Decimal(0)), {name: rate for name, rate in rates.items() if name != "other"}
-    made = replace(price, **own)
-    short = max(made.prompt, made.written_5m or 0)
-    hour = max(short, made.written_1h or 0)
+    made = replace(price, **own)  # type: ignore[arg-type]
+    short = max(made.prompt, made.written_5m or made.prompt)
+    hour = max(short, made.written_1h or short)
     return replace(made, completion=max(made.completion, other), written_5m=short, written_1h=hour)
 
 

@@ -243,8 +243,8 @@ def _price(rates: ModelPrice, above: int, marks: Marks) -> Price | None:
     reached = {"": [], "5m": found["written_5m"], "1h": found["written_5m"] + found["written_1h"]}[marks]
     cached, written = (max(several, default=prompt) for several in (found["cached"], reached))
     completion, call = (max(found[kind], default=Decimal(0)) for kind in ("completion", "call"))
-    more = {kind: max(found[kind], default=None) for kind in ("media", "written_5m", "written_1h")}
-    return Price(prompt, completion, cached, written, call=call, **more)
+    media, short, hour = (max(found[kind], default=None) for kind in ("media", "written_5m", "written_1h"))
+    return Price(prompt, completion, cached, written, media, call, written_5m=short, written_1h=hour)
 
 
 def _kind(dimensions: Mapping[str, str]) -> str:

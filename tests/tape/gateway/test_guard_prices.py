@@ -66,7 +66,7 @@ def test_marks_for_a_cache_cost_what_is_written_to_it(mark: dict[str, str] | Non
         before = guard.ledger.used["usd"] or 0
         with guard.model(CLAUDE, request, 10) as charge:
             assert charge.worst["usd"] == math.ceil(prompt * rate + 150)
-            charge.used(500, 10, **split)
+            charge.used(500, 10, **split)  # type: ignore[arg-type]
         assert (guard.ledger.used["usd"] or 0) - before == math.ceil(booked + 150)
 
 
