@@ -13,6 +13,7 @@ from tape.budget.resources import MOST
 from tape.errors import ConfigError, TapeError
 from tape.gateway.content import Part, bytes_of, parts_of
 from tape.gateway.prices import highest
+from tape.gateway.prompt_tokens import Counter, tokens_of
 from tape.gateway.quotes import Answer, Quote
 from tape.lm.listed_prices import Marks
 from tape.lm.price import Price as TokenPrice
@@ -117,6 +118,13 @@ class ModelRequest:
 
     sent: bytes
     parts: Sequence[Part] = field(repr=False)
+    _counted: dict[Counter, int | None] = field(default_factory=dict, repr=False, compare=False)
+
+    def tokens(self, count: Counter | None) -> int | None:
+        """The most tokens by a tokenizer, counted once; None where they cannot be counted."""
+        if count is not None and count not in self._counted:
+            self._counted[count] = tokens_of(self.sent, count)
+        return None if count is None else self._counted[count]
 
     @classmethod
     def read(cls, request: Any) -> ModelRequest:
@@ -238,12 +246,11 @@ class ModelCharge(Charge):
         split = (cached or 0, written or 0, written_1h)
         if not all(type(n) is int and n >= 0 for n in split if n is not None) or sum(split[:2]) > prompt_tokens:
             split = (0, 0, None)  # the report makes no sense
-        prices, answered = self._quote.prices, None
-        costs = [self._cost(price, prompt_tokens, completion_tokens or 0, split) for price in prices.all]
+        prices, tokens = self._quote.prices, (prompt_tokens, completion_tokens or 0)
+        costs = [self._cost(price, *tokens, split) for price in prices.all]
         cost, most = costs[0], max(one["usd"] or 0 for one in costs)
         if model and prices.asked is not None and (answered := prices.of_answer(model)) is not None:
-            dearer = self._cost(answered, prompt_tokens, completion_tokens or 0, split)
-            cost = max(cost, dearer, key=lambda one: one["usd"] or 0)
+            cost = max(cost, self._cost(answered, *tokens, split), key=lambda one: one["usd"] or 0)
             if (cost["usd"] or 0) > most:
                 self._guard.learn(self._name, answered=model)
         self._settle(cost + self._quote.unreported)

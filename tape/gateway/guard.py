@@ -26,7 +26,7 @@ from tape.gateway.model_prices import PriceBook
 from tape.gateway.own_tools import left
 from tape.gateway.planning import PlanError, fitting, plan
 from tape.gateway.prices import unpriced
-from tape.gateway.prompt_tokens import counter_of, tokens_of
+from tape.gateway.prompt_tokens import counter_of
 from tape.gateway.shared_scope import SharedScope
 from tape.ledger import LedgerStore, is_address
 from tape.ledger.payer import calling
@@ -240,7 +240,7 @@ class Guard:
         more = worst_of(parts, self._content, prices.asked, self.ledger.capped(), name)
         prompt = OVERHEAD_TOKENS - (-(len(sent) - more.size) // self._bytes_per_token) + more.tokens
         counter = None if parts else counter_of(self.prices.meant(name), self._tokenizers.get(name))
-        counted, unknown = tokens_of(sent, counter), Resources(dict.fromkeys(more.unknown))
+        counted, unknown = read.tokens(counter), Resources(dict.fromkeys(more.unknown))
         prompt = prompt if counted is None else min(prompt, counted)
         return ModelQuote(prices, prompt, more.tokens, Resources({"usd": more.usd}), unknown, counted is None)
 

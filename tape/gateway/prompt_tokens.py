@@ -8,7 +8,7 @@ import logging
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.request import Request, urlopen
@@ -25,12 +25,12 @@ Counter: TypeAlias = Callable[[Sequence[str]], int]
 logger = logging.getLogger("tape.gateway")
 
 
-def tokens_of(request: bytes, count: Counter | None) -> int | None:
-    """The most tokens of a request; None where there is no tokenizer, or it is too long.
+def tokens_of(request: bytes, count: Counter) -> int | None:
+    """The most tokens of a request; None where it is too long, or they cannot be counted.
 
     Its texts and names are counted, as they are and as JSON has them, with more for each than any format adds.
     """
-    if count is None or len(request) > LONGEST:
+    if len(request) > LONGEST:
         return None
     try:
         texts = list(_texts(json.loads(request)))
@@ -70,14 +70,22 @@ def counter_of(model: str, given: str | None = None) -> Counter | None:
         file = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
         folders = [os.environ.get(one) for one in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR")]
         folder = next((one for one in folders if one is not None), Path(tempfile.gettempdir(), "data-gym-cache"))
-        return partial(_counted, tiktoken.get_encoding(encoding)) if Path(folder, file).is_file() else None
+        return _counts(encoding) if Path(folder, file).is_file() else None
     except (ImportError, KeyError, ValueError):
         return None
 
 
-def _counted(encoding: Any, texts: Sequence[str]) -> int:
-    both = ({text, json.dumps(text, ensure_ascii=False)[1:-1]} for text in texts)
-    return sum(max(len(encoding.encode(text, disallowed_special=())) for text in forms) for forms in both)
+@lru_cache(maxsize=8)
+def _counts(name: str) -> Counter:
+    import tiktoken
+
+    encode = partial(tiktoken.get_encoding(name).encode, disallowed_special=())
+
+    def count(texts: Sequence[str]) -> int:
+        both = ({text, json.dumps(text, ensure_ascii=False)[1:-1]} for text in texts)
+        return sum(max(len(encode(text)) for text in forms) for forms in both)
+
+    return count
 
 
 def _asked(address: str, model: str, texts: Sequence[str]) -> int:
