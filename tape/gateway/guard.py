@@ -40,10 +40,7 @@ REFUSALS = (BudgetExceededError, UnknownCostError, ChargeError)
 """What a guard raises in the place of a call; nothing is spent then."""
 
 _OWN = "guard"
-_BY_BYTES = (
-    'the prompt is bounded by its bytes: Guard(..., tokenizers={{"{0}": ...}}), tiktoken for OpenAI\'s models or '
-    "bytes_per_token=3 make that less"
-)
+_BY_BYTES = 'the prompt is bounded by its bytes: tokenizers={{"{0}": ...}} or bytes_per_token=3 makes that less'
 
 
 class Guard:
