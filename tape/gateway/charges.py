@@ -145,7 +145,7 @@ class ModelPrices:
 
     Attributes:
         asked: By the model that is asked; None where that is not known.
-        substitutes: By models that may answer in its place.
+        substitutes: By models that may answer in its place, and where it writes to its cache as it has before.
         of_answer: By the one that an answer names; None where that is not known.
         covers_writes: What is written to the provider's cache is declared, and paid for beside the tokens.
     """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -62,14 +61,14 @@ class PriceBook:
 
     def prices(self, name: str, sent: bytes, parts: Sequence[Part]) -> ModelPrices:
         """What tokens cost in a call."""
-        marks = marks_of(parts)
-        kept = max("" if self._marks_declared else marks, self.seen[0].get(name, ""), key=("", "5m", "1h").index)
-        price = partial(self._price, sent=sent.decode("utf-8", "replace"), marks=kept)
-        others = (price(one) for one in self._substitutes.get(name, ()))
+        marks, seen = marks_of(parts), self.seen[0].get(name)
+        text, kept = sent.decode("utf-8", "replace"), "" if self._marks_declared else marks
+        others = [self._price(one, text, kept) for one in self._substitutes.get(name, ())]
+        others += [] if seen is None else [self._price(name, text, seen)]
         return ModelPrices(
-            price(name),
+            self._price(name, text, kept),
             tuple(one for one in others if one is not None),
-            lambda answered: None if (other := self._other(name, answered)) is None else price(other),
+            lambda model: None if (other := self._other(name, model)) is None else self._price(other, text, kept),
             covers_writes=self._marks_declared and bool(marks),
         )
 

@@ -8,9 +8,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
 from tape.gateway.guard import OVERHEAD_TOKENS, Guard
+from tests.profiles import examples
 from tests.tape.gateway.helpers import paid, refused
 
 
@@ -82,6 +85,19 @@ def test_what_a_provider_writes_to_its_cache_unasked_does_not_break_a_cap(
                 charge.used(10_000, 0, written=10_000, written_1h=hours)
     assert (made, guard.ledger.used["usd"]) == (calls, spent)
     assert guard.ledger.violations["usd"] == 1, "only the first one was not foreseen"
+
+
+@given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 600), st.none() | st.integers(0, 600)), max_size=9))
+@examples(60)
+def test_what_is_reported_is_booked_exactly_and_no_less_than_the_bill(calls: list[tuple[int, int, int | None]]) -> None:
+    guard = Guard("usd=1")
+    for cached, written, drawn in calls:
+        before, hours = guard.ledger.used["usd"] or 0, None if drawn is None else min(drawn, written)
+        with guard.model(CLAUDE, "x" * 1000, 10) as charge:
+            charge.used(1000, 10, cached=cached, written=written, written_1h=hours)
+        kept = written if hours is None else hours  # not said: the dearest
+        bill = cached * 0.3 + (written - kept) * 3.75 + kept * 6 + (1000 - cached - written) * 3 + 150
+        assert (guard.ledger.used["usd"] or 0) - before == math.ceil(round(bill, 6))
 
 
 def test_a_declared_worst_case_of_marks_pays_for_what_they_write() -> None:
