@@ -149,8 +149,7 @@ class GeneratedEvent(Event):
             traces.
         prompt_tokens: Tokens of the prompt.
         completion_tokens: Tokens of all samples together.
-        prompt_split: Of the prompt's tokens as the provider reports: read from its cache, written to it, how many of
-            these for an hour, and neither; in files only where it reports that.
+        prompt_split: Of the prompt the fields of :class:`tape.lm.price.Split`; in files only where they are reported.
     """
 
     type: ClassVar[str] = "generated"
@@ -166,8 +165,7 @@ class GeneratedEvent(Event):
 
     @model_serializer(mode="wrap")
     def _without_rare_fields(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        written: dict[str, Any] = dump(self)
-        return {name: value for name, value in written.items() if name != "prompt_split" or value}
+        return {name: value for name, value in dump(self).items() if name != "prompt_split" or value}
 
     @property
     def asked(self) -> str:
