@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from tape.approval import DECISIONS, Approval, ApprovalRequest
 from tape.engine.forbid import FORBIDDEN, REFUSED_BEFORE
 from tape.errors import ModelError
-from tape.lm.base import BatchError, Completion, EndpointError, LanguageModel, Message, Request, Usage
+from tape.lm.base import BatchError, Completion, EndpointError, LanguageModel, Message, Request, Usage, UsageSource
+from tape.lm.price import UNSPLIT, Split
 from tape.lm.wrapper import WrappedLM
 from tape.redaction import redacted
 from tape.trace import ApprovalEvent, Event, FinishedEvent, GeneratedEvent
@@ -66,7 +67,9 @@ class RecordedLM(WrappedLM):
     def _usage(self, event: GeneratedEvent) -> Usage:
         """What it used; a model on this machine counts its prompts anew."""
         reported = event.prompt_tokens if self.remote else 0
-        return Usage(reported, event.completion_tokens, source="reported" if self.remote else "counted")
+        split = Split(*(event.prompt_split or ())) if self.remote else UNSPLIT
+        source: UsageSource = "reported" if self.remote else "counted"
+        return Usage(reported, event.completion_tokens, source=source, split=split)
 
     async def generate(self, requests: Sequence[Request]) -> list[Completion]:
         """The recorded answers."""

@@ -12,7 +12,10 @@ from tape.budget.amounts import unknown
 from tape.budget.resources import MOST
 from tape.errors import ConfigError, TapeError
 from tape.gateway.content import Part, bytes_of, parts_of
+from tape.gateway.prices import highest
+from tape.gateway.prompt_tokens import Counter, tokens_of
 from tape.gateway.quotes import Answer, Quote
+from tape.lm.listed_prices import Marks
 from tape.lm.price import Price as TokenPrice
 from tape.lm.price import cost_of
 
@@ -28,6 +31,9 @@ class Payer(Protocol):
 
     def write_down(self, paid: Paid, actual: Resources, *, later: bool = False) -> None:
         """Put into the journal what was used."""
+
+    def learn(self, name: str, *, marks: Marks = "", answered: str = "") -> None:
+        """Remember what a call of a model took beyond its request, for the worst cases of the next ones."""
 
 
 class Charge:
@@ -108,12 +114,17 @@ class ModelRequest:
     Attributes:
         sent: Its bytes.
         parts: Those that its bytes do not bound.
-        tokens: The most tokens of its text for a model, where that is known better than by bytes.
     """
 
     sent: bytes
     parts: Sequence[Part] = field(repr=False)
-    tokens: Callable[[str], int | None] = field(default=lambda _: None, repr=False)
+    _counted: dict[Counter, int | None] = field(default_factory=dict, repr=False, compare=False)
+
+    def tokens(self, count: Counter | None) -> int | None:
+        """The most tokens by a tokenizer, counted once; None where they cannot be counted."""
+        if count is not None and count not in self._counted:
+            self._counted[count] = tokens_of(self.sent, count)
+        return None if count is None else self._counted[count]
 
     @classmethod
     def read(cls, request: Any) -> ModelRequest:
@@ -129,26 +140,51 @@ class ModelRequest:
 
 
 @dataclass(frozen=True)
+class ModelPrices:
+    """What tokens cost in a call of a model.
+
+    Attributes:
+        asked: By the model that is asked; None where that is not known.
+        substitutes: By models that may answer in its place, and where it writes to its cache as it has before.
+        of_answer: By the one that an answer names; None where that is not known.
+        covers_writes: What is written to the provider's cache is declared, and paid for beside the tokens.
+    """
+
+    asked: TokenPrice | None
+    substitutes: tuple[TokenPrice, ...] = ()
+    of_answer: Callable[[str], TokenPrice | None] = field(default=lambda _: None, repr=False)
+    covers_writes: bool = False
+
+    @property
+    def all(self) -> tuple[TokenPrice | None, ...]:
+        """Those that a worst case covers."""
+        return (self.asked, *self.substitutes)
+
+
+@dataclass(frozen=True)
 class ModelQuote:
     """What a call of a model takes.
 
     Attributes:
-        price: Of its tokens; None where it is not known.
+        prices: Of its tokens.
         prompt: Tokens of the prompt, at most.
         media: How many of these may be no text.
+        by_bytes: The prompt is bounded by its bytes, since its tokens cannot be counted.
         unreported: Money beside the tokens that the provider reports.
         unknown: Kinds of which nobody knows how much a part of the request takes.
     """
 
-    price: TokenPrice | None
+    prices: ModelPrices
     prompt: int
     media: int
     unreported: Resources
     unknown: Resources
+    by_bytes: bool = True
 
     def worst(self, tokens: int) -> Resources:
         """The most that it takes with so many completion tokens."""
-        return self.unknown + cost_of(self.price, self.prompt, tokens, media=self.media) + self.unreported
+        most = highest([cost_of(price, self.prompt, tokens, media=self.media) for price in self.prices.all])
+        return self.unknown + most + self.unreported
 
 
 class ModelCharge(Charge):
@@ -171,8 +207,9 @@ class ModelCharge(Charge):
         """
         if not self._open:
             raise ConfigError("this charge is settled already; it cannot grow")
-        price = None if self._quote.price is None else self._quote.price.at(self._quote.prompt)
-        self._paid.append(self._guard.pay(self._name, cost_of(price, 0, tokens, calls=0), None))
+        rates = [None if price is None else price.at(self._quote.prompt) for price in self._quote.prices.all]
+        worst = highest([cost_of(price, 0, tokens, calls=0) for price in rates])
+        self._paid.append(self._guard.pay(self._name, worst, None))
         self.most_tokens += tokens
 
     def used(
@@ -182,28 +219,55 @@ class ModelCharge(Charge):
         *,
         cached: int | None = None,
         written: int | None = None,
+        written_1h: int | None = None,
+        model: str | None = None,
     ) -> None:
         """Settle at the tokens that the provider reports; at the worst case where it does not.
 
         No prompt has no tokens: a report of 0 is none. Where no tokens are reported as written to the cache, and the
         model may write some, all that were not read from it are booked as written: frameworks fill in 0 for what a
-        provider leaves out.
+        provider leaves out. What is reported as written costs so, whatever the request has; the next calls of the model
+        then set that aside.
 
         Args:
             prompt_tokens: Of the prompt, those of the provider's cache among them.
             completion_tokens: Of the completion, reasoning among them.
             cached: How many of the prompt were read from the cache.
             written: How many were written to it.
+            written_1h: How many of these for an hour; None: it is not reported for how long.
+            model: Which model has answered, by the answer. A dearer one than was asked is booked at its own price where
+                that is known, and the guard lets no further call of the one that was asked through, unless its
+                ``substitutes`` say that the other may answer.
         """
         counts = (prompt_tokens, completion_tokens)
         if not prompt_tokens or not all(type(n) is int and 0 <= n <= MOST for n in counts):
             self._settle(unknown(self.worst))
             return
-        media, split = min(self._quote.media, prompt_tokens), (cached or 0, written or 0)
-        if media or not all(type(n) is int and n >= 0 for n in split) or sum(split) > prompt_tokens:
-            split = (0, 0)  # what of the cache is media is not known, or the report makes no sense
-        price, (cached, written) = self._quote.price, split
-        cost = cost_of(
-            price, prompt_tokens, completion_tokens or 0, media=media, cached=cached, written=written or None
-        )
+        split = (cached or 0, written or 0, written_1h)
+        if not all(type(n) is int and n >= 0 for n in split if n is not None) or sum(split[:2]) > prompt_tokens:
+            split = (0, 0, None)  # the report makes no sense
+        prices, tokens = self._quote.prices, (prompt_tokens, completion_tokens or 0)
+        costs = [self._cost(price, *tokens, split) for price in prices.all]
+        cost, most = costs[0], max(one["usd"] or 0 for one in costs)
+        if model and prices.asked is not None and (answered := prices.of_answer(model)) is not None:
+            cost = max(cost, self._cost(answered, *tokens, split), key=lambda one: one["usd"] or 0)
+            if (cost["usd"] or 0) > most:
+                self._guard.learn(self._name, answered=model)
         self._settle(cost + self._quote.unreported)
+
+    def _cost(
+        self, price: TokenPrice | None, prompt: int, completion: int, split: tuple[int, int, int | None]
+    ) -> Resources:
+        """What tokens cost of which the cache has had so many."""
+        cached, written, hours = split
+        media, written = min(self._quote.media, prompt), 0 if self._quote.prices.covers_writes else written
+        if price is not None and written:
+            rates, is_hour = price.at(prompt), None if hours is None else hours > 0
+            if rates.written_for(is_hour) > rates.dearest:
+                self._guard.learn(self._name, marks="5m" if is_hour is False or rates.written_1h is None else "1h")
+        if media:  # what of the cache is media is not known: what was written has its rate, and all else the dearest
+            kept = price is not None and price.media is not None
+            media, written = media if kept else min(media, prompt - written), min(written, prompt - media * kept)
+            cached = 0
+        more = {"media": media, "cached": cached, "written": written or None, "written_1h": hours}
+        return cost_of(price, prompt, completion, **more, unsplit=prompt if media else 0)  # type: ignore[arg-type]

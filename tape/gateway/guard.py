@@ -9,7 +9,6 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,22 +16,22 @@ from typing import Any
 from tape.budget import Budget, BudgetLike, Ledger, Resources
 from tape.budget.amounts import booked
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
-from tape.gateway.charges import ModelCharge, ModelQuote, ModelRequest, Paid, ToolCharge
-from tape.gateway.content import Part, marks_of, read_worst, worst_of
+from tape.gateway.charges import ModelCharge, ModelPrices, ModelQuote, ModelRequest, Paid, ToolCharge
+from tape.gateway.content import Part, read_worst, worst_of
 from tape.gateway.errors import ChargeError, FieldError
 from tape.gateway.guarded_tools import guarded_tool
 from tape.gateway.journal import Journal
 from tape.gateway.ledgers import SessionLedger, amounts
+from tape.gateway.model_prices import PriceBook
 from tape.gateway.own_tools import left
 from tape.gateway.planning import PlanError, fitting, plan
 from tape.gateway.prices import unpriced
+from tape.gateway.prompt_tokens import counter_of
 from tape.gateway.shared_scope import SharedScope
 from tape.ledger import LedgerStore
 from tape.ledger.addresses import is_address
 from tape.ledger.payer import calling
-from tape.lm.listed_prices import find, why_unknown
 from tape.lm.price import Price as TokenPrice
-from tape.lm.price_table import PriceTable, token_price
 from tape.reading import short
 
 OVERHEAD_TOKENS = 64
@@ -42,6 +41,7 @@ REFUSALS = (BudgetExceededError, UnknownCostError, ChargeError)
 """What a guard raises in the place of a call; nothing is spent then."""
 
 _OWN = "guard"
+_BY_BYTES = 'the prompt is bounded by its bytes: tokenizers={{"{0}": ...}} or bytes_per_token=3 makes that less'
 
 
 class Guard:
@@ -62,10 +62,16 @@ class Guard:
             below this; 0 refuses it. Adapters that can limit a call do (docs/reference/frameworks.md).
         bytes_per_token: A prompt of so many bytes counts as one token before the call. No tokenizer that works on
             bytes makes more tokens than bytes, so 1 is safe; 3 is usual for English.
+        tokenizers: By name of a model, what counts the tokens of a prompt before the call, in the place of its bytes:
+            the address of a server of llama.cpp or vLLM, or an encoding of tiktoken, such as ``o200k_base``. Those of
+            OpenAI's models are known, where tiktoken and its files are here; nothing is fetched.
         content: The most that a part of a request takes whose bytes do not bound it, by kind: ``image``, ``audio``,
             ``video``, ``file``, ``conversation`` (that the provider keeps), ``cache`` (what a mark to write to its
             cache adds). Tokens of the prompt, as in ``{"image": 1600}``, or ``{"tokens": 1600, "usd": "$0.01"}`` where
             they do not cost what text does. Under a cap on tokens or money a part without that is refused.
+        substitutes: By name, the models that may answer in the place of one, as in ``{"claude-sonnet-4-5":
+            ["claude-opus-4-1"]}``. The dearest of them is set aside. Another one that answers and is dearer is booked
+            at its own price, and the next call of the one that was asked is refused under a cap on money.
         journal: A file that remembers what is spent. After a crash a guard with the same journal goes on: what was in
             flight counts as its worst case. Programs that have it at the same time share the budget. Or the address of
             a ledger, such as ``postgresql://user@host/database``, which programs of many hosts share
@@ -76,6 +82,7 @@ class Guard:
 
     Attributes:
         ledger: What is spent and reserved.
+        prices: What tokens of models cost.
         tools: What is known of tools, by name.
         most_tokens: As it was given.
         least_tokens: As it was given.
@@ -100,12 +107,14 @@ class Guard:
         budget: BudgetLike,
         *,
         tools: Mapping[str, Any] | None = None,
-        models: Mapping[str, tuple[str | Decimal, str | Decimal] | str] | None = None,
+        models: Mapping[str, tuple[str | Decimal, str | Decimal] | str | TokenPrice] | None = None,
         prices: Path | str | None = None,
         most_tokens: int = 1024,
         least_tokens: int = 0,
         bytes_per_token: int = 1,
+        tokenizers: Mapping[str, str] | None = None,
         content: Mapping[str, Any] | None = None,
+        substitutes: Mapping[str, Sequence[str]] | None = None,
         journal: Path | str | LedgerStore | None = None,
         scope: str = _OWN,
         labels: Mapping[str, str] | None = None,
@@ -113,20 +122,16 @@ class Guard:
         for name, number in (("most_tokens", most_tokens), ("bytes_per_token", bytes_per_token)):
             _require_whole(name, number)
         self.tools = {name: guarded_tool(name, given) for name, given in (tools or {}).items()}
-        self._meant = {name: given for name, given in (models or {}).items() if isinstance(given, str)}
-        own = {name: _token_price(name, given) for name, given in (models or {}).items() if name not in self._meant}
-        filed = {} if prices is None else PriceTable.load(Path(prices)).prices
-        self._own = PriceTable({**own, **{name: one for name, one in filed.items() if name not in own}}, {})
-        for name, meant in self._meant.items():
-            if self._own.price(meant) is None and find(meant) is None:
-                raise FieldError(
-                    ("models", name), f"no prices, and no known model is called {short(meant)}: {why_unknown(meant)}"
-                )
         self._content = read_worst(content or {})
+        self.prices = PriceBook(models or {}, prices, substitutes or {}, marks_declared="cache" in self._content)
+        self.learn = self.prices.learn
         if least_tokens:
             _require_whole("least_tokens", least_tokens)
         self.most_tokens, self.least_tokens, self._bytes_per_token = most_tokens, least_tokens, bytes_per_token
-        self._program = os.getpid()
+        self._tokenizers, self._program = tokenizers or {}, os.getpid()
+        for name, given in self._tokenizers.items():
+            if counter_of(name, given) is None:
+                raise FieldError(("tokenizers", name), f"{short(given)} is no address and no encoding of tiktoken here")
         self._journal: Journal | None = None
         self._shared: SharedScope | None = None
         if isinstance(journal, LedgerStore) or (isinstance(journal, str) and is_address(journal)):
@@ -207,12 +212,14 @@ class Guard:
             except BudgetExceededError as error:
                 limit = _fewer(quote.worst, error, limit) if fit and self.least_tokens else 0
                 if limit < max(1, self.least_tokens):
+                    if quote.by_bytes and error.kind in ("tokens", "usd"):
+                        error.args = (f"{error}; {_BY_BYTES.format(name)}",)
                     raise
             except UnknownCostError as error:  # a shared ledger has the cap
-                if quote.price is None:
-                    raise self._unpriced(name) from error
+                if quote.prices.asked is None:
+                    raise self.prices.unpriced(name) from error
                 parts = ModelRequest.read(request).parts
-                worst_of(parts, self._content, quote.price, set(quote.unknown), name)  # says which part it is
+                worst_of(parts, self._content, quote.prices.asked, set(quote.unknown), name)  # says which part it is
                 raise
         with ModelCharge(self, name, paid, quote, limit).until_left() as charge:
             yield charge
@@ -225,37 +232,21 @@ class Guard:
         """
         read = ModelRequest.read(request)
         parts, sent = read.parts, read.sent
-        price = self._price(name, sent, parts)
-        more = worst_of(parts, self._content, price, self.ledger.capped(), name)
+        prices = self._priced(name, sent, parts)
+        if (refusal := self.prices.refusal(name)) is not None and "usd" in self.left()["left"]:
+            raise refusal
+        more = worst_of(parts, self._content, prices.asked, self.ledger.capped(), name)
         prompt = OVERHEAD_TOKENS - (-(len(sent) - more.size) // self._bytes_per_token) + more.tokens
-        if not parts and (counted := read.tokens(name)) is not None:
-            prompt = min(prompt, counted)
-        unknown = Resources(dict.fromkeys(more.unknown))
-        return ModelQuote(price, prompt, more.tokens, Resources({"usd": more.usd}), unknown)
+        counter = None if parts else counter_of(self.prices.meant(name), self._tokenizers.get(name))
+        counted, unknown = read.tokens(counter), Resources(dict.fromkeys(more.unknown))
+        prompt = prompt if counted is None else min(prompt, counted)
+        return ModelQuote(prices, prompt, more.tokens, Resources({"usd": more.usd}), unknown, counted is None)
 
-    def _price(self, name: str, sent: bytes, parts: Sequence[Part]) -> TokenPrice | None:
-        """What tokens cost in this call.
-
-        Raises:
-            UnknownCostError: That is not known, and money is capped.
-        """
-        meant = self._meant.get(name, name)
-        price = self._own.price(meant)
-        if price is not None:  # the user's own numbers are for all tokens
-            return replace(price, media=price.dearest)
-        if listed := find(meant):
-            marks = "" if "cache" in self._content else marks_of(parts)  # what is declared goes first
-            price = listed.price(sent.decode("utf-8", "replace"), marks)
-        if price is None and "usd" in self.ledger.capped():
-            raise self._unpriced(name)
-        return price
-
-    def _unpriced(self, name: str) -> UnknownCostError:
-        return UnknownCostError(
-            f"usd is capped, but the price of {name} is unknown: {why_unknown(self._meant.get(name, name))}. Say what "
-            f'it costs, in US dollars per million tokens, or which model it is: Guard(..., models={{"{name}": ("0.15", '
-            f'"0.60")}}), Guard(..., models={{"{name}": "PROVIDER:MODEL"}})'
-        )
+    def _priced(self, name: str, sent: bytes = b"", parts: Sequence[Part] = ()) -> ModelPrices:
+        prices = self.prices.prices(name, sent, parts)
+        if prices.asked is None and "usd" in self.ledger.capped():
+            raise self.prices.unpriced(name)
+        return prices
 
     def pay(self, name: str, worst: Resources, asked: object) -> Paid:
         """Set a worst case aside; :meth:`tool` and :meth:`model` do, and see that it is settled.
@@ -300,7 +291,7 @@ class Guard:
         """
         self._catch_up()
         try:
-            return plan(self.tools, self._book, arguments, lambda name: self._price(name, b"", ()))
+            return plan(self.tools, self._book, arguments, lambda name: self._priced(name).asked)
         except PlanError as error:
             raise ConfigError(str(error)) from error
 
@@ -351,13 +342,6 @@ def _fewer(worst: Callable[[int], Resources], error: BudgetExceededError, limit:
         fits = (worst(middle)[kind] or 0) <= left
         fewer, more = (middle, more) if fits else (fewer, middle)
     return fewer
-
-
-def _token_price(name: str, given: Any) -> TokenPrice:
-    try:
-        return token_price(given)
-    except ConfigError as error:
-        raise FieldError(("models", name), str(error)) from None
 
 
 def _require_whole(name: str, number: Any) -> None:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +25,7 @@ from tape.budget import Resources, kind_of, kinds, money_kinds, undeclared
 from tape.budget.resources import MOST
 from tape.errors import ConfigError
 from tape.gateway.errors import ChargeError, FieldError
+from tape.gateway.numbers import may_be, units_of
 from tape.gateway.quotes import Answer, Part, Quote, copied
 from tape.gateway.settings import BYTES_PER_TOKEN, PRICE_WORDS
 from tape.reading import short
@@ -75,7 +75,10 @@ class PerArgument(Part):
             return _times(self.each, self.at_most)
         units = units_of(value, self.text)
         if units is None:
-            raise ChargeError(f"the argument {self.argument} is priced by the unit, and {short(value)} has none")
+            raise ChargeError(
+                f"the argument {self.argument} is priced by the unit, and {short(value)} has none, or may be read as "
+                "more than can be counted"
+            )
         if self.at_most is not None and units > self.at_most:
             raise ChargeError(f"the argument {self.argument} has {units} units; at most {self.at_most} are priced")
         return _times(self.each, units)
@@ -96,11 +99,14 @@ class ByValue(Part):
     otherwise: Resources
 
     def worst(self, arguments: Mapping[str, Any] | None) -> Resources:
-        """The price of the value; of any call the highest of each resource."""
+        """The price of the value, and of what a receiver may take it for; of any call the highest of each resource."""
         if arguments is None:
             return highest([*self.values.values(), self.otherwise])
         value = arguments.get(self.argument)
-        return self.values.get(value if isinstance(value, str) else written(value), self.otherwise)
+        name = value if isinstance(value, str) else written(value)
+        if name in self.values:
+            return self.values[name]
+        return highest([self.otherwise, *(price for key, price in self.values.items() if may_be(name, key))])
 
 
 @dataclass(frozen=True)
@@ -368,21 +374,3 @@ def written(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False, default=str)
     except (TypeError, ValueError, RecursionError):
         raise ChargeError(f"the price depends on arguments that cannot be written as JSON: {short(value)}") from None
-
-
-def units_of(value: Any, text: bool) -> int | None:
-    """Units of an argument: the number itself, items of a list, bytes of a text; None where there are none.
-
-    A text that reads as a number may be taken for it, "9" for 9, unless it is a text by the schema.
-    """
-    if isinstance(value, bool) or value is None:
-        return None
-    if isinstance(value, int | float):
-        return math.ceil(value) if math.isfinite(value) and 0 <= value <= MOST else None
-    if isinstance(value, str):
-        size = len(value.encode("utf-8", "replace"))
-        with suppress(ValueError):
-            number = 0.0 if text else float(value)
-            return max(size, math.ceil(number)) if math.isfinite(number) and number <= MOST else None
-        return size
-    return len(value) if isinstance(value, list | dict) else None

@@ -64,7 +64,7 @@ class _Engine:
     def complete(self, request: Request) -> Response:
         with self._paid(request) as (limited, charge):
             response: Response = self._lm(limited)
-            _used(charge, response.usage, self._lm.model)
+            _used(charge, response.usage, self._lm.model, response.model)
             return response
 
 
@@ -72,11 +72,11 @@ class _AsyncEngine(_Engine):
     async def complete(self, request: Request) -> Response:
         with self._paid(request) as (limited, charge):
             response: Response = await self._lm.acall(limited)
-            _used(charge, response.usage, self._lm.model)
+            _used(charge, response.usage, self._lm.model, response.model)
             return response
 
 
-def _used(charge: ModelCharge, usage: Usage, model: str) -> None:
+def _used(charge: ModelCharge, usage: Usage, model: str, answered: str | None = None) -> None:
     """Settle at what is reported. Providers count differently, and DSPy hands on what they say."""
     prompt, completion, total = usage.input_tokens, usage.output_tokens, usage.total_tokens
     if prompt is None or completion is None:
@@ -85,7 +85,8 @@ def _used(charge: ModelCharge, usage: Usage, model: str) -> None:
     completion = max(completion, (total or 0) - prompt)  # some leave reasoning out of what was written
     if _is_claude(model):  # and this one what was cached out of what was read
         prompt += (usage.cache_read_tokens or 0) + (usage.cache_write_tokens or 0)
-    charge.used(prompt, completion, cached=usage.cache_read_tokens, written=usage.cache_write_tokens)
+    split = {"cached": usage.cache_read_tokens, "written": usage.cache_write_tokens}
+    charge.used(prompt, completion, **split, model=answered)
 
 
 def _is_claude(model: str) -> bool:

@@ -78,7 +78,8 @@ def bounded_model(model: str | Model | None, guard: Guard) -> Model:
                 if isinstance(output, ModelOutput) and (usage := output.usage):
                     cached = (usage.input_tokens_cache_read or 0, usage.input_tokens_cache_write or 0)
                     prompt = total((usage.input_tokens, *cached))
-                    charge.used(prompt, usage.output_tokens, cached=cached[0], written=cached[1])
+                    split = {"cached": cached[0], "written": cached[1]}
+                    charge.used(prompt, usage.output_tokens, **split, model=output.model)
                 return result  # what reports no usage is left at its worst case
         except BudgetExceededError as error:
             used, cap = (amount(error.kind, count) or 0 for count in (error.used + error.requested, error.limit))

@@ -35,6 +35,7 @@ from langgraph.types import Command
 
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 _WRITTEN = ("cache_creation", "ephemeral_")
+_MINUTES, _HOUR = "ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"
 _FUNCTIONS = (None, "function", "custom")
 _paying: ContextVar[GuardCallback | None] = ContextVar("tape_guard", default=None)
 register_configure_hook(_paying, inheritable=False)  # LangChain gives every model this callback, beside the caller's
@@ -100,13 +101,16 @@ class GuardCallback(BaseCallbackHandler):  # type: ignore[misc]
         """Settle at what the provider reports."""
         del kwargs
         if run_id in self._open:
-            usage = getattr(getattr(response.generations[0][0], "message", None), "usage_metadata", None) or {}
+            message = getattr(response.generations[0][0], "message", None)
+            usage, about = (getattr(message, name, None) or {} for name in ("usage_metadata", "response_metadata"))
             split = usage.get("input_token_details") or {}
             self._open[run_id][1].used(
                 usage.get("input_tokens"),
                 usage.get("output_tokens"),
                 cached=split.get("cache_read"),
                 written=total(n or 0 for key, n in split.items() if key.startswith(_WRITTEN)),
+                written_1h=split.get(_HOUR, 0 if _MINUTES in split else None),
+                model=about.get("model_name") or about.get("model"),
             )
             self._open.pop(run_id)[0].__exit__(None, None, None)
 

@@ -17,17 +17,16 @@ from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import replace
 from typing import Any
 
 from tape.errors import BudgetExceededError, ConfigError, TapeError, UnknownCostError
 from tape.gateway.charges import ModelRequest
 from tape.gateway.guard import Guard
 from tape.gateway.ledgers import amount
+from tape.gateway.model_prices import Seen
 from tape.gateway.shared_calls import answer_of
 from tape.integrations import litellm_requests as requests
 from tape.integrations.litellm_settings import MOST_CALLS, MOST_GUARDS, MOST_MODELS, Settings
-from tape.integrations.litellm_tokens import PromptTokens
 from tape.integrations.usage import Meter, is_usage_alone
 from tape.ledger import LedgerError, LedgerStore, PausedError, open_store
 from tape.ledger.accounts import named
@@ -59,6 +58,7 @@ class Budget(CustomLogger):
         self._settings: Settings | None = None
         self._store: LedgerStore | None = None
         self._guards: OrderedDict[str, Guard] = OrderedDict()
+        self._seen: Seen = ({}, {})
         self._threads = ThreadPoolExecutor(MOST_CALLS, thread_name_prefix="tape pays")
         self._ends = ThreadPoolExecutor(_ENDS, thread_name_prefix="tape settles")
         self._ending = set[Future[None]]()
@@ -182,7 +182,7 @@ class Budget(CustomLogger):
     def _begin(self, key: Any, data: Any, call_type: str) -> Call:
         guard = self._guard(key, data)
         asked = requests.asked_of(call_type, data, guard.most_tokens)
-        call = Call(guard, call_type, asked, _read(data))
+        call = Call(guard, call_type, asked, _read(data), data["model"])
         models = requests.deployments(data["model"], key.team_id)
         if ending := set(self._ending):
             with suppress(BudgetExceededError):
@@ -223,9 +223,10 @@ class Budget(CustomLogger):
         made = Guard(
             budget, models={**requests.declared(), **settings.models}, prices=settings.prices,
             most_tokens=settings.most_tokens, least_tokens=settings.least_tokens,
-            bytes_per_token=settings.bytes_per_token, content=settings.content, journal=self._store,
-            scope=scope, labels=labels,
+            bytes_per_token=settings.bytes_per_token, tokenizers=settings.tokenizers, content=settings.content,
+            substitutes=settings.substitutes, journal=self._store, scope=scope, labels=labels,
         )  # fmt: skip
+        made.prices.seen = self._seen
         with self._lock:
             kept = self._guards.setdefault(name, made)
             while len(self._guards) > MOST_GUARDS:
@@ -244,7 +245,7 @@ class Budget(CustomLogger):
         if isinstance(error, LedgerError):
             return _http(503, "ledger", message)
         if isinstance(error, UnknownCostError):
-            message += " (models and content are set in the proxy's YAML under callback_settings: tape:)"
+            message += " (models, content and substitutes are set in the proxy's YAML under callback_settings: tape:)"
         return _http(400, "not_payable", message)
 
     def _fields(self, error: BudgetExceededError, guard: Guard, data: Any, call_type: str) -> dict[str, Any]:
@@ -262,8 +263,7 @@ class Budget(CustomLogger):
 
 
 def _read(data: dict[str, Any]) -> ModelRequest:
-    sent = requests.sent(data)
-    return replace(ModelRequest.read(sent), tokens=PromptTokens(sent))
+    return ModelRequest.read(requests.sent(data))
 
 
 budget = Budget()

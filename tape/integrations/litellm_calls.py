@@ -31,6 +31,7 @@ class Call:
         sort: Its kind.
         asked: What it asks for.
         request: All of it.
+        alias: The model by the client's name.
 
     Attributes:
         sort: See above.
@@ -40,8 +41,8 @@ class Call:
         answers: An answer has begun, so a failure is billed whatever its status.
     """
 
-    def __init__(self, guard: Guard, sort: str, asked: Asked, request: ModelRequest) -> None:
-        self._guard, self._request, self.sort, self.asked = guard, request, sort, asked
+    def __init__(self, guard: Guard, sort: str, asked: Asked, request: ModelRequest, alias: str) -> None:
+        self._guard, self._request, self.sort, self.asked, self._alias = guard, request, sort, asked, alias
         self._lock = threading.Lock()
         self._open: list[Hold] = []
         self._sent: Counter[str] = Counter()
@@ -124,6 +125,8 @@ class Call:
         """
         with self._lock:
             found, self._open = self._open, []
+        if usage is not None and usage.model == self._alias:
+            usage = usage._replace(model=None)  # the client's name for it, in the place of the provider's
         return partial(_settle, found, usage if self.sent and not cached else _NOTHING)
 
 
@@ -137,7 +140,7 @@ def _settle(holds: Sequence[Hold], usage: Usage | None) -> None:
             if usage is _NOTHING:
                 charge.not_made()
             else:
-                charge.used(usage.prompt, usage.completion, cached=usage.cached, written=usage.written)
+                usage.settle(charge)
         context.__exit__(None, None, None)
 
 

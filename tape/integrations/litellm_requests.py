@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 from tape.errors import ConfigError, UnknownCostError
-from tape.lm.listed_prices import find
+from tape.lm.listed_prices import dearest, find
+from tape.lm.price import Price as TokenPrice
 
 LIMITS: dict[str, tuple[str, ...]] = {
     "acompletion": ("max_completion_tokens", "max_tokens"),
@@ -24,6 +27,22 @@ _FREE = ("aget_", "alist_", "adelete_", "acancel_", "aretrieve_", "afile_", "acr
 _NOT_SENT = frozenset(
     ("litellm_call_id", "litellm_logging_obj", "litellm_metadata", "metadata", "proxy_server_request", "secret_fields")
 )
+
+
+_COST = re.compile(r"(\w*(?:cost|pricing)\w*?)(?:_above_(\d+)k_tokens)?")
+_OUT_OF_REACH = re.compile(
+    r"\w+_(?:batches|flex|priority)|(?:search_context|code_interpreter|file_search|computer_use)_\w+"
+)
+"""Costs of tiers that nothing asks for or that are cheaper, and of tools that a provider runs, which are refused."""
+_RATES = {
+    "input_cost_per_token": "prompt", "output_cost_per_token": "completion", "input_cost_per_request": "call",
+    "cache_read_input_token_cost": "cached", "input_cost_per_token_cache_hit": "cached",
+    "cache_creation_input_token_cost": "written_5m", "cache_creation_input_token_cost_above_1hr": "written_1h",
+    "output_cost_per_reasoning_token": "other", "output_cost_per_audio_token": "other",
+    "output_cost_per_image_token": "other", "input_cost_per_audio_token": "media",
+    "input_cost_per_image_token": "media", "input_cost_per_video_token": "media",
+}  # fmt: skip
+"""Which rate a cost is, of several the dearest; ``other`` are completions that may cost more than text."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -177,12 +196,52 @@ def declared() -> dict[str, Any]:
     router, found = _router(), dict[str, Any]()
     for one in (router.get_model_list() if router is not None else None) or []:
         info = {**(one.get("model_info") or {}), **one["litellm_params"]}
-        name, base = info["model"], info.get("base_model")
-        costs = [info.get(f"{which}_cost_per_token") for which in ("input", "output")]
-        if None not in costs:
-            prices = [Decimal(str(cost)) * 1_000_000 for cost in costs]
-            before = found.get(name)
-            found[name] = tuple(map(max, prices, before)) if isinstance(before, tuple) else tuple(prices)
-        elif base is not None and find(base) is not None:
-            found.setdefault(name, base)
-    return found
+        price = _price(info)
+        before = found.get(info["model"])
+        if isinstance(price, TokenPrice) and isinstance(before, TokenPrice):
+            price = dearest([price, before])
+        if price is not None and not isinstance(before, UnknownCostError):
+            found[info["model"]] = before if isinstance(price, str) and before is not None else price
+    return {name: _pair(price) for name, price in found.items()}
+
+
+def _price(info: Mapping[str, Any]) -> TokenPrice | UnknownCostError | str | None:
+    """The price of a deployment; why it is not known; or the name of its model, whose price it has."""
+    base = next((name for name in (info.get("base_model"), info["model"]) if name is not None and find(name)), None)
+    rates: dict[int, dict[str, Decimal]] = {0: {}}
+    for key, cost in info.items():
+        form = _COST.fullmatch(key)
+        if form is None or cost is None or _OUT_OF_REACH.fullmatch(key):
+            continue
+        if (rate := _RATES.get(form[1])) is None or isinstance(cost, list | dict | bool):
+            if cost:
+                return UnknownCostError(f"{key} is no price of tokens that a call can be held to")
+            continue
+        held = rates.setdefault(1000 * int(form[2] or 0), {})
+        held[rate] = max(held.get(rate, Decimal(0)), Decimal(str(cost)))
+    own, listed = rates.pop(0), None if base is None else find(base)
+    if not own and not rates:
+        return base if info.get("base_model") == base else None
+    price = None if listed is None else listed.price()
+    if {"prompt", "completion"} <= own.keys():
+        price = TokenPrice(own["prompt"], own["completion"])
+    if price is None:
+        return UnknownCostError("input_cost_per_token and output_cost_per_token are not both given")
+    steps = [(0, price := _with(replace(price, tiers=()), own))]
+    steps += [(above, price := _with(price, rates[above])) for above in sorted(rates)]
+    return replace(steps[0][1], tiers=tuple(steps[1:]))
+
+
+def _with(price: TokenPrice, rates: Mapping[str, Decimal]) -> TokenPrice:
+    """With these rates; what is written to a cache costs no less than other tokens."""
+    other, own = rates.get("other", Decimal(0)), {name: rate for name, rate in rates.items() if name != "other"}
+    made = replace(price, **own)  # type: ignore[arg-type]
+    short = max(made.prompt, made.written_5m or made.prompt)
+    hour = max(short, made.written_1h or short)
+    return replace(made, completion=max(made.completion, other), written_5m=short, written_1h=hour)
+
+
+def _pair(price: Any) -> Any:
+    """The two numbers of a price that has no others."""
+    plain = isinstance(price, TokenPrice) and price == _with(TokenPrice(price.prompt, price.completion), {})
+    return (price.prompt * 1_000_000, price.completion * 1_000_000) if plain else price

@@ -96,7 +96,8 @@ class BoundedModel(Model):  # type: ignore[misc]
                         except StopAsyncIteration:
                             break
                     if getattr(event, "type", None) in _LAST:
-                        _used(charge, getattr(getattr(event, "response", None), "usage", None))
+                        answer = getattr(event, "response", None)
+                        _used(charge, getattr(answer, "usage", None), getattr(answer, "model", None))
                     yield event
             finally:
                 if callable(close := getattr(stream, "aclose", None)):
@@ -213,11 +214,12 @@ def _read(arguments: str) -> dict[str, Any]:
     return read if isinstance(read, dict) else {}
 
 
-def _used(charge: ModelCharge, usage: Any) -> None:
+def _used(charge: ModelCharge, usage: Any, model: Any = None) -> None:
     split = getattr(usage, "input_tokens_details", None)
     charge.used(
         getattr(usage, "input_tokens", None),
         getattr(usage, "output_tokens", None),
         cached=getattr(split, "cached_tokens", None),
         written=getattr(split, "cache_write_tokens", None),
+        model=model if isinstance(model, str) else None,
     )

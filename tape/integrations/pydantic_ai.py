@@ -142,7 +142,7 @@ class BoundedModel(WrapperModel):  # type: ignore[misc]
         """
         with self._paid(messages, model_settings, parameters) as (charge, settings):
             response = await self.wrapped.request(messages, settings, parameters)
-            _used(charge, response.usage)
+            _used(charge, response.usage, response.model_name)
             return response
 
     @asynccontextmanager
@@ -157,8 +157,8 @@ class BoundedModel(WrapperModel):  # type: ignore[misc]
         with self._paid(messages, model_settings, parameters) as (charge, settings):
             async with self.wrapped.request_stream(messages, settings, parameters, run_context) as stream:
                 yield stream
-            if stream.get().state == "complete":
-                _used(charge, stream.usage)
+            if (answer := stream.get()).state == "complete":
+                _used(charge, stream.usage, answer.model_name)
 
     async def batch_create(self, *_: Any) -> NoReturn:
         """Refuse: what a batch costs is not known here."""
@@ -190,12 +190,14 @@ class BoundedModel(WrapperModel):  # type: ignore[misc]
             yield charge, {**settings, "max_tokens": charge.most_tokens, "max_retries": 0}
 
 
-def _used(charge: ModelCharge, usage: RequestUsage) -> None:
+def _used(charge: ModelCharge, usage: RequestUsage, model: str | None = None) -> None:
     charge.used(
         None if usage.unmeasured_requests else usage.input_tokens,
         usage.output_tokens,
         cached=usage.cache_read_tokens,
         written=usage.cache_write_tokens,
+        written_1h=usage.details.get("ephemeral_1h_input_tokens"),
+        model=model,
     )
 
 

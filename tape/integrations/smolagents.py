@@ -13,9 +13,10 @@ from copy import copy
 from typing import Any
 
 from tape.errors import ConfigError, TapeError
+from tape.gateway.charges import ModelCharge
 from tape.gateway.errors import ChargeError
 from tape.gateway.guard import REFUSALS, Guard
-from tape.integrations.usage import total
+from tape.integrations.usage import Meter, Usage, total
 from tape.plugins import require_extra
 from tape.reading import short
 
@@ -108,8 +109,7 @@ class _Calls:
             with self._guard.model(self._name, request, limit, fit=answers == 1) as charge:
                 options[self._limit_name] = charge.most_tokens // answers
                 message = self._inner.generate(messages, **options)
-                usage = message.token_usage
-                charge.used(*((usage.input_tokens, usage.output_tokens) if usage else (None, None)))
+                _used(charge, message)
                 return message
 
         return self._retry(attempt)
@@ -129,6 +129,14 @@ class _Calls:
                 yield delta
             if usages:
                 charge.used(total(one.input_tokens for one in usages), total(one.output_tokens for one in usages))
+
+
+def _used(charge: ModelCharge, message: ChatMessage) -> None:
+    """Settle at what smolagents counts; what the cache had and which model it is only the provider's answer says."""
+    usage, meter = message.token_usage, Meter()
+    meter.take(message.raw)
+    counts = (usage.input_tokens, usage.output_tokens) if usage else (None, None)
+    (meter.usage or Usage(None, None, None, None))._replace(prompt=counts[0], completion=counts[1]).settle(charge)
 
 
 def _limit(name: str, value: Any) -> int | None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, NamedTuple
+
+from tape.gateway.charges import ModelCharge
+from tape.lm.reported import cache_of, field_of
 
 
 def total(counts: Iterable[Any]) -> int | None:
@@ -25,6 +28,12 @@ class Usage(NamedTuple):
     completion: int | None
     cached: int | None
     written: int | None
+    written_1h: int | None = None
+    model: str | None = None
+
+    def settle(self, charge: ModelCharge) -> None:
+        """Settle a call by it."""
+        charge.used(*self[:2], cached=self.cached, written=self.written, written_1h=self.written_1h, model=self.model)
 
 
 class Meter:
@@ -33,6 +42,7 @@ class Meter:
     def __init__(self) -> None:
         self.usage: Usage | None = None
         self._begun: dict[str, Any] = {}
+        self._model: str | None = None
         self._rest = b""
         """Of a line that has not ended yet."""
 
@@ -45,34 +55,33 @@ class Meter:
                     with suppress(ValueError):
                         self._event(json.loads(line[5:]))
             return
+        self._name(piece)
+        self._name(field_of(piece, "response"))
         usage = field_of(piece, "usage") or field_of(field_of(piece, "response"), "usage")
         if usage is not None:
             self._read(usage)
 
+    def _name(self, answer: Any) -> None:
+        if isinstance(model := field_of(answer, "model"), str) and model:
+            self._model = model
+
     def _event(self, event: Any) -> None:
         if field_of(event, "type") == "message_start":
             self._begun = dict(field_of(field_of(event, "message"), "usage") or {})
+            self._name(field_of(event, "message"))
         elif field_of(event, "type") == "message_delta" and (usage := field_of(event, "usage")):
             self._read({**self._begun, **{name: count for name, count in usage.items() if count is not None}})
 
     def _read(self, usage: Any) -> None:
-        details = field_of(usage, "prompt_tokens_details") or field_of(usage, "input_tokens_details")
-        apart = [field_of(usage, name) for name in ("cache_read_input_tokens", "cache_creation_input_tokens")]
-        cached = field_of(details, "cached_tokens") or apart[0]
-        written = field_of(details, "cache_creation_tokens") or field_of(details, "cache_write_tokens") or apart[1]
+        cache = cache_of(usage)
         if (prompt := field_of(usage, "prompt_tokens")) is None:
             prompt = field_of(usage, "input_tokens")
-            if isinstance(usage, dict) and details is None and type(prompt) is int:  # Anthropic's own counts
-                prompt += sum(count for count in apart if type(count) is int)
+            apart = isinstance(usage, dict) and not field_of(usage, "input_tokens_details")
+            if apart and type(prompt) is int:  # Anthropic's own counts
+                prompt += sum(count for count in cache[:2] if type(count) is int)
         completion = field_of(usage, "completion_tokens")
-        self.usage = Usage(
-            prompt, field_of(usage, "output_tokens") if completion is None else completion, cached, written
-        )
-
-
-def field_of(found: Any, name: str) -> Any:
-    """A field of an object or of a mapping; None where it has none."""
-    return found.get(name) if isinstance(found, Mapping) else getattr(found, name, None)
+        completion = field_of(usage, "output_tokens") if completion is None else completion
+        self.usage = Usage(prompt, completion, *cache, model=self._model)
 
 
 def is_usage_alone(chunk: Any) -> bool:

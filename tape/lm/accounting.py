@@ -7,7 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import astuple, replace
 from functools import partial
 from math import isfinite
 from typing import Any, TypeVar
@@ -31,7 +31,7 @@ from tape.lm.base import (
     worst_case_of_scoring,
 )
 from tape.lm.payment import Payment
-from tape.lm.price import cost_of
+from tape.lm.price import UNSPLIT, cost_of
 from tape.lm.reading import Reading
 from tape.lm.wrapper import WrappedLM, require_all
 from tape.redaction import redacted
@@ -62,6 +62,7 @@ class AccountedLM(WrappedLM):
         self.calls: Counter[str] = Counter()
         self.prompts: Counter[str] = Counter()
         self.completions: Counter[str] = Counter()
+        self.cached: Counter[str] = Counter()
 
     @contextmanager
     def within(self, ledger: Ledger) -> Iterator[None]:
@@ -162,6 +163,7 @@ class AccountedLM(WrappedLM):
             self.calls[request.role] += usage.calls
             self.prompts[request.role] += usage.prompt_tokens
             self.completions[request.role] += usage.completion_tokens
+            self.cached[request.role] += usage.split.read
             generated.append(_generated(request, answer, usage))
         broken = payment.settle(costs, paid, unproven)
         self._write("settle", roles, sum(costs, Resources()))
@@ -235,6 +237,7 @@ def _generated(request: Request, answer: Any, usage: Usage) -> GeneratedEvent:
         logprobs=logprobs,
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
+        prompt_split=None if usage.split == UNSPLIT else astuple(usage.split),
     )
 
 

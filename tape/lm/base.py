@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from tape.budget import Resources
 from tape.errors import ConfigError, ModelError
 from tape.lm.constraint_types import Choice, Constraint, Forced, Grammar, JsonSchema, Regex
-from tape.lm.price import FREE, Price, cost_of
+from tape.lm.price import FREE, UNSPLIT, Price, Split, cost_of
 
 __all__ = [
     "Choice",
@@ -133,6 +133,7 @@ class Usage:
         cached: The answer came from a cache: these are the tokens of the calls that first gave it, and now nothing
             was paid.
         unproven: Tokens of prompts and of samples among them that are ``assumed``.
+        split: What the provider's cache had of the prompts, as far as that is reported.
 
     Examples:
         >>> from tape.lm.base import Usage
@@ -147,6 +148,7 @@ class Usage:
     source: UsageSource = "counted"
     cached: bool = field(default=False, compare=False)
     unproven: tuple[int, int] = (0, 0)
+    split: Split = UNSPLIT
 
     @property
     def total(self) -> int:
@@ -163,6 +165,7 @@ class Usage:
             max(self.source, other.source, key=ranked.index),
             self.cached and other.cached,
             (self.unproven[0] + other.unproven[0], self.unproven[1] + other.unproven[1]),
+            self.split + other.split,
         )
 
 
@@ -344,4 +347,14 @@ def worst_case_of_scoring(model: LanguageModel, request: Request) -> Resources:
 
 def actual_cost(model: LanguageModel, usage: Usage) -> Resources:
     """What a completion used."""
-    return cost_of(model.price, usage.prompt_tokens, usage.completion_tokens, usage.calls)
+    split = usage.split
+    return cost_of(
+        model.price,
+        usage.prompt_tokens,
+        usage.completion_tokens,
+        usage.calls,
+        cached=split.read,
+        written=split.written,
+        written_1h=split.written_1h,
+        unsplit=usage.prompt_tokens - split.read - split.written - split.plain,
+    )

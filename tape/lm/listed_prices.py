@@ -58,6 +58,11 @@ class Listed:
         """``PROVIDER:MODEL``."""
         return f"{self.provider.id}:{self.model.id}"
 
+    def sibling(self, model: str) -> str | None:
+        """The name of another model of this provider, by what its answers call it; None for this one, and unknown."""
+        entry = _entry(self.provider, model.lower().removeprefix("models/"))
+        return None if entry is None or entry is self.model else Listed(self.provider, entry).name
+
     def price(self, request: str = "", marks: Marks = "") -> Price | None:
         """The dearest that a request can reach now or soon; None where the table has no price by tokens.
 
@@ -79,7 +84,7 @@ class Listed:
         for start, price in zip(starts, above, strict=True):
             found = _dearest([found, price]) or found
             tiers.append((start, found))
-        return Price(base.prompt, base.completion, base.cached, base.written, base.media, base.call, tuple(tiers))
+        return replace(base, tiers=tuple(tiers))
 
     def variants(self, request: str | None = None) -> Sequence[Mapping[str, str]]:
         """What a request can say to be served otherwise, as in ``{"service_tier": "priority"}``.
@@ -231,17 +236,19 @@ def _price(rates: ModelPrice, above: int, marks: Marks) -> Price | None:
     for unit in unit_data.values():
         if (rate := vars(rates).get(unit["price_key"])) is not None:
             tiers = [tier.price for tier in _tiers(rate) if tier.start <= above]
-            found[_kind(unit["dimensions"], marks)].append([getattr(rate, "base", rate), *tiers][-1] / unit["per"])
+            found[_kind(unit["dimensions"])].append([getattr(rate, "base", rate), *tiers][-1] / unit["per"])
     if not found["prompt"] and not found["completion"]:
         return None
     prompt = max(found["prompt"], default=Decimal(0))
-    cached, written = (max(found[kind], default=prompt) for kind in ("cached", "written"))
+    reached = {"": [], "5m": found["written_5m"], "1h": found["written_5m"] + found["written_1h"]}[marks]
+    cached, written = (max(several, default=prompt) for several in (found["cached"], reached))
     completion, call = (max(found[kind], default=Decimal(0)) for kind in ("completion", "call"))
-    return Price(prompt, completion, cached, written, max(found["media"], default=None), call)
+    media, short, hour = (max(found[kind], default=None) for kind in ("media", "written_5m", "written_1h"))
+    return Price(prompt, completion, cached, written, media, call, written_5m=short, written_1h=hour)
 
 
-def _kind(dimensions: Mapping[str, str], marks: Marks) -> str:
-    """Which field of a price a unit counts in; empty for what tokens do not measure and what cannot be reached."""
+def _kind(dimensions: Mapping[str, str]) -> str:
+    """Which field of a price a unit counts in; empty for what tokens do not measure."""
     if dimensions["family"] == "requests":
         return "call"
     if dimensions["family"] != "tokens":
@@ -252,8 +259,16 @@ def _kind(dimensions: Mapping[str, str], marks: Marks) -> str:
         return "media"
     sort = dimensions.get("token_type")
     if sort == "cache_write":
-        return "written" if marks and (marks == "1h" or dimensions.get("cache_ttl") != "1h") else ""
+        return "written_1h" if dimensions.get("cache_ttl") == "1h" else "written_5m"
     return "cached" if sort == "cache_read" else "prompt"
+
+
+def dearest(prices: Sequence[Price]) -> Price:
+    """The most of each rate, whatever the length of the prompt."""
+    starts = sorted({above for price in prices for above, _ in price.tiers})
+    several = ([price.at(above + 1) for price in prices] for above in (_BELOW_ALL, *starts))
+    base, *tiers = (_dearest(alike) or prices[0] for alike in several)
+    return replace(base, tiers=tuple(zip(starts, tiers, strict=True)))
 
 
 def _dearest(prices: Sequence[Price | None]) -> Price | None:

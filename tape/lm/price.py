@@ -2,10 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from decimal import Decimal
 
 from tape.budget import Resources
+
+
+@dataclass(frozen=True)
+class Split:
+    """What a provider's cache had of prompts, in tokens, as far as that is reported; the rest is not known.
+
+    Attributes:
+        read: From the cache.
+        written: To it.
+        written_1h: How many of these for an hour; all, where it is not reported for how long.
+        plain: Neither.
+    """
+
+    read: int = 0
+    written: int = 0
+    written_1h: int = 0
+    plain: int = 0
+
+    def __add__(self, other: Split) -> Split:
+        """Both together."""
+        return Split(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+
+    def fits(self, prompt: int) -> bool:
+        """Whether prompts of so many tokens can have been split so; nothing fits any."""
+        parts = (self.read, self.written - self.written_1h, self.written_1h, self.plain)
+        return self == UNSPLIT or (min(parts) >= 0 and sum(parts) <= prompt)
+
+
+UNSPLIT = Split()
+"""Where nothing is reported."""
 
 
 @dataclass(frozen=True)
@@ -17,6 +47,9 @@ class Price:
         completion: Of a completion, reasoning included.
         cached: Of a prompt, read from the provider's cache; None: as others.
         written: Of a prompt, written to the cache, where the request can make the provider do so; None: unknown.
+        written_5m: The same where the provider reports that it was written for five minutes, whatever the request has;
+            None: as ``written``.
+        written_1h: The same for an hour.
         media: Of what is no text in a prompt; None: unknown for sound and video, and as others for images.
         call: US dollars of a call, beside its tokens.
         tiers: Prices of longer prompts: the number of tokens that a prompt has to exceed, from small to large, and what
@@ -37,11 +70,34 @@ class Price:
     media: Decimal | None = None
     call: Decimal = Decimal(0)
     tiers: tuple[tuple[int, Price], ...] = ()
+    written_5m: Decimal | None = None
+    written_1h: Decimal | None = None
 
     @property
     def dearest(self) -> Decimal:
         """Of a token of text in a prompt of which it is not known whether the cache had it."""
         return max(self.prompt, self.cached or self.prompt, self.written or self.prompt)
+
+    def written_for(self, hour: bool | None) -> Decimal:
+        """Of a token that the provider reports as written to its cache.
+
+        Args:
+            hour: For an hour; False: for five minutes; None: it does not say for how long. That is as long as the
+                request asks for, and where it asks for nothing the dearest.
+        """
+        known = [rate for rate in (self.written_5m, self.written_1h) if rate is not None]
+        unsaid = self.prompt if self.written is None else self.written
+        if known and unsaid <= self.prompt:
+            unsaid = max(known)
+        if hour is None:
+            return unsaid
+        rate = self.written_1h if hour else self.written_5m
+        return unsaid if rate is None else rate
+
+    def marked(self, marks: str) -> Price:
+        """The price of a request whose marks have the provider write for ``5m`` or ``1h``; or for neither, if empty."""
+        rate = {"": self.prompt, "5m": self.written_5m, "1h": self.written_1h}[marks]
+        return replace(self, written=rate, tiers=tuple((above, price.marked(marks)) for above, price in self.tiers))
 
     def at(self, prompt: int) -> Price:
         """The price of calls with a prompt of so many tokens, or at most so many."""
@@ -56,6 +112,8 @@ class Price:
         media: int = 0,
         cached: int = 0,
         written: int | None = None,
+        written_1h: int | None = None,
+        unsplit: int = 0,
     ) -> Decimal:
         """What calls cost that take so many tokens in all; never less with more tokens.
 
@@ -66,16 +124,22 @@ class Price:
             media: How many of the prompt may be no text.
             cached: How many are known to have been read from the cache.
             written: How many were written to it; None where that is not known: then all others cost the dearest.
+            written_1h: How many of these for an hour, the rest for five minutes; None where that is not known.
+            unsplit: Of how many of the others it is not known what the cache had, so they cost the dearest too.
         """
         rates = self.at(-(-prompt // max(calls, 1)))
         others = prompt - media - cached - (written or 0)
+        dearest = others if written is None else min(unsplit, others)
+        hours = 0 if written_1h is None else min(written_1h, written or 0)
         return (
             rates.call * calls
             + rates.completion * completion
             + max(rates.dearest, rates.media or rates.dearest) * media
             + (rates.prompt if rates.cached is None else rates.cached) * cached
-            + (rates.prompt if rates.written is None else rates.written) * (written or 0)
-            + (rates.dearest if written is None else rates.prompt) * others
+            + rates.written_for(None if written_1h is None else False) * ((written or 0) - hours)
+            + rates.written_for(hour=True) * hours
+            + rates.dearest * dearest
+            + rates.prompt * (others - dearest)
         )
 
 
@@ -92,6 +156,8 @@ def cost_of(
     media: int = 0,
     cached: int = 0,
     written: int | None = None,
+    written_1h: int | None = None,
+    unsplit: int = 0,
 ) -> Resources:
     """What calls cost that take so many tokens: ``calls``, ``tokens``, and ``usd``, rounded up to what is counted.
 
@@ -99,6 +165,7 @@ def cost_of(
     """
     counts: dict[str, int | None] = {"calls": calls, "tokens": prompt + completion, "usd": None}
     if price is not None:
-        micro = price.usd(prompt, completion, calls, media=media, cached=cached, written=written) * 1_000_000
+        split = {"media": media, "cached": cached, "written": written, "written_1h": written_1h, "unsplit": unsplit}
+        micro = price.usd(prompt, completion, calls, **split) * 1_000_000  # type: ignore[arg-type]
         counts["usd"] = int(micro.to_integral_value(rounding="ROUND_CEILING"))
     return Resources(counts)

@@ -65,7 +65,9 @@ def _fault(request: Request, answer: Any) -> str:
     if not all(isinstance(one, kind) for one in given):
         return f"{what} of the wrong type"
     counts = (usage.prompt_tokens, usage.completion_tokens, usage.calls) if isinstance(usage, Usage) else (None,)
-    return "" if all(type(count) is int for count in counts) else "no usage in whole numbers"
+    if not all(type(count) is int for count in counts):
+        return "no usage in whole numbers"
+    return "" if usage.split.fits(usage.prompt_tokens) else f"a usage whose prompt has fewer tokens than {usage.split}"
 
 
 class WrappedLM:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from tape.budget import in_units
 from tape.errors import TraceError
@@ -149,6 +149,7 @@ class GeneratedEvent(Event):
             traces.
         prompt_tokens: Tokens of the prompt.
         completion_tokens: Tokens of all samples together.
+        prompt_split: Of the prompt the fields of :class:`tape.lm.price.Split`; in files only where they are reported.
     """
 
     type: ClassVar[str] = "generated"
@@ -160,6 +161,11 @@ class GeneratedEvent(Event):
     logprobs: tuple[float, ...] | None = None
     prompt_tokens: int
     completion_tokens: int
+    prompt_split: tuple[Count, Count, Count, Count] | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_rare_fields(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if name != "prompt_split" or value}
 
     @property
     def asked(self) -> str:

@@ -12,6 +12,8 @@ from typing import Any
 
 from tape.lm.hosted.stainless import opened, post
 from tape.lm.hosted.wire import Call, Failure, Reply, Session, count, sample_of
+from tape.lm.price import UNSPLIT
+from tape.lm.reported import split_of
 
 
 @dataclass(frozen=True)
@@ -72,9 +74,10 @@ def _reply(body: dict[str, Any]) -> Reply:
     finish, reason = {"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "refusal"}, ""
     if isinstance(body.get("stop_reason"), str):
         reason = body["stop_reason"]
-    blocks = body.get("content")
+    blocks, usage = body.get("content"), _usage(body.get("usage"))
     sample = sample_of(blocks, finish.get(reason, "stop"), {}) if isinstance(blocks, list | str | dict) else None
-    return Reply(() if sample is None else (sample,), _usage(body.get("usage")))
+    split = UNSPLIT if usage is None else split_of(body["usage"], usage[0])
+    return Reply(() if sample is None else (sample,), usage, split)
 
 
 def _usage(usage: object) -> tuple[int, int] | None:

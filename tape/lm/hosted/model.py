@@ -265,7 +265,7 @@ class HostedLM:
                 "here), which is not credible, so the worst case is booked for each such call",
             )
             return worst
-        reported = Usage(*reply.usage, source="reported")
+        reported = Usage(*reply.usage, source="reported", split=reply.split)
         return reported + replace(_assumed(0, rest), calls=0) if rest else reported
 
     def _worst(self, request: Request, call: Call) -> Usage:

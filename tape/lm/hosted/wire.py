@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 
 from tape.lm.base import Message
 from tape.lm.hosted.forms import FREE_FORM, Form
+from tape.lm.price import UNSPLIT, Split
 from tape.redaction import redacted
 
 FailureKind = Literal["limit", "timeout", "connect", "cut", "server", "garbage", "redirect", "refused"]
@@ -63,11 +64,13 @@ class Reply:
     Attributes:
         samples: Perhaps fewer than asked for; none where nothing of an answer can be used.
         usage: Prompt and completion tokens as reported; None where nothing credible was reported.
+        split: What the provider's cache had of the prompt, as reported.
         of_first: The completion tokens are those of the first sample alone.
     """
 
     samples: tuple[Sample, ...]
     usage: tuple[int, int] | None
+    split: Split = UNSPLIT
     of_first: bool = False
 
 

@@ -21,6 +21,7 @@ import litellm
 from fastapi import HTTPException
 from litellm.exceptions import BadRequestError, InternalServerError, RateLimitError
 
+from tape import Guard
 from tape.budget import Resources
 from tape.errors import ConfigError, UnknownCostError
 from tape.integrations import litellm_requests as requests
@@ -348,6 +349,67 @@ def test_prices_of_the_proxy_hold_the_dearest_one(monkeypatch: pytest.MonkeyPatc
     assert requests.declared() == {"openai/x": (5, 20), "azure/mine": "gpt-4o"}
     assert requests.deployments("b") == ["openai/x"]
     assert requests.deployments("unknown") == ["unknown"]
+
+
+CACHES = {
+    "cache_read_input_token_cost": 1e-7, "cache_creation_input_token_cost": 1.25e-6,
+    "cache_creation_input_token_cost_above_1hr": 2e-6, "input_cost_per_token_above_200k_tokens": 2e-6,
+    "output_cost_per_reasoning_token": 3e-6, "input_cost_per_request": 0.001, "input_cost_per_token_batches": 5e-7,
+    "search_context_cost_per_query": {"search_context_size_low": 0.03}, "input_cost_per_second": 0,
+}  # fmt: skip
+
+
+def booked(info: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch, usage: Usage, name: str = "openai/x") -> Any:
+    """Millionths of a dollar of a call, and of its worst case, by what the proxy's list says."""
+    monkeypatch.setattr(requests, "_router", lambda: Router(("x", name, info)))
+    guard = Guard("$99", models=requests.declared())
+    with guard.model(name, "x" * 2000, 100) as charge:
+        worst = charge.worst["usd"]
+        usage.settle(charge)
+    return guard.ledger.used["usd"], worst
+
+
+def test_costs_of_a_deployment_are_those_of_the_proxys_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    cached = Usage(2000, 0, 800, None)
+    assert booked(CHEAP | {"cache_read_input_token_cost": 1e-7}, monkeypatch, cached)[0] == 1280
+    assert booked(CHEAP | {"input_cost_per_request": 0.01}, monkeypatch, cached) == (12_000, 12_264)
+    longer = CHEAP | {"input_cost_per_token_above_1k_tokens": 4e-6}
+    assert booked(longer, monkeypatch, cached)[0] == booked(longer, monkeypatch, Usage(2000, 0, 0, 800))[0] == 8000
+    usual, name = CHEAP | CACHES, "anthropic/claude-y"
+    assert booked(usual, monkeypatch, Usage(2000, 10, 800, 0), name) == (80 + 1200 + 30 + 1000, 2064 + 300 + 1000)
+    assert booked(usual, monkeypatch, Usage(2000, 10, 0, 800, 0), name)[0] == 1000 + 1200 + 30 + 1000
+    assert booked(usual, monkeypatch, Usage(2000, 10, 0, 800, 800), name)[0] == 1600 + 1200 + 30 + 1000
+    assert booked(usual, monkeypatch, cached) == (80 + 2400 + 1000, 2 * 2064 + 300 + 1000), "it may write unasked"
+    assert booked(CACHES, monkeypatch, Usage(1000, 0, 1000, 0), "openai/gpt-4o") == (1100, 5160 + 1000 + 1000)
+
+
+@pytest.mark.parametrize("cost", ["input_cost_per_second", "output_cost_per_image", "tiered_pricing", "cost_of_moons"])
+def test_costs_that_no_call_is_held_to_are_refused_by_name(cost: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = [{"range": [0, 1000]}] if cost == "tiered_pricing" else 0.01
+    for name in ("openai/gpt-4o", "openai/x"):
+        monkeypatch.setattr(
+            requests, "_router", lambda name=name: Router(("x", name, CHEAP | {cost: given}), ("x", name, CHEAP))
+        )
+        with (
+            pytest.raises(UnknownCostError, match=f"{cost} is no price"),
+            Guard("$9", models=requests.declared()).model(name, "x"),
+        ):
+            pass
+        with Guard("9 calls", models=requests.declared()).model(name, "x") as charge:
+            charge.used(1, 1)
+        with Guard("$9", models={**requests.declared(), name: ("1", "2")}).model(name, "x") as charge:
+            charge.used(1, 1)
+
+
+def test_of_several_deployments_of_a_name_each_rate_is_the_dearest(monkeypatch: pytest.MonkeyPatch) -> None:
+    longer = DEAR | {"input_cost_per_token_above_1k_tokens": 6e-6}
+    monkeypatch.setattr(
+        requests, "_router", lambda: Router(("a", "openai/x", CHEAP | CACHES), ("b", "openai/x", longer))
+    )
+    price = requests.declared()["openai/x"]
+    for prompt, usd in ((1000, 0.006), (1001, 0.007006), (200_001, 1.201006)):
+        assert float(price.usd(prompt, 0, cached=0, written=0)) == pytest.approx(usd)
+    assert float(price.usd(10, 10, written=10, written_1h=0)) == pytest.approx(10 * 5e-6 + 10 * 2e-5 + 0.001)
 
 
 @pytest.mark.parametrize(

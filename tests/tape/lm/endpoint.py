@@ -139,7 +139,11 @@ class Faulty(JsonHandler):
             "role": "assistant",
             "content": [{"type": "text", "text": done["choices"][0]["message"]["content"]}],
             "stop_reason": "end_turn",
-            "usage": {"input_tokens": usage["prompt_tokens"], "output_tokens": usage["completion_tokens"]},
+            "usage": {
+                "input_tokens": usage["prompt_tokens"],
+                "output_tokens": usage["completion_tokens"],
+                **{name: count for name, count in usage.items() if name.startswith("cache_")},
+            },
         }
 
     def error(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
