@@ -138,7 +138,7 @@ def more_of_each(
         then = choose(name, cap)
         if then.plan is None or then.value is None:
             raise TapeError(f"a cap of {cap} on {name} is said to buy a better plan, and buys none")
-        instead = "would fit" if now.value is None else f"would be worth {then.value:.12g} instead of {now.value:.12g}"
+        instead = "would fit" if now.value is None else f"would be worth {then.value:.15g} instead of {now.value:.15g}"
         text = f"With {name} at {written(name, cap)} ({written(name, by)} more), {then.plan!r} {instead}."
         found[name] = More(cap, by, then.plan, then.value, text)
     return found

@@ -1,0 +1,146 @@
+"""The order of `select`: greater value, then smaller shares of the budgets, fewer steps, edges first seen; exactly.
+
+Solvers add up rewards in 64-bit integers. Values that do not fit are written smaller, in the same order, where their
+magnitudes are far apart (a penalty of -1e14 beside values below 1). Else they are rounded, and the best paths of the
+rounded problem are looked at until no other one can be better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+
+import solvers
+from solvers import PathProblem, Status
+from solvers.grid import largest_reward
+from tape.choice.amounts import whole
+from tape.errors import ConfigError, TapeError
+
+LOOK = 4096
+"""At most so many paths, or beginnings of paths in a graph with circles, are looked at for the best ones."""
+
+_LONGER = 10
+"""Numbers that are written smaller compare rightly on paths so many times as long, too: those of larger budgets."""
+
+
+class Ranking:
+    """The paths of a problem, best first.
+
+    Args:
+        problem: The problem, with a horizon and without rewards.
+        gains: What each edge is worth.
+
+    Attributes:
+        plain: The problem with the values as rewards.
+    """
+
+    def __init__(self, problem: PathProblem, gains: Sequence[Fraction]) -> None:
+        numbers, self._rounded = comparable(gains, problem.steps, len(problem.budgets))
+        capped = [k for k, budget in enumerate(problem.budgets) if budget > 0]
+        self._shares = [
+            [Fraction(min(row[k], problem.budgets[k]), problem.budgets[k]) for k in capped] for row in problem.costs
+        ]
+        self._gains, self.plain = gains, replace(problem, edge_rewards=numbers)
+        self._rewards, self._slack, self._exact = self._cheapest_first(numbers, len(capped))
+        self._searched = replace(problem, edge_rewards=self._rewards)
+
+    def best(self, k: int, skip: Callable[[tuple[int, ...]], bool] | None = None) -> list[tuple[int, ...]]:
+        """The k best paths by their edges, or all there are; `skip` as for `solvers.k_best`.
+
+        Raises:
+            ConfigError: Too many paths are too near each other for values that are rounded.
+            TapeError: The solver has failed.
+        """
+        asked = k if self._exact else k + 1
+        while True:
+            found = solvers.k_best(self._searched, asked, skip=skip)
+            require(found.status, found.message)
+            paths = [one.edges for one in found]
+            if self._exact:
+                return paths
+            ranked = sorted(paths, key=self._key)[:k]
+            if len(paths) < asked or self._of(paths[-1]) < self._of(ranked[-1]) - self._slack:
+                return ranked
+            if asked > max(LOOK, k):
+                break
+            asked *= 4
+        if self._rounded:
+            largest, least = (f"{float(choose(map(abs, filter(None, self._gains)))):.3g}" for choose in (max, min))
+            raise ConfigError(
+                f"the values reach from {least} to {largest}, and in so many digits more than {LOOK} plans are as good "
+                f"as each other; make them whole multiples of one amount, at most {largest_reward(self.plain.steps):,} "
+                "times that"
+            )
+        return ranked  # equal in value, and in their shares but for digits that nothing is chosen by
+
+    def _of(self, path: Sequence[int]) -> int:
+        """What the solver takes a path to be worth."""
+        return sum(self._rewards[edge] for edge in path)
+
+    def _key(self, path: tuple[int, ...]) -> tuple[Fraction, Fraction, int, tuple[int, ...]]:
+        value = sum((self._gains[edge] for edge in path), Fraction(0))
+        share = sum((one for edge in path for one in self._shares[edge]), Fraction(0))
+        return -value, share, len(path), path
+
+    def _cheapest_first(self, numbers: list[int], capped: int) -> tuple[list[int], int, bool]:
+        """Rewards such that of paths of equal value the one with the smaller shares of the budgets comes first.
+
+        Values are multiplied by more than the shares of any path can add up to, and the shares are taken off. Shares
+        are exact, as numbers of the least common multiple of the budgets, where such numbers leave the objectives
+        exact; else they are rounded to a decimal, or left out where none fits.
+
+        Returns:
+            The rewards; by how much more of them a path may seem better than one that is; whether none seems so.
+        """
+        moves, rows = self.plain.steps, self._shares
+        lost = moves if self._rounded else 0  # on each edge of two paths half a unit
+        largest, most = max(map(abs, numbers), default=0), largest_reward(moves)
+        exact = math.lcm(*(share.denominator for row in rows for share in row))
+        for parts in (exact, *(10**n for n in range(15, 0, -1))) if capped else ():
+            bound = capped * (parts + moves)  # what a path's shares, each rounded, add up to at most
+            if (largest + 1) * (bound + 1) <= most:
+                shares = [sum(round(share * parts) for share in row) for row in rows]
+                rewards = [number * (bound + 1) - share for number, share in zip(numbers, shares, strict=True)]
+                slack = lost * (bound + 1) + bound if lost else 0 if parts == exact else capped * moves
+                return rewards, slack, not lost and parts == exact
+        return numbers, lost, not lost and not capped
+
+
+def require(status: Status, message: str) -> None:
+    """A proof, or an error: without a time limit there is nothing between."""
+    if status not in (Status.OPTIMAL, Status.INFEASIBLE):
+        raise TapeError(f"the solver has failed ({status}): {message}")
+
+
+def comparable(gains: Sequence[Fraction], moves: int, budgets: int) -> tuple[list[int], bool]:
+    """Values as whole numbers whose sums solvers compare exactly, and whether they are rounded, to nine digits at least.
+
+    Rounding leaves digits for the shares of the budgets, which order plans of equal value.
+    """
+    most, numbers = largest_reward(moves), whole(gains)
+    if max(map(abs, numbers), default=0) > most:
+        numbers = _narrowed(numbers, _LONGER * moves)
+    if (largest := max(map(abs, numbers), default=0)) <= most:
+        return numbers, False
+    finest = max(1, most // (budgets * (1000 + moves) + 2), min(most, 10**9))
+    return [round(Fraction(number * finest, largest)) for number in numbers], True
+
+
+def _narrowed(numbers: Sequence[int], terms: int) -> list[int]:
+    """Smaller numbers, of which any two sums of at most so many terms each compare as those of the given ones do.
+
+    Each is a multiple of a unit and a rest: where no rests add up to a unit, sums compare by multiples, then by rests.
+    """
+    magnitudes = sorted({abs(number) for number in numbers if number})
+    for small, unit in pairwise(magnitudes):
+        many = [round(Fraction(number, unit)) for number in numbers] if unit > 2 * terms * small else []
+        rests = [number - unit * one for number, one in zip(numbers, many, strict=False)]
+        if rests and unit > 2 * terms * max(map(abs, rests)):
+            many, rests = _narrowed(many, terms), _narrowed(rests, terms)
+            unit = 2 * terms * max(map(abs, rests)) + 1
+            numbers = [unit * one + rest for one, rest in zip(many, rests, strict=True)]
+            break
+    return whole([Fraction(number) for number in numbers])
