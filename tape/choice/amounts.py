@@ -193,6 +193,12 @@ def written(name: str, amount: Decimal) -> str:
     return f"{plain(amount):,f} {name}"
 
 
+def told_apart(better: float, worse: float) -> tuple[str, str]:
+    """Two values as people read them, in as many digits as tell them apart."""
+    digits = 12 if f"{better:.12g}" != f"{worse:.12g}" else 17
+    return f"{better:.{digits}g}", f"{worse:.{digits}g}"
+
+
 def plain(amount: Decimal) -> Decimal:
     """An amount without zeros at its end, and without an exponent."""
     short = amount.normalize(WIDE)

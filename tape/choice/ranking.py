@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 
 import solvers
 from solvers import PathProblem, Status
 from solvers.grid import largest_reward
-from tape.choice.amounts import whole
 from tape.errors import ConfigError, TapeError
 
 LOOK = 4096
@@ -31,19 +31,19 @@ class Ranking:
 
     Args:
         problem: The problem, with a horizon and without rewards.
-        gains: What each edge is worth.
+        worth: What each edge is worth, as whole numbers of any size.
 
     Attributes:
         plain: The problem with the values as rewards.
     """
 
-    def __init__(self, problem: PathProblem, gains: Sequence[Fraction]) -> None:
-        numbers, self._rounded = comparable(gains, problem.steps, len(problem.budgets))
+    def __init__(self, problem: PathProblem, worth: Sequence[int]) -> None:
+        numbers, self._rounded = comparable(worth, problem.steps, len(problem.budgets))
         capped = [k for k, budget in enumerate(problem.budgets) if budget > 0]
         self._shares = [
             [Fraction(min(row[k], problem.budgets[k]), problem.budgets[k]) for k in capped] for row in problem.costs
         ]
-        self._gains, self.plain = gains, replace(problem, edge_rewards=numbers)
+        self._worth, self.plain = worth, replace(problem, edge_rewards=numbers)
         self._rewards, self._slack, self._exact = self._cheapest_first(numbers, len(capped))
         self._searched = replace(problem, edge_rewards=self._rewards)
 
@@ -57,22 +57,22 @@ class Ranking:
         asked = k if self._exact else k + 1
         while True:
             found = solvers.k_best(self._searched, asked, skip=skip)
-            require(found.status, found.message)
+            if found.status not in (Status.OPTIMAL, Status.INFEASIBLE):  # without a time limit it proves what it says
+                raise TapeError(f"the solver has failed ({found.status}): {found.message}")
             paths = [one.edges for one in found]
             if self._exact:
                 return paths
             ranked = sorted(paths, key=self._key)[:k]
             if len(paths) < asked or self._of(paths[-1]) < self._of(ranked[-1]) - self._slack:
                 return ranked
-            if asked > max(LOOK, k):
+            if 4 * asked > LOOK:
                 break
             asked *= 4
         if self._rounded:
-            largest, least = (f"{float(choose(map(abs, filter(None, self._gains)))):.3g}" for choose in (max, min))
             raise ConfigError(
-                f"the values reach from {least} to {largest}, and in so many digits more than {LOOK} plans are as good "
-                f"as each other; make them whole multiples of one amount, at most {largest_reward(self.plain.steps):,} "
-                "times that"
+                f"at least {asked} plans are nearly as good as each other, and the values are of too many digits to "
+                f"tell which is the best: the largest is {Decimal(max(map(abs, self._worth))):.3g} times what all are "
+                f"multiples of, and up to {largest_reward(self.plain.steps):,} times they can be compared; round them"
             )
         return ranked  # equal in value, and in their shares but for digits that nothing is chosen by
 
@@ -80,8 +80,8 @@ class Ranking:
         """What the solver takes a path to be worth."""
         return sum(self._rewards[edge] for edge in path)
 
-    def _key(self, path: tuple[int, ...]) -> tuple[Fraction, Fraction, int, tuple[int, ...]]:
-        value = sum((self._gains[edge] for edge in path), Fraction(0))
+    def _key(self, path: tuple[int, ...]) -> tuple[int, Fraction, int, tuple[int, ...]]:
+        value = sum(self._worth[edge] for edge in path)
         share = sum((one for edge in path for one in self._shares[edge]), Fraction(0))
         return -value, share, len(path), path
 
@@ -109,18 +109,12 @@ class Ranking:
         return numbers, lost, not lost and not capped
 
 
-def require(status: Status, message: str) -> None:
-    """A proof, or an error: without a time limit there is nothing between."""
-    if status not in (Status.OPTIMAL, Status.INFEASIBLE):
-        raise TapeError(f"the solver has failed ({status}): {message}")
+def comparable(worth: Sequence[int], moves: int, budgets: int) -> tuple[list[int], bool]:
+    """Values as whole numbers whose sums solvers compare exactly, and whether they are rounded for that.
 
-
-def comparable(gains: Sequence[Fraction], moves: int, budgets: int) -> tuple[list[int], bool]:
-    """Values as whole numbers whose sums solvers compare exactly, and whether they are rounded, to nine digits at least.
-
-    Rounding leaves digits for the shares of the budgets, which order plans of equal value.
+    Rounded ones have nine digits at least, and leave digits for the shares of the budgets, which order equal values.
     """
-    most, numbers = largest_reward(moves), whole(gains)
+    most, numbers = largest_reward(moves), [*worth]
     if max(map(abs, numbers), default=0) > most:
         numbers = _narrowed(numbers, _LONGER * moves)
     if (largest := max(map(abs, numbers), default=0)) <= most:
@@ -140,7 +134,8 @@ def _narrowed(numbers: Sequence[int], terms: int) -> list[int]:
         rests = [number - unit * one for number, one in zip(numbers, many, strict=False)]
         if rests and unit > 2 * terms * max(map(abs, rests)):
             many, rests = _narrowed(many, terms), _narrowed(rests, terms)
-            unit = 2 * terms * max(map(abs, rests)) + 1
-            numbers = [unit * one + rest for one, rest in zip(many, rests, strict=True)]
+            smaller = 2 * terms * max(map(abs, rests)) + 1
+            numbers = [smaller * one + rest for one, rest in zip(many, rests, strict=True)]
             break
-    return whole([Fraction(number) for number in numbers])
+    shared = math.gcd(*numbers) or 1
+    return [number // shared for number in numbers]

@@ -13,11 +13,11 @@ import solvers
 from solvers import PathProblem, Status
 from tape.budget import Resources, kinds
 from tape.budget.units import nearest
-from tape.choice.amounts import WIDE, as_written, caps_of, digits, plain, written
+from tape.choice.amounts import WIDE, as_written, caps_of, digits, plain, told_apart, whole, written
 from tape.choice.answer import Choice, More, Why
 from tape.choice.further import VALUE, criteria_of, frontier_paths, more_of_each, unlimited
 from tape.choice.options import Asked, Option, Options, options_of
-from tape.choice.ranking import LOOK, Ranking, comparable, require
+from tape.choice.ranking import LOOK, Ranking, comparable
 from tape.choice.schedule import Limits, require_none, select_schedule
 from tape.errors import ConfigError, GraphError, TapeError
 
@@ -145,7 +145,7 @@ class _Search:
             name: digits([*(cost.get(name) or Decimal(0) for cost in costs), caps.get(name, Decimal(0))])
             for name in self._resources
         }
-        worth, rounded = comparable(self._gains, len(found.names), 0)  # of circles, to see which of them earn
+        self._worth = whole(self._gains)
         problem = PathProblem(
             n_nodes=len(found.names),
             edges=[(option.tail, option.head) for option in found.options],
@@ -157,11 +157,12 @@ class _Search:
             horizon=1 if found.moves is None else found.moves,
             resources=list(caps),
             objective="visit",
-            edge_rewards=[*map(float, self._gains)] if rounded else worth,
         )
         if found.moves is None:
+            worth, rounded = comparable(self._worth, len(found.names), 0)  # of circles, to see which of them earn
+            problem = replace(problem, edge_rewards=[*map(float, self._gains)] if rounded else worth)
             problem = replace(problem, horizon=self._enough(problem))
-        self._problem, self._ranking = problem, Ranking(problem, self._gains)
+        self._problem, self._ranking = problem, Ranking(problem, self._worth)
         self._plain = self._ranking.plain
 
     def _count(self, name: str, amount: Decimal | None) -> int:
@@ -306,7 +307,7 @@ class _Search:
         except solvers.EndlessError:
             endless = "Without budgets there is no best plan: one could go round a circle that earns for ever."
             return Why(endless, look=partial(self._more, chosen))
-        (best,) = Ranking(free, self._gains).best(1)
+        (best,) = Ranking(free, self._worth).best(1)
         value = sum((option.gain for option in self._options(best)), Fraction(0))
         if value <= sum((option.gain for option in self._options(path)), Fraction(0)):
             return Why("No budget stood in the way: without them no plan is worth more.")
@@ -317,9 +318,9 @@ class _Search:
             for name in short
         )
         plan = [option.step for option in self._options(best) if option.listed]
+        better, worse = told_apart(float(value), chosen.value or 0.0)
         return Why(
-            f"{' and '.join(short)} stood in the way of {plan!r}, worth {float(value):.15g} instead of "
-            f"{chosen.value:.15g}: it takes {takes}.",
+            f"{' and '.join(short)} stood in the way of {plan!r}, worth {better} instead of {worse}: it takes {takes}.",
             short,
             look=partial(self._more, chosen),
             known=plan,

@@ -359,3 +359,41 @@ def test_values_of_many_digits_differ_and_ties_go_to_the_cheaper() -> None:
 def test_variants_may_come_from_a_generator() -> None:
     found = select([["s"]], variants={"s": (x for x in "ab")}, cost={"a": 1, "b": 2}, budget={"usd": 4})
     assert [found.plan, *(other.plan for other in found.alternatives)] == [["a"], ["b"]]
+
+
+@pytest.mark.parametrize("penalty", [-1e10, -1e14, -1e29])
+def test_a_penalty_takes_no_digits_away_from_other_values(penalty: float) -> None:
+    steps = {"a": 0.300000001, "b": 0.9, "c": 0.300000002, "risky": penalty}
+    cost = {step: {"usd": 2 if step == "b" else 1} for step in steps}
+    choice = select([[step] for step in steps], cost=cost, value=steps, budget={"usd": 1})
+    assert [choice.plan, *(one.plan for one in choice.alternatives)] == [["c"], ["a"], ["risky"]]
+    assert "stood in the way of ['b'], worth 0.9 instead of 0.300000002" in str(choice.why)
+    assert choice.why.more["usd"].plan == ["b"]
+    front = select([[step] for step in steps], cost=cost, value=steps, frontier=("usd", "value")).frontier
+    assert [one.plan for one in front] == [["c"], ["b"]]
+
+
+def test_values_and_shares_of_many_digits_are_told_apart_to_the_last() -> None:
+    values = [0.123456789012345, 123456.789012345, 123456.789012346, -0.98765432109876]
+    assert select([["a"]] * 4, value=values).value == 123456.789012346
+    assert select([["a"], ["b"], ["c"]], value=[values[2], values[1], 1e-14 + values[0]]).plan == ["a"]
+    caps = {"x": 999999999989, "y": 999999999961, "z": 999999999937}
+    cost = {"a": {"x": 3, "y": 2, "z": 1}, "b": {"x": 1, "y": 2, "z": 3}, "c": {"x": 2, "y": 2, "z": 2}}
+    plans = [["b"], ["c"], ["a"]]
+    choice = select(plans, cost=cost, value=[1, 1, 1], budget=caps)
+    assert [choice.plan, *(one.plan for one in choice.alternatives)] == [["a"], ["c"], ["b"]]
+
+
+def test_so_many_plans_that_are_nearly_as_good_are_refused_where_the_digits_do_not_reach() -> None:
+    graph = nx.MultiDiGraph()
+    values = [0.123456789012345, 0.987654321098765, 0.555555555555557] * 5
+    for layer, value in enumerate(values[:13]):
+        graph.add_edge(layer, layer + 1, action=f"left {layer}", value=value)
+        graph.add_edge(layer, layer + 1, action=f"right {layer}", value=value)
+    with pytest.raises(ConfigError, match=r"at least 4096 plans .* and up to [\d,]+ times they can be compared"):
+        select(graph, start=0, goals=[13])
+    coarse = nx.MultiDiGraph()
+    coarse.add_edges_from(
+        (tail, head, {**data, "value": round(data["value"], 9)}) for tail, head, data in graph.edges(data=True)
+    )
+    assert select(coarse, start=0, goals=[13]).plan == [f"left {layer}" for layer in range(13)]
