@@ -2,7 +2,8 @@
 
 Solvers add up rewards in 64-bit integers. Values that do not fit are written smaller, in the same order, where their
 magnitudes are far apart (a penalty of -1e14 beside values below 1). Else they are rounded, and the best paths of the
-rounded problem are looked at until no other one can be better.
+rounded problem are looked at until no other one can be better; where many are nearly as good, the search in Python
+decides, whose integers have any size.
 """
 
 from __future__ import annotations
@@ -16,11 +17,20 @@ from itertools import pairwise
 
 import solvers
 from solvers import PathProblem, Status
+from solvers.deadline import NEVER
 from solvers.grid import largest_reward
+from solvers.rcsp.plain import searched
+from solvers.rcsp.plain_net import Net
 from tape.errors import ConfigError, TapeError
 
 LOOK = 4096
-"""At most so many paths, or beginnings of paths in a graph with circles, are looked at for the best ones."""
+"""At most so many paths, or beginnings of paths in a graph with circles, are looked at for alternatives."""
+
+_NEAR = 256
+"""So many paths of a rounded problem are looked at, at most."""
+
+_MOST_MOVES = 100_000
+"""Moves by step that the search in Python decides between; some seconds."""
 
 _LONGER = 10
 """Numbers that are written smaller compare rightly on paths so many times as long, too: those of larger budgets."""
@@ -51,11 +61,11 @@ class Ranking:
         """The k best paths by their edges, or all there are; `skip` as for `solvers.k_best`.
 
         Raises:
-            ConfigError: Too many paths are too near each other for values that are rounded.
+            ConfigError: Too many paths of a large graph are too near each other; says which values can be compared.
             TapeError: The solver has failed.
         """
         asked = k if self._exact else k + 1
-        while True:
+        while asked <= max(_NEAR, k + 1):
             found = solvers.k_best(self._searched, asked, skip=skip)
             if found.status not in (Status.OPTIMAL, Status.INFEASIBLE):  # without a time limit it proves what it says
                 raise TapeError(f"the solver has failed ({found.status}): {found.message}")
@@ -65,16 +75,43 @@ class Ranking:
             ranked = sorted(paths, key=self._key)[:k]
             if len(paths) < asked or self._of(paths[-1]) < self._of(ranked[-1]) - self._slack:
                 return ranked
-            if 4 * asked > LOOK:
-                break
             asked *= 4
-        if self._rounded:
-            raise ConfigError(
-                f"at least {asked} plans are nearly as good as each other, and the values are of too many digits to "
-                f"tell which is the best: the largest is {Decimal(max(map(abs, self._worth))):.3g} times what all are "
-                f"multiples of, and up to {largest_reward(self.plain.steps):,} times they can be compared; round them"
-            )
-        return ranked  # equal in value, and in their shares but for digits that nothing is chosen by
+        net, asked = self._layers(), k
+        while True:
+            paths = [path[:-1] for path in searched(net, asked, NEVER).paths]
+            kept = [path for path in paths if skip is None or not skip(path)][:k]
+            if len(kept) == k or len(paths) < asked or asked > _NEAR:
+                return kept
+            asked *= 4
+
+    def _layers(self) -> Net:
+        """The moves at each step, with the whole order of paths as one cost; the last move of a path ends it."""
+        problem, steps, edges = self.plain, self.plain.steps, len(self.plain.edges)
+        unit = math.lcm(*(share.denominator for row in self._shares for share in row))
+        shares = [int(unit * sum(row, Fraction(0))) for row in self._shares]
+        above = 1 + steps * max(shares)
+        ranks = [(share - above * worth) * (steps + 1) + 1 for worth, share in zip(self._worth, shares, strict=True)]
+        names, here, rows = {(0, problem.start): 0}, {problem.start}, list[tuple[int, int, int, tuple[int, ...], int]]()
+        for step in range(steps + 1):
+            now = [(edge, *ends) for edge, ends in enumerate(problem.edges) if ends[0] in here and step < steps]
+            for edge, tail, head in now:
+                cost = ranks[edge] * edges**steps + edge * edges ** (steps - 1 - step)
+                to = names.setdefault((step + 1, head), len(names))
+                rows.append((names[step, tail], to, cost, tuple(problem.costs[edge]), edge))
+            ends = (names[step, node] for node in here.intersection(problem.terminals))
+            rows += [(tail, -1, 0, (0,) * len(problem.budgets), edges) for tail in ends]
+            here = {head for _, _, head in now}
+            if len(rows) > _MOST_MOVES:
+                largest = Decimal(max(map(abs, self._worth)))
+                raise ConfigError(
+                    f"too many plans are nearly as good as each other: the largest value is {largest:.3g} times what "
+                    "all are multiples of, and in so large a graph values compare up to "
+                    f"{largest_reward(steps):,} times; round them, or give a smaller horizon="
+                )
+        tails, heads, costs, use, ids = zip(*rows, strict=True)
+        heads = [len(names) if head < 0 else head for head in heads]
+        no_least, most = (0,) * len(problem.budgets), tuple(problem.budgets)
+        return Net(len(names) + 1, tails, heads, costs, use, ids, no_least, most, 0, len(names), layered=True)
 
     def _of(self, path: Sequence[int]) -> int:
         """What the solver takes a path to be worth."""

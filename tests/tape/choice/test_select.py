@@ -12,6 +12,7 @@ import networkx as nx
 import pytest
 
 from tape import Budget, Choice, ConfigError, PlanGraph, Resources, TapeError, select, solve
+from tape.choice import ranking
 from tape.cli import main
 from tape.errors import GraphError
 from tests.tape.choice.agreement import counts
@@ -384,16 +385,13 @@ def test_values_and_shares_of_many_digits_are_told_apart_to_the_last() -> None:
     assert [choice.plan, *(one.plan for one in choice.alternatives)] == [["a"], ["c"], ["b"]]
 
 
-def test_so_many_plans_that_are_nearly_as_good_are_refused_where_the_digits_do_not_reach() -> None:
-    graph = nx.MultiDiGraph()
-    values = [0.123456789012345, 0.987654321098765, 0.555555555555557] * 5
-    for layer, value in enumerate(values[:13]):
-        graph.add_edge(layer, layer + 1, action=f"left {layer}", value=value)
-        graph.add_edge(layer, layer + 1, action=f"right {layer}", value=value)
-    with pytest.raises(ConfigError, match=r"at least 4096 plans .* and up to [\d,]+ times they can be compared"):
-        select(graph, start=0, goals=[13])
-    coarse = nx.MultiDiGraph()
-    coarse.add_edges_from(
-        (tail, head, {**data, "value": round(data["value"], 9)}) for tail, head, data in graph.edges(data=True)
-    )
-    assert select(coarse, start=0, goals=[13]).plan == [f"left {layer}" for layer in range(13)]
+def test_so_many_plans_that_are_as_good_are_told_apart_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    value = {"quick": -0.105360515657826, "sure": -0.0100503358535015, "slow": -0.0100503358535016}
+    cost = {"quick": {"usd": 1, "seconds": 1}, "sure": {"usd": 2, "seconds": 3}, "slow": {"usd": 2, "seconds": 2}}
+    variants = {step: list(value) for step in range(14)}
+    choice = select([list(range(14))], cost=cost, value=value, variants=variants, budget={"usd": 21, "seconds": 1000})
+    assert choice.plan == ["quick"] * 7 + ["sure"] * 7
+    assert choice.alternatives[0].plan == ["quick"] * 6 + ["sure", "quick"] + ["sure"] * 6
+    monkeypatch.setattr(ranking, "_MOST_MOVES", 20)
+    with pytest.raises(ConfigError, match=r"times what all are multiples of, .* compare up to [\d,]+ times"):
+        select([list(range(14))], cost=cost, value=value, variants=variants, budget={"usd": 21, "seconds": 1000})
