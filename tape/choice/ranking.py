@@ -80,7 +80,7 @@ class Ranking:
         while True:
             paths = [path[:-1] for path in searched(net, asked, NEVER).paths]
             kept = [path for path in paths if skip is None or not skip(path)][:k]
-            if len(kept) == k or len(paths) < asked or asked > _NEAR:
+            if len(kept) == k or len(paths) < asked or asked >= _NEAR:
                 return kept
             asked *= 4
 

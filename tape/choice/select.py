@@ -13,7 +13,7 @@ import solvers
 from solvers import PathProblem, Status
 from tape.budget import Resources, kinds
 from tape.budget.units import nearest
-from tape.choice.amounts import WIDE, as_written, caps_of, digits, plain, told_apart, whole, written
+from tape.choice.amounts import WIDE, as_written, caps_of, digits, plain, require_apart, told_apart, whole, written
 from tape.choice.answer import Choice, More, Why
 from tape.choice.further import VALUE, criteria_of, frontier_paths, more_of_each, unlimited
 from tape.choice.options import Asked, Option, Options, options_of
@@ -102,7 +102,7 @@ def _require_counts(k: object, horizon: object) -> None:
 
 
 def _require_named(caps: Mapping[str, Decimal], found: Options, cost: object) -> None:
-    """Refuse a budget that no cost names: it would cap nothing.
+    """Refuse a budget that no cost names: it would cap nothing; and a resource that goes by two names.
 
     Functions and graphs may name a declared resource another time, and `Resources` keep no zeros.
 
@@ -119,6 +119,7 @@ def _require_named(caps: Mapping[str, Decimal], found: Options, cost: object) ->
                 f"the budget {name!r} would cap nothing: no cost names it{nearest(name, named)}. Costs name "
                 f"{', '.join(sorted(named))}; a step that takes none of it says {{{name!r}: 0}}"
             )
+    require_apart({**caps, **dict.fromkeys(named)})
 
 
 class _Search:

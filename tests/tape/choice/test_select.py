@@ -123,8 +123,45 @@ def test_a_budget_that_no_cost_names_is_refused_with_the_nearest_name(name: str,
     hint = f" (did you mean '{meant}'?)" if meant else ""
     with pytest.raises(ConfigError, match=re.escape(f"the budget '{name}' would cap nothing: no cost names it{hint}.")):
         select([["a"]], cost=cost, budget={name: 5})
-    assert select([["a"]], cost={"a": {**cost["a"], name: 5}}, budget={name: 5}).plan == ["a"]
+    beside = {"a": {**cost["a"], name: 5}}
+    if meant:
+        with pytest.raises(ConfigError, match=re.escape(f"resource '{name}' is not declared{hint}")):
+            select([["a"]], cost=beside, budget={name: 5})
+    else:
+        assert select([["a"]], cost=beside, budget={name: 5}).plan == ["a"]
     assert select([["a"]], cost={"a": Resources.of(usd=1)}, budget={"seconds": 5}).left == {"seconds": 5}
+
+
+@pytest.mark.parametrize(
+    ("names", "meant"),
+    [
+        (("USD", "usd"), "usd"), (("usd", "Usd"), "usd"), (("minutes", "seconds"), "seconds"), (("Tokens",), "tokens"),
+        (("token",), "tokens"), (("gold", "Gold"), "Gold"), (("cents", "dollars"), "dollars"), (("Value",), "value"),
+    ],
+)  # fmt: skip
+def test_a_resource_by_two_names_is_refused_in_every_form(names: tuple[str, ...], meant: str) -> None:
+    """One step takes of the first name alone, another one of the second."""
+    costs = {f"take {name}": {name: 2} for name in names}
+    graph = nx.DiGraph()
+    graph.add_node(len(costs), goal=True)
+    for place, (step, cost) in enumerate(costs.items()):
+        graph.add_edge(place, place + 1, action=step, cost=cost)
+    caps, refused = {names[0]: 1}, pytest.raises(ConfigError, match=re.escape(f"(did you mean {meant!r}?)"))
+    with refused:
+        select([list(costs)], cost=costs, budget=caps)
+    with refused:
+        select([list(costs)], cost=costs.__getitem__, budget=caps)
+    with refused:
+        select(graph, start=0, budget=caps)
+    with refused:
+        select({step: [cost] for step, cost in costs.items()}, budget=caps)
+
+
+def test_names_that_are_only_somewhat_alike_are_two_resources() -> None:
+    cost = {
+        "a": {"tokens_in": 2, "tokens_out": 3, "tokens": 5, "sets": 1, "value": 2, "minutes": 3, "gpu_a": 1, "gpu_b": 1}
+    }
+    assert select([["a"]], cost=cost, budget={"tokens_in": 5, "value": 3}).plan == ["a"]
 
 
 def test_nothing_stood_in_the_way() -> None:
