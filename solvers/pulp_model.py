@@ -83,8 +83,8 @@ class Stopwatch:
 class PulpSolver(WorkerSolver):
     """The integer programme of TAPE eq. 6-11, modelled with PuLP.
 
-    The solvers calculate in floating point: OPTIMAL means within about 1e-6 of the largest gain. Ties are broken in no
-    particular way.
+    The solvers calculate in floating point: OPTIMAL means within `OPTIMALITY_TOLERANCE`, and where one gain is so large
+    that others may be lost beside it, the answer is FEASIBLE. Ties are broken in no particular way.
 
     Attributes:
         largest_amount: The largest budget of which the solver tells one unit apart. The default is what was measured

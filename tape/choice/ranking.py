@@ -109,9 +109,9 @@ class Ranking:
                     f"{largest_reward(steps):,} times; round them, or give a smaller horizon="
                 )
         tails, heads, costs, use, ids = zip(*rows, strict=True)
-        heads = [len(names) if head < 0 else head for head in heads]
+        to_end = [len(names) if head < 0 else head for head in heads]
         no_least, most = (0,) * len(problem.budgets), tuple(problem.budgets)
-        return Net(len(names) + 1, tails, heads, costs, use, ids, no_least, most, 0, len(names), layered=True)
+        return Net(len(names) + 1, tails, to_end, costs, use, ids, no_least, most, 0, len(names), layered=True)
 
     def _of(self, path: Sequence[int]) -> int:
         """What the solver takes a path to be worth."""

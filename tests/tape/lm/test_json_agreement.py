@@ -92,9 +92,10 @@ LEAVES: list[Kind] = [
     ("bytes", bytes, lambda rng: rng.choice(["", "é", '"\\', "a b"]).encode()),
     ("str", Annotated[str, Field(min_length=1, max_length=4)], lambda rng: rng.choice(["a", "é😀", '"\\\n', "abcd"])),
     ("pattern", Annotated[str, Field(pattern="^(?:a|bc)+$", max_length=6)], lambda rng: rng.choice(["a", "bcbc"])),
+    ("letters", Annotated[str, Field(pattern="^[a-c]+$")], lambda rng: rng.choice(["a", "bcbc"])),
     ("model", Inner, lambda rng: Inner(at=moment(rng, aware=True), after=rng.choice([None, span(rng)]))),
 ]  # fmt: skip
-KEYS = {"date", "int", "UUID", "enum", "pattern", "str", "timedelta", "naive"}
+KEYS = {"date", "int", "UUID", "enum", "letters", "str", "timedelta", "naive"}
 LISTED = "a list of 1 to 3"
 
 
@@ -189,7 +190,7 @@ def test_what_is_admitted_is_read_and_what_is_written_is_admitted(
 @pytest.mark.parametrize(
     ("kind", "written", "refused"),
     [
-        (datetime, ["2024-02-29T13:05:09+05:30", "2024-02-29T13:05:09Z", "2024-02-29T13:05:09"], ["2023-02-29T00:00:00"]),
+        (datetime, ["2024-02-29T13:05:09+05:30", "2024-02-29T13:05:09Z"], ["2023-02-29T00:00:00"]),
         (AwareDatetime, ["2024-02-29T13:05:09-00:30"], ["2024-02-29T13:05:09", "2024-02-29T13:05:09+24:00"]),
         (NaiveDatetime, ["2024-02-29T13:05:09.000120"], ["2024-02-29T13:05:09Z", "2024-02-29T13:05:09+01:00"]),
         (date, ["2000-02-29"], ["1900-02-29", "0000-01-01", "2024-04-31"]),
