@@ -29,8 +29,11 @@ LOOK = 4096
 _NEAR = 256
 """So many paths of a rounded problem are looked at, at most."""
 
-_MOST_MOVES = 100_000
-"""Moves by step that the search in Python decides between; some seconds."""
+_FEW_MOVES, _MOST_MOVES = 5_000, 100_000
+"""Moves by step that the search in Python decides between: plans of equal value, and others; some seconds."""
+
+_MOST_SUMS = 30_000
+"""So many sums of values are compared with the rounded ones; some 40 ms."""
 
 _LONGER = 10
 """Numbers that are written smaller compare rightly on paths so many times as long, too: those of larger budgets."""
@@ -76,7 +79,9 @@ class Ranking:
             if len(paths) < asked or self._of(paths[-1]) < self._of(ranked[-1]) - self._slack:
                 return ranked
             asked *= 4
-        net, asked = self._layers(), k
+        if (net := self._layers()) is None:
+            return ranked  # equal in value, and in all the digits of their shares that fit
+        asked = k
         while True:
             paths = [path[:-1] for path in searched(net, asked, NEVER).paths]
             kept = [path for path in paths if skip is None or not skip(path)][:k]
@@ -84,8 +89,11 @@ class Ranking:
                 return kept
             asked *= 4
 
-    def _layers(self) -> Net:
-        """The moves at each step, with the whole order of paths as one cost; the last move of a path ends it."""
+    def _layers(self) -> Net | None:
+        """The moves at each step, with the whole order of paths as one cost; the last move of a path ends it.
+
+        None where there are too many, and all that is rounded is the shares.
+        """
         problem, steps, edges = self.plain, self.plain.steps, len(self.plain.edges)
         unit = math.lcm(*(share.denominator for row in self._shares for share in row))
         shares = [int(unit * sum(row, Fraction(0))) for row in self._shares]
@@ -101,6 +109,8 @@ class Ranking:
             ends = (names[step, node] for node in here.intersection(problem.terminals))
             rows += [(tail, -1, 0, (0,) * len(problem.budgets), edges) for tail in ends]
             here = {head for _, _, head in now}
+            if len(rows) > _FEW_MOVES and not self._rounded:
+                return None
             if len(rows) > _MOST_MOVES:
                 largest = Decimal(max(map(abs, self._worth)))
                 raise ConfigError(
@@ -157,7 +167,19 @@ def comparable(worth: Sequence[int], moves: int, budgets: int) -> tuple[list[int
     if (largest := max(map(abs, numbers), default=0)) <= most:
         return numbers, False
     finest = max(1, most // (budgets * (1000 + moves) + 2), min(most, 10**9))
-    return [round(Fraction(number * finest, largest)) for number in numbers], True
+    coarse = [round(Fraction(number * finest, largest)) for number in numbers]
+    return coarse, not _in_order({*zip(numbers, coarse, strict=True)} - {(0, 0)}, moves)
+
+
+def _in_order(values: set[tuple[int, int]], terms: int) -> bool:
+    """Whether all sums of at most so many terms compare as their rounded ones do: tried where values are few."""
+    if math.comb(terms + len(values), terms) > _MOST_SUMS:
+        return False
+    sums = [(terms, 0, 0)]
+    for value, rounded in values:
+        sums = [(left - n, a + n * value, b + n * rounded) for left, a, b in sums for n in range(left + 1)]
+    ordered = sorted({(a, b) for _, a, b in sums})
+    return all(one < other and below < above for (one, below), (other, above) in pairwise(ordered))
 
 
 def _narrowed(numbers: Sequence[int], terms: int) -> list[int]:
