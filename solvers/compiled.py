@@ -11,7 +11,7 @@ from solvers import memory as limits
 from solvers.chances import LinearParts
 from solvers.deadline import NEVER, Deadline
 from solvers.found import Ending, Found
-from solvers.grid import most_objective, score_grid
+from solvers.grid import doubt, most_objective, score_grid
 from solvers.problem import PathProblem
 
 if TYPE_CHECKING:  # this needs NumPy, which `import solvers` does not load
@@ -75,7 +75,8 @@ def search(
     )  # fmt: skip
     most = most_objective(problem)
     known_bound = most if bound is None else min(most, grid.bound(bound))
-    return Found(Ending(ending), paths, known_bound, ordered, labels, seconds, needed, arcs, grid.moves)
+    lost = doubt(problem, grid)
+    return Found(Ending(ending), paths, known_bound, ordered, labels, seconds, needed, arcs, grid.moves, lost)
 
 
 def shortest(folded: Folded, wanted: int, elementary: bool, threads: int, deadline: Deadline) -> Found | None:

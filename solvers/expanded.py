@@ -7,7 +7,7 @@ import time
 from solvers.deadline import Deadline
 from solvers.errors import LateError
 from solvers.found import Ending, Found
-from solvers.grid import most_objective
+from solvers.grid import doubt, most_objective
 from solvers.problem import PathProblem
 from solvers.rcsp.plain import searched
 from solvers.reach import distances
@@ -28,10 +28,10 @@ def search(problem: PathProblem, deadline: Deadline) -> Found:
         TooLargeError: If tables or arcs would take too much memory.
     """
     began = time.perf_counter()
-    found, bound, steps = Found(Ending.OUT_OF_TIME, []), most_objective(problem), 0
+    found, bound, steps, lost = Found(Ending.OUT_OF_TIME, []), most_objective(problem), 0, 0.0
     try:
         states = states_of(problem, _ARC_BYTES, deadline)
-        steps = states.grid.moves
+        steps, lost = states.grid.moves, doubt(problem, states.grid)
         if states.net is None:
             moves = distances(problem, deadline)
             reached = any(moves.get(terminal, problem.steps + 1) <= problem.steps for terminal in problem.terminals)
@@ -42,4 +42,4 @@ def search(problem: PathProblem, deadline: Deadline) -> Found:
     except LateError:
         pass
     paths = [tuple(edge for edge in path if edge != END) for path in found.paths]
-    return found._replace(paths=paths, bound=bound, seconds=time.perf_counter() - began, steps=steps)
+    return found._replace(paths=paths, bound=bound, seconds=time.perf_counter() - began, steps=steps, doubt=lost)

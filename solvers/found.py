@@ -38,6 +38,7 @@ class Found(NamedTuple):
         bytes: The most memory that labels took, if measured; with TOO_LARGE what would have been needed, at least.
         arcs: Of the graph that was left to search, if counted.
         steps: Of the time-expanded graph, if there is one.
+        doubt: By so much a path may be better than one that is proved the best, for rounding.
     """
 
     ending: Ending
@@ -49,3 +50,4 @@ class Found(NamedTuple):
     bytes: float = 0.0
     arcs: int = 0
     steps: int = 0
+    doubt: float = 0.0

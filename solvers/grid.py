@@ -21,6 +21,8 @@ from solvers.problem import PathProblem
 
 _LARGEST_UNITS = 2.0**49
 _LARGEST_SCORE = 2.0**58
+_NO_DOUBT = 1e-7
+"""Objectives that are told apart by this are so by any measure."""
 
 
 class Grid(NamedTuple):
@@ -103,6 +105,18 @@ def _rests(
             apart = (problem.steps - moves) * (round(richer * scale) - round(poorer * scale))
         rests[poorer] = rests[richer] - min(apart, decisive)
     return rests
+
+
+def doubt(problem: PathProblem, grid: Grid) -> float:
+    """By so much, at most, a path may be better than one that is the best on the grid; 0 where rounding loses nothing.
+
+    Rewards of magnitudes far apart, such as a penalty of -1e14 beside rewards below 1, leave much of it.
+    """
+    if problem.discount < 1.0 or problem.steps <= _NO_DOUBT * grid.scale:
+        return (grid.moves + 1) / grid.scale
+    lost = [abs(reward * grid.scale - round(reward * grid.scale)) for reward in problem.rewards]
+    ends = max((lost[terminal] for terminal in problem.terminals), default=0.0)
+    return 2 * (grid.moves * max(lost) + (problem.steps - grid.moves) * ends) / grid.scale
 
 
 def tail_weight(discount: float, first: int, horizon: int) -> float:

@@ -158,7 +158,6 @@ def _found(
 def _searched(problem: PathProblem, parts: LinearParts, k: int, deadline: Deadline) -> KBest:
     """All paths by one search of the compiled path."""
     from solvers.compiled import search
-    from solvers.found import Ending
     from solvers.labelling import answer_of
 
     left = deadline.left()
@@ -166,7 +165,7 @@ def _searched(problem: PathProblem, parts: LinearParts, k: int, deadline: Deadli
     first = answer_of(problem, found)
     if not first.has_path:
         return KBest(first.status, message=first.message)
-    bound = None if found.ending is Ending.PROVED else first.bound  # above all paths, so above those of each rank
+    bound = None if first.status is Status.OPTIMAL else first.bound  # above all paths, so above those of each rank
     solutions: list[PathSolution] = []
     status = first.status
     try:

@@ -7,6 +7,7 @@ from typing import ClassVar
 from solvers.answer import with_path, without_path
 from solvers.base import Solver
 from solvers.chances import linear_parts
+from solvers.check import OPTIMALITY_TOLERANCE
 from solvers.compiled import can_solve, search
 from solvers.deadline import Deadline
 from solvers.found import Ending, Found
@@ -68,6 +69,11 @@ def answer_of(problem: PathProblem, found: Found) -> PathSolution:
         return without_path(Status.INFEASIBLE, message=_WHY_INFEASIBLE[found.ending])
     if found.ending is Ending.PROVED:
         answer = with_path(problem, found.paths[0], Status.OPTIMAL)
+        best = answer.objective or 0.0
+        if found.doubt > OPTIMALITY_TOLERANCE * max(1.0, abs(best)):
+            largest = max(map(abs, problem.rewards))
+            wide = f"beside rewards of up to {largest:.3g} objectives are told apart by {found.doubt:.3g} only"
+            return answer.but(status=Status.FEASIBLE, bound=best + found.doubt, message=wide)
         late = "optimal, but the time was up before ties were broken by the smallest edges"
         return answer if found.ordered else answer.but(message=late)
     if found.ending is Ending.TOO_LARGE:

@@ -11,7 +11,7 @@ from solvers.check import check, consumption_of
 from solvers.criteria import UnderCaps, exact_objective
 from solvers.deadline import Deadline
 from solvers.errors import BackendError, EndlessError, LateError, ProblemError
-from solvers.moves import enough_moves
+from solvers.moves import MOST_MOVES, enough_moves
 from solvers.needs import Need
 from solvers.problem import PathProblem
 from solvers.relaxations import Least, OpenError, least
@@ -106,6 +106,8 @@ class _Search:
                     return Least(None, low, None, proven=False)
                 if found.answer is not None or not found.proven or not dearest:
                     break
+                if high > MOST_MOVES * dearest:  # other budgets keep all paths from the circle
+                    return Least(None, high + 1, None, proven=False)
                 low, high = high + 1, 2 * high
         return found
 

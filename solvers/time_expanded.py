@@ -39,7 +39,8 @@ class States:
     Rewards, times their discount, are rounded once to a decimal grid on which every sum is an exact integer. Equality
     of objectives is therefore exact, transitive and independent of the order of summation, and 0.1 + 0.2 equals 0.3 as
     a reader expects. Up to 1000 steps the grid is finer than 1e-13 of the largest possible objective. Paths whose
-    objectives differ by less than L + 1 units may count as equal, also where OPTIMAL is claimed.
+    objectives differ by less than L + 1 units may count as equal; where that is more than `OPTIMALITY_TOLERANCE`, the
+    answer is FEASIBLE, not OPTIMAL.
 
     Attributes:
         grid: The units, and the steps to look at.

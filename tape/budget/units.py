@@ -24,6 +24,8 @@ TIME = {
     **dict.fromkeys(("d", "day", "days"), Fraction(86400)),
 }
 _TABLES = (MONEY, TIME)
+_A_SLIP = 0.9
+"""How much alike words are of which one is the other, misspelt: ``secnds``."""
 _EXAMPLES = {
     id(MONEY): "0.05, '$0.05', '0.05 usd' or '5 cents'",
     id(TIME): "1.5, '250 ms', '1.5 s', '2 min' or '1 h'",
@@ -90,6 +92,25 @@ def nearest(name: str, known: Iterable[str]) -> str:
     alike = ("usd" if word in MONEY else "seconds" if word in TIME else word, *get_close_matches(word, listed, 1))
     meant = next((listed[one] for one in alike if one in listed), "")
     return f" (did you mean {meant!r}?)" if meant else ""
+
+
+def alike(name: str, used: Iterable[str], declared: Iterable[str]) -> str | None:
+    """The resource that an undeclared name is another spelling of, if any.
+
+    It is a declared one in other letters (``USD``), its singular or a slip of it; or one that is used beside it, in
+    other letters or by the name of a unit (``dollars`` beside ``usd``).
+    """
+    letters = {_singular(one): one for one in declared}
+    units = {_singular(one): one for one in used if one != name}
+    units |= {"usd" if word in MONEY else "second" if word in TIME else word: one for word, one in units.items()}
+    word = _singular(name)
+    slip = get_close_matches(word, letters, 1, _A_SLIP)
+    unit = "usd" if word in MONEY else "second" if word in TIME else word
+    return letters[slip[0]] if slip else units.get(unit)
+
+
+def _singular(name: str) -> str:
+    return name.strip().lower().removesuffix("s")
 
 
 def unit_of(amount: str) -> str:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from tape.budget import Budget, Resources, in_units, kind_of, kinds
-from tape.budget.units import parse_amount
+from tape.budget.units import alike, parse_amount
 from tape.errors import ConfigError
 from tape.reading import short
 
@@ -39,6 +39,22 @@ def caps_of(budget: object) -> dict[str, Decimal]:
     if not isinstance(budget, Mapping):
         raise ConfigError(f'budget={budget!r}: expected amounts by resource, for instance {{"usd": "$0.05"}}')
     return _read(budget, "the budget", "leave it out where nothing caps it")
+
+
+def require_apart(names: Iterable[str]) -> None:
+    """Refuse two names of one resource: what takes some of it by the one would not count under the other.
+
+    Raises:
+        ConfigError: Names them.
+    """
+    used = list(names)
+    for name in used:
+        declared = {*kinds(), "value"}
+        if name not in declared and (meant := alike(name, used, declared)):
+            raise ConfigError(
+                f"resource {name!r} is not declared (did you mean {meant!r}?): {name!r} and {meant!r} would be counted "
+                "apart; use one name, or tape.budget.declare both"
+            )
 
 
 def as_written(budget: object) -> dict[str, str]:
@@ -191,6 +207,12 @@ def written(name: str, amount: Decimal) -> str:
         if count == count.to_integral_value():
             return in_units(name, int(count))
     return f"{plain(amount):,f} {name}"
+
+
+def told_apart(better: float, worse: float) -> tuple[str, str]:
+    """Two values as people read them, in as many digits as tell them apart."""
+    digits = 12 if f"{better:.12g}" != f"{worse:.12g}" else 17
+    return f"{better:.{digits}g}", f"{worse:.{digits}g}"
 
 
 def plain(amount: Decimal) -> Decimal:

@@ -11,7 +11,7 @@ from typing import Any
 import solvers
 from solvers import PathProblem, Status
 from tape.budget.units import nearest
-from tape.choice.amounts import written
+from tape.choice.amounts import told_apart, written
 from tape.choice.answer import Choice, More
 from tape.errors import ConfigError, TapeError
 
@@ -138,7 +138,11 @@ def more_of_each(
         then = choose(name, cap)
         if then.plan is None or then.value is None:
             raise TapeError(f"a cap of {cap} on {name} is said to buy a better plan, and buys none")
-        instead = "would fit" if now.value is None else f"would be worth {then.value:.12g} instead of {now.value:.12g}"
+        instead = (
+            "would fit"
+            if now.value is None
+            else "would be worth {} instead of {}".format(*told_apart(then.value, now.value))
+        )
         text = f"With {name} at {written(name, cap)} ({written(name, by)} more), {then.plan!r} {instead}."
         found[name] = More(cap, by, then.plan, then.value, text)
     return found

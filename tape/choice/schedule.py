@@ -12,7 +12,7 @@ from typing import Any
 import solvers
 from solvers import ScheduleProblem, SolverError, Status
 from tape.budget.units import nearest
-from tape.choice.amounts import WIDE, amounts_of, digits, number, plain, whole, written
+from tape.choice.amounts import WIDE, amounts_of, digits, number, plain, require_apart, whole, written
 from tape.choice.answer import Choice, Scheduled, Why
 from tape.errors import ConfigError, TapeError
 
@@ -139,6 +139,7 @@ class _Search:
         for name in caps:
             if name not in named:
                 raise ConfigError(f"the budget {name!r} would cap nothing: no variant names it{nearest(name, named)}")
+        require_apart(named)
         if limits.aim not in ("value", *named):
             raise ConfigError(f"aim={limits.aim!r}: expected 'value', or a resource of which as little as possible")
         tools = {one.tool for one in every}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -12,18 +11,15 @@ from typing import Any
 
 import solvers
 from solvers import PathProblem, Status
-from solvers.grid import largest_reward
 from tape.budget import Resources, kinds
 from tape.budget.units import nearest
-from tape.choice.amounts import WIDE, as_written, caps_of, digits, plain, whole, written
+from tape.choice.amounts import WIDE, as_written, caps_of, digits, plain, require_apart, told_apart, whole, written
 from tape.choice.answer import Choice, More, Why
 from tape.choice.further import VALUE, criteria_of, frontier_paths, more_of_each, unlimited
 from tape.choice.options import Asked, Option, Options, options_of
+from tape.choice.ranking import LOOK, Ranking, comparable
 from tape.choice.schedule import Limits, require_none, select_schedule
 from tape.errors import ConfigError, GraphError, TapeError
-
-_LOOK = 4096
-"""At most so many paths, or beginnings of paths in a graph with circles, are looked at for alternatives."""
 
 
 def select(
@@ -106,7 +102,7 @@ def _require_counts(k: object, horizon: object) -> None:
 
 
 def _require_named(caps: Mapping[str, Decimal], found: Options, cost: object) -> None:
-    """Refuse a budget that no cost names: it would cap nothing.
+    """Refuse a budget that no cost names: it would cap nothing; and a resource that goes by two names.
 
     Functions and graphs may name a declared resource another time, and `Resources` keep no zeros.
 
@@ -123,6 +119,7 @@ def _require_named(caps: Mapping[str, Decimal], found: Options, cost: object) ->
                 f"the budget {name!r} would cap nothing: no cost names it{nearest(name, named)}. Costs name "
                 f"{', '.join(sorted(named))}; a step that takes none of it says {{{name!r}: 0}}"
             )
+    require_apart({**caps, **dict.fromkeys(named)})
 
 
 class _Search:
@@ -138,8 +135,9 @@ class _Search:
     """
 
     def __init__(self, found: Options, caps: Mapping[str, Decimal], texts: Mapping[str, str]) -> None:
-        self._given, self._found, self._caps, self._texts = found, found, dict(caps), texts
+        self._found, self._caps, self._texts = found, dict(caps), texts
         costs = [option.cost for option in found.options]
+        self._gains = [option.gain for option in found.options]
         unknown = {name for cost in costs for name, amount in cost.items() if amount is None}
         named = dict.fromkeys([*caps, *(name for cost in costs for name in cost)])
         self._resources = [name for name in named if name not in unknown]
@@ -148,6 +146,7 @@ class _Search:
             name: digits([*(cost.get(name) or Decimal(0) for cost in costs), caps.get(name, Decimal(0))])
             for name in self._resources
         }
+        self._worth = whole(self._gains)
         problem = PathProblem(
             n_nodes=len(found.names),
             edges=[(option.tail, option.head) for option in found.options],
@@ -159,16 +158,13 @@ class _Search:
             horizon=1 if found.moves is None else found.moves,
             resources=list(caps),
             objective="visit",
-            edge_rewards=[float(option.gain) for option in found.options],
         )
         if found.moves is None:
+            worth, rounded = comparable(self._worth, len(found.names), 0)  # of circles, to see which of them earn
+            problem = replace(problem, edge_rewards=[*map(float, self._gains)] if rounded else worth)
             problem = replace(problem, horizon=self._enough(problem))
-        self._gains = [option.gain for option in found.options]
-        gains = _comparable(self._gains, problem.steps, len(caps))
-        options = [replace(option, gain=gain) for option, gain in zip(found.options, gains, strict=True)]
-        self._found = replace(found, options=options)
-        self._plain = replace(problem, edge_rewards=whole(gains))
-        self._problem = replace(self._plain, edge_rewards=_cheapest_first(self._plain))
+        self._problem, self._ranking = problem, Ranking(problem, self._worth)
+        self._plain = self._ranking.plain
 
     def _count(self, name: str, amount: Decimal | None) -> int:
         return int((amount or Decimal(0)).scaleb(self._digits[name], context=WIDE))
@@ -206,34 +202,30 @@ class _Search:
         """The k best paths, by option, no two with the same steps and none with a circle that is for nothing."""
         if self._found.lists:
             return self._distinct(k)
-        found = solvers.k_best(self._problem, k)
-        _require(found.status, found.message)
-        if not any(self._circles_for_nothing(one.edges) for one in found):
-            return [one.edges for one in found]
+        paths = self._ranking.best(k)
+        if not any(map(self._circles_for_nothing, paths)):
+            return paths
         asked = 0
 
         def unwanted(edges: Sequence[int]) -> bool:
             nonlocal asked
             asked += 1
-            return asked > _LOOK or self._circles_for_nothing(edges)
+            return asked > LOOK or self._circles_for_nothing(edges)
 
-        found = solvers.k_best(self._problem, k, skip=unwanted)
-        _require(found.status, found.message)
-        return [one.edges for one in found]
+        return self._ranking.best(k, unwanted)
 
     def _distinct(self, k: int) -> list[tuple[int, ...]]:
         asked = k
         while True:
-            found = solvers.k_best(self._problem, asked)
-            _require(found.status, found.message)
+            paths = self._ranking.best(asked)
             kept: list[tuple[int, ...]] = []
             seen: list[list[Any]] = []
-            for one in found:
-                steps = self.choice(one.edges).plan or []
+            for path in paths:
+                steps = self.choice(path).plan or []
                 if steps not in seen:
                     seen.append(steps)
-                    kept.append(one.edges)
-            if len(kept) >= k or len(found) < asked or asked >= _LOOK:
+                    kept.append(path)
+            if len(kept) >= k or len(paths) < asked or asked >= LOOK:
                 return kept[:k]
             asked *= 4
 
@@ -293,7 +285,7 @@ class _Search:
         """What more of each budget alone would buy."""
 
         def choose(name: str, cap: Decimal) -> Choice:
-            search = _Search(self._given, {**self._caps, name: cap}, {})
+            search = _Search(self._found, {**self._caps, name: cap}, {})
             return next(map(search.choice, search.best(1)), search.nothing())
 
         return more_of_each(self._without_limit(), self._amount, choose, now)
@@ -309,28 +301,27 @@ class _Search:
             return Why("Nothing is capped.")
         if not any(option.gain for option in self._found.options):
             return Why("All plans are worth the same; of those that fit, this one takes the least of the budgets.")
-        free = replace(self._plain, budgets=[], costs=[], resources=[])
+        free = replace(self._problem, budgets=[], costs=[], resources=[])
         try:
             if self._found.moves is None:
                 free = replace(free, horizon=solvers.enough_moves(free))
         except solvers.EndlessError:
             endless = "Without budgets there is no best plan: one could go round a circle that earns for ever."
             return Why(endless, look=partial(self._more, chosen))
-        best = solvers.solve(free)
-        _require(best.status, best.message)
-        value = sum((option.gain for option in self._options(best.edges)), Fraction(0))
+        (best,) = Ranking(free, self._worth).best(1)
+        value = sum((option.gain for option in self._options(best)), Fraction(0))
         if value <= sum((option.gain for option in self._options(path)), Fraction(0)):
             return Why("No budget stood in the way: without them no plan is worth more.")
-        spent = self._spent(best.edges)
+        spent = self._spent(best)
         short = tuple(name for name, cap in self._caps.items() if spent[name] > self._count(name, cap))
         takes = " and ".join(
             f"{self._written(name, spent[name])} ({self._written(name, self._count(name, self._caps[name]))} given)"
             for name in short
         )
-        plan = [option.step for option in self._options(best.edges) if option.listed]
+        plan = [option.step for option in self._options(best) if option.listed]
+        better, worse = told_apart(float(value), chosen.value or 0.0)
         return Why(
-            f"{' and '.join(short)} stood in the way of {plan!r}, worth {float(value):.12g} instead of "
-            f"{chosen.value:.12g}: it takes {takes}.",
+            f"{' and '.join(short)} stood in the way of {plan!r}, worth {better} instead of {worse}: it takes {takes}.",
             short,
             look=partial(self._more, chosen),
             known=plan,
@@ -355,44 +346,3 @@ class _Search:
         short = tuple(name for name, amount in least.items() if amount is not None) or tuple(together)
         look = partial(self._more, self.nothing())
         return Why(f"No plan fits. {text}", short, least, together if len(together) > 1 else {}, look)
-
-
-def _require(status: Status, message: str) -> None:
-    """A proof, or an error: without a time limit there is nothing between."""
-    if status not in (Status.OPTIMAL, Status.INFEASIBLE):
-        raise TapeError(f"the solver has failed ({status}): {message}")
-
-
-def _comparable(gains: Sequence[Fraction], horizon: int, budgets: int) -> list[Fraction]:
-    """Gains whose sums solvers add up exactly: as they are if they have few digits, else the nearest of at least nine.
-
-    Rounding leaves digits for the shares of the budgets, which order plans of equal value.
-    """
-    largest, most_reward = max(map(abs, gains), default=Fraction(0)), largest_reward(horizon)
-    if max(map(abs, whole(gains)), default=0) <= most_reward:
-        return [*gains]
-    most = max(most_reward // (budgets * (1000 + horizon) + 2), min(most_reward, 10**9))
-    unit = largest / most
-    return [round(gain / unit) * unit for gain in gains]
-
-
-def _cheapest_first(problem: PathProblem) -> list[float]:
-    """The rewards, such that of paths of equal value the one with the smaller shares of the budgets comes first.
-
-    Rewards are whole numbers. They are multiplied by more than the shares of any path can add up to, and the shares are
-    taken off. Shares are exact, as numbers of the least common multiple of the budgets, where such numbers leave the
-    objectives exact; else they are rounded to a decimal, or left out where none fits.
-    """
-    rewards, moves = list(problem.edge_rewards), problem.steps
-    capped = [k for k, budget in enumerate(problem.budgets) if budget > 0]
-    if not capped or any(reward != int(reward) for reward in rewards):
-        return rewards
-    largest, most_reward = int(max(map(abs, rewards), default=0)), largest_reward(moves)
-    rows = [[Fraction(min(row[k], problem.budgets[k]), problem.budgets[k]) for k in capped] for row in problem.costs]
-    exact = math.lcm(*(share.denominator for row in rows for share in row))
-    for parts in (exact, *(10**n for n in range(15, 0, -1))):
-        bound = len(capped) * (parts + moves)  # what a path's shares, each rounded, add up to at most
-        if (largest + 1) * (bound + 1) <= most_reward:
-            shares = [sum(round(share * parts) for share in row) for row in rows]
-            return [reward * (bound + 1) - share for reward, share in zip(rewards, shares, strict=True)]
-    return rewards

@@ -88,8 +88,10 @@ class Regex:
 class JsonSchema:
     """The completion is a JSON object of this pydantic model; validated again after decoding.
 
-    Not all that a model of pydantic asks for can be enforced: validators of its own, the distinct items of a set, and
-    at an endpoint what that passes over.
+    Not all that a model of pydantic asks for can be enforced: validators of its own, the distinct items of a set,
+    bounds of dates, of spans and of decimals as text, bounds of numbers above 1e18, the length of keys that have a
+    pattern, and at an endpoint what that passes over. Numbers with bounds are written without exponents, and spans of
+    less than a million years.
 
     Examples:
         >>> from pydantic import BaseModel

@@ -7,6 +7,8 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from pydantic.json_schema import GenerateJsonSchema
+
 from tape.errors import ConstraintError
 from tape.lm.base import Choice, Constraint, Forced, Grammar, JsonSchema, Regex
 from tape.lm.patterns import literal, written_out
@@ -24,9 +26,33 @@ _JSON = {
 """JSON is written as ``json.dumps`` writes it: a model has read it so, and free whitespace may go on for ever. What
 llguidance does not know of a schema is left to the reader of the answer."""
 
-_CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?Z?"
-_FORMATS = {"time": _CLOCK, "date-time": rf"[0-9]{{4}}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T{_CLOCK}"}
-"""Formats as pydantic writes them: llguidance insists on a time zone."""
+_YEAR = "(?:[0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)"
+_FOURTH = "(?:0[48]|[2468][048]|[13579][26])"
+_DATE = (
+    f"(?:{_YEAR}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)"
+    f"|02-(?:0[1-9]|1[0-9]|2[0-8]))|(?:[0-9]{{2}}{_FOURTH}|{_FOURTH}00)-02-29)"
+)
+_HOUR, _SIXTY = "(?:[01][0-9]|2[0-3])", "[0-5][0-9]"
+_CLOCK = rf"{_HOUR}:{_SIXTY}:{_SIXTY}(?:\.[0-9]{{1,6}})?"
+_ZONE = f"(?:Z|[+-]{_HOUR}:{_SIXTY})"
+_HOURS, _MINUTES, _SECONDS = "(?:[01]?[0-9]|2[0-3])H", "[0-5]?[0-9]M", r"[0-5]?[0-9](?:\.[0-9]{1,6})?S"
+_SPAN = f"T(?:{_HOURS}(?:{_MINUTES})?(?:{_SECONDS})?|{_MINUTES}(?:{_SECONDS})?|{_SECONDS})"
+_DAYS = "(?:[0-9]{1,6}Y(?:[0-9]{1,3}D)?|[0-9]{1,8}D)"
+_FORMATS = {
+    "date": _DATE,
+    "time": f"{_CLOCK}{_ZONE}?",
+    "date-time": f"{_DATE}T{_CLOCK}{_ZONE}?",
+    "uuid": "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    "duration": f"-?P(?:{_DAYS}(?:{_SPAN})?|{_SPAN})",
+}
+"""Formats as pydantic writes them; llguidance knows no February, insists on a time zone, and on no sign or fraction."""
+
+_DECIMAL = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:E[+-]?[0-9]{1,3})?"
+
+_MOST = 10**18
+"""Bounds of numbers are enforced up to this size; a wider one is left to the reader of the answer."""
+
+_BOUNDS = {"minimum": -1, "exclusiveMinimum": -1, "maximum": 1, "exclusiveMaximum": 1}
 
 _NAMED = ("properties", "patternProperties", "$defs", "definitions")
 """Keywords whose value has names of its own, and a schema for each."""
@@ -90,13 +116,49 @@ def to_grammar(constraint: Constraint) -> str:
         ConstraintError: As for :func:`to_decoder`; of schemas only their patterns.
     """
     if isinstance(constraint, JsonSchema):
-        schema = {**_decodable(constraint.model.model_json_schema()), "x-guidance": _JSON}
+        schema = {**_decodable(constraint.model.model_json_schema(schema_generator=_Schemas)), "x-guidance": _JSON}
         return f"{_GRAMMAR}%json {json.dumps(schema)}"
     return f"{_GRAMMAR}/{to_decoder(constraint) or '(?:)'}/"
 
 
+class _Schemas(GenerateJsonSchema):
+    """With what pydantic reads and its schemas do not say."""
+
+    def datetime_schema(self, schema: Any) -> dict[str, Any]:
+        constraint = schema.get("tz_constraint")
+        if constraint is None:
+            return super().datetime_schema(schema)
+        return {"type": "string", "pattern": f"{_DATE}T{_CLOCK}{'' if constraint == 'naive' else _ZONE}"}
+
+    def decimal_schema(self, schema: Any) -> dict[str, Any]:
+        found = super().decimal_schema(schema)
+        texts = [one | {"pattern": _DECIMAL} if one.get("type") == "string" else one for one in found.get("anyOf", ())]
+        return {**found, "anyOf": texts} if texts else found
+
+    def dict_schema(self, schema: Any) -> dict[str, Any]:
+        found, keys = super().dict_schema(schema), schema.get("keys_schema", {"type": "any"})
+        names = self.generate_inner(keys)
+        pattern = names.get("pattern") or _FORMATS.get(names.get("format", ""))
+        if texts := [one.value for one in keys.get("members", ())] or keys.get("expected", ()):
+            pattern = "|".join(escape(str(text)) for text in texts)
+        elif keys["type"] == "int":
+            pattern = "0|-?[1-9][0-9]*"
+        elif not pattern and names.keys() & {"minLength", "maxLength"}:
+            pattern = rf"[\s\S]{{{names.get('minLength', 0)},{names.get('maxLength', '')}}}"
+        if not pattern:
+            return found
+        values = found.pop("additionalProperties", True)
+        values = next(iter(found.pop("patternProperties", {}).values()), values)
+        found.pop("propertyNames", None)
+        return {**found, "patternProperties": {pattern: values}, "additionalProperties": False}
+
+
 def _decodable(schema: Any) -> Any:
-    """A schema whose objects have the properties that are named alone, and whose texts match patterns as a whole."""
+    """A schema whose objects have the properties that are named alone, and whose texts match patterns as a whole.
+
+    Raises:
+        ConstraintError: No number within the bounds is of a size that can be decoded.
+    """
     if isinstance(schema, list):
         return [_decodable(item) for item in schema]
     if not isinstance(schema, dict):
@@ -111,6 +173,14 @@ def _decodable(schema: Any) -> Any:
         found["pattern"] = _FORMATS[found.pop("format")]
     if isinstance(found.get("pattern"), str):
         found["pattern"] = f"^(?:{written_out(found['pattern'])})$"
+    if isinstance(keys := found.get("patternProperties"), dict):
+        found["patternProperties"] = {f"^(?:{written_out(key)})$": value for key, value in keys.items()}
+    for name, sign in _BOUNDS.items():
+        bound = found.get(name)
+        if isinstance(bound, int | float) and sign * bound > _MOST:
+            del found[name]
+        elif isinstance(bound, int | float) and sign * bound < -_MOST:
+            raise ConstraintError(f"{name} {bound}: numbers are decoded up to a size of {_MOST:.0e}; use a larger unit")
     return found
 
 

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 import solvers
+from solvers import Status
 from tape import Choice, select
 from tape.engine.graph import PlanGraph
 from tape.errors import GraphError
 from tests.tape.choice import brute
 from tests.tape.choice.brute import Found
-from tests.tape.choice.instances import KINDS, Graph, Lists, graph, lists
+from tests.tape.choice.instances import KINDS, Graph, Lists, apart, graph, lists
 
 K = 4
 
@@ -55,13 +56,13 @@ def same_reasons(choice: Choice, every: list[dict[str, Decimal]], caps: dict[str
             assert brute.least(every, raised, kind) == amount
 
 
-def what_stood_in_the_way(choice: Choice, best_free: Fraction | None) -> None:
+def what_stood_in_the_way(choice: Choice, chosen: Fraction, best_free: Fraction) -> None:
     """Where something fits: whether a budget is named, which is where more would be worth having."""
-    if best_free is None or choice.value is None:
-        return
-    better = float(best_free) > choice.value
+    better = best_free > chosen
     assert bool(choice.why.short) == better, str(choice.why)
-    assert not better or f"worth {float(best_free):.12g}" in str(choice.why)
+    if better:
+        digits = 12 if f"{float(best_free):.12g}" != f"{float(chosen):.12g}" else 17
+        assert f"worth {float(best_free):.{digits}g} instead of {float(chosen):.{digits}g}" in str(choice.why)
 
 
 def check_lists(given: Lists) -> str:
@@ -76,11 +77,11 @@ def check_lists(given: Lists) -> str:
         same_reasons(choice, [one.spent for one in every], given.caps)
         return "lists: nothing fits"
     if given.caps and any(one.loss for one in every):
-        what_stood_in_the_way(choice, -every[0].loss)
+        what_stood_in_the_way(choice, -expected[0].loss, -every[0].loss)
     return "lists"
 
 
-def check_graph(given: Graph) -> str:
+def check_graph(given: Graph, *, magnitudes: bool = False) -> str:
     """Check one instance in all forms; returns what it was."""
     ends = brute.ends_of(given)
     forms: list[Any] = [given.plan_graph()]
@@ -102,7 +103,7 @@ def check_graph(given: Graph) -> str:
     for form in forms:
         choice = select(form, start=given.start, budget=given.caps, k=K)
         same_plans(choice, expected, given.caps)
-    by_problem(given, forms[0], expected)
+    by_problem(given, forms[0], expected, magnitudes=magnitudes)
     if not choice:
         simple = [brute.total([edge.cost for edge in path]) for path in brute.walks(given, ends, {}, simple=True)]
         same_reasons(choice, simple, given.caps)
@@ -112,7 +113,7 @@ def check_graph(given: Graph) -> str:
             assert "for ever" in str(choice.why)
         else:
             free = brute.ranked_graph(given, ends, {})
-            what_stood_in_the_way(choice, -free[0].loss)
+            what_stood_in_the_way(choice, -expected[0].loss, -free[0].loss)
     circles = len(set(expected[0].steps)) < len(expected[0].steps)
     return "graph: goes round" if circles else "graph"
 
@@ -122,13 +123,22 @@ def counts(caps: dict[str, Decimal]) -> dict[str, int]:
     return {kind: int(amount.scaleb(KINDS[kind])) for kind, amount in caps.items()}
 
 
-def by_problem(given: Graph, form: PlanGraph, expected: list[Found]) -> None:
-    """`path_problem` with its defaults, and with goals= in the place of declared ones."""
+def by_problem(given: Graph, form: PlanGraph, expected: list[Found], *, magnitudes: bool) -> None:
+    """`path_problem` with its defaults, and with goals= in the place of declared ones.
+
+    `solvers.solve` rounds to a grid, and calls no path OPTIMAL that may be worse for that.
+    """
     caps = counts(given.caps)
     problem, ids = form.path_problem(given.start, caps)
     solution = solvers.solve(problem)
     assert solution.has_path == bool(expected)
-    if expected:
+    if expected and magnitudes:
+        best, bound = float(-expected[0].loss), solution.bound
+        assert bound is not None
+        assert bound >= best - 1e-6 * max(1.0, abs(best))
+        assert solution.status is Status.FEASIBLE or solution.objective == pytest.approx(best, rel=1e-6, abs=1e-6)
+    elif expected:
+        assert solution.status is Status.OPTIMAL
         assert solution.objective == pytest.approx(float(-expected[0].loss), abs=1e-9)
         plan = [form.edge(ids[edge]).action for edge in solution.edges]
         assert any(plan == one.steps for one in expected if one.loss == expected[0].loss)
@@ -140,18 +150,25 @@ def by_problem(given: Graph, form: PlanGraph, expected: list[Found]) -> None:
         assert bare.path_problem(given.start, caps, goals=given.goals) == (problem, ids)
 
 
-def sweep(seeds: range) -> Counter[str]:
-    """Check two instances a seed, a graph and lists; counts what they were."""
+def sweep(seeds: range, *, magnitudes: bool = False) -> Counter[str]:
+    """Check two instances a seed, a graph and lists; counts what they were.
+
+    Args:
+        seeds: The seeds.
+        magnitudes: The values are of magnitudes far apart.
+    """
     kinds: Counter[str] = Counter()
     for seed in seeds:
         try:
-            kinds[check_graph(graph(seed))] += 1
+            given = graph(seed)
+            kinds[check_graph(apart(given, seed) if magnitudes else given, magnitudes=magnitudes)] += 1
         except brute.TooManyError:
             kinds["graph: too many paths to try"] += 1
         except BaseException as error:
             raise AssertionError(f"the graph of seed {seed}") from error
         try:
-            kinds[check_lists(lists(seed))] += 1
+            plans = lists(seed)
+            kinds[check_lists(apart(plans, seed) if magnitudes else plans)] += 1
         except BaseException as error:
             raise AssertionError(f"the lists of seed {seed}") from error
     return kinds

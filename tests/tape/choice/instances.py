@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -147,3 +147,25 @@ def lists(seed: int) -> Lists:
     caps = {kind: sum(rng.choices(prices, k=rng.randint(1, 4)), Decimal(0)) for kind in kinds if rng.random() < 0.9}
     caps = {kind: cap for kind, cap in caps.items() if any(kind in one for one in cost.values())}
     return Lists(plans, cost, value, variants, caps)
+
+
+def apart(given: Any, seed: int) -> Any:
+    """An instance with other values: of any magnitude from 1e-12 to 1e15, some of 15 digits, a few nearly equal."""
+    rng, known = random.Random(seed), dict[float, float]()
+
+    def other(value: float) -> float:
+        if value and value not in known:
+            digits = rng.choice([1, 1, 3, 9, 15])
+            size = rng.uniform(1, 10) * 10.0 ** rng.choice([-12, -9, -3, 0, 0, 0, 6, 10, 14])
+            near = [one + one * rng.choice([1e-10, -1e-12, 1e-13]) for one in known.values()]
+            known[value] = float(f"{rng.choice([size, -size, *near]):.{digits}g}")
+        return known.get(value, 0.0)
+
+    if isinstance(given, Graph):
+        nodes = {name: other(value) for name, value in given.nodes.items()}
+        edges = [replace(edge, reward=other(edge.reward)) for edge in given.edges]
+        of = {edge.action: edge for edge in edges}
+        return replace(given, nodes=nodes, edges=edges, folded=[[of[e.action] for e in plan] for plan in given.folded])
+    if isinstance(given.value, dict):
+        return replace(given, value={step: other(value) for step, value in given.value.items()})
+    return replace(given, value=given.value and [other(value) for value in given.value])

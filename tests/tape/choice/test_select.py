@@ -12,6 +12,7 @@ import networkx as nx
 import pytest
 
 from tape import Budget, Choice, ConfigError, PlanGraph, Resources, TapeError, select, solve
+from tape.choice import ranking
 from tape.cli import main
 from tape.errors import GraphError
 from tests.tape.choice.agreement import counts
@@ -122,8 +123,45 @@ def test_a_budget_that_no_cost_names_is_refused_with_the_nearest_name(name: str,
     hint = f" (did you mean '{meant}'?)" if meant else ""
     with pytest.raises(ConfigError, match=re.escape(f"the budget '{name}' would cap nothing: no cost names it{hint}.")):
         select([["a"]], cost=cost, budget={name: 5})
-    assert select([["a"]], cost={"a": {**cost["a"], name: 5}}, budget={name: 5}).plan == ["a"]
+    beside = {"a": {**cost["a"], name: 5}}
+    if meant:
+        with pytest.raises(ConfigError, match=re.escape(f"resource '{name}' is not declared{hint}")):
+            select([["a"]], cost=beside, budget={name: 5})
+    else:
+        assert select([["a"]], cost=beside, budget={name: 5}).plan == ["a"]
     assert select([["a"]], cost={"a": Resources.of(usd=1)}, budget={"seconds": 5}).left == {"seconds": 5}
+
+
+@pytest.mark.parametrize(
+    ("names", "meant"),
+    [
+        (("USD", "usd"), "usd"), (("usd", "Usd"), "usd"), (("minutes", "seconds"), "seconds"), (("Tokens",), "tokens"),
+        (("token",), "tokens"), (("gold", "Gold"), "Gold"), (("cents", "dollars"), "dollars"), (("Value",), "value"),
+    ],
+)  # fmt: skip
+def test_a_resource_by_two_names_is_refused_in_every_form(names: tuple[str, ...], meant: str) -> None:
+    """One step takes of the first name alone, another one of the second."""
+    costs = {f"take {name}": {name: 2} for name in names}
+    graph = nx.DiGraph()
+    graph.add_node(len(costs), goal=True)
+    for place, (step, cost) in enumerate(costs.items()):
+        graph.add_edge(place, place + 1, action=step, cost=cost)
+    caps, refused = {names[0]: 1}, pytest.raises(ConfigError, match=re.escape(f"(did you mean {meant!r}?)"))
+    with refused:
+        select([list(costs)], cost=costs, budget=caps)
+    with refused:
+        select([list(costs)], cost=costs.__getitem__, budget=caps)
+    with refused:
+        select(graph, start=0, budget=caps)
+    with refused:
+        select({step: [cost] for step, cost in costs.items()}, budget=caps)
+
+
+def test_names_that_are_only_somewhat_alike_are_two_resources() -> None:
+    cost = {
+        "a": {"tokens_in": 2, "tokens_out": 3, "tokens": 5, "sets": 1, "value": 2, "minutes": 3, "gpu_a": 1, "gpu_b": 1}
+    }
+    assert select([["a"]], cost=cost, budget={"tokens_in": 5, "value": 3}).plan == ["a"]
 
 
 def test_nothing_stood_in_the_way() -> None:
@@ -359,3 +397,38 @@ def test_values_of_many_digits_differ_and_ties_go_to_the_cheaper() -> None:
 def test_variants_may_come_from_a_generator() -> None:
     found = select([["s"]], variants={"s": (x for x in "ab")}, cost={"a": 1, "b": 2}, budget={"usd": 4})
     assert [found.plan, *(other.plan for other in found.alternatives)] == [["a"], ["b"]]
+
+
+@pytest.mark.parametrize("penalty", [-1e10, -1e14, -1e29])
+def test_a_penalty_takes_no_digits_away_from_other_values(penalty: float) -> None:
+    steps = {"a": 0.300000001, "b": 0.9, "c": 0.300000002, "risky": penalty}
+    cost = {step: {"usd": 2 if step == "b" else 1} for step in steps}
+    choice = select([[step] for step in steps], cost=cost, value=steps, budget={"usd": 1})
+    assert [choice.plan, *(one.plan for one in choice.alternatives)] == [["c"], ["a"], ["risky"]]
+    assert "stood in the way of ['b'], worth 0.9 instead of 0.300000002" in str(choice.why)
+    assert choice.why.more["usd"].plan == ["b"]
+    front = select([[step] for step in steps], cost=cost, value=steps, frontier=("usd", "value")).frontier
+    assert [one.plan for one in front] == [["c"], ["b"]]
+
+
+def test_values_and_shares_of_many_digits_are_told_apart_to_the_last() -> None:
+    values = [0.123456789012345, 123456.789012345, 123456.789012346, -0.98765432109876]
+    assert select([["a"]] * 4, value=values).value == 123456.789012346
+    assert select([["a"], ["b"], ["c"]], value=[values[2], values[1], 1e-14 + values[0]]).plan == ["a"]
+    caps = {"x": 999999999989, "y": 999999999961, "z": 999999999937}
+    cost = {"a": {"x": 3, "y": 2, "z": 1}, "b": {"x": 1, "y": 2, "z": 3}, "c": {"x": 2, "y": 2, "z": 2}}
+    plans = [["b"], ["c"], ["a"]]
+    choice = select(plans, cost=cost, value=[1, 1, 1], budget=caps)
+    assert [choice.plan, *(one.plan for one in choice.alternatives)] == [["a"], ["c"], ["b"]]
+
+
+def test_so_many_plans_that_are_as_good_are_told_apart_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    value = {"quick": -0.105360515657826, "sure": -0.0100503358535015, "slow": -0.0100503358535016}
+    cost = {"quick": {"usd": 1, "seconds": 1}, "sure": {"usd": 2, "seconds": 3}, "slow": {"usd": 2, "seconds": 2}}
+    variants = {step: list(value) for step in range(14)}
+    choice = select([list(range(14))], cost=cost, value=value, variants=variants, budget={"usd": 21, "seconds": 1000})
+    assert choice.plan == ["quick"] * 7 + ["sure"] * 7
+    assert choice.alternatives[0].plan == ["quick"] * 6 + ["sure", "quick"] + ["sure"] * 6
+    monkeypatch.setattr(ranking, "_MOST_MOVES", 20)
+    with pytest.raises(ConfigError, match=r"times what all are multiples of, .* compare up to [\d,]+ times"):
+        select([list(range(14))], cost=cost, value=value, variants=variants, budget={"usd": 21, "seconds": 1000})

@@ -13,13 +13,16 @@ FORMS |= {"lists", "lists: nothing fits"}
 """Every kind of instance that a sweep has to meet."""
 
 
+@pytest.mark.parametrize("magnitudes", [False, True], ids=["plain", "magnitudes apart"])
 @pytest.mark.parametrize(
     ("seeds", "least"),
     [(range(400), 0), pytest.param(range(100_000, 110_500), 10_000, marks=pytest.mark.soak)],
     ids=["400", "10,000"],
 )
-def test_select_is_brute_force(seeds: range, least: int, record_property: Callable[[str, object], None]) -> None:
-    found = sweep(seeds)
+def test_select_is_brute_force(
+    seeds: range, least: int, magnitudes: bool, record_property: Callable[[str, object], None]
+) -> None:
+    found = sweep(seeds, magnitudes=magnitudes)
     for name, count in sorted(found.items()):
         record_property(name, count)
     unknown = found["graph: too many paths to try"]
