@@ -18,7 +18,7 @@ MOST_PARTS, DEEPEST = 5000, 30
 """Values in a schema, and lists and objects inside each other."""
 
 MOST_STEPS = 20_000
-"""Words of a schema that are applied in one check."""
+"""Words of a schema that are applied to the values of one call."""
 
 LONGEST_DESCRIPTION = 1000
 """Bytes of a description, and of a default or option."""
@@ -33,7 +33,7 @@ _MESSAGE = 200
 
 
 class _EndlessError(Exception):
-    """A check has taken more steps than it may."""
+    """Checks have taken more steps than they may."""
 
 
 def described(text: Any) -> str:
@@ -112,6 +112,11 @@ class Checker:
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
+        self.begin()
+
+    def begin(self) -> None:
+        """The values of another call are checked from now on."""
+        self._steps = count()
 
     def wrong(self, part: Any, value: Any) -> str:
         """What is wrong with a value by a part of the schema; empty where nothing is, or it cannot be told here."""
@@ -119,7 +124,7 @@ class Checker:
 
         if self._validator is None:
             return ""
-        _steps.set(count())
+        _steps.set(self._steps)
         try:
             error = next(self._validator.evolve(schema=part).iter_errors(value), None)
         except (_EndlessError, RecursionError, Unresolvable):

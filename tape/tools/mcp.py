@@ -19,7 +19,7 @@ from tape.tools.mcp_contents import value_of
 from tape.tools.mcp_copies import ServersByFolder, Started, on_folder, without_network
 from tape.tools.mcp_process import ServerProcess
 from tape.tools.mcp_schema import arguments_model, sent
-from tape.tools.mcp_session import Session
+from tape.tools.mcp_session import Session, said_of
 from tape.tools.names import python_names
 from tape.tools.results import cut
 from tape.tools.tool import Tool
@@ -278,7 +278,7 @@ class _Server:
         try:
             async with asyncio.timeout(seconds) as timeout:
                 self._process = await self._spawned()
-                self._session = Session(self._process, "it")
+                self._session = Session(self._process, "it", self.name)
                 await self._session.shake_hands()
                 listed = [] if declared is None else await self._session.tools()
                 self._session.name = self.name
@@ -287,7 +287,8 @@ class _Server:
             if not timeout.expired():
                 raise
             raise ToolError(
-                f"{self.name} has not listed its tools within {seconds:g} s{await self._last_words()}"
+                f"{self.name} has not listed its tools within {seconds:g} s{said_of(self._session)}"
+                f"{await self._last_words()}"
             ) from None
         except ToolFailedError as error:
             raise ToolError(f"{self.name} cannot be used: {error}{await self._last_words()}") from error
@@ -345,7 +346,9 @@ class _Server:
         except TimeoutError:
             if not timeout.expired():
                 raise
-            raise ToolFailedError(f"{self.name} has not answered within {self._call_seconds:g} s") from None
+            raise ToolFailedError(
+                f"{self.name} has not answered within {self._call_seconds:g} s{said_of(self._session)}"
+            ) from None
 
     async def stop(self) -> None:
         """Stop it and those on copies; the processes have ended then, and those that they have started."""

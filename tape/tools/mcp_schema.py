@@ -26,7 +26,7 @@ from pydantic import (
 
 from tape.reading import short
 from tape.tools.errors import ToolError
-from tape.tools.json_schemas import LONGEST_DESCRIPTION, Checker, cleaned
+from tape.tools.json_schemas import LONGEST_DESCRIPTION, Checker, cleaned, described
 from tape.tools.names import python_names
 from tape.tools.results import cut
 
@@ -165,14 +165,14 @@ class _Reader:
         }
         is_open = schema.get("additionalProperties", False) is not False
         config = ConfigDict(extra="allow" if is_open else "forbid", protected_namespaces=())
-        checks: dict[str, Any] = {}
+        checks: dict[str, Any] = {"begin": model_validator(mode="before")(self._begin())} if depth == 0 else {}
         if depth == 0 and _says_more({"type": "object", "properties": {}, **schema}):
             checks["by_schema"] = model_validator(mode="after")(self._check(schema))
         return create_model(cut(name, LONGEST_NAME), __config__=config, __validators__=checks, **fields)
 
     def _field(self, key: str, schema: Any, depth: int, *, required: bool, within: bool) -> tuple[Any, Any]:
         kind, about = self._type(schema, depth), schema if isinstance(schema, Mapping) else {}
-        more: dict[str, Any] = {"description": about.get("description") or None}
+        more: dict[str, Any] = {"description": described(about.get("description")) or None}
         if within:
             more["alias"] = key  # within a value the model writes the server's names
         if required:
@@ -183,6 +183,13 @@ class _Reader:
             default = None
         kind = Annotated[Union[kind, None], _Sent(key, null=_takes_null(kind))]  # noqa: UP007 - some hints know no |
         return (kind, Field(default, **more))
+
+    def _begin(self) -> Callable[[Any, Any], Any]:
+        def begun(cls: Any, values: Any) -> Any:  # noqa: ARG001 - as pydantic calls it
+            self._checker.begin()
+            return values
+
+        return begun
 
     def _check(self, schema: Any) -> Callable[[Any], Any]:
         def checked(value: Any) -> Any:
