@@ -75,13 +75,17 @@ def read_message(line: bytes) -> tuple[dict[str, Any], bytes]:
         raise
 
 
+class _NoMessageError(ToolFailedError):
+    """JSON that is no message."""
+
+
 def _as_message(text: bytes) -> dict[str, Any]:
     message = parse_json(text, "its answer", error=ToolFailedError)
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-        raise ToolFailedError("its answer: no message of JSON-RPC")
+        raise _NoMessageError("its answer: no message of JSON-RPC")
     if isinstance(message.get("method"), str) or ("id" in message and message.keys() & {"result", "error"}):
         return message
-    raise ToolFailedError("its answer: neither a result nor an error")
+    raise _NoMessageError("its answer: neither a result nor an error")
 
 
 def number_of(message: Mapping[str, Any]) -> int | None:
@@ -283,7 +287,8 @@ class Session:
         try:
             message, before = read_message(line)
         except ToolFailedError as error:
-            meant = None if isinstance(error.__cause__, json.JSONDecodeError) else _ANSWER.match(line)
+            is_read = isinstance(error, _NoMessageError) or isinstance(error.__cause__, json.JSONDecodeError)
+            meant = None if is_read else _ANSWER.match(line)
             answer = self._pending.pop(int(meant[1]), None) if meant else None
             if answer is None or answer.done():
                 self._pass_over(line)
