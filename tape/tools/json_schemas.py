@@ -12,6 +12,7 @@ from itertools import count
 from typing import Any
 
 from tape.errors import TapeError
+from tape.reading import short
 from tape.tools.results import cut
 
 MOST_PARTS, DEEPEST = 5000, 30
@@ -44,15 +45,16 @@ def described(text: Any) -> str:
     return cut(" ".join(clear.split()), LONGEST_DESCRIPTION)
 
 
-def cleaned(schema: Mapping[str, Any], error: Callable[[str], TapeError]) -> dict[str, Any]:
+def cleaned(schema: Mapping[str, Any], error: Callable[[str], TapeError], *, elsewhere: bool = False) -> dict[str, Any]:
     """A copy of a schema: its words in one line each, older drafts written as today, without what is dangerous.
 
     Args:
         schema: The schema; nothing in it is checked yet.
         error: Makes what is raised.
+        elsewhere: It may refer to other schemas, which are left out: of what they describe, anything is taken.
 
     Raises:
-        TapeError: ``error``: it is too large.
+        TapeError: ``error``: it is too large, or refers to what is elsewhere.
     """
     counted = count()
 
@@ -70,7 +72,10 @@ def cleaned(schema: Mapping[str, Any], error: Callable[[str], TapeError]) -> dic
         for key, held in value.items():
             if key in _WORDS and isinstance(held, str):
                 made[key] = described(held)
-            elif key not in _RISKY and not (key == "$ref" and not str(held).startswith("#")):
+            elif key == "$ref" and not str(held).startswith("#"):
+                if not elsewhere:
+                    raise error(f"its schema refers to {short(held)}, which is elsewhere")
+            elif key not in _RISKY:
                 kind = "names" if key in _NAMED else "data" if key in _DATA else ""
                 made[key] = copied(held, depth + 1, kind)
         return _of_today(made, others="patternProperties" in value)

@@ -99,7 +99,7 @@ def arguments_model(tool: str, schema: Any, reserved: Collection[str] = ()) -> t
         raise error(f"its arguments are of the type {short(schema['type'])}, not an object")
     if not isinstance(properties := schema.get("properties", {}), Mapping):
         raise error(f"its properties are {short(properties)}, no JSON schema")
-    root = cleaned(schema, error)
+    root = cleaned(schema, error, elsewhere=True)
     if len(names := {*properties, *root.get("required", [])}) > MOST_PARTS:
         raise error(f"it has {len(names):,} arguments, more than {MOST_PARTS}")
     if not root.get("properties") and "additionalProperties" not in root and "patternProperties" in schema:

@@ -287,12 +287,12 @@ class Session:
         try:
             message, before = read_message(line)
         except ToolFailedError as error:
-            is_read = isinstance(error, _NoMessageError) or isinstance(error.__cause__, json.JSONDecodeError)
-            meant = None if is_read else _ANSWER.match(line)
+            is_more = getattr(error.__cause__, "msg", "") == "Extra data"
+            meant = None if is_more or isinstance(error, _NoMessageError) else _ANSWER.match(line)
             answer = self._pending.pop(int(meant[1]), None) if meant else None
             if answer is None or answer.done():
                 self._pass_over(line)
-            else:  # an answer that is beyond what is read
+            else:  # an answer that is cut off, or beyond what is read
                 answer.set_exception(ToolFailedError(f"{self.name}: {error}"))
             return False
         self._pass_over(before)

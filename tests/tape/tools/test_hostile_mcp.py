@@ -175,6 +175,7 @@ for _ in range(60):
         (b'{"jsonrpc":"2.0","id":777000777,"result":[]}', "answers a list, not an object"),
         (b'{"jsonrpc":"2.0","id":777000777,"error":5}', "an error that does not say which: 5"),
         (b'{"jsonrpc":"2.0","id":777000777,"error":{"message":"\\u001b[31mred"}}', "red"),
+        (b'{"jsonrpc":"2.0","id":777000777,"result":', "no JSON"),
     ],
 )
 def test_an_invalid_answer_is_a_failed_call_with_its_reason(tmp_path: Path, reply: bytes, message: str) -> None:
