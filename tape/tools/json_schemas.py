@@ -11,7 +11,6 @@ from functools import cache, cached_property
 from itertools import count
 from typing import Any
 
-from tape.errors import TapeError
 from tape.reading import short
 from tape.tools.results import cut
 
@@ -30,6 +29,7 @@ _RISKY = ("pattern", "patternProperties", "format", "$schema", "$id")
 _NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
 """Words whose keys are names, each of a schema."""
 _DATA = ("const", "enum", "default", "examples")
+_OTHERS = ("additionalProperties", "unevaluatedProperties")
 _MESSAGE = 200
 
 
@@ -45,7 +45,7 @@ def described(text: Any) -> str:
     return cut(" ".join(clear.split()), LONGEST_DESCRIPTION)
 
 
-def cleaned(schema: Mapping[str, Any], error: Callable[[str], TapeError], *, elsewhere: bool = False) -> dict[str, Any]:
+def cleaned(schema: Mapping[str, Any], error: Callable[[str], Exception], *, elsewhere: bool = False) -> dict[str, Any]:
     """A copy of a schema: its words in one line each, older drafts written as today, without what is dangerous.
 
     Args:
@@ -54,7 +54,7 @@ def cleaned(schema: Mapping[str, Any], error: Callable[[str], TapeError], *, els
         elsewhere: It may refer to other schemas, which are left out: of what they describe, anything is taken.
 
     Raises:
-        TapeError: ``error``: it is too large, or refers to what is elsewhere.
+        Exception: ``error``: it is too large, or refers to what is elsewhere.
     """
     counted = count()
 
@@ -102,10 +102,7 @@ def _of_today(schema: dict[str, Any], *, others: bool) -> dict[str, Any]:
         schema["prefixItems"] = schema.pop("items")
         if "additionalItems" in schema:
             schema["items"] = schema.pop("additionalItems")
-    if others:
-        schema.pop("additionalProperties", None)
-        schema.pop("unevaluatedProperties", None)
-    return schema
+    return schema | dict.fromkeys({"additionalProperties", *schema} & {*_OTHERS}, True) if others else schema
 
 
 class Checker:
@@ -119,9 +116,10 @@ class Checker:
         self._root = root
         self.begin()
 
-    def begin(self) -> None:
-        """The values of another call are checked from now on."""
+    def begin(self, values: Any = None) -> Any:
+        """The values of another call are checked from now on; returns them."""
         self._steps = count()
+        return values
 
     def wrong(self, part: Any, value: Any) -> str:
         """What is wrong with a value by a part of the schema; empty where nothing is, or it cannot be told here."""

@@ -68,15 +68,15 @@ async def mcp_tools(
     A tool without a declared cost has an unknown cost in ``usd``, ``seconds`` and resources of your own. Under a cap on
     one of these an episode is refused at its start. A call has failed, is shown to the agent and is paid where the
     server reports an error or has died, or does not answer within ``call_seconds`` and 20 MiB.
-    A tool that cannot be offered, such as one without a schema, is left out with a :class:`ToolWarning`. It is an error
-    if a declaration names it. The server's own requests are refused.
+    A tool without a schema is left out with a :class:`ToolWarning`. It is an error if a declaration names it. The
+    server's own requests are refused.
 
     Args:
         command: The program and its arguments.
         costs: By the server's name of a tool: its cost, or amounts in units as :func:`tape.tools.tool.tool` takes them.
         quality: By the server's name: probability in (0, 1] that a result is what was asked for.
-        variants: By the server's name: what the tool is called here, ``KIND`` or ``KIND.VARIANT``; else its own name,
-            written as one of Python (:mod:`tape.tools.names`).
+        variants: By the server's name: what the tool is called here, ``KIND`` or ``KIND.VARIANT``; else its own name
+            as one of Python.
         reads: The server's names of tools whose results are texts in which the model looks for the answer.
         pure: By the server's name: whether a call changes nothing; by default the server's ``readOnlyHint``.
         destructive: By the server's name: whether a call may destroy what cannot be brought back; by default the

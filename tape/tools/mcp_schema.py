@@ -28,17 +28,10 @@ from tape.reading import short
 from tape.tools.errors import ToolError
 from tape.tools.json_schemas import LONGEST_DESCRIPTION, Checker, cleaned, described
 from tape.tools.names import python_names
-from tape.tools.results import cut
 
 MOST_PARTS = 500
 """Properties of an object; and schemas within the schema of one tool, references followed, that become types: what is
 beyond is taken as JSON."""
-
-MOST_OPTIONS = 5000
-"""Of an enum that becomes a type."""
-
-LONGEST_NAME = 100
-"""Characters of the name of a model."""
 
 _PLAIN = {"string": str, "number": float, "integer": int, "boolean": bool, "null": None}
 _NUMBERS = {"minimum": "ge", "maximum": "le", "exclusiveMinimum": "gt", "exclusiveMaximum": "lt"}
@@ -46,7 +39,6 @@ _WHOLE = {"minimum": ceil, "maximum": floor, "exclusiveMinimum": floor, "exclusi
 _TEXTS = {"minLength": "min_length", "maxLength": "max_length"}
 _ITEMS = {"minItems": "min_length", "maxItems": "max_length"}
 _BOUNDS = {"string": _TEXTS, "number": _NUMBERS, "integer": _NUMBERS, "array": _ITEMS}
-_TYPES = (*_PLAIN, "array", "object")
 _KINDS = ("type", "properties", "$ref", "anyOf", "oneOf", "allOf", "enum", "const")
 """Words that say what a value is."""
 _BESIDE = frozenset((
@@ -102,8 +94,6 @@ def arguments_model(tool: str, schema: Any, reserved: Collection[str] = ()) -> t
     root = cleaned(schema, error, elsewhere=True)
     if len(names := {*properties, *root.get("required", [])}) > MOST_PARTS:
         raise error(f"it has {len(names):,} arguments, more than {MOST_PARTS}")
-    if not root.get("properties") and "additionalProperties" not in root and "patternProperties" in schema:
-        root["additionalProperties"] = True
     return _Reader(root, reserved).model(f"{tool}_arguments", root)
 
 
@@ -160,36 +150,28 @@ class _Reader:
         properties = {**described_, **{key: True for key in required if key not in described_}}
         names = python_names(properties, _RESERVED.union(self._reserved if depth == 0 else ()))
         fields: dict[str, Any] = {
-            names[key]: self._field(key, value, depth, required=key in required, within=depth > 0)
-            for key, value in properties.items()
+            names[key]: self._field(key, value, depth, required=key in required) for key, value in properties.items()
         }
         is_open = schema.get("additionalProperties", False) is not False
         config = ConfigDict(extra="allow" if is_open else "forbid", protected_namespaces=())
-        checks: dict[str, Any] = {"begin": model_validator(mode="before")(self._begin())} if depth == 0 else {}
-        if depth == 0 and _says_more({"type": "object", "properties": {}, **schema}):
-            checks["by_schema"] = model_validator(mode="after")(self._check(schema))
-        return create_model(cut(name, LONGEST_NAME), __config__=config, __validators__=checks, **fields)
+        checks: dict[str, Any] = {}
+        if depth == 0:
+            checks["begin"] = model_validator(mode="before")(lambda cls, values: self._checker.begin(values))  # noqa: ARG005
+            if _says_more({"type": "object", "properties": {}, **schema}):
+                checks["by_schema"] = model_validator(mode="after")(self._check(schema))
+        return create_model(name, __config__=config, __validators__=checks, **fields)
 
-    def _field(self, key: str, schema: Any, depth: int, *, required: bool, within: bool) -> tuple[Any, Any]:
+    def _field(self, key: str, schema: Any, depth: int, *, required: bool) -> tuple[Any, Any]:
         kind, about = self._type(schema, depth), schema if isinstance(schema, Mapping) else {}
         more: dict[str, Any] = {"description": described(about.get("description")) or None}
-        if within:
+        if depth:
             more["alias"] = key  # within a value the model writes the server's names
         if required:
             return (Annotated[kind, _Sent(key, null=True)], Field(**more))
         # What is left out is not sent, so that the server's own default holds.
-        default = about.get("default")
-        if len(json.dumps(default)) > LONGEST_DESCRIPTION:
-            default = None
+        default = about.get("default") if len(json.dumps(about.get("default"))) <= LONGEST_DESCRIPTION else None
         kind = Annotated[Union[kind, None], _Sent(key, null=_takes_null(kind))]  # noqa: UP007 - some hints know no |
         return (kind, Field(default, **more))
-
-    def _begin(self) -> Callable[[Any, Any], Any]:
-        def begun(cls: Any, values: Any) -> Any:  # noqa: ARG001 - as pydantic calls it
-            self._checker.begin()
-            return values
-
-        return begun
 
     def _check(self, schema: Any) -> Callable[[Any], Any]:
         def checked(value: Any) -> Any:
@@ -221,7 +203,7 @@ class _Reader:
         if "const" in schema or "enum" in schema:
             return self._enum(schema["enum"] if "enum" in schema else [schema["const"]])
         named = schema.get("type", "object" if schema.get("properties") else None)
-        if isinstance(named, list) and 0 < len(named) <= len(_TYPES):
+        if isinstance(named, list) and named:
             kinds = tuple(self._named(schema, name, depth + 1) for name in named)
             return Union[kinds]  # noqa: UP007 - how many they are is known here only
         if named is None and isinstance(whole := schema.get("allOf"), list) and len(whole) == 1:
@@ -248,11 +230,10 @@ class _Reader:
         return Annotated[kind, WrapValidator(_as_written)] if named == "number" else kind
 
     def _enum(self, values: Any) -> Any:
-        if not isinstance(values, list) or not 0 < len(values) <= MOST_OPTIONS:
+        if not isinstance(values, list) or not values:
             return Any
-        if not all(value is None or isinstance(value, str | int) for value in values):
-            return Any
-        return Literal[tuple(values)] if all(len(str(value)) <= LONGEST_DESCRIPTION for value in values) else Any
+        are_plain = all(isinstance(one, str | int | None) and len(str(one)) <= LONGEST_DESCRIPTION for one in values)
+        return Literal[tuple(values)] if are_plain else Any
 
     def _object(self, schema: Mapping[str, Any], depth: int) -> Any:
         properties, others = schema.get("properties"), schema.get("additionalProperties", True)

@@ -90,7 +90,8 @@ def _call_model(item: Tool, longest: int) -> type[BaseModel]:
         name: (_or_placeholder(field.annotation, longest), ... if field.is_required() else field.default)
         for name, field in item.arguments.model_fields.items()
     }
-    title, config = item.name.replace(".", "_"), ConfigDict(_STRICT, extra="allow" if item.is_open else "forbid")
+    title = item.name.replace(".", "_")
+    config: ConfigDict = {**_STRICT, "extra": "allow" if item.is_open else "forbid"}
     arguments = create_model(f"{title}_arguments", __config__=config, **cast("Any", fields))
     return _model(f"{title}_call", tool=(Literal[item.name], ...), arguments=(arguments, ...))
 

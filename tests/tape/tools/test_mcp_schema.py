@@ -109,7 +109,7 @@ def test_what_no_type_says_is_checked_by_the_schema(schema: dict[str, Any], good
 
 @pytest.mark.parametrize("word", ["anyOf", "oneOf", "allOf"])
 def test_what_the_whole_says_is_checked_too(word: str) -> None:
-    made = model({"a": {}, "b": {}}, **{word: [{"required": ["a"]}]})
+    made = arguments_model("t", {"properties": {"a": {}, "b": {}}, word: [{"required": ["a"]}]})
     made.model_validate({"a": None})
     with pytest.raises(ValidationError):
         made.model_validate({"b": 1})
@@ -130,6 +130,12 @@ def test_what_is_no_schema_inside_one_is_left_to_the_server(part: Any) -> None:
     made = model({"a": part}, ("a",))
     given = next(value for value in ("x", {"k": 1}, 1, [1, 2]) if not refused(made, {"a": value}))
     assert sent(made, dict(made.model_validate({"a": given}))) == {"a": given}
+
+
+def test_names_that_a_pattern_lets_through_are_let_through_and_the_server_checks_them() -> None:
+    named_by_a_pattern = {"properties": {"a": {}}, "patternProperties": {"^x": {}}, "additionalProperties": False}
+    assert not refused(arguments_model("t", named_by_a_pattern), {"a": 1, "xy": 2})
+    assert not refused(model({"o": {"type": "object", **named_by_a_pattern}}), {"o": {"a": 1, "xy": 2}})
 
 
 def refused(made: Any, values: dict[str, Any]) -> bool:
