@@ -156,6 +156,8 @@ def _bounded() -> Any:
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
+    words = Draft202012Validator.VALIDATORS
+
     def counting(word: str, apply: Any) -> Any:
         def counted(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
             pairs = len(instance) ** 2 if word == "uniqueItems" and isinstance(instance, list) else 0
@@ -165,6 +167,4 @@ def _bounded() -> Any:
 
         return counted
 
-    return extend(
-        Draft202012Validator, {word: counting(word, own) for word, own in Draft202012Validator.VALIDATORS.items()}
-    )
+    return extend(Draft202012Validator, {word: counting(word, own) for word, own in words.items()})

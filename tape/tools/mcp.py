@@ -75,8 +75,7 @@ async def mcp_tools(
         command: The program and its arguments.
         costs: By the server's name of a tool: its cost, or amounts in units as :func:`tape.tools.tool.tool` takes them.
         quality: By the server's name: probability in (0, 1] that a result is what was asked for.
-        variants: By the server's name: what the tool is called here, ``KIND`` or ``KIND.VARIANT``; else its own name
-            as one of Python.
+        variants: By the server's name: what the tool is called here, ``KIND`` or ``KIND.VARIANT``; else like there.
         reads: The server's names of tools whose results are texts in which the model looks for the answer.
         pure: By the server's name: whether a call changes nothing; by default the server's ``readOnlyHint``.
         destructive: By the server's name: whether a call may destroy what cannot be brought back; by default the

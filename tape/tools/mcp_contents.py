@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -82,14 +81,7 @@ def _text(block: Mapping[str, Any]) -> str:
     if isinstance(held.get("text"), str):
         return str(held["text"])
     data = held.get("blob", held.get("data"))
-    parts = [block.get("type"), *(held.get(key) for key in ("name", "uri", "mimeType")), _size(held, data)]
+    size = len(data.rstrip("=")) * 3 // 4 if isinstance(data, str) else held.get("size")
+    parts = [block.get("type"), *(held.get(key) for key in ("name", "uri", "mimeType"))]
+    parts.append(f"{size:,} bytes" if type(size) is int else "")
     return f"[{cut(', '.join(filter(None, map(described, parts))), _NAME)}]"
-
-
-def _size(held: Mapping[str, Any], data: Any) -> str:
-    """How large it is: what is there is in base64, of a link the server says it."""
-    if isinstance(data, str):
-        return f"{len(data.rstrip('=')) * 3 // 4:,} bytes"
-    if held.get("uri"):
-        return f"{size:,} bytes" if type(size := held.get("size")) is int else ""
-    return f"{len(json.dumps(held)):,} bytes of JSON"

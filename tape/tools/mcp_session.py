@@ -81,11 +81,10 @@ class _NoMessageError(ToolFailedError):
 
 def _as_message(text: bytes) -> dict[str, Any]:
     message = parse_json(text, "its answer", error=ToolFailedError)
-    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-        raise _NoMessageError("its answer: no message of JSON-RPC")
-    if isinstance(message.get("method"), str) or ("id" in message and message.keys() & {"result", "error"}):
-        return message
-    raise _NoMessageError("its answer: neither a result nor an error")
+    is_spoken = isinstance(message, dict) and message.get("jsonrpc") == "2.0"
+    if is_spoken and (isinstance(message.get("method"), str) or ("id" in message and {"result", "error"} & {*message})):
+        return dict(message)
+    raise _NoMessageError("its answer: no message of JSON-RPC")
 
 
 def number_of(message: Mapping[str, Any]) -> int | None:

@@ -218,11 +218,7 @@ class Tool:
         return self.arguments.model_config.get("extra") == "allow"
 
     def checked(self, values: Mapping[str, Any], *, whole: bool = False) -> dict[str, Any]:
-        """The arguments as the function takes them.
-
-        Args:
-            values: The arguments.
-            whole: With all defaults, whether the function gets them or not.
+        """The arguments as the function takes them; the whole has all defaults, whether it takes them or not.
 
         Raises:
             InvalidCallError: They do not fit the schema; the message names the argument and the reason.
@@ -241,11 +237,6 @@ class Tool:
         """The arguments of a call as the function takes them.
 
         A result that is no text is written as one where a text is asked for.
-
-        Args:
-            call: The call.
-            results: What was obtained so far.
-            whole: See :meth:`checked`.
 
         Raises:
             InvalidCallError: They do not fit the schema, or a placeholder has no result.
