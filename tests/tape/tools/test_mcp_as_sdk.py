@@ -14,6 +14,10 @@ from typing import Any
 
 import pytest
 
+from tape.agents.open_loop import OpenLoopAgent
+from tape.agents.react import ReactAgent
+from tape.budget import Budget
+from tape.lm.scripted import ScriptedLM
 from tape.tools import Tool, ToolEnvironment, ToolFailedError
 from tape.tools.calls import from_mapping
 from tests.tape.conftest import Keep
@@ -218,6 +222,29 @@ async def written(item: Tool, arguments: dict[str, Any]) -> Any:
     await env.astep(from_mapping(item.name, {named.get(key, key): value for key, value in arguments.items()}).text)
     assert not env.failed_calls()
     return env._state.values()[0] if env._state.got else env._state.note
+
+
+@pytest.mark.parametrize("agent", [OpenLoopAgent, ReactAgent])
+def test_what_a_model_writes_reaches_the_server_as_it_is(tmp_path: Path, agent: Any) -> None:
+    properties = {
+        "page-size": {"type": "number"}, "for": {"type": ["string", "null"]}, "left_out": {"default": 3},
+        "options": {"type": "object", "properties": {"dry-run": {}, "n": {"type": "number"}, "d": {"default": 1}}},
+    }  # fmt: skip
+    server = Hostile(tmp_path, listing(described("look", properties, required=["page-size"])), ways=["echo"])
+    arguments = {"page_size": 2**60 + 1, "for_": None, "options": {"dry-run": True, "n": 7}}
+    made = {"tool": "look", "arguments": arguments}
+    answers = [{"thought": "", "calls": [made], "answer": "#1"}]
+    if agent is ReactAgent:
+        final = {"tool": "answer", "arguments": {"value": "#1"}}
+        answers = [{"thought": "", "call": call} for call in (made, final)]
+
+    async def play(tools: dict[str, Tool]) -> Any:
+        env = ToolEnvironment("t", [*tools.values()])
+        await agent(ScriptedLM([json.dumps(one) for one in answers])).arun(env, budget=Budget.of(steps=9))
+        return env.answered
+
+    wanted = {"page-size": 2**60 + 1, "for": None, "options": {"dry-run": True, "n": 7}}
+    assert json.dumps(inside(server, play)["arguments"], sort_keys=True) == json.dumps(wanted, sort_keys=True)
 
 
 CORPUS_NAMES = {
