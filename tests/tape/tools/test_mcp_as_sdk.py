@@ -226,14 +226,14 @@ async def written(item: Tool, arguments: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("agent", [OpenLoopAgent, ReactAgent])
 def test_what_a_model_writes_reaches_the_server_as_it_is(tmp_path: Path, agent: Any) -> None:
-    properties = {
+    properties: dict[str, Any] = {
         "page-size": {"type": "number"}, "for": {"type": ["string", "null"]}, "left_out": {"default": 3},
         "options": {"type": "object", "properties": {"dry-run": {}, "n": {"type": "number"}, "d": {"default": 1}}},
     }  # fmt: skip
     server = Hostile(tmp_path, listing(described("look", properties, required=["page-size"])), ways=["echo"])
-    arguments = {"page_size": 2**60 + 1, "for_": None, "options": {"dry-run": True, "n": 7}}
+    arguments: dict[str, Any] = {"page_size": 2**60 + 1, "for_": None, "options": {"dry-run": True, "n": 7}}
     made = {"tool": "look", "arguments": arguments}
-    answers = [{"thought": "", "calls": [made], "answer": "#1"}]
+    answers: list[dict[str, Any]] = [{"thought": "", "calls": [made], "answer": "#1"}]
     if agent is ReactAgent:
         final = {"tool": "answer", "arguments": {"value": "#1"}}
         answers = [{"thought": "", "call": call} for call in (made, final)]
