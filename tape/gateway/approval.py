@@ -16,7 +16,7 @@ from tape.gateway.catalog import Offered
 from tape.gateway.desk import MOST_SHOWN, Asked, Desk
 from tape.gateway.gateway import Caller
 from tape.gateway.journal import digest
-from tape.tools.mcp_schema import described
+from tape.tools.json_schemas import described
 from tape.tools.shown import Row, UnshowableError, pages_of, rows_of
 
 _KEY, _MORE = "approve", "show"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +19,8 @@ from tape.gateway.prices import Price, unpriced
 from tape.gateway.python_tools import PythonTool
 from tape.gateway.settings import ToolSettings
 from tape.reading import short
+from tape.tools.json_schemas import cleaned, described
 from tape.tools.mcp import MOST_TOOLS, effects, entries_of
-from tape.tools.mcp_schema import described
 
 MOST_SCHEMA_BYTES = 64 << 10
 """Of a schema, as JSON."""
@@ -28,11 +28,7 @@ MOST_SCHEMA_BYTES = 64 << 10
 MOST_LISTED_BYTES = 1 << 20
 """Of all tools of a server, as JSON: more would fill a model's context."""
 
-_MOST_PARTS, _DEEPEST = 5000, 30
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
-_WORDS = ("description", "title")
-_RISKY = ("pattern", "patternProperties", "format")
-"""What a client's validator may run for ever on, or fetch; the server checks it itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,34 +240,7 @@ def why_not_listed(entry: Mapping[str, Any]) -> str:
 
 def _schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """A schema within bounds: its words in one line each, without what is dangerous to validators."""
-    cleaned: dict[str, Any] = _clean(schema, iter(range(_MOST_PARTS)), 0)
-    if len(json.dumps(cleaned)) > MOST_SCHEMA_BYTES:
+    made = cleaned(schema, UnfitError)
+    if len(json.dumps(made)) > MOST_SCHEMA_BYTES:
         raise UnfitError(f"its schema is longer than {MOST_SCHEMA_BYTES >> 10} KiB")
-    return cleaned
-
-
-def _clean(value: Any, counted: Iterator[int], depth: int, *, names: bool = False) -> Any:
-    """A copy of a part of a schema.
-
-    Args:
-        value: The part.
-        counted: Runs out where there are too many parts.
-        depth: Of nesting.
-        names: The keys are names of properties or definitions, not words of JSON schema.
-    """
-    if next(counted, None) is None or depth > _DEEPEST:
-        raise UnfitError(f"its schema has more than {_MOST_PARTS} parts, or {_DEEPEST} levels")
-    if isinstance(value, list):
-        return [_clean(one, counted, depth + 1) for one in value]
-    if not isinstance(value, Mapping):
-        return value
-    copy = {}
-    for key, held in value.items():
-        if not names and key in _WORDS and isinstance(held, str):
-            copy[key] = described(held)
-        elif not names and key == "$ref" and not (isinstance(held, str) and held.startswith("#")):
-            raise UnfitError(f"its schema refers to {short(held)}, which is elsewhere")
-        elif names or key not in _RISKY:
-            inside = not names and key in ("properties", "$defs", "definitions")
-            copy[key] = _clean(held, counted, depth + 1, names=inside)
-    return copy
+    return made

@@ -13,10 +13,10 @@ from tape.gateway.errors import NO_ANSWER
 from tape.gateway.settings import ServerSettings
 from tape.redaction import hide, redacted
 from tape.tools.errors import ToolFailedError
+from tape.tools.json_schemas import described
 from tape.tools.mcp import entries_of
 from tape.tools.mcp_process import ServerProcess
-from tape.tools.mcp_schema import described
-from tape.tools.mcp_session import Channel, RefusedError, Session
+from tape.tools.mcp_session import Channel, RefusedError, Session, said_of
 
 MOST_STARTS = 5
 """Times that a server is started; one that ends again and again is left alone."""
@@ -70,6 +70,7 @@ class Downstream:
             if not timeout.expired():
                 raise
             problem = f"it has not listed its tools within {self._settings.start_seconds:g} s (start_seconds)"
+            problem += said_of(self._begun)
         except (ToolFailedError, OSError, ValueError, TypeError) as error:
             problem = str(error) if isinstance(error, ToolFailedError) else error_text(error)
         setting = "command" if self._settings.command else "url"
@@ -147,9 +148,8 @@ class Downstream:
         except TimeoutError:
             if not timeout.expired():
                 raise
-            raise UnansweredError(
-                f"the MCP server {self.name} has not answered within {self.seconds:g} s (call_seconds)"
-            ) from None
+            late = f"has not answered within {self.seconds:g} s (call_seconds){said_of(session)}"
+            raise UnansweredError(f"the MCP server {self.name} {late}") from None
         except ToolFailedError as error:
             if isinstance(error, RefusedError) and error.code != NO_ANSWER:
                 raise

@@ -27,6 +27,7 @@ from tape.ledger.contract import State
 from tape.reading import short
 from tape.redaction import redacted
 from tape.tools.errors import InvalidCallError, ToolFailedError
+from tape.tools.mcp_contents import text_of
 from tape.tools.variants import MOST_AFFORDED
 
 MOST_ARGUMENT_BYTES = 4 << 20
@@ -207,7 +208,7 @@ class Gateway:
             except ToolFailedError as error:
                 broken = charge.settle(quote.actual(Answer(str(error))))
                 return passed_on({"content": [{"type": "text", "text": str(error)}], "isError": True}, broken)
-            answer = Answer(_text(result), result.get("structuredContent"))
+            answer = Answer(text_of(result.get("content")), result.get("structuredContent"))
             broken = charge.settle(quote.actual(answer))
         if (size := len(json.dumps(result))) > self.config.limits.most_result_bytes:
             message = f"the result of {tool.name} has {size} bytes; at most {self.config.limits.most_result_bytes} are "
@@ -321,11 +322,10 @@ def refused(error: str, message: str, **more: Any) -> Refusal:
 
 def passed_on(result: Mapping[str, Any], broken: list[dict[str, Any]]) -> dict[str, Any]:
     """A server's result: its contents alone, without what it might repeat of its keys."""
-    content = result.get("content", [])
     if result.get("resultType") == "input_required":
         return refused("server", "the server asks for something before it answers, which the gateway does not pass on")
     made: dict[str, Any] = {
-        "content": content if isinstance(content, list) else [],
+        "content": result.get("content") or [],
         "isError": result.get("isError") not in (None, False),
     }
     if isinstance(structured := result.get("structuredContent"), dict):
@@ -346,11 +346,3 @@ def is_result(result: Mapping[str, Any]) -> bool:
     except ValidationError:
         return False
     return True
-
-
-def _text(result: Mapping[str, Any]) -> str:
-    content = result.get("content")
-    blocks = content if isinstance(content, list) else []
-    return "\n".join(
-        block["text"] for block in blocks if isinstance(block, dict) and isinstance(block.get("text"), str)
-    )

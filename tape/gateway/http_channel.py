@@ -10,10 +10,10 @@ from typing import Any
 
 import httpx2
 
-from tape.errors import DataError
 from tape.gateway.errors import NO_ANSWER
-from tape.reading import parse_json
+from tape.tools.errors import ToolFailedError
 from tape.tools.mcp_process import MOST_BYTES
+from tape.tools.mcp_session import number_of, read_message
 
 _TYPES = "application/json, text/event-stream"
 _CONNECT_SECONDS, _END_SECONDS = 10.0, 2.0
@@ -118,15 +118,17 @@ class HttpChannel:
             await self._lines.put(None)
 
     async def _take(self, data: bytes | int, message: Mapping[str, Any]) -> bool:
-        """Hand a message on; whether it looks like the answer."""
+        """Hand a message on; whether it is the answer."""
         await self._lines.put(data)
         if isinstance(data, int):
             return True  # the reader of the lines reports that it is too long
-        if message.get("method") == "initialize":
-            with suppress(DataError, KeyError, TypeError):
-                found = parse_json(data, "answer")["result"]["protocolVersion"]
-                self._more["mcp-protocol-version"] = str(found)[:_MOST_SAID]
-        return f'"id":{message["id"]}'.encode() in data.replace(b" ", b"")
+        try:
+            answer, _ = read_message(data)
+        except ToolFailedError:
+            return False
+        if message.get("method") == "initialize" and isinstance(result := answer.get("result"), Mapping):
+            self._more["mcp-protocol-version"] = str(result.get("protocolVersion"))[:_MOST_SAID]
+        return "method" not in answer and number_of(answer) == message["id"]
 
 
 async def _body(response: Any) -> bytes | int:

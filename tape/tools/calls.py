@@ -27,7 +27,9 @@ LONGEST_VALUE = 4 << 20
 """Bytes of JSON of a result, and characters that results fill into the texts of one call: else a call of a few
 references to long results would be longer than the memory."""
 
-_KIND, _VARIANT, _ARGUMENT = r"[^\W\d][\w-]*", r"[\w-]+", r"[^\W\d]\w*"
+_LETTER = r"(?:\w|[^\x00-\xa0\s])"
+"""Of a name after its first one: many scripts have signs in their words, which a regular expression takes for none."""
+_KIND, _VARIANT, _ARGUMENT = rf"[^\W\d](?:{_LETTER}|-)*", r"[\w-]+", rf"[^\W\d]{_LETTER}*"
 _NAME = re.compile(rf"\s*({_KIND})(?:\.({_VARIANT}))?\s*\(\s*")
 _KEY = re.compile(rf"({_ARGUMENT})\s*=\s*")
 _PLACEHOLDER = re.compile(r"#([1-9][0-9]{0,2})(?![0-9])")

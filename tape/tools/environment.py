@@ -255,7 +255,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
     async def _call(self, item: Tool, call: Call, arguments: dict[str, Any], asked: str) -> Resources:
         """Run a tool and remember what came of it; returns what it used."""
         # The function may change what it is given; what is to be paid depends on what it was asked for.
-        counted, known = item.filled(call, self._state.values()), self._known
+        counted, known = item.filled(call, self._state.values(), whole=True), self._known
         begun = await self._at_once.take(call, asked)
         made = _made_before(known) if known is not None else begun or await self._make(item, arguments, asked)
         text = (made.plain if isinstance(made.plain, str) else made.written) if item.reads else ""

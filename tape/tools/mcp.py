@@ -9,16 +9,18 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel
-
 from tape.errors import error_text
 from tape.reading import short
+from tape.tools.calls import ANSWER
 from tape.tools.cost import Amount, Cost, amounts
 from tape.tools.errors import ToolError, ToolFailedError, ToolWarning
+from tape.tools.json_schemas import described
+from tape.tools.mcp_contents import value_of
 from tape.tools.mcp_copies import ServersByFolder, Started, on_folder, without_network
 from tape.tools.mcp_process import ServerProcess
-from tape.tools.mcp_schema import arguments_model, described
-from tape.tools.mcp_session import Session
+from tape.tools.mcp_schema import arguments_model, sent
+from tape.tools.mcp_session import Session, said_of
+from tape.tools.names import python_names
 from tape.tools.results import cut
 from tape.tools.tool import Tool
 
@@ -66,14 +68,14 @@ async def mcp_tools(
     A tool without a declared cost has an unknown cost in ``usd``, ``seconds`` and resources of your own. Under a cap on
     one of these an episode is refused at its start. A call has failed, is shown to the agent and is paid where the
     server reports an error or has died, or does not answer within ``call_seconds`` and 20 MiB.
-    A tool that cannot be offered, such as one whose schema is not understood, is left out with a :class:`ToolWarning`.
-    It is an error if a declaration names it. The server's own requests are refused.
+    A tool without a schema is left out with a :class:`ToolWarning`. It is an error if a declaration names it. The
+    server's own requests are refused.
 
     Args:
         command: The program and its arguments.
         costs: By the server's name of a tool: its cost, or amounts in units as :func:`tape.tools.tool.tool` takes them.
         quality: By the server's name: probability in (0, 1] that a result is what was asked for.
-        variants: By the server's name: what the tool is called here, ``KIND`` or ``KIND.VARIANT``; else its own name.
+        variants: By the server's name: what the tool is called here, ``KIND`` or ``KIND.VARIANT``; else like there.
         reads: The server's names of tools whose results are texts in which the model looks for the answer.
         pure: By the server's name: whether a call changes nothing; by default the server's ``readOnlyHint``.
         destructive: By the server's name: whether a call may destroy what cannot be brought back; by default the
@@ -163,39 +165,44 @@ def entries_of(listed: Sequence[Any]) -> tuple[dict[str, Any], list[str]]:
         if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
             left_out.append(f"number {number} of its list, whose name is {short(name)}")
         elif name in found:
+            if entry == found[name]:
+                continue  # a page that the server has given twice
             left_out.append(f"a second one named {short(name)}")
         else:
             found[name] = entry
     return found, left_out
 
 
-def _tool(server: _Server, name: str, entry: Mapping[str, Any], declared: Mapping[str, Any]) -> Tool:
+def _tool(server: _Server, name: str, called: str, entry: Mapping[str, Any], declared: Mapping[str, Any]) -> Tool:
     """One tool.
+
+    Args:
+        server: Its server.
+        name: What the server calls it.
+        called: What it is called here, ``KIND`` or ``KIND.VARIANT``.
+        entry: The server's.
+        declared: What is declared of the server's tools.
 
     Raises:
         ToolError: It cannot be offered.
     """
-    kind, _, variant = declared["variants"].get(name, name).partition(".")
+    kind, _, variant = called.partition(".")
     cost = declared["costs"].get(name) or amounts({})
-    arguments = arguments_model(short(name), entry.get("inputSchema"))
+    others = server.by_folder
+    arguments = arguments_model(short(name), entry.get("inputSchema"), () if others is None else {STATE})
     output = entry.get("outputSchema")
     outputs = output.get("properties") if isinstance(output, Mapping) else None
     wrapped = isinstance(outputs, Mapping) and outputs.keys() == {"result"}
 
     pure, destructive = effects(entry.get("annotations"), declared["pure"].get(name), declared["destructive"].get(name))
 
-    others = server.by_folder
-    if others is not None and STATE in arguments.model_fields:
-        raise ToolError(f"its parameter {STATE!r} has the name that the folder of the server has with folder=")
-
     async def function(**values: Any) -> Any:
-        at = values.pop(STATE, None)
-        optional = {key for key, field in arguments.model_fields.items() if not field.is_required()}
-        sent = {key: _sent(value) for key, value in values.items() if value is not None or key not in optional}
+        at = values.pop(STATE, None) if others is not None else None
+        given = sent(arguments, values)
         result = await (
-            others.call(at, name, sent) if others is not None and at is not None else server.call(name, sent)
+            others.call(at, name, given) if others is not None and at is not None else server.call(name, given)
         )
-        return _value(result, wrapped=wrapped)
+        return value_of(result, wrapped=wrapped)
 
     about = entry.get("description")
     return Tool(
@@ -211,6 +218,7 @@ def _tool(server: _Server, name: str, entry: Mapping[str, Any], declared: Mappin
         destructive=destructive,
         loop=server.loop,
         state={} if others is None else {STATE: "read" if pure else "write"},
+        fills=False,
     )
 
 
@@ -231,47 +239,6 @@ def effects(hints: Any, pure: bool | None, destructive: bool | None) -> tuple[bo
     if destructive is None:
         destructive = not pure and hints.get("destructiveHint") is True
     return pure, destructive
-
-
-def _sent(value: Any) -> Any:
-    """An argument as JSON; of objects inside it only what was given."""
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json", exclude_unset=True)
-    if isinstance(value, list):
-        return [_sent(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _sent(item) for key, item in value.items()}
-    return value
-
-
-def _value(result: Mapping[str, Any], *, wrapped: bool) -> Any:
-    """The structured result, where there is one, else its text.
-
-    Args:
-        result: The server's; nothing in it is checked yet.
-        wrapped: The server puts what is no object into one, as ``{"result": ...}``.
-
-    Raises:
-        ToolFailedError: The server reports an error, asks for something, or gave nothing to work with.
-    """
-    content, found = result.get("content", []), result.get("structuredContent")
-    if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):
-        raise ToolFailedError(f"the server answers {short(content)}, no list of contents")
-    if result.get("resultType") == "input_required":
-        raise ToolFailedError("the server asks for something before it answers, and nobody is there to give it")
-    texts = [block.get("text") for block in content if block.get("type") == "text"]
-    if not all(isinstance(text, str) for text in texts):
-        raise ToolFailedError("the server answers a text that is none")
-    text = "\n".join(map(str, texts))
-    if result.get("isError") not in (None, False):
-        raise ToolFailedError(text or "the server reports an error and does not say which")
-    if found is not None:
-        return found["result"] if wrapped and isinstance(found, dict) and found.keys() == {"result"} else found
-    if not text and content:
-        raise ToolFailedError(
-            f"the result is no text but {short(', '.join(sorted({str(b.get('type')) for b in content})))}"
-        )
-    return text
 
 
 class _Server:
@@ -310,7 +277,7 @@ class _Server:
         try:
             async with asyncio.timeout(seconds) as timeout:
                 self._process = await self._spawned()
-                self._session = Session(self._process, "it")
+                self._session = Session(self._process, "it", self.name)
                 await self._session.shake_hands()
                 listed = [] if declared is None else await self._session.tools()
                 self._session.name = self.name
@@ -319,7 +286,8 @@ class _Server:
             if not timeout.expired():
                 raise
             raise ToolError(
-                f"{self.name} has not listed its tools within {seconds:g} s{await self._last_words()}"
+                f"{self.name} has not listed its tools within {seconds:g} s{said_of(self._session)}"
+                f"{await self._last_words()}"
             ) from None
         except ToolFailedError as error:
             raise ToolError(f"{self.name} cannot be used: {error}{await self._last_words()}") from error
@@ -342,11 +310,12 @@ class _Server:
                 f"{self.name} has {len(wanted)} tools, and {MOST_TOOLS} are offered at most: name those that you want "
                 f"by only=[...]; it has {_some(names)}"
             )
+        called = python_names(entries.keys() - declared["variants"].keys(), {ANSWER}) | dict(declared["variants"])
         tools = []
         for name, entry in wanted.items():
             await asyncio.sleep(0)  # time may be up
             try:
-                tools.append(_tool(self, name, entry, declared))
+                tools.append(_tool(self, name, called[name], entry, declared))
             except ToolError as error:
                 if any(name in given for given in declared.values()):
                     raise ToolError(f"{self.name}: {error}") from error
@@ -376,7 +345,9 @@ class _Server:
         except TimeoutError:
             if not timeout.expired():
                 raise
-            raise ToolFailedError(f"{self.name} has not answered within {self._call_seconds:g} s") from None
+            raise ToolFailedError(
+                f"{self.name} has not answered within {self._call_seconds:g} s{said_of(self._session)}"
+            ) from None
 
     async def stop(self) -> None:
         """Stop it and those on copies; the processes have ended then, and those that they have started."""

@@ -1,215 +1,284 @@
-"""JSON schemas of MCP servers' tools as pydantic models. A schema is the server's: all of it is checked and bounded."""
+"""JSON schemas of MCP servers' tools as pydantic models. A schema is the server's: all of it is checked and bounded.
+
+What types of Python cannot say is taken as JSON, and checked by the schema before a call.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from math import ceil, floor
 from typing import Annotated, Any, Literal, Union
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    WrapValidator,
+    create_model,
+    model_validator,
+)
 
 from tape.reading import short
-from tape.tools.calls import can_be_written
 from tape.tools.errors import ToolError
-from tape.tools.results import cut
+from tape.tools.json_schemas import LONGEST_DESCRIPTION, Checker, cleaned, described
+from tape.tools.names import python_names
 
 MOST_PARTS = 500
-"""Schemas within the schema of one tool, references followed: properties, options of unions, kinds of items."""
-
-MOST_OPTIONS = 5000
-"""Of an enum."""
-
-LONGEST_NAME = 100
-"""Characters of the name of a property."""
-
-LONGEST_DESCRIPTION = 1000
-"""Bytes of a description, and of a default or option."""
+"""Properties of an object; and schemas within the schema of one tool, references followed, that become types: what is
+beyond is taken as JSON."""
 
 _PLAIN = {"string": str, "number": float, "integer": int, "boolean": bool, "null": None}
 _NUMBERS = {"minimum": "ge", "maximum": "le", "exclusiveMinimum": "gt", "exclusiveMaximum": "lt"}
+_WHOLE = {"minimum": ceil, "maximum": floor, "exclusiveMinimum": floor, "exclusiveMaximum": ceil}
 _TEXTS = {"minLength": "min_length", "maxLength": "max_length"}
 _ITEMS = {"minItems": "min_length", "maxItems": "max_length"}
 _BOUNDS = {"string": _TEXTS, "number": _NUMBERS, "integer": _NUMBERS, "array": _ITEMS}
-_TYPES = (*_PLAIN, "array", "object")
-_UNREAD = ("allOf", "not", "if", "prefixItems", "patternProperties", "dependentSchemas")
+_KINDS = ("type", "properties", "$ref", "anyOf", "oneOf", "allOf", "enum", "const")
+"""Words that say what a value is."""
+_BESIDE = frozenset((
+    "allOf", "not", "if", "prefixItems", "contains", "propertyNames", "dependentSchemas", "dependentRequired",
+    "multipleOf", "uniqueItems", "minProperties", "maxProperties", "unevaluatedItems", "unevaluatedProperties",
+))  # fmt: skip
+"""Words that no type says; beside one they are checked by the schema."""
+_RESERVED = frozenset(dir(BaseModel))
+"""Names that pydantic has a meaning of its own for."""
 _DEEPEST = 20
 _LONGEST = 2**31
 """Largest bound on a length."""
 
 
-def arguments_model(tool: str, schema: Any) -> type[BaseModel]:
-    """The model of a tool's arguments.
+@dataclass(frozen=True)
+class _Sent:
+    """How an argument reaches the server.
 
-    Understood are texts, numbers, integers, booleans, null, lists, objects, enums, constants, unions (``anyOf``,
-    ``oneOf``), references within the schema, and bounds. Other keywords (patterns, formats) the
-    server checks itself: no regular expression of a server is run here.
+    Attributes:
+        name: What the server calls it.
+        null: Its schema lets null through; else null, which some decoders write, means that it is left out.
+    """
+
+    name: str
+    null: bool
+
+
+def arguments_model(tool: str, schema: Any, reserved: Collection[str] = ()) -> type[BaseModel]:
+    """The model of a tool's arguments, by names of Python; :func:`sent` gives them the server's names again.
+
+    Texts, numbers, booleans, null, lists, objects, enums, constants, unions (``anyOf``, ``oneOf``), references within
+    the schema, and bounds become types. Patterns and formats the server checks itself: no regular expression of a
+    server is run here.
+
+    Args:
+        tool: The tool's name, for errors.
+        schema: The server's.
+        reserved: Names that no argument may get.
 
     Raises:
-        ToolError: Something is not understood, malformed or too large; names the tool and the property.
+        ToolError: It is no schema of an object, or too large; names the tool.
     """
+
+    def error(what: str) -> ToolError:
+        return ToolError(f"MCP tool {tool}: {what}")
+
     if not isinstance(schema, Mapping):
-        raise ToolError(f"MCP tool {tool}: its arguments are described by {short(schema)}, no JSON schema")
+        raise error(f"its arguments are described by {short(schema)}, no JSON schema")
     if schema.get("type", "object") != "object":
-        raise ToolError(f"MCP tool {tool}: its arguments are of the type {short(schema['type'])}, not an object")
-    return _Reader(tool, schema).model(f"{tool}_arguments", schema, "")
+        raise error(f"its arguments are of the type {short(schema['type'])}, not an object")
+    if not isinstance(properties := schema.get("properties", {}), Mapping):
+        raise error(f"its properties are {short(properties)}, no JSON schema")
+    root = cleaned(schema, error, elsewhere=True)
+    if len(names := {*properties, *root.get("required", [])}) > MOST_PARTS:
+        raise error(f"it has {len(names):,} arguments, more than {MOST_PARTS}")
+    return _Reader(root, reserved).model(f"{tool}_arguments", root)
 
 
-def _size(values: Any) -> str:
-    return f"one of {len(values):,}" if isinstance(values, list) else short(values)
+def sent(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as the server gets them: what was written, by the server's names.
+
+    Args:
+        model: The model of the arguments, or of an object within them.
+        values: What was given, by the names of the model.
+    """
+    made = {}
+    for name, value in values.items():
+        field = model.model_fields.get(name)
+        how = next((one for one in field.metadata if isinstance(one, _Sent)), None) if field is not None else None
+        if how is None or value is not None or how.null:
+            made[how.name if how is not None else name] = _plain(value)
+    return made
 
 
-def described(text: Any) -> str:
-    """A description in one line, its length bounded; empty where it is no text."""
-    if not isinstance(text, str):
-        return ""
-    clear = "".join(c if c.isprintable() else " " for c in text[: 4 * LONGEST_DESCRIPTION])
-    return cut(" ".join(clear.split()), LONGEST_DESCRIPTION)
+def _plain(value: Any) -> Any:
+    """An argument as JSON; of objects inside it only what was given."""
+    if isinstance(value, BaseModel):
+        named = {name: getattr(value, name) for name in type(value).model_fields if name in value.model_fields_set}
+        return sent(type(value), named | (value.model_extra or {}))
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return {key: _plain(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def _as_written(value: Any, check: Callable[[Any], Any]) -> Any:
+    """A number as it was written, 1 not as 1.0."""
+    checked = check(value)
+    return value if type(value) is int else checked
 
 
 class _Reader:
     """Reads one tool's schema.
 
     Args:
-        tool: Its name, for errors.
-        root: The whole schema, for references.
+        root: The whole schema, cleaned.
+        reserved: Names that no argument may get.
     """
 
-    def __init__(self, tool: str, root: Mapping[str, Any]) -> None:
-        self._tool, self._root = tool, root
+    def __init__(self, root: Mapping[str, Any], reserved: Collection[str]) -> None:
+        self._root, self._reserved, self._checker = root, reserved, Checker(root)
         self._parts = 0
+        self._inside: tuple[str, ...] = ()
+        """The references that are being followed."""
 
-    def _error(self, where: str, what: str) -> ToolError:
-        return ToolError(f"MCP tool {self._tool}: the property {cut(where, 200) or '(all)'}: {what}")
-
-    def model(self, name: str, schema: Mapping[str, Any], where: str, depth: int = 0) -> type[BaseModel]:
+    def model(self, name: str, schema: Mapping[str, Any], depth: int = 0) -> type[BaseModel]:
         """A model of an object with named properties."""
-        properties, required = schema.get("properties", {}), schema.get("required", [])
-        if not isinstance(properties, Mapping):
-            raise self._error(where, f"its properties are {short(properties)}, no JSON schema")
-        named = isinstance(required, list) and len(required) <= MOST_PARTS
-        if not named or not all(isinstance(key, str) for key in required):
-            raise self._error(where, f"what is required is {short(required)}, no JSON schema")
-        if unknown := sorted(set(required) - properties.keys()):
-            raise self._error(f"{where}{_name(unknown[0])}", "is required but not described")
-        fields: dict[str, Any] = {}
-        for key, value in properties.items():
-            path = f"{where}{_name(key)}"
-            if key.startswith("_") or len(key) > LONGEST_NAME or not can_be_written("x", "", [key]):
-                raise self._error(
-                    path,
-                    "calls cannot name it; names have letters, digits and _, begin with a letter and have at most "
-                    f"{LONGEST_NAME} characters",
-                )
-            fields[key] = self._field(value, path, depth, required=key in required)
-        try:
-            made = create_model(
-                cut(name, LONGEST_NAME), __config__=ConfigDict(extra="forbid", protected_namespaces=()), **fields
-            )
-        except Exception as error:  # pydantic has no common base of what it refuses
-            raise self._error(where, f"pydantic refuses it: {short(str(error))}") from error
-        if lost := sorted(fields.keys() - made.model_fields.keys()):
-            raise self._error(f"{where}{lost[0]}", "pydantic has a meaning of its own for this name")
-        return made
+        required = schema.get("required", [])
+        described_ = schema.get("properties") or {}
+        properties = {**described_, **{key: True for key in required if key not in described_}}
+        names = python_names(properties, _RESERVED.union(self._reserved if depth == 0 else ()))
+        fields: dict[str, Any] = {
+            names[key]: self._field(key, value, depth, required=key in required) for key, value in properties.items()
+        }
+        is_open = schema.get("additionalProperties", False) is not False
+        config = ConfigDict(extra="allow" if is_open else "forbid", protected_namespaces=())
+        checks: dict[str, Any] = {}
+        if depth == 0:
+            checks["begin"] = model_validator(mode="before")(lambda cls, values: self._checker.begin(values))  # noqa: ARG005
+            if _says_more({"type": "object", "properties": {}, **schema}):
+                checks["by_schema"] = model_validator(mode="after")(self._check(schema))
+        return create_model(name, __config__=config, __validators__=checks, **fields)
 
-    def _field(self, schema: Any, where: str, depth: int, *, required: bool) -> tuple[Any, Any]:
-        kind = self._type(schema, where, depth)
-        about = schema if isinstance(schema, Mapping) else {}
-        text = described(about.get("description")) or None
+    def _field(self, key: str, schema: Any, depth: int, *, required: bool) -> tuple[Any, Any]:
+        kind, about = self._type(schema, depth), schema if isinstance(schema, Mapping) else {}
+        more: dict[str, Any] = {"description": described(about.get("description")) or None}
+        if depth:
+            more["alias"] = key  # within a value the model writes the server's names
         if required:
-            return (kind, Field(description=text))
+            return (Annotated[kind, _Sent(key, null=True)], Field(**more))
         # What is left out is not sent, so that the server's own default holds.
-        default = about.get("default")
-        if len(json.dumps(default)) > LONGEST_DESCRIPTION:
-            raise self._error(where, f"its default is longer than {LONGEST_DESCRIPTION} characters")
-        return (Union[kind, None], Field(default, description=text))  # noqa: UP007 - some hints know no |
+        default = about.get("default") if len(json.dumps(about.get("default"))) <= LONGEST_DESCRIPTION else None
+        kind = Annotated[Union[kind, None], _Sent(key, null=_takes_null(kind))]  # noqa: UP007 - some hints know no |
+        return (kind, Field(default, **more))
 
-    def _type(self, schema: Any, where: str, depth: int) -> Any:
+    def _check(self, schema: Any) -> Callable[[Any], Any]:
+        def checked(value: Any) -> Any:
+            if problem := self._checker.wrong(schema, _plain(value)):
+                raise ValueError(problem)
+            return value
+
+        return checked
+
+    def _type(self, schema: Any, depth: int) -> Any:
+        """The type of values of a schema; any JSON that it lets through where no type says it."""
         self._parts += 1
-        if self._parts > MOST_PARTS:
-            raise self._error(where, f"with references followed the schema has more than {MOST_PARTS} parts")
         if schema is True or schema == {}:
             return Any
-        if not isinstance(schema, Mapping):
-            raise self._error(where, f"the schema {short(schema)} is not understood")
-        if depth > _DEEPEST:
-            raise self._error(where, "its schema refers to itself, or is nested too deep")
-        if unread := [key for key in _UNREAD if key in schema]:
-            raise self._error(where, f"{unread[0]!r} is not understood")
-        if "$ref" in schema:
-            return self._type(self._resolved(schema["$ref"], where), where, depth + 1)
-        for union in ("anyOf", "oneOf"):
-            if union in schema:
-                return self._union(schema[union], union, where, depth)
-        if "const" in schema or "enum" in schema:
-            return self._enum(schema["enum"] if "enum" in schema else [schema["const"]], where)
-        named = schema.get("type")
-        if isinstance(named, list) and 0 < len(named) <= len(_TYPES):
-            kinds = tuple(self._named(schema, one, where, depth + 1) for one in named)
-            return Union[kinds]  # noqa: UP007 - how many they are is known here only
-        return self._named(schema, named, where, depth)
+        is_read = isinstance(schema, Mapping) and depth <= _DEEPEST and self._parts <= MOST_PARTS
+        kind = self._typed(schema, depth) if is_read else Any
+        if kind is not Any and not _says_more(schema):
+            return kind
+        return Annotated[kind, AfterValidator(self._check(schema))]
 
-    def _named(self, schema: Mapping[str, Any], named: Any, where: str, depth: int) -> Any:
+    def _typed(self, schema: Mapping[str, Any], depth: int) -> Any:
+        if "$ref" in schema:
+            return self._referred(schema["$ref"], depth)
+        for union in ("anyOf", "oneOf"):
+            options = schema.get(union)
+            if isinstance(options, list) and options and not schema.get("properties") and all(map(_says, options)):
+                kinds = tuple(self._type(option, depth + 1) for option in options[:MOST_PARTS])
+                return Union[kinds] if len(options) <= MOST_PARTS else Any  # noqa: UP007 - their number is known here
+        if "const" in schema or "enum" in schema:
+            return self._enum(schema["enum"] if "enum" in schema else [schema["const"]])
+        named = schema.get("type", "object" if schema.get("properties") else None)
+        if isinstance(named, list) and named:
+            kinds = tuple(self._named(schema, name, depth + 1) for name in named)
+            return Union[kinds]  # noqa: UP007 - how many they are is known here only
+        if named is None and isinstance(whole := schema.get("allOf"), list) and len(whole) == 1:
+            return self._type(whole[0], depth + 1)
+        return self._named(schema, named, depth)
+
+    def _named(self, schema: Mapping[str, Any], named: Any, depth: int) -> Any:
         """The type of values whose schema gives it by name."""
         if named == "array":
-            found: Any = list[self._type(schema.get("items", True), f"{where}[]", depth + 1)]  # type: ignore[misc]
+            items = Any if "prefixItems" in schema else self._type(schema.get("items", True), depth + 1)
+            found: Any = list[items]  # type: ignore[valid-type]
         elif named == "object":
-            found = self._object(schema, where, depth)
+            found = self._object(schema, depth)
         elif isinstance(named, str) and named in _PLAIN:
             found = _PLAIN[named]
-        elif named is None and schema.keys() <= {"title", "description", "default", "examples"}:
-            return Any
         else:
-            raise self._error(where, f"the type {short(named)} is not understood")
+            return Any
         # JSON schema ignores a bound of another type.
-        own = _BOUNDS.get(named, {})
-        bounds: dict[str, Any] = {to: self._bound(schema, key, where) for key, to in own.items() if key in schema}
-        return Annotated[found, Field(**bounds)] if bounds else found
+        own = {key: to for key, to in _BOUNDS.get(named, {}).items() if _is_bound(key, schema.get(key))}
+        bounds: dict[str, Any] = {
+            to: schema[key] if named == "number" else _WHOLE.get(key, int)(schema[key]) for key, to in own.items()
+        }
+        kind = Annotated[found, Field(**bounds)] if bounds else found
+        return Annotated[kind, WrapValidator(_as_written)] if named == "number" else kind
 
-    def _union(self, options: Any, key: str, where: str, depth: int) -> Any:
-        if not isinstance(options, list) or not 0 < len(options) <= MOST_PARTS:
-            raise self._error(where, f"{key!r} is {_size(options)}, not a list of 1 to {MOST_PARTS} schemas")
-        kinds = tuple(self._type(option, where, depth + 1) for option in options)
-        return Union[kinds]  # noqa: UP007 - how many they are is known here only
+    def _enum(self, values: Any) -> Any:
+        if not isinstance(values, list) or not values:
+            return Any
+        are_plain = all(isinstance(one, str | int | None) and len(str(one)) <= LONGEST_DESCRIPTION for one in values)
+        return Literal[tuple(values)] if are_plain else Any
 
-    def _enum(self, values: Any, where: str) -> Any:
-        if not isinstance(values, list) or not 0 < len(values) <= MOST_OPTIONS:
-            raise self._error(where, f"options are a list of 1 to {MOST_OPTIONS}, not {_size(values)}")
-        for value in values:
-            if not (value is None or isinstance(value, str | int)) or len(str(value)) > LONGEST_DESCRIPTION:
-                raise self._error(
-                    where,
-                    f"options are texts, whole numbers, booleans or null of at most {LONGEST_DESCRIPTION} "
-                    f"characters, not {short(value)}",
-                )
-        return Literal[tuple(values)]
+    def _object(self, schema: Mapping[str, Any], depth: int) -> Any:
+        properties, others = schema.get("properties"), schema.get("additionalProperties", True)
+        if isinstance(properties, Mapping) and 0 < len({*properties, *schema.get("required", [])}) <= MOST_PARTS:
+            return self.model(f"object_{self._parts}", schema, depth + 1)
+        return dict[str, self._type(True if others is False else others, depth + 1)]  # type: ignore[misc]
 
-    def _bound(self, schema: Mapping[str, Any], key: str, where: str) -> int | float:
-        value = schema[key]
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            if key in _NUMBERS and abs(value) <= sys.float_info.max:
-                return value
-            if key not in _NUMBERS and 0 <= value <= _LONGEST and value == int(value):
-                return int(value)
-        raise self._error(where, f"{key!r} is {short(value)}, which is no such bound")
-
-    def _object(self, schema: Mapping[str, Any], where: str, depth: int) -> Any:
-        if schema.get("properties"):
-            return self.model(f"{self._tool}_{where}".replace(".", "_"), schema, f"{where}.", depth + 1)
-        others = schema.get("additionalProperties", True)
-        return dict[str, self._type(True if others is False else others, f"{where}.*", depth + 1)]  # type: ignore[misc]
-
-    def _resolved(self, reference: Any, where: str) -> Any:
+    def _referred(self, reference: Any, depth: int) -> Any:
+        """The type of a part; any JSON where it leads nowhere, or into itself."""
         found: Any = self._root
         parts = reference.split("/") if isinstance(reference, str) else [""]
         for part in parts[1:]:
             key = part.replace("~1", "/").replace("~0", "~")
             found = found.get(key) if isinstance(found, Mapping) else None
-        if parts[0] != "#" or found is None:
-            raise self._error(where, f"the reference {short(reference)} leads nowhere")
-        return found
+        if parts[0] != "#" or found is None or reference in self._inside:
+            return Any
+        self._inside += (reference,)
+        kind = self._type(found, depth + 1)
+        self._inside = self._inside[:-1]
+        return kind
 
 
-def _name(key: str) -> str:
-    """The name of a property in an error."""
-    return key if len(key) <= LONGEST_NAME and key.isprintable() else short(key)
+def _takes_null(kind: Any) -> bool:
+    """Whether null is a value of a type."""
+    try:
+        TypeAdapter(kind).validate_python(None)
+    except ValidationError:
+        return False
+    return True
+
+
+def _says_more(schema: Mapping[str, Any]) -> bool:
+    """Whether a schema of a known type says what the type does not."""
+    others = isinstance(schema.get("additionalProperties"), Mapping) and "properties" in schema
+    union = ("type" in schema or "properties" in schema) and ("anyOf" in schema or "oneOf" in schema)
+    return bool(schema.keys() & _BESIDE) or others or union
+
+
+def _says(option: Any) -> bool:
+    """Whether an option of a union says what a value is, and not only more of it."""
+    return isinstance(option, Mapping) and any(word in option for word in _KINDS)
+
+
+def _is_bound(key: str, value: Any) -> bool:
+    """Whether a value bounds numbers, or lengths."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return abs(value) <= sys.float_info.max if key in _NUMBERS else 0 <= value <= _LONGEST and value == int(value)

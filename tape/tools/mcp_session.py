@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import re
 from collections.abc import AsyncIterator, Mapping
-from itertools import count
+from itertools import count, islice
 from typing import Any, Protocol
 
 from tape.reading import parse_json, short
+from tape.redaction import redacted
 from tape.tools.errors import ToolFailedError
 from tape.tools.mcp_process import MOST_BYTES
 from tape.tools.results import cut
+
+logger = logging.getLogger("tape.tools")
 
 MOST_UNASKED = 100_000
 """Messages since the last answer that are none; a server that sends more is ended."""
@@ -41,7 +46,53 @@ _NO_SUCH_VERSION, _NO_SUCH_METHOD = -32022, -32601
 
 _CLIENT = {"name": "tape", "version": "1"}
 _LONGEST_ERROR = 200
-"""Bytes of a server's error message that are kept."""
+"""Bytes of a server's error message that are kept, and of a line that is no message."""
+
+_BEGINS = re.compile(rb'\{\s*"(?:jsonrpc|id|method|result|error|params)"\s*:')
+_MOST_BEGINS = 4
+"""Places in a line where a message may begin that are tried."""
+_ANSWER = re.compile(rb'\s*\{(?=.*"jsonrpc"\s*:\s*"2\.0").*?"id"\s*:\s*"?(\d{1,18})(?!\d)', re.DOTALL)
+
+
+def read_message(line: bytes) -> tuple[dict[str, Any], bytes]:
+    """The message of JSON-RPC on a line, and the text in front of an answer: servers print words and end no line.
+
+    A request behind words is none: some servers log what they receive.
+
+    Raises:
+        ToolFailedError: There is none.
+    """
+    try:
+        return _as_message(line), b""
+    except ToolFailedError:
+        for begin in islice(_BEGINS.finditer(line, 1), _MOST_BEGINS):
+            try:
+                message = _as_message(line[begin.start() :])
+            except ToolFailedError:
+                continue
+            if "method" not in message:
+                return message, line[: begin.start()]
+        raise
+
+
+class _NoMessageError(ToolFailedError):
+    """JSON that is no message."""
+
+
+def _as_message(text: bytes) -> dict[str, Any]:
+    message = parse_json(text, "its answer", error=ToolFailedError)
+    is_spoken = isinstance(message, dict) and message.get("jsonrpc") == "2.0"
+    if is_spoken and (isinstance(message.get("method"), str) or ("id" in message and {"result", "error"} & {*message})):
+        return dict(message)
+    raise _NoMessageError("its answer: no message of JSON-RPC")
+
+
+def number_of(message: Mapping[str, Any]) -> int | None:
+    """The number of the request that an answer is for, which some servers write as a text; None where it has none."""
+    number = message.get("id")
+    if isinstance(number, str) and number.isdecimal() and len(number) < _LONGEST_ERROR:
+        return int(number)
+    return number if type(number) is int else None
 
 
 class Channel(Protocol):
@@ -86,14 +137,17 @@ class Session:
     Args:
         process: The server.
         name: How errors call it.
+        full_name: How warnings call it, if not by that.
 
     Attributes:
         tools_changed: The server has announced that its list of tools is another one since that was last read.
+        said: What it wrote last that answers nothing, for errors of what is not answered; empty where there is nothing.
     """
 
-    def __init__(self, process: Channel, name: str) -> None:
-        self._process, self.name = process, name
-        self.tools_changed = False
+    def __init__(self, process: Channel, name: str, full_name: str = "") -> None:
+        self._process, self.name, self._full_name = process, name, full_name or name
+        self.tools_changed, self.said = False, ""
+        self._has_warned = False
         self._numbers = count(1)
         self._pending: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._meta: dict[str, Any] = {}
@@ -150,11 +204,11 @@ class Session:
                 raise ToolFailedError(f"its list of tools is {short(page.get('tools'))}")
             found += page["tools"]
             cursor = page.get("nextCursor")
-            if cursor is None:
-                return found
-            if not isinstance(cursor, str):
+            if not (cursor is None or isinstance(cursor, str)):
                 raise ToolFailedError(f"the next page of its list of tools is {short(cursor)}, no text")
-            if cursor in seen or len(seen) == MOST_PAGES or len(found) > MOST_LISTED:
+            if not cursor or cursor in seen:
+                return found
+            if len(seen) == MOST_PAGES or len(found) > MOST_LISTED:
                 raise ToolFailedError(
                     f"its list of tools has no end: {len(found)} tools on {len(seen)} pages so far; at most "
                     f"{MOST_LISTED} on {MOST_PAGES} are read"
@@ -222,7 +276,7 @@ class Session:
             if line > MOST_BYTES:  # the rest of such a line is not the answer to anything asked since
                 self._fail(f"{self.name} answers more than {MOST_BYTES} bytes")
         elif self._is_answer(line):
-            self._unasked = self._unasked_bytes = 0
+            self._unasked, self._unasked_bytes, self.said = 0, 0, ""
             return
         self._unasked += 1
         self._unasked_bytes += line if isinstance(line, int) else len(line)
@@ -230,23 +284,25 @@ class Session:
     def _is_answer(self, line: bytes) -> bool:
         """Take a line if it answers a request; refuse it if it is a request; else return False."""
         try:
-            message = parse_json(line, "its answer", error=ToolFailedError)
+            message, before = read_message(line)
         except ToolFailedError as error:
-            if line.lstrip()[:1] in (b"{", b"["):  # servers write all kinds of words to stdout, too
-                self._fail(f"{self.name}: {error}")
+            is_more = getattr(error.__cause__, "msg", "") == "Extra data"
+            meant = None if is_more or isinstance(error, _NoMessageError) else _ANSWER.match(line)
+            answer = self._pending.pop(int(meant[1]), None) if meant else None
+            if answer is None or answer.done():
+                self._pass_over(line)
+            else:  # an answer that is cut off, or beyond what is read
+                answer.set_exception(ToolFailedError(f"{self.name}: {error}"))
             return False
-        if not isinstance(message, dict):
-            if isinstance(message, list):
-                self._fail(f"{self.name} answers a list, not an object")
-            return False
-        number = message.get("id")
+        self._pass_over(before)
         if "method" in message:
-            self._refuse(message["method"], number)
+            self._refuse(message["method"], message.get("id"))
             return False
-        if number is None and "error" in message:  # it could not even read which request it was
-            self._fail(f"{self.name} has not understood what it was sent: {_error_text(message['error'])}")
+        number = number_of(message)
+        if message["id"] is None:  # what it could not read may be a notification, which needs no answer
+            self.said = f"an error: {_error_text(message.get('error'))}"
             return False
-        answer = self._pending.pop(number, None) if type(number) is int else None
+        answer = self._pending.pop(number, None) if number is not None else None
         if answer is None or answer.done():
             return False
         result, error_ = message.get("result"), message.get("error")
@@ -261,6 +317,16 @@ class Session:
             answer.set_exception(ToolFailedError(f"{self.name} answers {short(result)}, not an object"))
         return True
 
+    def _pass_over(self, line: bytes) -> None:
+        """Servers write all kinds of words to stdout: the first of them are worth a warning."""
+        if not line.strip():
+            return
+        words = redacted(cut(repr(line[: 4 * _LONGEST_ERROR].decode("utf-8", "replace")), _LONGEST_ERROR))
+        self.said = f"{words}, which is no message"
+        if not self._has_warned:
+            self._has_warned = True
+            logger.warning("%s writes to stdout what is no message of the protocol: %s", self._full_name, words)
+
     def _refuse(self, method: Any, number: Any) -> None:
         self.tools_changed = self.tools_changed or method == _CHANGED
         if type(number) is not int and (not isinstance(number, str) or len(number) > _LONGEST_ERROR):
@@ -270,6 +336,11 @@ class Session:
             return
         error = {"code": _NO_SUCH_METHOD, "message": "this client only calls tools"}
         self._process.write_if_ready(_message({"id": number, "error": error}))
+
+
+def said_of(session: Session | None) -> str:
+    """What a server wrote instead of an answer, as the end of a sentence; empty where that was nothing."""
+    return f"; it wrote {session.said}" if session is not None and session.said else ""
 
 
 def _message(content: Mapping[str, Any]) -> bytes:

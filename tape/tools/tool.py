@@ -59,6 +59,7 @@ class Tool:
         gives: The type of data that it gives; empty where it is not typed.
         state: What it does with the states of the environment, by their names (:mod:`tape.tools.copies`).
         dry_run: What is called in its place on a copy; True: the function itself may be, without a state.
+        fills: The function gets the defaults of arguments that a call leaves out; False where it has its own.
 
     Examples:
         >>> from tape import Tool, tool
@@ -90,6 +91,7 @@ class Tool:
     gives: str = ""
     state: Mapping[str, Use] = field(default_factory=dict)
     dry_run: bool | Callable[..., Any] = False
+    fills: bool = True
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function, as before it was a tool: outside of episodes, without a budget."""
@@ -210,8 +212,13 @@ class Tool:
         """Price and quality alone."""
         return Variant(self.variant, self.worst, self.quality)
 
-    def checked(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments as the function takes them.
+    @property
+    def is_open(self) -> bool:
+        """Whether it takes arguments of any name beside those that it lists."""
+        return self.arguments.model_config.get("extra") == "allow"
+
+    def checked(self, values: Mapping[str, Any], *, whole: bool = False) -> dict[str, Any]:
+        """The arguments as the function takes them; the whole has all defaults, whether it takes them or not.
 
         Raises:
             InvalidCallError: They do not fit the schema; the message names the argument and the reason.
@@ -222,9 +229,11 @@ class Tool:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or "arguments"
             raise InvalidCallError(f"{self.name}: {where}: {first['msg']}") from None
-        return {name: getattr(model, name) for name in type(model).model_fields}
+        given = model.model_fields_set
+        names = [name for name in type(model).model_fields if whole or self.fills or name in given]
+        return {name: getattr(model, name) for name in names} | (model.model_extra or {})
 
-    def filled(self, call: Call, results: Sequence[Any]) -> dict[str, Any]:
+    def filled(self, call: Call, results: Sequence[Any], *, whole: bool = False) -> dict[str, Any]:
         """The arguments of a call as the function takes them.
 
         A result that is no text is written as one where a text is asked for.
@@ -238,7 +247,7 @@ class Tool:
             asked = None if field is None else field.annotation
             if is_placeholder(written) and (asked is str or (asked == str | None and values[name] is not None)):
                 values[name] = as_text(values[name])
-        return self.checked(values)
+        return self.checked(values, whole=whole)
 
     def require_names(self, call: Call) -> None:
         """Check the names of a call's arguments, whose values may not be there yet.
@@ -248,7 +257,7 @@ class Tool:
         """
         given, fields = {name for name, _ in call.args}, self.arguments.model_fields
         missing = [name for name, field in fields.items() if field.is_required() and name not in given]
-        if unknown := sorted(given - fields.keys()):
+        if not self.is_open and (unknown := sorted(given - fields.keys())):
             raise InvalidCallError(f"{self.name} has no argument {unknown[0]}; it has {', '.join(fields) or 'none'}")
         if missing:
             raise InvalidCallError(f"{self.name} needs the argument {missing[0]}")

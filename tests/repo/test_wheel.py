@@ -20,7 +20,7 @@ from tests.places import ROOT
 pytestmark = pytest.mark.slow
 
 PACKAGES = ("tape", "solvers", "envs")
-CORE = {"numpy", "pydantic", "networkx", "rich", "typing-extensions", "genai-prices"}
+CORE = {"numpy", "pydantic", "networkx", "rich", "typing-extensions", "genai-prices", "jsonschema"}
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 # What asks for an extra, as an expression in a fresh process that has imported `tape.plugins` and nothing else.

@@ -114,7 +114,8 @@ class ChatToolFormat(ToolFormat):
     def read_plan(self, state: State, text: str) -> Plan:
         """The calls and the answer; of a malformed plan what can be read of its beginning."""
         try:
-            data = self._plan.model_validate_json(text).model_dump(mode="json", exclude_unset=True)
+            self._plan.model_validate_json(text)
+            data = chat_schema.json_object(text)  # as it is written: a type would make 1.0 of 1
             calls = [from_mapping(item["tool"], item["arguments"]) for item in data["calls"]]
             calls.append(answer(data["answer"]))
         except (ValidationError, InvalidCallError):
@@ -165,8 +166,8 @@ class ChatToolFormat(ToolFormat):
         data = chat_schema.json_object(text)
         if isinstance(data.get("action"), str):
             return str(data.get("thought", "")), parse(data["action"]).text
-        read = parsed(self._act, text, "no call").model_dump(mode="json", exclude_unset=True)
-        return read["thought"], from_mapping(read["call"]["tool"], read["call"]["arguments"]).text
+        parsed(self._act, text, "no call")
+        return data["thought"], from_mapping(data["call"]["tool"], data["call"]["arguments"]).text
 
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best plan."""

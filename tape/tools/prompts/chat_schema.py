@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from functools import lru_cache, reduce
 from operator import or_
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Any, Literal, Union, cast
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -34,7 +34,7 @@ def _all_required(schema: dict[str, Any]) -> None:
 
 Placeholder = Annotated[str, Field(pattern=r"^#[1-9][0-9]?$")]
 Value = Annotated[float, Field(allow_inf_nan=False)] | Annotated[str, Field(max_length=LONGEST_ARGUMENT)]
-_STRICT = ConfigDict(extra="forbid")
+_STRICT = ConfigDict(extra="forbid", protected_namespaces=())
 _LENIENT = ConfigDict(extra="forbid", json_schema_extra=_all_required)
 _THOUGHT = (str, Field(max_length=LONGEST_THOUGHT))
 
@@ -91,9 +91,9 @@ def _call_model(item: Tool, longest: int) -> type[BaseModel]:
         for name, field in item.arguments.model_fields.items()
     }
     title = item.name.replace(".", "_")
-    return _model(
-        f"{title}_call", tool=(Literal[item.name], ...), arguments=(_model(f"{title}_arguments", **fields), ...)
-    )
+    config: ConfigDict = {**_STRICT, "extra": "allow" if item.is_open else "forbid"}
+    arguments = create_model(f"{title}_arguments", __config__=config, **cast("Any", fields))
+    return _model(f"{title}_call", tool=(Literal[item.name], ...), arguments=(arguments, ...))
 
 
 @lru_cache(maxsize=16)

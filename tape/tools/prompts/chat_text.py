@@ -54,11 +54,12 @@ def _shared_variants(toolbox: Toolbox) -> tuple[Tool, ...] | None:
 
 
 def _tool(item: Tool, name: str) -> str:
-    takes = ", ".join(
+    takes = [
         f"{key}: {field.get('type', 'value')}"
         for key, field in item.arguments.model_json_schema().get("properties", {}).items()
-    )
-    return f"- {name}({takes}): {item.description}"
+    ]
+    takes += ["values of other names"] * item.is_open
+    return f"- {name}({', '.join(takes)}): {item.description}"
 
 
 def _effect(item: Tool, all_pure: bool) -> str:

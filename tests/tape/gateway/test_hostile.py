@@ -139,7 +139,7 @@ async def test_a_list_without_an_end_and_one_of_too_many(tmp_path: Path) -> None
 )  # fmt: skip
 async def test_what_is_no_answer_costs_the_worst_case(tmp_path: Path, reply: bytes) -> None:
     hostile = Hostile(tmp_path / "server", {"call:0": reply}, ways=["chatter"])
-    silent = b"garbage" in reply  # nothing of it looks like an answer, so it is waited for
+    silent = not reply.startswith(b"{")  # nothing of it looks like an answer, so it is waited for
     async with facing(tmp_path, hostile, head=HEAD.replace("200", "0.3") if silent else HEAD) as gateway:
         assert (await ask(gateway, "wipe"))["error"] == "unanswered"
         assert await left(gateway) == 0.99
@@ -203,7 +203,8 @@ async def test_keys_are_in_no_result_no_journal_and_no_message(tmp_path: Path, m
     monkeypatch.setenv("GATEWAY_TEST_KEY", key)
     text = [{"type": "text", "text": f"your key is {key}"}]
     hostile = Hostile(tmp_path / "server", {"call:0": result(content=text), "call:1": f"[{key}".encode()})
-    async with facing(tmp_path, hostile, 'env_from = ["GATEWAY_TEST_KEY"]\n') as gateway:
+    head = HEAD.replace("200", "2")
+    async with facing(tmp_path, hostile, 'env_from = ["GATEWAY_TEST_KEY"]\n', head) as gateway:
         answer = [await call(gateway, "wipe"), await call(gateway, "wipe")]
         assert answer[0]["content"][0]["text"] == "your key is [key]"
         assert key not in json.dumps(answer)

@@ -70,6 +70,8 @@ def main() -> None:
     if "ignore_term" in ways:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     out = sys.stdout.buffer
+    out.write(base64.b64decode(settings.get("greeting", "")))
+    out.flush()
     calls = pages = 0
     for line in sys.stdin:
         message = json.loads(line)
@@ -102,6 +104,13 @@ def main() -> None:
         if "endless" in ways and method == "tools/call":
             while True:
                 out.write(b"x" * 65536)
+        if "echo" in ways and method == "tools/call":
+            params = {key: message["params"].get(key) for key in ("name", "arguments")}
+            replies["tools/call"] = base64.b64encode(
+                json.dumps(
+                    {"jsonrpc": "2.0", "id": NUMBER, "result": {"content": [], "structuredContent": params}}
+                ).encode()
+            )
         given = replies.get(key, replies.get(method))
         reply = answer(method) if given is None else base64.b64decode(given)
         out.write(reply.replace(str(NUMBER).encode(), json.dumps(number).encode()) + b"\n")

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from tape.tools import ToolError
-from tape.tools.mcp_schema import arguments_model
+from tape.tools import ToolError, json_schemas
+from tape.tools.calls import can_be_written
+from tape.tools.mcp_schema import arguments_model, sent
 
 
 def model(properties: dict[str, Any], required: tuple[str, ...] = (), **more: Any) -> Any:
@@ -61,57 +62,148 @@ def chain(levels: int) -> Any:
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        ({"properties": {"a": {"type": "tuple"}}}, "the property a: the type 'tuple'"),
-        ({"properties": {"a": {"allOf": []}}}, "the property a: 'allOf' is not understood"),
-        ({"properties": {"a": {"type": "array", "prefixItems": []}}}, "'prefixItems'"),
-        ({"properties": {"a": {"type": "array", "items": {"type": "file"}}}}, r"the property a\[\]: the type 'file'"),
-        ({"properties": {"a": {"type": "object", "properties": {"b": {"not": {}}}}}}, "the property a.b: 'not'"),
-        ({"properties": {"a": {"$ref": "#/$defs/Nowhere"}}}, "leads nowhere"),
-        ({"properties": {"a": {"$ref": "#/properties/a"}}}, "refers to itself"),
-        ({"properties": {"a": {"enum": [[1]]}}}, "options are"), ({"properties": {"a": {"enum": []}}}, "options are"),
-        ({"properties": {"a": False}}, "schema [Ff]alse"),
-        ({"properties": {"max-results": {"type": "integer"}}}, "the property max-results: calls cannot name it"),
-        ({"properties": {"_a": {"type": "integer"}}}, "the property _a: calls cannot name it"),
-        ({"properties": {"model_config": {"type": "integer"}}}, "model_config: pydantic has a meaning of its own"),
-        (bomb(9), "the property a: with references followed the schema has more than 500 parts"),
-        (bomb(30), "refers to itself, or is nested too deep"),
-        ({"properties": {f"a{k}": {"type": "integer"} for k in range(501)}}, "more than 500 parts"),
-        ({"properties": {"a": chain(21)}}, "nested too deep"),
-        ({"properties": {"a": {"anyOf": [{}] * 501}}}, "a: 'anyOf' is one of 501, not a list of 1 to 500"),
-        ({"properties": {"a": {"oneOf": {"type": "string"}}}}, "a: 'oneOf' is an object"),
-        ({"properties": {"a": {"enum": 5}}}, "a: options are a list of 1 to 5000, not 5"),
-        ({"properties": {"a": {"enum": list(range(5001))}}}, "a: options are a list of 1 to 5000, not one of 5,001"),
-        ({"properties": {"a": {"enum": ["x" * 1001]}}}, "at most 1000 characters"),
-        ({"properties": {"a": {"const": 1.5}}}, "not 1.5"),
-        ({"properties": {"a": {"type": ["string"] * 8}}}, "a: the type a list is not understood"),
-        ({"properties": {"a": {"type": []}}}, "a: the type a list is not understood"),
-        ({"properties": {"a": {"type": [["string"]] * 2}}}, "nested too deep|the type a list"),
-        ({"properties": {"a": {"type": {}}}}, "a: the type an object is not understood"),
-        ({"properties": {"a": {"type": "integer", "minimum": "x"}}}, "a: 'minimum' is 'x', which is no such bound"),
-        ({"properties": {"a": {"type": "integer", "minimum": True}}}, "'minimum' is [Tt]rue"),
-        ({"properties": {"a": {"type": "number", "maximum": 10**309}}}, "'maximum' is a whole number of more"),
-        ({"properties": {"a": {"type": "string", "minLength": -1}}}, "'minLength' is -1"),
-        ({"properties": {"a": {"type": "string", "maxLength": 10**30}}}, "'maxLength' is 1000"),
-        ({"properties": {"a": {"type": "array", "minItems": 1.5}}}, "'minItems' is 1.5"),
-        ({"properties": {"a": {"$ref": 5}}}, "the reference 5 leads nowhere"),
-        ({"properties": {"a": {"$ref": "#/properties/a/0"}}}, "leads nowhere"),
-        ({"properties": {"a": {"type": "string", "default": "x" * 2000}}}, "its default is longer than 1000"),
-        ({"properties": {"x" * 101: {}}}, "calls cannot name it"),
-        ({"properties": {"a\x1b[31m": {}}}, r"the property 'a\\x1b\[31m': calls cannot name it"),
-        ({"properties": {"a": {}}, "required": [{}]}, "what is required is a list, no JSON schema"),
-        ({"properties": {"a": {}}, "required": ["a"] * 501}, "what is required is a list"),
-        ({"properties": {"a": {}}, "required": "a"}, "what is required is 'a'"),
+        ({"properties": {f"a{k}": {"type": "integer"} for k in range(501)}}, "it has 501 arguments, more than 500"),
+        ({"properties": {"a": {}}, "required": [f"a{k}" for k in range(501)]}, "it has 502 arguments"),
+        ({"properties": {"a": {"enum": list(range(5001))}}}, "its schema has more than 5000 parts, or 30 levels"),
+        ({"properties": {"a": chain(40)}}, "or 30 levels"),
         ({"properties": 5}, "its properties are 5"), ({"properties": [1]}, "no JSON schema"),
-        ({"properties": {"a": {}}, "required": ["b"]}, "the property b: is required but not described"),
         ({"type": "array"}, "its arguments are of the type 'array'"),
         ({"type": {}}, "its arguments are of the type an object"),
-        *((wrong, "no JSON schema") for wrong in (None, 5, "object", [], True)),
+        (None, "no JSON schema"), (5, "no JSON schema"), ([], "no JSON schema"), (True, "no JSON schema"),
     ],
 )  # fmt: skip
-def test_what_is_not_understood_or_too_large_is_named(schema: Any, message: str) -> None:
+def test_what_is_no_schema_or_too_large_is_named(schema: Any, message: str) -> None:
     with pytest.raises(ToolError, match=f"MCP tool t: .*({message})") as refused:
         arguments_model("t", schema)
     assert len(str(refused.value)) < 600
+
+
+NODE = {"properties": {"v": {"type": "integer"}, "next": {"$ref": "#/$defs/N"}}, "type": "object", "required": ["v"]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "good", "bad"),
+    [
+        ({"$ref": "#/$defs/N"}, {"v": 1, "next": {"v": 2}}, {"v": 1, "next": {"v": "x"}}),
+        ({"allOf": [{"$ref": "#/$defs/N"}]}, {"v": 1}, {"v": "x"}),
+        ({"allOf": [{"type": "integer"}, {"minimum": 3}]}, 3, 2), ({"enum": [0.5, 1.5]}, 0.5, 0.7),
+        ({"const": {"a": 1}}, {"a": 1}, {"a": 2}), ({"not": {"type": "string"}}, 1, "x"),
+        ({"if": {"type": "string"}, "then": {"minLength": 2}}, "xy", "x"),
+        ({"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}]}, [1, "x"], ["x", 1]),
+        ({"type": "array", "items": [{"type": "integer"}], "additionalItems": False}, [1], [1, 2]),
+        ({"type": "integer", "multipleOf": 5}, 10, 11), ({"type": "array", "uniqueItems": True}, [1, 2], [1, 1]),
+        ({"type": "number", "minimum": 0, "exclusiveMinimum": True}, 0.5, 0),
+        ({"type": "number", "maximum": 9, "exclusiveMaximum": False}, 9, 10),
+        ({"type": "integer", "minimum": 0.5}, 1, 0),
+        ({"type": "object", "properties": {"b": {}}, "anyOf": [{"required": ["b"]}]}, {"b": 1}, {}),
+        ({"type": "object", "properties": {"a": {}}, "additionalProperties": {"const": 1}}, {"b": 1}, {"b": "x"}),
+        ({"type": "string", "anyOf": [{"minLength": 3}, {"maxLength": 1}]}, "x", "xx"),
+    ],
+)  # fmt: skip
+def test_what_no_type_says_is_checked_by_the_schema(schema: dict[str, Any], good: object, bad: object) -> None:
+    made = model({"a": schema}, ("a",), **{"$defs": {"N": NODE}})
+    assert sent(made, dict(made.model_validate({"a": good}))) == {"a": good}
+    with pytest.raises(ValidationError):
+        made.model_validate({"a": bad})
+
+
+@pytest.mark.parametrize("word", ["anyOf", "oneOf", "allOf"])
+def test_what_the_whole_says_is_checked_too(word: str) -> None:
+    made = arguments_model("t", {"properties": {"a": {}, "b": {}}, word: [{"required": ["a"]}]})
+    made.model_validate({"a": None})
+    with pytest.raises(ValidationError):
+        made.model_validate({"b": 1})
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "tuple"}, {"type": []}, {"type": {}}, {"type": ["string"] * 8}, {"allOf": 3}, {"anyOf": 5},
+        {"enum": 5}, {"type": "array", "minItems": 1.5},
+        {"$ref": "#/$defs/Nowhere"}, {"$ref": 5}, {"$ref": "#/properties/a"}, {"$ref": "https://nowhere.invalid/s.json"},
+        {"type": "integer", "minimum": "x"}, {"type": "string", "maxLength": 10**30},
+        {"patternProperties": {"(a+)+$": {"type": "string"}}, "additionalProperties": False}, {"pattern": "(("},
+        {"type": "string", "default": "x" * 2000}, {"description": 7},
+    ],
+)  # fmt: skip
+def test_what_is_no_schema_inside_one_is_left_to_the_server(part: Any) -> None:
+    made = model({"a": part}, ("a",))
+    given = next(value for value in ("x", {"k": 1}, 1, [1, 2]) if not refused(made, {"a": value}))
+    assert sent(made, dict(made.model_validate({"a": given}))) == {"a": given}
+
+
+def test_names_that_a_pattern_lets_through_are_let_through_and_the_server_checks_them() -> None:
+    named_by_a_pattern = {"properties": {"a": {}}, "patternProperties": {"^x": {}}, "additionalProperties": False}
+    assert not refused(arguments_model("t", named_by_a_pattern), {"a": 1, "xy": 2})
+    assert not refused(model({"o": {"type": "object", **named_by_a_pattern}}), {"o": {"a": 1, "xy": 2}})
+
+
+def refused(made: Any, values: dict[str, Any]) -> bool:
+    try:
+        made.model_validate(values)
+    except ValidationError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("schema", "given"),
+    [
+        (bomb(9), {"a": {}}), (bomb(30), {"a": {}}), ({"properties": {"a": chain(21)}}, {"a": [[[]]]}),
+        ({"properties": {"a": {"anyOf": [{}] * 501}}}, {"a": {}}),
+    ],
+)  # fmt: skip
+def test_a_schema_that_stands_for_an_endless_one_is_checked_within_bounds(
+    monkeypatch: pytest.MonkeyPatch, schema: dict[str, Any], given: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(json_schemas, "MOST_STEPS", 2000)
+    made = arguments_model("t", schema)
+    assert sent(made, dict(made.model_validate(given))) == given
+
+
+NAMES = [
+    "page-size", "page_size", "page.size", "$filter", "user.name", "_meta", "from", "class", "größe", "नाम", "2fa",
+    "schema", "json", "copy", "model_config", "model_fields_set", "model_x", "x" * 101, "a\x1b[31m", "", "self",
+]  # fmt: skip
+
+
+def test_any_names_are_written_as_python_has_them_and_sent_as_the_server_has_them() -> None:
+    properties = {name: {"type": ["integer", "null"]} for name in NAMES}
+    made = model({**properties, "inside": {"type": "object", "properties": properties}})
+    written = list(made.model_fields)
+    assert all(name.isidentifier() and can_be_written(name, "", [name]) for name in written)
+    given = {name: number for number, name in enumerate(written[:-1])} | {"inside": dict.fromkeys(NAMES)}
+    whole = made.model_validate(given)
+    wanted = {name: number for number, name in enumerate(NAMES)} | {"inside": dict.fromkeys(NAMES)}
+    assert sent(made, {name: getattr(whole, name) for name in written}) == wanted
+    assert written[:8] == ["page_size_2", "page_size", "page_size_3", "filter", "user_name", "meta", "from_", "class_"]
+
+
+def test_null_is_sent_where_the_schema_lets_it_through_and_else_left_out() -> None:
+    inner = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": ["string", "null"]}, "c": {}}}
+    made = model(
+        {
+            "a": {"type": "string"}, "b": {"anyOf": [{"type": "null"}, {"type": "integer"}]}, "c": {"enum": [1, None]},
+            "d": True, "e": {"not": {"type": "null"}}, "f": {"not": {"type": "string"}}, "g": inner,
+        }
+    )  # fmt: skip
+    given = made.model_validate({**dict.fromkeys("abcdef"), "g": dict.fromkeys("abc")})
+    assert sent(made, dict(given)) == {**dict.fromkeys("bcdf"), "g": dict.fromkeys("bc")}
+
+
+def test_a_number_is_sent_as_it_was_written() -> None:
+    made = model({"a": {"type": "number", "minimum": 1}})
+    for number in (1, 1.5, 2**60 + 1):
+        assert repr(sent(made, {"a": made.model_validate({"a": number}).a})["a"]) == repr(number)
+    assert refused(made, {"a": 0})
+
+
+def test_a_tool_without_properties_takes_what_the_schema_lets_through() -> None:
+    made = arguments_model("t", {"type": "object", "additionalProperties": {"type": "integer"}})
+    assert made.model_validate({"x": 1}).model_extra == {"x": 1}
+    assert refused(made, {"x": "y"})
+    assert not refused(arguments_model("t", {"additionalProperties": True}), {"x": "y"})
+    assert refused(arguments_model("t", {}), {"x": "y"})
 
 
 def test_bounds_of_other_types_are_ignored_and_patterns_are_not_run() -> None:
