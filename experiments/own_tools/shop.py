@@ -38,7 +38,7 @@ def world() -> World:
     def query(sql: str) -> dict[str, Any] | None:
         """Get the first row of a SELECT over customers(id, name, email, city), products(id, title, price, stock),
         orders(id, customer_id, product_id, quantity, paid, day); paid is 1 or 0, day is like 2026-03-02.
-        """
+        """  # noqa: D205  (the model is to see all of it)
         try:
             row = data.execute(sql).fetchone()
         except Exception as error:  # sqlite3 has several

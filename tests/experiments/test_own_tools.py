@@ -43,7 +43,8 @@ SQL = {
     "tell": "SELECT email address FROM teachers WHERE id = (SELECT teacher_id FROM courses WHERE title = 'music')",
     "below": f"SELECT DISTINCT name names {WITH_PUPIL} WHERE mark < 10",
     "spread": "SELECT max(mark) - min(mark) difference FROM marks WHERE course_id = 2",
-    "busiest": "SELECT name, count(*) courses FROM courses JOIN teachers t ON t.id = teacher_id GROUP BY 1 ORDER BY 2 DESC",
+    "busiest": "SELECT name, count(*) courses FROM teachers t JOIN courses ON t.id = teacher_id GROUP BY 1 ORDER BY 2"
+    " DESC",
     "year": f"SELECT year {WITH_PUPIL} GROUP BY 1 ORDER BY avg(mark) DESC",
 }
 """How each answer follows from the data; a second row of the same rank would make a question ambiguous."""
