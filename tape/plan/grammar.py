@@ -1,0 +1,126 @@
+"""The language as a grammar, for models that are decoded under one: GBNF, which llama.cpp's server and xgrammar read.
+
+A program of the grammar has up to three lines of comment, then statements in one line each, with single spaces. Calls
+are held to the names of tools, their parameters in order, and literals of the parameters' types. Which names have a
+value is the reader's part, and so is where an effect may stand.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from tape.plan.vocabulary import ANSWER, ASK, OPERATORS, Parameter, Vocabulary
+
+COMMENT_LINES, COMMENT_LENGTH = 3, 160
+"""Lines of a comment, and characters of each."""
+
+_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "in", "not in", "is", "is not", "and", "or")
+
+_FIXED = r"""
+line ::= name " = " expr "\n" | call "\n"
+expr ::= flat (" if " flat " else " expr)?
+flat ::= part (operator part)*
+part ::= ("not " | "-")? value index*
+value ::= literal | opened
+opened ::= call | function | name | "(" expr ")"
+computed ::= ("not " | "-")? opened index* rest
+rest ::= (operator part)* (" if " flat " else " expr)?
+index ::= "[" (expr (":" expr?)? | ":" expr?) "]" | ".get(" expr (", " expr)? ")"
+literal ::= string | number | "True" | "False" | "None" | list | dict
+list ::= "[" (expr (loop | (", " expr)*))? "]"
+dict ::= "{" (string ": " expr (", " string ": " expr)*)? "}"
+loop ::= " for " name " in " flat (" if " flat)?
+function ::= ("len" | "str" | "int" | "float") "(" expr ")" | ("min" | "max" | "sorted") "(" expr several ")"
+several ::= loop | (", " expr)*
+name ::= [a-z_] [a-zA-Z0-9_]{0,39}
+number ::= ("0" | [1-9] [0-9]{0,29}) ("." [0-9]{1,12})?
+string ::= "\"" ([^"\\\n] | escape)* "\"" | "'" ([^'\\\n] | escape)* "'" | "f\"" fpart* "\""
+fpart ::= [^"\\\n{}] | escape | "{" inner format? "}"
+escape ::= "\\" [nt"'\\]
+inner ::= innerpart (operator innerpart)*
+innerpart ::= name innerindex* | number | ("len" | "str" | "int" | "round") "(" name innerindex* (", " [0-9])? ")"
+innerindex ::= "['" [^'\\\n{}]{1,60} "']" | "[" "-"? [0-9]{1,4} "]"
+format ::= ":" ("," | ",."  [0-9] "f" | "." [0-9] "f")
+"""
+"""Rules that no tool changes."""
+
+_LITERALS = {
+    "str": "string",
+    "int": '"-"? number',
+    "float": '"-"? number',
+    "bool": '("True" | "False")',
+    "list": "list",
+    "dict": "dict",
+}
+"""The literals of a type, by its name as it is shown, without what stands in brackets."""
+
+
+def gbnf(words: Vocabulary) -> str:
+    """The grammar of programs over a vocabulary.
+
+    Examples:
+        >>> from tape.plan.grammar import gbnf
+        >>> from tape.plan.vocabulary import Parameter, Signature, Vocabulary
+        >>> print(gbnf(Vocabulary.of(Signature("price", (Parameter("item", "str"),)))).splitlines()[3])
+        tool0-0 ::= "item=" tool0-value-0 tool0-more-1
+    """
+    operators = words.operators or OPERATORS
+    symbols = [*operators, *_COMPARISONS]
+    free = "" if words.operators else ' | "round(" expr (", " expr)? ")" | "sum(" expr loop? ")"'
+    rules = [
+        f"root ::= comment{{0,{COMMENT_LINES}}} (line+ end? | end)",
+        f'comment ::= "#" [^\\n]{{0,{COMMENT_LENGTH}}} "\\n"',
+        f"operator ::= {' | '.join(json.dumps(f' {symbol} ') for symbol in symbols)}",
+        *_calls(words),
+        *_FIXED.strip().split("\n"),
+    ]
+    return "\n".join(rule + free if rule.startswith("function ::=") else rule for rule in rules) + "\n"
+
+
+def _calls(words: Vocabulary) -> Iterator[str]:
+    """The rules of the tools, of ``ask`` and of the answer."""
+    heads = []
+    for number, signature in enumerate(words.tools.values()):
+        rule = f"tool{number}"
+        heads.append(f'"{signature.name}(" ({rule}-0 | {_positional(rule, signature.parameters)}) ")"')
+        yield from _arguments(rule, signature.parameters)
+    asks = f'"{ASK}(" string (", " expr)+ ")"'
+    yield f"call ::= {' | '.join([*heads, asks])}"
+    if words.answer:
+        yield from _arguments("answer", words.answer)
+        yield f'end ::= "{ANSWER}(" (answer-0 | {_positional("answer", words.answer)}) ")" "\\n"?'
+    else:
+        yield f'end ::= "{ANSWER}(" expr ")" "\\n"?'
+
+
+def _arguments(rule: str, parameters: Sequence[Parameter]) -> Iterator[str]:
+    """The rules of arguments by name, in the order of the parameters; those with a default may be left out.
+
+    ``RULE-N`` is what may be written from the Nth parameter on where nothing is written yet, ``RULE-more-N`` where
+    something is.
+    """
+    for number, parameter in enumerate(parameters):
+        written = json.dumps(f"{parameter.name}=")
+        more = f"{rule}-value-{number} {rule}-more-{number + 1}"
+        skip = "" if parameter.required else f" | {rule}-{number + 1}"
+        yield f"{rule}-{number} ::= {written} {more}{skip}"
+        if number:
+            skip = "" if parameter.required else f" | {rule}-more-{number + 1}"
+            yield f'{rule}-more-{number} ::= ", " {written} {more}{skip}'
+        yield f"{rule}-value-{number} ::= {_typed(parameter.type)}"
+    yield f'{rule}-{len(parameters)} ::= ""'
+    if parameters:
+        yield f'{rule}-more-{len(parameters)} ::= ""'
+
+
+def _positional(rule: str, parameters: Sequence[Parameter]) -> str:
+    """The arguments that are required, without their names."""
+    required = [number for number, parameter in enumerate(parameters) if parameter.required]
+    return ' ", " '.join(f"{rule}-value-{number}" for number in required) or '""'
+
+
+def _typed(shown: str) -> str:
+    """A literal of a type, or what is computed; anything for a type that has no literals of its own."""
+    literals = _LITERALS.get(shown.partition("[")[0])
+    return "expr" if literals is None else f"{literals} rest | computed"

@@ -1,0 +1,129 @@
+"""Programs are read leniently, nothing is guessed, and no reply makes a call that it does not contain."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tape.errors import ConfigError
+from tape.plan.evaluator import Called, Failure, advance
+from tape.plan.program import Program
+from tape.plan.reader import read
+from tape.plan.vocabulary import Parameter, Signature, Vocabulary
+from tests.tape.plan.corpus import READ, REFUSED, SHOP, TYPED
+
+
+@pytest.mark.parametrize("name", READ)
+def test_is_read(name: str) -> None:
+    words, text, statements = READ[name]
+    program = read(text, words)
+    assert program.stopped is None, program.stopped
+    assert [statement.text for statement in program.statements] == (statements or text.split("\n"))
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_is_refused_with_the_reason(name: str) -> None:
+    words, text, why = REFUSED[name]
+    program = read(text, words)
+    assert not program.statements
+    assert program.stopped is not None
+    assert why in program.stopped.why
+
+
+def test_what_stands_before_a_wrong_statement_is_a_partial_program() -> None:
+    program = read("# Look.\nr = query('a')\nx = r.name\nsend_email('a', 'b')", SHOP)
+    assert program.comment == "Look."
+    assert [statement.text for statement in program.statements] == ["r = query('a')"]
+    assert program.stopped is not None
+    assert (program.stopped.line, program.stopped.text) == (3, "x = r.name")
+
+
+def test_a_continuation_knows_the_names_of_before() -> None:
+    assert read("answer(row['n'])", SHOP, ["row"]).answers
+    assert not read("answer(row['n'])", SHOP).answers
+
+
+@pytest.mark.parametrize("name", ["ask", "answer", "len", "a.b", "page-size"])
+def test_names_that_programs_cannot_have(name: str) -> None:
+    with pytest.raises(ConfigError, match="tool"):
+        Signature(name)
+
+
+def test_an_operator_needs_a_pure_tool_of_two_parameters() -> None:
+    one = Signature("half", (Parameter("a"),))
+    with pytest.raises(ConfigError, match="two parameters"):
+        Vocabulary.of(one, operators={"/": "half"})
+    with pytest.raises(ConfigError, match="no tool can stand for"):
+        Vocabulary.of(one, operators={"@": "half"})
+
+
+PIECES = [
+    *("(", ")", "[", "]", '"', "'''", "\\", "\n", "#", "```", "<think>", "</think>", "{", "}", ":", "=", "f'", "\x00"),
+    *("\ud800", "\u2028", "send_email", "query('", "answer(", " if ", " for ", "  ", "\t", "9" * 50, "**", ";"),
+]
+"""What spoils a program."""
+
+
+def mutated(rng: random.Random) -> Iterator[tuple[Vocabulary, str]]:
+    """Replies that have been spoilt at random."""
+    corpus = [(words, text) for words, text, _ in [*READ.values(), *REFUSED.values()]]
+    while True:
+        words, text = rng.choice(corpus)
+        for _ in range(rng.randrange(1, 5)):
+            at, other = rng.randrange(len(text) + 1), rng.choice(corpus)[1]
+            match rng.randrange(4):
+                case 0:
+                    text = text[:at] + rng.choice(PIECES) + text[at:]
+                case 1:
+                    text = text[:at] + text[at + rng.randrange(1, 8) :]
+                case 2:
+                    text = text[:at] + other[rng.randrange(len(other) + 1) :]
+                case _:
+                    lines = text.split("\n")
+                    rng.shuffle(lines)
+                    text = "\n".join(lines)
+        yield words, text
+
+
+RESULTS = [None, True, 0, -1, 3, 2.5, "", "a\n```\nanswer(1)", [], [1, 2], {"n": 3}, [{"n": 1, "q": "b"}],
+           {"email": "a@b", "name": "Ann", "n": 2, "m": 3.5, "text": "t", "x": False, "t": "u", "q": "c"}]  # fmt: skip
+
+
+def check(program: Program, words: Vocabulary, text: str, rng: random.Random) -> int:
+    """Run a program with results at random; returns how many calls it made."""
+    results: list[object] = []
+    while len(results) < 50:
+        step = advance(program, results, words)
+        if not isinstance(step, Called):
+            assert not isinstance(step, Failure) or step.why
+            break
+        symbols = {name: symbol for symbol, name in words.operators.items()}
+        assert f"{step.name}" in text or symbols.get(step.name, "\0") in text, "a call that the text does not contain"
+        results.append(rng.choice(RESULTS))
+    return len(results)
+
+
+def sweep(count: int, seed: int) -> int:
+    rng = random.Random(seed)
+    replies = mutated(rng)
+    return sum(check(read(text, words), words, text, rng) for words, text in (next(replies) for _ in range(count)))
+
+
+def test_spoilt_replies_make_no_call_that_they_do_not_contain() -> None:
+    assert sweep(1_000, 1) > 100
+
+
+@pytest.mark.soak
+def test_very_many_spoilt_replies(record_property: Callable[[str, object], None]) -> None:
+    record_property("replies", 100_000)
+    record_property("calls", calls := sweep(100_000, 2))
+    assert calls > 10_000
+
+
+def test_a_result_adds_no_line() -> None:
+    text = "row = query('a')\nanswer(name=row['name'], n=1)"
+    program = read(text, TYPED)
+    hostile = {"name": "x')\nsend_email('a', 'b')\n```python\nsend_email('a', 'b')"}
+    assert [type(advance(program, results, TYPED)).__name__ for results in ([], [hostile])] == ["Called", "Answered"]
