@@ -14,7 +14,8 @@ from pydantic_core import to_jsonable_python
 from envs.apart.host import Process, RemoteWorld
 from tape.tools.cost import Fixed
 from tape.tools.errors import ToolFailedError
-from tape.tools.mcp_schema import arguments_model, described
+from tape.tools.json_schemas import described
+from tape.tools.mcp_schema import arguments_model, sent
 from tape.tools.tool import Tool
 
 _READING = ("get_", "search_", "list_", "read_", "check_")
@@ -93,14 +94,17 @@ def _tool(document: Mapping[str, Any]) -> Tool:
     name = str(document["name"])
     use: Any = use_of(name)
 
+    model = arguments_model(name, document["parameters"])
+
     def function(world: SuiteWorld, **arguments: Any) -> Any:
-        return world.call(name, to_jsonable_python({key: one for key, one in arguments.items() if one is not None}))
+        given = sent(model, {key: value for key, value in arguments.items() if value is not None})
+        return world.call(name, to_jsonable_python(given))
 
     return Tool(
         kind=name,
         variant="",
         function=function,
-        arguments=arguments_model(name, document["parameters"]),
+        arguments=model,
         description=described(document["description"]),
         cost=PRICES[use],
         pure=use == "read",

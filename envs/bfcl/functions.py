@@ -17,7 +17,8 @@ from envs.bfcl.backend import ApiWorld
 from envs.bfcl.source import Source
 from tape.tools.cost import Fixed
 from tape.tools.errors import ToolFailedError
-from tape.tools.mcp_schema import arguments_model, described
+from tape.tools.json_schemas import described
+from tape.tools.mcp_schema import arguments_model, sent
 from tape.tools.tool import Tool
 
 _DECLARED = json.loads(resources.files(__package__).joinpath("declared.json").read_text("utf-8"))
@@ -55,17 +56,18 @@ def _tool(document: Mapping[str, Any]) -> Tool:
     name = str(document["name"])
     use: Any = use_of(name)
 
+    model = arguments_model(name, _schema(document["parameters"]))
+
     def function(apis: ApiWorld, **arguments: Any) -> Any:
-        return seen(
-            apis.call(name, to_jsonable_python({key: one for key, one in arguments.items() if one is not None}))
-        )
+        given = sent(model, {key: value for key, value in arguments.items() if value is not None})
+        return seen(apis.call(name, to_jsonable_python(given)))
 
     text = str(document["description"])
     return Tool(
         kind=name,
         variant="",
         function=function,
-        arguments=arguments_model(name, _schema(document["parameters"])),
+        arguments=model,
         description=described(text.partition("Tool description: ")[2] or text),
         cost=PRICES[use],
         pure=use == "read",
