@@ -63,6 +63,24 @@ def _name(arguments: Sequence[str]) -> str:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    from tape.errors import TapeError
+
+    try:
+        try:
+            return _done(arguments)
+        finally:
+            sys.stdout.flush()  # what cannot be written is reported now, not in the interpreter's last moments
+    except BrokenPipeError:
+        let_go(sys.stdout)
+        return 141
+    except (TapeError, OSError) as error:
+        if interrupted():
+            raise
+        print(f"{_name(arguments)}: {error}", file=sys.stderr)
+        return 2
+
+
+def _done(arguments: Sequence[str]) -> int:
     import argparse
     import atexit
     import gc
@@ -86,28 +104,15 @@ def _run(arguments: Sequence[str]) -> int:
     if known.command is None:
         parser.print_help()
         return 2
-    from tape.errors import ShadowedPackageError, TapeError
+    from tape.errors import TapeError
     from tape.plugins import check_not_shadowed
 
-    try:
-        check_not_shadowed("solvers")
-    except ShadowedPackageError as error:
-        print(f"tape {known.command}: {error}", file=sys.stderr)
-        return 2
+    check_not_shadowed("solvers")
     # The interpreter's last searches for garbage among the modules of torch take a fifth of a small run.
     atexit.register(gc.freeze)
     from solvers.errors import SolverError
 
     try:
-        command = importlib.import_module(f"tape.cli.{known.command}")
-        status = int(command.main(arguments[1:]))
-        sys.stdout.flush()  # what cannot be written is reported now, not in the interpreter's last moments
-    except BrokenPipeError:
-        let_go(sys.stdout)
-        return 141
-    except (TapeError, SolverError, OSError) as error:
-        if interrupted():
-            raise
-        print(f"tape {known.command}: {error}", file=sys.stderr)
-        return 2
-    return status
+        return int(importlib.import_module(f"tape.cli.{known.command}").main(arguments[1:]))
+    except SolverError as error:
+        raise TapeError(str(error)) from error

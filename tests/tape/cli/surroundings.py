@@ -1,0 +1,236 @@
+"""Every command of the command line, and the places, users and streams that it may be started with."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tape.budget import Resources
+from tape.cli.ledger import _DO
+from tape.cli.main import COMMANDS
+from tape.gateway.audit import Audit
+from tape.gateway.watching import Call
+from tests.places import ROOT
+from tests.tape.cli.commands import places
+
+PLAN = """
+plans = [["größer", "→ weiter"], ["größer"]]
+value = [1, 0.5]
+budget = { usd = 3 }
+[cost]
+"größer" = { usd = 1 }
+"→ weiter" = { usd = 1 }
+"""
+GATEWAY = """
+[budgets]
+session = { usd = "$0.05" }
+[python.search]
+function = "odd_tools:search"
+price = { usd = "$0.004" }
+"""
+TOOLS = '''
+from tape.tools import tool
+
+def search(query: str) -> str:
+    """Search → the notes, größer."""
+    return query
+
+@tool(usd="0.01")
+def look(place: str) -> str:
+    """Look."""
+    return place
+'''
+RCSP = "3 3 1\n0\n5\n0\n0\n0\n1 2 1 1\n2 3 1 1\n1 3 5 1\n"
+AS_NOBODY = ["/usr/bin/unshare", "--user", "--map-user=54321", "--map-group=54321"]
+"""Runs a command under a user id without a name, as containers do."""
+
+
+def make_data(folder: Path) -> None:
+    """What the commands read."""
+    places(folder)
+    (folder / "plan.toml").write_text(PLAN, encoding="utf-8")
+    (folder / "gateway.toml").write_text(GATEWAY, encoding="utf-8")
+    (folder / "odd_tools.py").write_text(TOOLS, encoding="utf-8")
+    (folder / "problem.rcsp").write_text(RCSP, encoding="utf-8")
+    with closing(Audit(folder / "calls.audit.jsonl")) as audit:
+        held = Call("local", "gateway/local/1", "größer", "d", id="1").held("1", Resources({"usd": 4}))
+        audit.ended(held, "settled", Resources({"usd": 1}))
+    ledger = f"file://{folder / 'org.ledger'}"
+    for words in (["cap", "org", "$10"], ["rule", "org", "--warn", "50"], ["pause", "org", "--why", "größer →"]):
+        subprocess.run([sys.executable, "-m", "tape", "ledger", "--url", ledger, *words], check=True, cwd=ROOT)
+
+
+def commands(data: str) -> dict[str, list[str]]:
+    """Every command, with the files of a folder; under each name begins what it is about."""
+    run, graph, out = (os.path.join(data, name) for name in ("run", "graph.json", "out"))
+    play = ["run", "sokoban", "--levels", f"{data}/levels.xsb", "--agent", "open_loop", "--out", out]
+    play += ["--model", f"scripted:{data}/script.json"]
+    solve = ["solve", graph, "--budget", "usd=$0.008,steps=6"]
+    ledger = ["ledger", "--url", f"file://{data}/org.ledger"]
+    org = {"cap": ["$5"], "add": ["$1", "--why", "größer"], "reset": ["usd"], "rule": ["--at-limit", "ask", "--seconds", "9"]}
+    found = {
+        "run": play, "run in workers": [*play, "--workers", "2"],
+        "show": ["show", run], "show without pictures": ["show", run, "1", "--no-pictures"],
+        "show list": ["show", run, "--list"], "why": ["why", run], "why as JSON": ["why", run, "--json"],
+        "view": ["view", run], "view elsewhere": ["view", run, "-o", f"{data}/größer.html"],
+        "resume": ["resume", f"{data}/none.jsonl", "--in", f"{data}/odd_tools.py"],
+        "export to inspect": ["export", run, "--to", "inspect", "--out", f"{data}/log.eval"],
+        "export to nobody": ["export", run, "--to", "otel", "--endpoint", "http://127.0.0.1:9"],
+        "diagnose": ["diagnose", run, "-o", f"{data}/diagnosis"],
+        "solve": solve, "solve as JSON": [*solve, "--json"], "solve apart": [*solve, "--solver", "pulp:cbc"],
+        "solve by CP-SAT": [*solve, "--solver", "cp-sat"], "solve and draw": [*solve, "--draw", f"{data}/graph.svg"],
+        "solve limits": ["solve", f"{data}/problem.rcsp", "--format", "rcsp"],
+        "plan": ["plan", f"{data}/plan.toml", "--frontier", "usd,value", "--page", f"{data}/page.html"],
+        "plan a graph": ["plan", graph, "--budget", "usd=$0.008,steps=6"],
+        "gateway check": ["gateway", f"{data}/gateway.toml", "--check"], "gateway": ["gateway", f"{data}/gateway.toml"],
+        "audit": ["audit", f"{data}/calls.audit.jsonl"], "audit check": ["audit", f"{data}/calls.audit.jsonl", "--check"],
+        "models": ["models"], "solvers": ["solvers"], "prices": ["prices"], "prices of one": ["prices", "openai:gpt-4o"],
+        "prices found": ["prices", "--find", "mini"],
+        "probe": ["probe", f"scripted:{data}/script.json", "sokoban", "--cases", "1", "--no-episode"],
+        "": [], "version": ["--version"], "help": ["--help"],
+    }  # fmt: skip
+    for name in _DO:
+        account = [] if name in ("init", "notes", "pauses", "check", "export") else ["none" if name == "settle" else "org"]
+        found[f"ledger {name}"] = [*ledger, name, *account, *org.get(name, [])]
+    assert {words[0] for words in found.values() if words} >= set(COMMANDS), "every command is here"
+    return found
+
+
+def helps() -> dict[str, list[str]]:
+    """The help of every command."""
+    return {f"{name} help": [name, "--help"] for name in COMMANDS} | {
+        f"ledger {name} help": ["ledger", name, "--help"] for name in _DO
+    }
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What is odd about how a command is started.
+
+    Attributes:
+        env: Variables; None for one that is not set.
+        streams: Redirections of a shell.
+        name: Of the folder that has the files.
+        user: Whether it is a user without a name.
+        relative: Whether files are named from the folder above.
+        may: Exit statuses beside the usual one.
+    """
+
+    env: Mapping[str, str | None] = field(default_factory=dict)
+    streams: str = ""
+    name: bytes = b"data"
+    user: bool = False
+    relative: bool = False
+    may: tuple[int, ...] = ()
+
+
+def surroundings(folder: Path) -> dict[str, Surroundings]:
+    """All of them; places for homes and temporary files are made in a folder."""
+    (folder / "a file").write_text("")
+    closed = folder / "closed"
+    closed.mkdir(mode=0o500)
+    odd = {"space": "a b", "percent": "100%s %d", "newline": "a\nb", "quotes": "a'\"b", "bytes": os.fsdecode(b"a\xffb")}
+    for name in odd.values():
+        (folder / name).mkdir()
+    gone, file = str(folder / "gone" / "away"), str(folder / "a file")
+    found = {
+        "usual": Surroundings(),
+        **{f"HOME {what}": Surroundings({"HOME": value, "XDG_CACHE_HOME": None}, may=(2,)) for what, value in {
+            "unset": None, "empty": "", "missing": gone, "a file": file, "relative": "x", "closed": "/proc"}.items()},
+        **{f"TMPDIR {what}": Surroundings({"TMPDIR": str(folder / name)}) for what, name in odd.items()},
+        **{f"TMPDIR {what}": Surroundings({"TMPDIR": value, "TMP": value}) for what, value in {
+            "missing": gone, "a file": file, "closed": "/proc", "empty": ""}.items()},
+        **{f"locale {what}": Surroundings({"LC_ALL": what}) for what in ("C", "POSIX", "tr_TR.UTF-8", "none_SUCH")},
+        "locale C for good": Surroundings({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
+        **{f"encoding {what}": Surroundings({"PYTHONIOENCODING": what}) for what in (
+            "ascii", "ascii:strict", "cp1252", "latin-1", "utf-8", "utf-16", "cp437:strict")},
+        "user without a name": Surroundings(dict.fromkeys(("USER", "LOGNAME", "LNAME", "USERNAME", "HOME", "XDG_CACHE_HOME")), user=True, may=(2,)),
+        "name of bytes": Surroundings({"LOGNAME": os.fsdecode(b"\xff")}, may=(2,)),
+        "stdout closed": Surroundings(streams=">&-"), "stdout full": Surroundings(streams=">/dev/full", may=(2,)),
+        "stdout for reading": Surroundings(streams="1</dev/null", may=(2,)),
+        "nobody reads": Surroundings(streams="| exec sleep 0", may=(141,)),
+        "stderr closed": Surroundings(streams="2>&-"), "stderr full": Surroundings(streams="2>/dev/full"),
+        "stdin closed": Surroundings(streams="<&-"),
+        "all closed": Surroundings(streams="<&- >&- 2>&-"),
+        "no terminal": Surroundings({"TERM": None}), "one column": Surroundings({"COLUMNS": "1", "LINES": "1"}),
+        "no columns": Surroundings({"COLUMNS": "x", "LINES": "-1"}), "colours": Surroundings({"FORCE_COLOR": "1"}),
+        "unbuffered": Surroundings({"PYTHONUNBUFFERED": "1"}, streams=">/dev/full", may=(2,)),
+        "odd zone": Surroundings({"TZ": "Nowhere/None"}), "no PATH": Surroundings({"PATH": None}),
+    }  # fmt: skip
+    names = [b"a b", b"a\nb", b"a\xffb", "größer →".encode(), b"100%s", b"a#b?c", b"[red]x", b"'q\"", b"a:b;c", b"x" * 250]
+    found |= {f"file names {name[:20]!r}": Surroundings(name=name) for name in names}
+    return found | {
+        "file names with a dash": Surroundings(name=b"-x", relative=True, may=(2,)),
+        "file names with a dash, marked": Surroundings(name=b"./-x", relative=True),
+    }
+
+
+@dataclass(frozen=True)
+class Came:
+    """What a command line has come to."""
+
+    status: int
+    out: bytes
+    err: bytes
+
+    def wrong(self) -> str:
+        """What no command may say."""
+        said = self.out + self.err
+        return next((mark for mark in MARKS if mark.encode() in said), "")
+
+
+MARKS = ("Traceback", "Exception ignored", "Fatal Python", "lost sys.std", "excepthook", "Error: '", "object at 0x")
+"""What the interpreter writes of errors that nobody took, or code of an error's details."""
+
+
+class Places:
+    """Starts commands, each on a copy of its own of the files."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.data = folder / "data"
+        self.data.mkdir()
+        make_data(self.data)
+        self.surroundings = surroundings(folder)
+
+    def start(self, argv: Callable[[str], Sequence[str]], around: Surroundings) -> Came:
+        """Run a command line, made for the folder of its files."""
+        own = self._folder / "own"
+        own.mkdir()
+        copy = own / os.fsdecode(around.name)
+        try:
+            shutil.copytree(self.data, copy)
+            words = argv(os.fsdecode(around.name) if around.relative else str(copy))
+            return self._started(words, around, own)
+        finally:
+            shutil.rmtree(own)
+
+    def _started(self, words: Sequence[str], around: Surroundings, own: Path) -> Came:
+        env = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(own / "cache")}
+        # What is compiled is kept, for the commands that come after.
+        env |= {"PYTHONPYCACHEPREFIX": str(self._folder / "compiled"), "PYTHONDONTWRITEBYTECODE": "", "PYTHONUNBUFFERED": ""}
+        env |= {"OTEL_EXPORTER_OTLP_TIMEOUT": "1", **around.env}
+        shell = [*(AS_NOBODY if around.user else []), "/bin/bash", "-c", f'set -o pipefail; "$0" "$@" {around.streams}']
+        done = subprocess.run(
+            [*shell, sys.executable, "-m", "tape", *words], cwd=own, timeout=60, capture_output=True, check=False,
+            env={name: value for name, value in env.items() if value is not None}, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        return Came(done.returncode, done.stdout, done.stderr)
+
+
+@contextmanager
+def opened() -> Iterator[Places]:
+    """Places in a folder that every user may enter."""
+    folder = Path(tempfile.mkdtemp(prefix="tape-around-"))
+    folder.chmod(0o755)
+    try:
+        yield Places(folder)
+    finally:
+        shutil.rmtree(folder)
