@@ -75,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     rule.add_argument("account", help="a scope, or a label")
     rule.add_argument("--at-limit", default="refuse", help="refuse (default), wait, or ask")
     rule.add_argument("--seconds", type=whole(0), default=0, help="how long a call waits, for others or for a person")
-    rule.add_argument("--warn", type=_percents, default=(), metavar="50,80,100", help="percent of a cap at which is warned")
+    rule.add_argument("--warn", type=_percents, default=(), metavar="50,80,100", help="at which percents of a cap")
     rule.add_argument("--webhook", default="", metavar="URL", help="gets warnings as JSON")
     rule.add_argument("--same", type=whole(0), default=0, help="as many equal calls in a row pause the scope")
     rule.add_argument("--tools", type=whole(0), default=0, help="so does a call of one more different tool than this")
@@ -91,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     for one in (rule, pause, stop, resume):
         one.add_argument("--why", default="", help="kept beside the change")
     for one in (cap, add, reset, rule, pause, stop, resume):
-        one.add_argument("--who", default="", metavar="NAME", help="who makes the change (default: the user's name or id)")
+        one.add_argument("--who", default="", metavar="NAME", help="who makes the change (default: the user)")
     commands.add_parser("notes", help="the changes by hand: when, who, what, why")
     settle = commands.add_parser(
         "settle", help="end an open hold by hand at all that it took: tape ledger settle ID '1 step, $0.01'"

@@ -77,6 +77,10 @@ def _run(arguments: Sequence[str]) -> int:
         if interrupted():
             raise
         print(f"{_name(arguments)}: {error}", file=sys.stderr)
+        try:
+            sys.stdout.flush()
+        except OSError:
+            let_go(sys.stdout)  # the interpreter would try again
         return 2
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from tape.budget import Resources
 from tape.cli.ledger import _DO
@@ -50,6 +52,7 @@ def look(place: str) -> str:
 RCSP = "3 3 1\n0\n5\n0\n0\n0\n1 2 1 1\n2 3 1 1\n1 3 5 1\n"
 AS_NOBODY = ["/usr/bin/unshare", "--user", "--map-user=54321", "--map-group=54321"]
 """Runs a command under a user id without a name, as containers do."""
+NAMES = ("USER", "LOGNAME", "LNAME", "USERNAME", "HOME", "XDG_CACHE_HOME")
 
 
 def make_data(folder: Path) -> None:
@@ -74,7 +77,12 @@ def commands(data: str) -> dict[str, list[str]]:
     play += ["--model", f"scripted:{data}/script.json"]
     solve = ["solve", graph, "--budget", "usd=$0.008,steps=6"]
     ledger = ["ledger", "--url", f"file://{data}/org.ledger"]
-    org = {"cap": ["$5"], "add": ["$1", "--why", "größer"], "reset": ["usd"], "rule": ["--at-limit", "ask", "--seconds", "9"]}
+    org = {
+        "cap": ["$5"],
+        "add": ["$1", "--why", "größer"],
+        "reset": ["usd"],
+        "rule": ["--at-limit", "ask", "--seconds", "9"],
+    }
     found = {
         "run": play, "run in workers": [*play, "--workers", "2"],
         "show": ["show", run], "show without pictures": ["show", run, "1", "--no-pictures"],
@@ -89,15 +97,17 @@ def commands(data: str) -> dict[str, list[str]]:
         "solve limits": ["solve", f"{data}/problem.rcsp", "--format", "rcsp"],
         "plan": ["plan", f"{data}/plan.toml", "--frontier", "usd,value", "--page", f"{data}/page.html"],
         "plan a graph": ["plan", graph, "--budget", "usd=$0.008,steps=6"],
-        "gateway check": ["gateway", f"{data}/gateway.toml", "--check"], "gateway": ["gateway", f"{data}/gateway.toml"],
-        "audit": ["audit", f"{data}/calls.audit.jsonl"], "audit check": ["audit", f"{data}/calls.audit.jsonl", "--check"],
-        "models": ["models"], "solvers": ["solvers"], "prices": ["prices"], "prices of one": ["prices", "openai:gpt-4o"],
-        "prices found": ["prices", "--find", "mini"],
+        "gateway": ["gateway", f"{data}/gateway.toml"], "gateway check": ["gateway", f"{data}/gateway.toml", "--check"],
+        "audit": ["audit", f"{data}/calls.audit.jsonl"],
+        "audit check": ["audit", f"{data}/calls.audit.jsonl", "--check"], "models": ["models"], "solvers": ["solvers"],
+        "prices": ["prices"], "prices found": ["prices", "--find", "mini"], "prices of one": ["prices", "gpt-4o"],
         "probe": ["probe", f"scripted:{data}/script.json", "sokoban", "--cases", "1", "--no-episode"],
         "": [], "version": ["--version"], "help": ["--help"],
     }  # fmt: skip
     for name in _DO:
-        account = [] if name in ("init", "notes", "pauses", "check", "export") else ["none" if name == "settle" else "org"]
+        account = (
+            [] if name in ("init", "notes", "pauses", "check", "export") else ["none" if name == "settle" else "org"]
+        )
         found[f"ledger {name}"] = [*ledger, name, *account, *org.get(name, [])]
     assert {words[0] for words in found.values() if words} >= set(COMMANDS), "every command is here"
     return found
@@ -134,8 +144,6 @@ class Surroundings:
 def surroundings(folder: Path) -> dict[str, Surroundings]:
     """All of them; places for homes and temporary files are made in a folder."""
     (folder / "a file").write_text("")
-    closed = folder / "closed"
-    closed.mkdir(mode=0o500)
     odd = {"space": "a b", "percent": "100%s %d", "newline": "a\nb", "quotes": "a'\"b", "bytes": os.fsdecode(b"a\xffb")}
     for name in odd.values():
         (folder / name).mkdir()
@@ -151,7 +159,7 @@ def surroundings(folder: Path) -> dict[str, Surroundings]:
         "locale C for good": Surroundings({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
         **{f"encoding {what}": Surroundings({"PYTHONIOENCODING": what}) for what in (
             "ascii", "ascii:strict", "cp1252", "latin-1", "utf-8", "utf-16", "cp437:strict")},
-        "user without a name": Surroundings(dict.fromkeys(("USER", "LOGNAME", "LNAME", "USERNAME", "HOME", "XDG_CACHE_HOME")), user=True, may=(2,)),
+        "user without a name": Surroundings(dict.fromkeys(NAMES), user=True, may=(2,)),
         "name of bytes": Surroundings({"LOGNAME": os.fsdecode(b"\xff")}, may=(2,)),
         "stdout closed": Surroundings(streams=">&-"), "stdout full": Surroundings(streams=">/dev/full", may=(2,)),
         "stdout for reading": Surroundings(streams="1</dev/null", may=(2,)),
@@ -164,8 +172,21 @@ def surroundings(folder: Path) -> dict[str, Surroundings]:
         "unbuffered": Surroundings({"PYTHONUNBUFFERED": "1"}, streams=">/dev/full", may=(2,)),
         "odd zone": Surroundings({"TZ": "Nowhere/None"}), "no PATH": Surroundings({"PATH": None}),
     }  # fmt: skip
-    names = [b"a b", b"a\nb", b"a\xffb", "größer →".encode(), b"100%s", b"a#b?c", b"[red]x", b"'q\"", b"a:b;c", b"x" * 250]
-    found |= {f"file names {name[:20]!r}": Surroundings(name=name) for name in names}
+    names = [
+        b"a b",
+        b"a\nb",
+        b"a\xffb",
+        "größer →".encode(),
+        b"100%s",
+        b"a#b?c",
+        b"[red]x",
+        b"'q\"",
+        b"a:b;c",
+        b"x" * 250,
+    ]
+    found |= {
+        f"file names {name[:20]!r}": Surroundings(name=name, may=(2,) if b"\xff" in name else ()) for name in names
+    }
     return found | {
         "file names with a dash": Surroundings(name=b"-x", relative=True, may=(2,)),
         "file names with a dash, marked": Surroundings(name=b"./-x", relative=True),
@@ -186,50 +207,94 @@ class Came:
         return next((mark for mark in MARKS if mark.encode() in said), "")
 
 
-MARKS = ("Traceback", "Exception ignored", "Fatal Python", "lost sys.std", "excepthook", "Error: '", "object at 0x")
-"""What the interpreter writes of errors that nobody took, or code of an error's details."""
+MARKS = ("Traceback", "Exception ignored", "Fatal Python", "lost sys.std", "excepthook", "object at 0x")
+"""What the interpreter writes of errors that nobody took."""
 
 
 class Places:
     """Starts commands, each on a copy of its own of the files."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self.data = folder / "data"
-        self.data.mkdir()
-        make_data(self.data)
+        self._folder, self._own, self._data = folder, folder / "own", folder / "data"
+        self._data.mkdir()
+        make_data(self._data)
         self.surroundings = surroundings(folder)
+        self._usual: dict[str, int] = {}
 
-    def start(self, argv: Callable[[str], Sequence[str]], around: Surroundings) -> Came:
-        """Run a command line, made for the folder of its files."""
-        own = self._folder / "own"
-        own.mkdir()
-        copy = own / os.fsdecode(around.name)
-        try:
-            shutil.copytree(self.data, copy)
-            words = argv(os.fsdecode(around.name) if around.relative else str(copy))
-            return self._started(words, around, own)
-        finally:
-            shutil.rmtree(own)
+    def faults(self, name: str, asked: Sequence[str]) -> list[str]:
+        """What is wrong with what commands come to in surroundings of a name, beside the usual ones."""
+        around, found = self.surroundings[name], []
+        unknown = [one for one in asked if one not in self._usual]
+        self._usual |= {one: came.status for one, came in self.come(Surroundings(), unknown)}
+        for one, came in self.come(around, asked):
+            if (mark := came.wrong()) or came.status not in (self._usual[one], *around.may):
+                why = f"{came.status} instead of {self._usual[one]} {mark}"
+                found.append(f"{name}: tape {one}: {why}: {came.err[-600:].decode(errors='backslashreplace')}")
+        return found
 
-    def _started(self, words: Sequence[str], around: Surroundings, own: Path) -> Came:
-        env = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(own / "cache")}
-        # What is compiled is kept, for the commands that come after.
-        env |= {"PYTHONPYCACHEPREFIX": str(self._folder / "compiled"), "PYTHONDONTWRITEBYTECODE": "", "PYTHONUNBUFFERED": ""}
-        env |= {"OTEL_EXPORTER_OTLP_TIMEOUT": "1", **around.env}
-        shell = [*(AS_NOBODY if around.user else []), "/bin/bash", "-c", f'set -o pipefail; "$0" "$@" {around.streams}']
+    def come(self, around: Surroundings, asked: Sequence[str]) -> Iterator[tuple[str, Came]]:
+        """What the commands of some names come to, each in a process that has begun in these surroundings."""
+        with ExitStack() as stack:
+            # What has odd streams from its first moment on is no copy of another process.
+            copies = None if around.streams or len(asked) == 1 else stack.enter_context(self._copies(around))
+            for name in asked:
+                self._own.mkdir()
+                try:
+                    shutil.copytree(self._data, copy := self._own / os.fsdecode(around.name))
+                    words = {**commands(os.fsdecode(around.name) if around.relative else str(copy)), **helps()}[name]
+                    yield name, self._started(words, around) if copies is None else self._copied(words, copies)
+                finally:
+                    shutil.rmtree(self._own)
+
+    def _started(self, words: Sequence[str], around: Surroundings) -> Came:
+        command = self._command(around, "tape", *words)
         done = subprocess.run(
-            [*shell, sys.executable, "-m", "tape", *words], cwd=own, timeout=60, capture_output=True, check=False,
-            env={name: value for name, value in env.items() if value is not None}, stdin=subprocess.DEVNULL,
+            command, env=self._env(around), cwd=self._own, timeout=100, capture_output=True, check=False,
+            stdin=subprocess.DEVNULL,
         )  # fmt: skip
         return Came(done.returncode, done.stdout, done.stderr)
+
+    @contextmanager
+    def _copies(self, around: Surroundings) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
+        reading, told = os.pipe()
+        command = self._command(around, "tests.tape.cli.forked", str(told))
+        with (
+            os.fdopen(reading, "rb") as statuses,
+            subprocess.Popen(
+                command, env=self._env(around), cwd=self._folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL, pass_fds=(told,),
+            ) as program,
+        ):  # fmt: skip
+            os.close(told)
+            yield program, statuses
+            assert program.stdin is not None
+            program.stdin.close()
+
+    def _copied(self, words: Sequence[str], copies: tuple[subprocess.Popen[bytes], IO[bytes]]) -> Came:
+        program, statuses = copies
+        assert program.stdin is not None
+        out, err = (self._own / name for name in ("stdout", "stderr"))
+        asked = {"words": words, "cwd": str(self._own), "out": str(out), "err": str(err)}
+        program.stdin.write(json.dumps(asked).encode() + b"\n")
+        program.stdin.flush()
+        return Came(int(statuses.readline()), out.read_bytes(), err.read_bytes())
+
+    def _command(self, around: Surroundings, *module: str) -> list[str]:
+        shell = ["/bin/bash", "-c", f'set -o pipefail; "$0" "$@" {around.streams}', sys.executable, "-m", *module]
+        return [*AS_NOBODY, *shell] if around.user else shell
+
+    def _env(self, around: Surroundings) -> dict[str, str]:
+        env = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(self._folder / "cache")}
+        # What is compiled is kept, for the commands that come after.
+        env |= {"PYTHONPYCACHEPREFIX": str(self._folder / "compiled"), "PYTHONDONTWRITEBYTECODE": ""}
+        env |= {"PYTHONUNBUFFERED": "", "OTEL_EXPORTER_OTLP_TIMEOUT": "1"}
+        return {name: value for name, value in {**env, **around.env}.items() if value is not None}
 
 
 @contextmanager
 def opened() -> Iterator[Places]:
-    """Places in a folder that every user may enter."""
+    """Places in a folder of their own."""
     folder = Path(tempfile.mkdtemp(prefix="tape-around-"))
-    folder.chmod(0o755)
     try:
         yield Places(folder)
     finally:
