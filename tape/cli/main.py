@@ -7,7 +7,7 @@ budget is exhausted, 130 interrupted (143 by SIGTERM, 129 by SIGHUP), 141 the ou
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tape.interrupts import interrupted, let_go, line, own_process
 
@@ -63,11 +63,21 @@ def _name(arguments: Sequence[str]) -> str:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    return ended(_name(arguments), lambda: _done(arguments))
+
+
+def ended(name: str, run: Callable[[], int]) -> int:
+    """The exit status of a command; an error is a line, and output that cannot be written is one, in time.
+
+    Args:
+        name: What the line begins with.
+        run: The command.
+    """
     from tape.errors import TapeError
 
     try:
         try:
-            return _done(arguments)
+            return run()
         finally:
             sys.stdout.flush()  # what cannot be written is reported now, not in the interpreter's last moments
     except BrokenPipeError:
@@ -76,7 +86,7 @@ def _run(arguments: Sequence[str]) -> int:
     except (TapeError, OSError) as error:
         if interrupted():
             raise
-        print(f"{_name(arguments)}: {error}", file=sys.stderr)
+        print(f"{name}: {error}", file=sys.stderr)
         try:
             sys.stdout.flush()
         except OSError:

@@ -15,6 +15,7 @@ from tape.cli.resume import _asked
 from tape.errors import ConfigError, UnfinishedCallError
 from tape.files import cache_folder
 from tape.ledger import open_store
+from tests.places import ROOT
 from tests.tape.cli.commands import places
 from tests.tape.cli.surroundings import AS_NOBODY, PLAN, Places, commands, helps, opened
 from tests.tape.commandline import Tape
@@ -58,10 +59,11 @@ KINDS = ("HOME", "TMPDIR", "locale", "encoding", "user", "std", "file names", ""
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_command_in_all_surroundings(around: Places, kind: str, keep_figures: Keep) -> None:
-    asked, faults = [*commands(""), *(helps() if kind == "std" else ())], []
+    asked, faults = list(commands("")), list[str]()
     names = [name for name in possible(around) if next(one for one in KINDS if name.startswith(one)) == kind]
     for name in names:
         faults += around.faults(name, asked)
+    faults += around.faults("stdout full", list(helps())) if kind == "std" else []
     kept = f"surroundings_{kind.replace(' ', '_') or 'others'}"
     keep_figures(kept, {"surroundings": names, "command_lines": len(names) * len(asked), "faults": len(faults)})
     assert not faults, "\n".join(faults)
@@ -69,7 +71,7 @@ def test_every_command_in_all_surroundings(around: Places, kind: str, keep_figur
 
 @pytest.mark.parametrize("name", ["stdout full", "nobody reads"])
 def test_output_that_cannot_be_written_is_reported_once(around: Places, name: str) -> None:
-    faults = around.faults(name, ["version", "help", "solvers", "prices of one"])
+    faults = [fault for one in ("version", "help", "solvers", "prices of one") for fault in around.faults(name, [one])]
     assert not faults, "\n".join(faults)
 
 
@@ -87,6 +89,17 @@ def test_what_an_encoding_cannot_write_is_escaped(
     stream.flush()
     assert "größer\n\\u2192 weiter\n" in written.getvalue().decode(encoding).replace("\\xf6", "ö").replace("\\xdf", "ß")
     assert "→ weiter" in page.read_text(encoding="utf-8")
+
+
+def test_an_experiment_ends_as_commands_do(around: Places) -> None:
+    study = [sys.executable, "-m", "experiments.studies.tape.best_of_n", "--dry-run"]
+    for streams, status in ((">/dev/full", 2), ("| exec sleep 0", 141), (">/dev/null", 0)):
+        command = ["/bin/bash", "-c", f'set -o pipefail; "$0" "$@" {streams}', *study]
+        done = subprocess.run(
+            command, env=os.environ | {"PYTHONUNBUFFERED": ""}, cwd=ROOT, capture_output=True, check=False
+        )
+        assert done.returncode in (status, 0 if "sleep" in streams else status)
+        assert done.stderr.count(b"\n") == (status == 2)
 
 
 @pytest.mark.parametrize("error", [KeyError("uid not found"), OSError("no name")])
