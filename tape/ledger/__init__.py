@@ -85,7 +85,9 @@ def open_store(url: str) -> LedgerStore:
         from tape.ledger.file import FileStore
 
         # Whole: a reader of addresses cuts at `#` and `?`, and leaves line feeds out, which names another file.
-        return FileStore(Path(unquote(url.removeprefix("file://"), errors="surrogateescape")))
+        path = unquote(url.removeprefix("file://"), errors="surrogateescape")
+        assert "%" in url or url.endswith(path), "nothing is cut off"
+        return FileStore(Path(path))
     assert url.partition("://")[0] in DATABASES, "what is no file is in a database"
     from tape.ledger.postgres import PostgresStore
 
