@@ -22,7 +22,7 @@ from tests.tape.commandline import Tape
 from tests.tape.conftest import Keep
 
 SEED = 52
-SOME = 30
+SOME = 20
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +91,7 @@ def test_what_an_encoding_cannot_write_is_escaped(
     assert "→ weiter" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_an_experiment_ends_as_commands_do(around: Places) -> None:
     study = [sys.executable, "-m", "experiments.studies.tape.best_of_n", "--dry-run"]
     for streams, status in ((">/dev/full", 2), ("| exec sleep 0", 141), (">/dev/null", 0)):
