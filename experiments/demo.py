@@ -33,6 +33,7 @@ from tape.runner.runner import Runner
 from tape.runner.spec import RunSpec
 from tape.runner.summary import table
 from tape.runner.workers import InProcess
+from tape.screen import guard
 from tape.show.progress import display, loading, working
 from tape.show.replay import episode_name, pictures
 from tape.trace import read_trace
@@ -157,4 +158,5 @@ def _show(console: Console, groups: Sequence[dict[str, Any]]) -> None:
 
 
 if __name__ == "__main__":
+    guard()
     sys.exit(main())

@@ -155,6 +155,8 @@ class CbcSolver(PulpSolver):
         # COIN_CMD with the bundled binary is what PULP_CBC_CMD is, without its deprecation warning.
         path = pulp.PULP_CBC_CMD.pulp_cbc_path
         solver = pulp.COIN_CMD(path=path, msg=False, threads=0, timeLimit=time_limit, options=_TIGHT_CBC)
+        # The worker's folder, in which it is, without its name: PuLP splits its command at spaces, CBC trips over `%`.
+        solver.tmpDir = ""
         if not solver.available():
             raise BackendError(f"the CBC that PuLP bundles cannot be executed: {path}")
         solver.get_pipe = watch.starting(solver.get_pipe)  # the last that PuLP does before it runs the program

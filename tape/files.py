@@ -8,14 +8,22 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
+from tape.errors import ConfigError
+
 
 def cache_folder(name: str) -> Path:
     """Where something of that name is kept in the user's cache, which may be deleted at any time: `tape-planner/NAME`.
 
     In ``XDG_CACHE_HOME`` where that is an absolute path, as its specification has it, else in ``~/.cache``.
+
+    Raises:
+        ConfigError: There is neither.
     """
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (base if base.is_absolute() else Path.home() / ".cache") / "tape-planner" / name
+    try:
+        return (base if base.is_absolute() else Path.home() / ".cache") / "tape-planner" / name
+    except RuntimeError:  # a user id without a name, as containers have, and no HOME
+        raise ConfigError("there is no home folder to keep a cache in; let XDG_CACHE_HOME name a folder") from None
 
 
 def partial_file(path: Path) -> Path:

@@ -252,7 +252,7 @@ class _Watch:
         if self._stderr < 0:
             self._silence()
         assert self.signal is not None
-        words = line(self._name, self.signal, self._cause).encode("utf-8", "backslashreplace") + b"\n"
+        words = line(self._name, self.signal, self._cause).encode(sys.stderr.encoding, "backslashreplace") + b"\n"
         if any(os.isatty(fd) for fd in (1, self._stderr)):
             words = b"\x1b[?25h\n" + words  # displays hide the cursor, and the terminal has written ^C
         if os.isatty(1):
@@ -303,9 +303,9 @@ def _secure_standard_files() -> None:
     while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(fd, True)
     os.close(fd)
-    for name in ("stdout", "stderr"):
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - for the rest of the process
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for the rest of the process
     write, flush = sys.stderr.write, sys.stderr.flush
 
     def written(text: str) -> int:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 from typing import Any, TextIO, cast
 
 _HIDDEN = re.compile(
@@ -57,13 +58,22 @@ class _Guarded:
 
 
 def guard() -> Callable[[], None]:
-    """Guard standard output and standard error of this process from now on; returns what undoes it."""
+    """Guard standard output and standard error of this process from now on; returns what undoes it.
+
+    What their encoding cannot write is escaped as well, whoever writes it, also to the bare stream.
+    """
     before = sys.stdout, sys.stderr
+    escaping = [(stream, stream.errors) for stream in before if isinstance(stream, TextIOWrapper)]
+    for stream, _ in escaping:
+        stream.reconfigure(errors="backslashreplace")
     # A process without a console has neither.
     sys.stdout, sys.stderr = (stream and cast(TextIO, _Guarded(stream)) for stream in before)
 
     def undo() -> None:
         sys.stdout, sys.stderr = before
+        for stream, errors in escaping:
+            with suppress(OSError):  # what it holds is written first, and cannot be where the reader is gone
+                stream.reconfigure(errors=errors)
 
     return undo
 

@@ -65,7 +65,7 @@ class Settings:
         Raises:
             InstallError: If TORCH_WHEEL names no torch wheel that exists.
         """
-        wheel = Path(env["TORCH_WHEEL"]).expanduser().absolute() if env.get("TORCH_WHEEL") else None
+        wheel = Path(os.path.expanduser(env["TORCH_WHEEL"])).absolute() if env.get("TORCH_WHEEL") else None
         if wheel is not None and not (wheel.is_file() and wheel.name.startswith("torch-") and wheel.suffix == ".whl"):
             raise InstallError(f"TORCH_WHEEL must name a file torch-....whl that exists, not {wheel}")
         allow = env.get("ALLOW_CUDA", "").lower() not in {"", "0", "no", "false"}

@@ -14,6 +14,7 @@ from envs.tool_chains.generator import LEVELS, TOOLS, Settings, generate
 from envs.tool_chains.loader import OwnTask, load, own_tools
 from envs.tool_chains.problem import CAPS, CHANGES, Problem
 from tape.protocols import Environment, EnvironmentPlugin, Task
+from tape.reading import short
 from tape.tools.tool import Tool
 from tape.tools.typed.environment import TypedEnvironment
 
@@ -78,8 +79,8 @@ class ToolChainsPlugin(EnvironmentPlugin):
         if options.get("data"):
             path = Path(options["data"])
             return [Task(own.id, path.stem, own.budget, own.digest, {"own": own}) for own in load(path)]
-        if options["count"] < 1:
-            raise ToolChainsError(f"--count is at least 1, got {options['count']}")
+        if not 1 <= options["count"] <= 100_000:
+            raise ToolChainsError(f"--count is from 1 to 100,000, got {short(options['count'])}")
         settings = Settings(options["level"], options["tools"], options["change"], options["caps"], options["slack"])
         reader = options["reader"]
         name = f"chains-{options['problems']}-{settings.level}-{settings.tools}-{settings.change}"

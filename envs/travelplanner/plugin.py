@@ -17,6 +17,7 @@ from envs.travelplanner.query import Query
 from envs.travelplanner.trip import Trip
 from tape.errors import ConfigError
 from tape.protocols import Environment, EnvironmentPlugin, Task
+from tape.reading import short
 
 DEFAULT_COUNT = 18
 
@@ -72,8 +73,8 @@ class TravelPlannerPlugin(EnvironmentPlugin):
         if data and database:
             level_set, made = Path(data).stem, load(Path(data), Path(database))
         else:
-            if options["count"] < 1:
-                raise ConfigError(f"--count is at least 1, got {options['count']}")
+            if not 1 <= options["count"] <= 100_000:
+                raise ConfigError(f"--count is from 1 to 100,000, got {short(options['count'])}")
             level_set = f"trips-{options['problems']}-{tightness}"
             made = list(problem_set(options["problems"], options["count"], tightness))
         return [

@@ -22,6 +22,7 @@ from experiments.harness.published import publish
 from experiments.harness.standard import results_table, sections_of
 from solvers.errors import SolverError
 from tape.budget import Budget
+from tape.cli.main import ended
 from tape.errors import TapeError, UnknownNameError
 from tape.interrupts import cleaning_up, interrupted, line, own_process
 from tape.lm.base import LanguageModel
@@ -32,6 +33,7 @@ from tape.runner.directory import RunDirectory
 from tape.runner.pool import Pool, WorkerError
 from tape.runner.runner import Runner, errored
 from tape.runner.workers import open_pool
+from tape.screen import guard
 from tape.show.document import table, write_report
 from tape.show.progress import display
 
@@ -306,9 +308,13 @@ def guarded(run: Callable[[], int], module: str, argv: Sequence[str]) -> int:
             print(f"{module}: {error}", file=sys.stderr)
             return 2
 
+    def own() -> int:
+        guard()
+        return ended(module, checked)
+
     started = sys.modules["__main__"].__spec__
     if started is not None and started.name == module:  # by `python -m`: the process is the script's own
-        return own_process(module, checked)
+        return own_process(module, own)
     try:
         return checked()
     except KeyboardInterrupt:

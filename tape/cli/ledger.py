@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from tape.cli.numbers import whole
+
 if TYPE_CHECKING:
     from tape.ledger import Balance, LedgerStore
 
@@ -68,17 +70,17 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("--label", action="append", default=[], metavar="NAME=VALUE", help="what the call is for")
     holds = commands.add_parser("holds", help="the latest holds of a scope, and how they ended")
     holds.add_argument("scope", nargs="?", default="")
-    holds.add_argument("--most", type=int, default=20, help="how many (default: 20)")
+    holds.add_argument("--most", type=whole(), default=20, help="how many (default: 20)")
     rule = commands.add_parser(
         "rule", help="what happens at the caps of a scope: tape ledger rule org/team --at-limit ask --seconds 3600"
     )
     rule.add_argument("account", help="a scope, or a label")
     rule.add_argument("--at-limit", default="refuse", help="refuse (default), wait, or ask")
-    rule.add_argument("--seconds", type=int, default=0, help="how long a call waits, for others or for a person")
-    rule.add_argument("--warn", default="", metavar="50,80,100", help="percent of a cap at which is warned")
+    rule.add_argument("--seconds", type=whole(0), default=0, help="how long a call waits, for others or for a person")
+    rule.add_argument("--warn", type=_percents, default=(), metavar="50,80,100", help="at which percents of a cap")
     rule.add_argument("--webhook", default="", metavar="URL", help="gets warnings as JSON")
-    rule.add_argument("--same", type=int, default=0, help="as many equal calls in a row pause the scope")
-    rule.add_argument("--tools", type=int, default=0, help="so does a call of one more different tool than this")
+    rule.add_argument("--same", type=whole(0), default=0, help="as many equal calls in a row pause the scope")
+    rule.add_argument("--tools", type=whole(0), default=0, help="so does a call of one more different tool than this")
     commands.add_parser("pauses", help="the rules, and what is paused")
     pause = commands.add_parser("pause", help="let no new call of a scope begin")
     stop = commands.add_parser("stop", help="refuse its new calls at once, also those that wait")
@@ -90,6 +92,8 @@ def _parser() -> argparse.ArgumentParser:
         one.add_argument("account", help="a scope, with all below it, or a label")
     for one in (rule, pause, stop, resume):
         one.add_argument("--why", default="", help="kept beside the change")
+    for one in (cap, add, reset, rule, pause, stop, resume):
+        one.add_argument("--who", default="", metavar="NAME", help="who makes the change (default: the user)")
     commands.add_parser("notes", help="the changes by hand: when, who, what, why")
     settle = commands.add_parser(
         "settle", help="end an open hold by hand at all that it took: tape ledger settle ID '1 step, $0.01'"
@@ -99,6 +103,19 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("check", help="compute every sum again from the holds")
     commands.add_parser("export", help="all holds as JSON lines, the latest first")
     return parser
+
+
+def _percents(text: str) -> tuple[int, ...]:
+    """Reads percents between commas, for ``type=`` of ``argparse``."""
+    return tuple(whole(1, 100)(one) for one in text.split(",") if one.strip())
+
+
+def _who(args: argparse.Namespace) -> str:
+    """Who makes a change: as is asked, else the user's name, or the number of a user who has none (in containers)."""
+    try:
+        return args.who or getpass.getuser()
+    except (KeyError, OSError, ImportError):  # of older versions of Python, of newer ones, and of Windows
+        return str(getattr(os, "getuid", lambda: "unknown")())
 
 
 def _init(store: LedgerStore, _: argparse.Namespace) -> int:
@@ -116,14 +133,14 @@ def _cap(store: LedgerStore, args: argparse.Namespace) -> int:
         raise ConfigError("no amount is given; write for instance '$100, 5000 calls'")
     for kind, count in caps.items():
         change = store.set_cap if args.what == "cap" else store.top_up
-        change(Cap(args.account, kind, count, Period.parse(args.per)), getpass.getuser(), args.why)
+        change(Cap(args.account, kind, count, Period.parse(args.per)), _who(args), args.why)
     return _listed(one for one in store.balances() if one.cap.account == args.account)
 
 
 def _reset(store: LedgerStore, args: argparse.Namespace) -> int:
     from tape.ledger import Period
 
-    store.reset(args.account, args.resource, Period.parse(args.per), getpass.getuser(), args.why)
+    store.reset(args.account, args.resource, Period.parse(args.per), _who(args), args.why)
     return _listed(one for one in store.balances() if one.cap.account == args.account)
 
 
@@ -166,15 +183,10 @@ def _amounts(counts: Mapping[str, int | None]) -> str:
 
 
 def _rule(store: LedgerStore, args: argparse.Namespace) -> int:
-    from tape.errors import ConfigError
     from tape.ledger import Rule
 
-    levels = [one.strip() for one in args.warn.split(",") if one.strip()]
-    if not all(one.isdecimal() for one in levels):
-        raise ConfigError(f"--warn {args.warn!r}: expected percents, for instance 50,80,100")
-    warn = tuple(int(one) for one in levels)
-    rule = Rule(args.account, args.at_limit, args.seconds, warn, args.webhook, args.same, args.tools)
-    store.set_rule(rule, getpass.getuser(), args.why)
+    rule = Rule(args.account, args.at_limit, args.seconds, args.warn, args.webhook, args.same, args.tools)
+    store.set_rule(rule, _who(args), args.why)
     return _pauses(store, args)
 
 
@@ -195,7 +207,7 @@ def _pauses(store: LedgerStore, _: argparse.Namespace) -> int:
 
 
 def _pause(store: LedgerStore, args: argparse.Namespace) -> int:
-    who = getpass.getuser()
+    who = _who(args)
     if args.what == "resume":
         store.resume(args.account, who, args.why, once=args.once)
     else:

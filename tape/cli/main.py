@@ -7,7 +7,7 @@ budget is exhausted, 130 interrupted (143 by SIGTERM, 129 by SIGHUP), 141 the ou
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tape.interrupts import interrupted, let_go, line, own_process
 
@@ -63,6 +63,38 @@ def _name(arguments: Sequence[str]) -> str:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    return ended(_name(arguments), lambda: _done(arguments))
+
+
+def ended(name: str, run: Callable[[], int]) -> int:
+    """The exit status of a command; an error is a line, and output that cannot be written is one, in time.
+
+    Args:
+        name: What the line begins with.
+        run: The command.
+    """
+    from tape.errors import TapeError
+
+    try:
+        try:
+            return run()
+        finally:
+            sys.stdout.flush()  # what cannot be written is reported now, not in the interpreter's last moments
+    except BrokenPipeError:
+        let_go(sys.stdout)
+        return 141
+    except (TapeError, OSError) as error:
+        if interrupted():
+            raise
+        print(f"{name}: {error}", file=sys.stderr)
+        try:
+            sys.stdout.flush()
+        except OSError:
+            let_go(sys.stdout)  # the interpreter would try again
+        return 2
+
+
+def _done(arguments: Sequence[str]) -> int:
     import argparse
     import atexit
     import gc
@@ -86,28 +118,15 @@ def _run(arguments: Sequence[str]) -> int:
     if known.command is None:
         parser.print_help()
         return 2
-    from tape.errors import ShadowedPackageError, TapeError
+    from tape.errors import TapeError
     from tape.plugins import check_not_shadowed
 
-    try:
-        check_not_shadowed("solvers")
-    except ShadowedPackageError as error:
-        print(f"tape {known.command}: {error}", file=sys.stderr)
-        return 2
+    check_not_shadowed("solvers")
     # The interpreter's last searches for garbage among the modules of torch take a fifth of a small run.
     atexit.register(gc.freeze)
     from solvers.errors import SolverError
 
     try:
-        command = importlib.import_module(f"tape.cli.{known.command}")
-        status = int(command.main(arguments[1:]))
-        sys.stdout.flush()  # what cannot be written is reported now, not in the interpreter's last moments
-    except BrokenPipeError:
-        let_go(sys.stdout)
-        return 141
-    except (TapeError, SolverError, OSError) as error:
-        if interrupted():
-            raise
-        print(f"tape {known.command}: {error}", file=sys.stderr)
-        return 2
-    return status
+        return int(importlib.import_module(f"tape.cli.{known.command}").main(arguments[1:]))
+    except SolverError as error:
+        raise TapeError(str(error)) from error

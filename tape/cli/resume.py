@@ -75,7 +75,10 @@ def _asked(error: Exception) -> str:
     """Ask a person what became of the call."""
     print(error, file=sys.stderr)
     while True:
-        answer = input("Is it done? [y]es: assume_done, [n]o: retry, Ctrl-C: leave it as it is: ").strip().lower()
+        try:
+            answer = input("Is it done? [y]es: assume_done, [n]o: retry, Ctrl-C: leave it as it is: ").strip().lower()
+        except (EOFError, UnicodeError):  # Ctrl-D, or keys of another encoding
+            raise error from None
         if answer[:1] in ("y", "n"):
             return "assume_done" if answer[0] == "y" else "retry"
 

@@ -69,11 +69,13 @@ def read_address(text: str | Address) -> Address:
     """
     if isinstance(text, Address):
         return text
-    text = text.strip()
+    text = text.lstrip()
     if found := _FILE.match(text):
-        path = unquote(text[found.end() :])
+        # Whole: a reader of addresses cuts at `#` and `?`, and leaves line feeds out, which names another file.
+        path = unquote(text[found.end() :], errors="surrogateescape")
         require_file(path)
         return Address(f"file://{path}", Path(path))
+    text = text.rstrip()
     if found := _DATABASE.match(text):
         text = f"postgresql://{text[found.end() :]}"
         # libpq ends the password at the first of these, and takes what follows for the host or the database.

@@ -16,7 +16,7 @@ from tape.budget import kinds
 from tape.errors import RunDirectoryError, TapeError
 from tape.files import partial_file, replace_file, what_is_odd, why
 from tape.plugins import load
-from tape.reading import read_json, read_text, shaped, short
+from tape.reading import read_json, read_text, shaped, short, storable
 from tape.redaction import redacted, redacted_lines
 from tape.runner.commits import EpisodesFile, unwritten
 from tape.runner.configurations import Configuration
@@ -102,6 +102,11 @@ class RunDirectory:
             self._file.cut_torn_tail()
             self.make_folder("traces")
             return
+        if storable(wanted) != wanted:
+            raise RunDirectoryError(
+                f"{self.path}: a run records what it was asked for, and a part of that, such as a file's name, is no "
+                "UTF-8 text; rename it"
+            )
         self._make_folder()
         record = {"schema": SCHEMA, "title": title, "cells": wanted, "commit": git_commit()}
         record["versions"] = versions(configuration.spec for configuration in configurations)

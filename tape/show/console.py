@@ -30,6 +30,10 @@ class GuardedConsole(Console):
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
+    def on_broken_pipe(self) -> None:
+        """Let the command end as any whose reader is gone; rich's own way is the status of a failure."""
+        raise BrokenPipeError
+
 
 WIDTH = 80
 """Columns where the output is no terminal."""

@@ -25,9 +25,21 @@ class TestCbc(SolverConformance):
 
 @pytest.fixture(autouse=True)
 def _temporary_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """PuLP keeps its files where an answer makes no sense; in a worker they go with it."""
-    for variable in ("TEMP", "TMP", "TMPDIR"):
-        monkeypatch.setenv(variable, str(tmp_path))
+    """PuLP keeps its files where an answer makes no sense; in a worker they go with its folder, in which it is."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a b", "100%s %d", "a\nb", "größer", "'\""])
+def test_the_folder_for_temporary_files_may_have_any_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / name))
+    stop_workers()  # the next one has its folder there
+    try:
+        assert solve(PROBLEM, "pulp:cbc").status is Status.OPTIMAL
+    finally:
+        stop_workers()
 
 
 class Cbc:

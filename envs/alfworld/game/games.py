@@ -114,7 +114,7 @@ def _find(split: str, data: str | os.PathLike[str] | None) -> list[Path]:
     )
     if not given:
         raise AlfworldError(f"the games of {split} do not ship with the package and no folder is given; {help_}")
-    root = Path(os.path.expandvars(given)).expanduser().absolute()
+    root = Path(os.path.expanduser(os.path.expandvars(given))).absolute()  # Path's raises where nobody has a home
     if not root.is_dir():
         raise AlfworldError(f"the games of {split} were looked for in {root}, which is no folder; {help_}")
     found = sorted(root.rglob(GAME_FILE))

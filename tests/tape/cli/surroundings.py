@@ -1,0 +1,301 @@
+"""Every command of the command line, and the places, users and streams that it may be started with."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from tape.budget import Resources
+from tape.cli.ledger import _DO
+from tape.cli.main import COMMANDS
+from tape.gateway.audit import Audit
+from tape.gateway.watching import Call
+from tests.places import ROOT
+from tests.tape.cli.commands import places
+
+PLAN = """
+plans = [["größer", "→ weiter"], ["größer"]]
+value = [1, 0.5]
+budget = { usd = 3 }
+[cost]
+"größer" = { usd = 1 }
+"→ weiter" = { usd = 1 }
+"""
+GATEWAY = """
+[budgets]
+session = { usd = "$0.05" }
+[python.search]
+function = "odd_tools:search"
+price = { usd = "$0.004" }
+"""
+TOOLS = '''
+from tape.tools import tool
+
+def search(query: str) -> str:
+    """Search → the notes, größer."""
+    return query
+
+@tool(usd="0.01")
+def look(place: str) -> str:
+    """Look."""
+    return place
+'''
+RCSP = "3 3 1\n0\n5\n0\n0\n0\n1 2 1 1\n2 3 1 1\n1 3 5 1\n"
+AS_NOBODY = ["/usr/bin/unshare", "--user", "--map-user=54321", "--map-group=54321"]
+"""Runs a command under a user id without a name, as containers do."""
+NAMES = ("USER", "LOGNAME", "LNAME", "USERNAME", "HOME", "XDG_CACHE_HOME")
+
+
+def make_data(folder: Path) -> None:
+    """What the commands read."""
+    places(folder)
+    (folder / "plan.toml").write_text(PLAN, encoding="utf-8")
+    (folder / "gateway.toml").write_text(GATEWAY, encoding="utf-8")
+    (folder / "odd_tools.py").write_text(TOOLS, encoding="utf-8")
+    (folder / "problem.rcsp").write_text(RCSP, encoding="utf-8")
+    with closing(Audit(folder / "calls.audit.jsonl")) as audit:
+        held = Call("local", "gateway/local/1", "größer", "d", id="1").held("1", Resources({"usd": 4}))
+        audit.ended(held, "settled", Resources({"usd": 1}))
+    ledger = f"file://{folder / 'org.ledger'}"
+    for words in (["cap", "org", "$10"], ["rule", "org", "--warn", "50"], ["pause", "org", "--why", "größer →"]):
+        subprocess.run([sys.executable, "-m", "tape", "ledger", "--url", ledger, *words], check=True, cwd=ROOT)
+
+
+def commands(data: str) -> dict[str, list[str]]:
+    """Every command, with the files of a folder; under each name begins what it is about."""
+    run, graph, out = (os.path.join(data, name) for name in ("run", "graph.json", "out"))
+    play = ["run", "sokoban", "--levels", f"{data}/levels.xsb", "--agent", "open_loop", "--out", out]
+    play += ["--model", f"scripted:{data}/script.json"]
+    solve = ["solve", graph, "--budget", "usd=$0.008,steps=6"]
+    ledger = ["ledger", "--url", f"file://{data}/org.ledger"]
+    org = {
+        "cap": ["$5"],
+        "add": ["$1", "--why", "größer"],
+        "reset": ["usd"],
+        "rule": ["--at-limit", "ask", "--seconds", "9"],
+    }
+    found = {
+        "run": play, "run in workers": [*play, "--workers", "2"],
+        "show": ["show", run], "show without pictures": ["show", run, "1", "--no-pictures"],
+        "show list": ["show", run, "--list"], "why": ["why", run], "why as JSON": ["why", run, "--json"],
+        "view": ["view", run], "view elsewhere": ["view", run, "-o", f"{data}/größer.html"],
+        "resume": ["resume", f"{data}/none.jsonl", "--in", f"{data}/odd_tools.py"],
+        "export to inspect": ["export", run, "--to", "inspect", "--out", f"{data}/log.eval"],
+        "export to nobody": ["export", run, "--to", "otel", "--endpoint", "http://127.0.0.1:9"],
+        "diagnose": ["diagnose", run, "-o", f"{data}/diagnosis"],
+        "solve": solve, "solve as JSON": [*solve, "--json"], "solve apart": [*solve, "--solver", "pulp:cbc"],
+        "solve by CP-SAT": [*solve, "--solver", "cp-sat"], "solve and draw": [*solve, "--draw", f"{data}/graph.svg"],
+        "solve limits": ["solve", f"{data}/problem.rcsp", "--format", "rcsp"],
+        "plan": ["plan", f"{data}/plan.toml", "--frontier", "usd,value", "--page", f"{data}/page.html"],
+        "plan a graph": ["plan", graph, "--budget", "usd=$0.008,steps=6"],
+        "gateway": ["gateway", f"{data}/gateway.toml"], "gateway check": ["gateway", f"{data}/gateway.toml", "--check"],
+        "audit": ["audit", f"{data}/calls.audit.jsonl"],
+        "audit check": ["audit", f"{data}/calls.audit.jsonl", "--check"], "models": ["models"], "solvers": ["solvers"],
+        "prices": ["prices"], "prices found": ["prices", "--find", "mini"], "prices of one": ["prices", "gpt-4o"],
+        "probe": ["probe", f"scripted:{data}/script.json", "sokoban", "--cases", "1", "--no-episode"],
+        "": [], "version": ["--version"], "help": ["--help"],
+    }  # fmt: skip
+    for name in _DO:
+        account = (
+            [] if name in ("init", "notes", "pauses", "check", "export") else ["none" if name == "settle" else "org"]
+        )
+        found[f"ledger {name}"] = [*ledger, name, *account, *org.get(name, [])]
+    assert {words[0] for words in found.values() if words} >= set(COMMANDS), "every command is here"
+    return found
+
+
+def helps() -> dict[str, list[str]]:
+    """The help of every command."""
+    return {f"{name} help": [name, "--help"] for name in COMMANDS} | {
+        f"ledger {name} help": ["ledger", name, "--help"] for name in _DO
+    }
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What is odd about how a command is started.
+
+    Attributes:
+        env: Variables; None for one that is not set.
+        streams: Redirections of a shell.
+        name: Of the folder that has the files.
+        user: Whether it is a user without a name.
+        relative: Whether files are named from the folder above.
+        may: Exit statuses beside the usual one.
+    """
+
+    env: Mapping[str, str | None] = field(default_factory=dict)
+    streams: str = ""
+    name: bytes = b"data"
+    user: bool = False
+    relative: bool = False
+    may: tuple[int, ...] = ()
+
+
+def surroundings(folder: Path) -> dict[str, Surroundings]:
+    """All of them; places for homes and temporary files are made in a folder."""
+    (folder / "a file").write_text("")
+    odd = {"space": "a b", "percent": "100%s %d", "newline": "a\nb", "quotes": "a'\"b", "bytes": os.fsdecode(b"a\xffb")}
+    for name in odd.values():
+        (folder / name).mkdir()
+    gone, file = str(folder / "gone" / "away"), str(folder / "a file")
+    found = {
+        "usual": Surroundings(),
+        **{f"HOME {what}": Surroundings({"HOME": value, "XDG_CACHE_HOME": None}, may=(2,)) for what, value in {
+            "unset": None, "empty": "", "missing": gone, "a file": file, "relative": "x", "closed": "/proc"}.items()},
+        **{f"TMPDIR {what}": Surroundings({"TMPDIR": str(folder / name)}) for what, name in odd.items()},
+        **{f"TMPDIR {what}": Surroundings({"TMPDIR": value, "TMP": value}) for what, value in {
+            "missing": gone, "a file": file, "closed": "/proc", "empty": ""}.items()},
+        **{f"locale {what}": Surroundings({"LC_ALL": what}) for what in ("C", "POSIX", "tr_TR.UTF-8", "none_SUCH")},
+        "locale C for good": Surroundings({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
+        **{f"encoding {what}": Surroundings({"PYTHONIOENCODING": what}) for what in (
+            "ascii", "ascii:strict", "cp1252", "latin-1", "utf-8", "utf-16", "cp437:strict")},
+        "user without a name": Surroundings(dict.fromkeys(NAMES), user=True, may=(2,)),
+        "name of bytes": Surroundings({"LOGNAME": os.fsdecode(b"\xff")}, may=(2,)),
+        "stdout closed": Surroundings(streams=">&-"), "stdout full": Surroundings(streams=">/dev/full", may=(2,)),
+        "stdout for reading": Surroundings(streams="1</dev/null", may=(2,)),
+        "nobody reads": Surroundings(streams="| exec sleep 0", may=(141,)),
+        "stderr closed": Surroundings(streams="2>&-"), "stderr full": Surroundings(streams="2>/dev/full"),
+        "stdin closed": Surroundings(streams="<&-"),
+        "all closed": Surroundings(streams="<&- >&- 2>&-"),
+        "no terminal": Surroundings({"TERM": None}), "one column": Surroundings({"COLUMNS": "1", "LINES": "1"}),
+        "no columns": Surroundings({"COLUMNS": "x", "LINES": "-1"}), "colours": Surroundings({"FORCE_COLOR": "1"}),
+        "unbuffered": Surroundings({"PYTHONUNBUFFERED": "1"}, streams=">/dev/full", may=(2,)),
+        "odd zone": Surroundings({"TZ": "Nowhere/None"}), "no PATH": Surroundings({"PATH": None}),
+    }  # fmt: skip
+    names = [
+        b"a b",
+        b"a\nb",
+        b"a\xffb",
+        "größer →".encode(),
+        b"100%s",
+        b"a#b?c",
+        b"[red]x",
+        b"'q\"",
+        b"a:b;c",
+        b"x" * 250,
+    ]
+    found |= {
+        f"file names {name[:20]!r}": Surroundings(name=name, may=(2,) if b"\xff" in name else ()) for name in names
+    }
+    return found | {
+        "file names with a dash": Surroundings(name=b"-x", relative=True, may=(2,)),
+        "file names with a dash, marked": Surroundings(name=b"./-x", relative=True),
+    }
+
+
+@dataclass(frozen=True)
+class Came:
+    """What a command line has come to."""
+
+    status: int
+    out: bytes
+    err: bytes
+
+    def wrong(self) -> str:
+        """What no command may say."""
+        said = self.out + self.err
+        return next((mark for mark in MARKS if mark.encode() in said), "")
+
+
+MARKS = ("Traceback", "Exception ignored", "Fatal Python", "lost sys.std", "excepthook", "object at 0x")
+"""What the interpreter writes of errors that nobody took."""
+
+
+class Places:
+    """Starts commands, each on a copy of its own of the files."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._own, self._data = folder, folder / "own", folder / "data"
+        self._data.mkdir()
+        make_data(self._data)
+        self.surroundings = surroundings(folder)
+        self._usual: dict[str, int] = {}
+
+    def faults(self, name: str, asked: Sequence[str]) -> list[str]:
+        """What is wrong with what commands come to in surroundings of a name, beside the usual ones."""
+        around, found = self.surroundings[name], []
+        unknown = [one for one in asked if one not in self._usual]
+        self._usual |= {one: came.status for one, came in self.come(Surroundings(), unknown)}
+        for one, came in self.come(around, asked):
+            if (mark := came.wrong()) or came.status not in (self._usual[one], *around.may):
+                why = f"{came.status} instead of {self._usual[one]} {mark}"
+                found.append(f"{name}: tape {one}: {why}: {came.err[-600:].decode(errors='backslashreplace')}")
+        return found
+
+    def come(self, around: Surroundings, asked: Sequence[str]) -> Iterator[tuple[str, Came]]:
+        """What the commands of some names come to, each in a process that has begun in these surroundings."""
+        with ExitStack() as stack:
+            # What has odd streams from its first moment on is no copy of another process.
+            copies = None if around.streams or len(asked) == 1 else stack.enter_context(self._copies(around))
+            for name in asked:
+                self._own.mkdir()
+                try:
+                    shutil.copytree(self._data, copy := self._own / os.fsdecode(around.name))
+                    words = {**commands(os.fsdecode(around.name) if around.relative else str(copy)), **helps()}[name]
+                    yield name, self._started(words, around) if copies is None else self._copied(words, copies)
+                finally:
+                    shutil.rmtree(self._own)
+
+    def _started(self, words: Sequence[str], around: Surroundings) -> Came:
+        command = self._command(around, "tape", *words)
+        done = subprocess.run(
+            command, env=self._env(around), cwd=self._own, timeout=100, capture_output=True, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        return Came(done.returncode, done.stdout, done.stderr)
+
+    @contextmanager
+    def _copies(self, around: Surroundings) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
+        reading, told = os.pipe()
+        command = self._command(around, "tests.tape.cli.forked", str(told))
+        with (
+            os.fdopen(reading, "rb") as statuses,
+            subprocess.Popen(
+                command, env=self._env(around), cwd=self._folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL, pass_fds=(told,),
+            ) as program,
+        ):  # fmt: skip
+            os.close(told)
+            yield program, statuses
+            assert program.stdin is not None
+            program.stdin.close()
+
+    def _copied(self, words: Sequence[str], copies: tuple[subprocess.Popen[bytes], IO[bytes]]) -> Came:
+        program, statuses = copies
+        assert program.stdin is not None
+        out, err = (self._own / name for name in ("stdout", "stderr"))
+        asked = {"words": words, "cwd": str(self._own), "out": str(out), "err": str(err)}
+        program.stdin.write(json.dumps(asked).encode() + b"\n")
+        program.stdin.flush()
+        return Came(int(statuses.readline()), out.read_bytes(), err.read_bytes())
+
+    def _command(self, around: Surroundings, *module: str) -> list[str]:
+        shell = ["/bin/bash", "-c", f'set -o pipefail; "$0" "$@" {around.streams}', sys.executable, "-m", *module]
+        return [*AS_NOBODY, *shell] if around.user else shell
+
+    def _env(self, around: Surroundings) -> dict[str, str]:
+        env = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(self._folder / "cache")}
+        # What is compiled is kept, for the commands that come after.
+        env |= {"PYTHONPYCACHEPREFIX": str(self._folder / "compiled"), "PYTHONDONTWRITEBYTECODE": ""}
+        env |= {"PYTHONUNBUFFERED": "", "OTEL_EXPORTER_OTLP_TIMEOUT": "1"}
+        return {name: value for name, value in {**env, **around.env}.items() if value is not None}
+
+
+@contextmanager
+def opened() -> Iterator[Places]:
+    """Places in a folder of their own."""
+    folder = Path(tempfile.mkdtemp(prefix="tape-around-"))
+    try:
+        yield Places(folder)
+    finally:
+        shutil.rmtree(folder)
