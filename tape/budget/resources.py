@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -15,6 +16,7 @@ MOST = 2**63 - 1
 that is nine trillion, of seconds 292 million years. A sum of amounts may be more."""
 _MOST_TOTAL = 10**60
 """Largest count that :class:`Resources` hold, which may be a sum: more than any number of amounts comes to."""
+_NAME = re.compile(r"[A-Za-z0-9_.@:+-]{1,100}")
 _MOST_EXPONENT = 30
 """Of a resolution: exact arithmetic has 60 digits."""
 
@@ -67,6 +69,16 @@ class ResourceKind:
 _KINDS: dict[str, ResourceKind] = {}
 
 
+def require_kind_name(name: object) -> None:
+    """Refuse what is no name of a resource, for declarations and for all that keeps amounts.
+
+    Raises:
+        ConfigError: It is no text of 1 to 100 letters, digits and ``_ . @ : + -``.
+    """
+    if not (isinstance(name, str) and _NAME.fullmatch(name)):
+        raise ConfigError(f"{short(name)} is no name of a resource: that has 1 to 100 letters, digits and _ . @ : + -")
+
+
 def declare(name: str, unit: str, resolution: str | int = 1, *, money: bool = False) -> ResourceKind:
     """Declare a resource kind of your own; declaring the same kind again is harmless.
 
@@ -83,7 +95,7 @@ def declare(name: str, unit: str, resolution: str | int = 1, *, money: bool = Fa
         The kind, which :func:`kind_of` finds by its name from then on.
 
     Raises:
-        ConfigError: The name is taken by a different declaration, or the resolution is no positive number.
+        ConfigError: The name is malformed or taken by a different declaration, or the resolution is no positive number.
 
     Examples:
         >>> from tape.budget import Budget, declare, in_units
@@ -92,6 +104,7 @@ def declare(name: str, unit: str, resolution: str | int = 1, *, money: bool = Fa
         >>> in_units("petrol", Budget.of(petrol="7.5")["petrol"])
         '7.5 litres of petrol'
     """
+    require_kind_name(name)
     try:
         size = Decimal(resolution)
     except (InvalidOperation, TypeError, ValueError):

@@ -92,15 +92,19 @@ def _parser() -> argparse.ArgumentParser:
         one.add_argument("account", help="a scope, with all below it, or a label")
     for one in (rule, pause, stop, resume):
         one.add_argument("--why", default="", help="kept beside the change")
-    for one in (cap, add, reset, rule, pause, stop, resume):
-        one.add_argument("--who", default="", metavar="NAME", help="who makes the change (default: the user)")
     commands.add_parser("notes", help="the changes by hand: when, who, what, why")
     settle = commands.add_parser(
         "settle", help="end an open hold by hand at all that it took: tape ledger settle ID '1 step, $0.01'"
     )
     settle.add_argument("id")
     settle.add_argument("amounts", nargs="?", default="", help="what it took (default: nothing)")
-    commands.add_parser("check", help="compute every sum again from the holds")
+    check = commands.add_parser("check", help="compute every sum again from the holds")
+    check.add_argument(
+        "--repair", nargs="?", const="show", choices=("show", "book"),
+        help="show what earlier versions did not book, of parts and of late answers; or book it, as far as it is known",
+    )  # fmt: skip
+    for one in (cap, add, reset, rule, pause, stop, resume, check):
+        one.add_argument("--who", default="", metavar="NAME", help="who makes the change (default: the user)")
     commands.add_parser("export", help="all holds as JSON lines, the latest first")
     return parser
 
@@ -229,7 +233,10 @@ def _settle(store: LedgerStore, args: argparse.Namespace) -> int:
     return 0
 
 
-def _check(store: LedgerStore, _: argparse.Namespace) -> int:
+def _check(store: LedgerStore, args: argparse.Namespace) -> int:
+    if args.repair:
+        lines = store.repair(_who(args), "check --repair", book=args.repair == "book")
+        print("\n".join(lines) or "nothing is lacking")
     wrong = store.check()
     for line in wrong:
         print(line, file=sys.stderr)

@@ -17,10 +17,12 @@ from typing import Any, NamedTuple
 
 from tape.budget import Ledger, Reservation, Resources
 from tape.budget.locks import JOURNAL
+from tape.errors import ConfigError
 from tape.ledger import LedgerError, Request
 from tape.ledger.addresses import require_file
 from tape.ledger.contract import HoldRecord, State
 from tape.ledger.file import FileStore
+from tape.ledger.rules import logger
 
 SCOPE = "guard"
 SECONDS = 366 * 86_400
@@ -210,7 +212,11 @@ class Journal:
             if self._store.find(id) is None:  # of a file that was removed, in whose place on the disk this one is
                 written.pop()
                 continue
-            ended = self._store.settle_alone(id, spent, state)
+            try:
+                ended = self._store.settle_alone(id, spent, state)
+            except ConfigError as error:  # for good: a person finds the hold, and what comes after it is written
+                logger.error("what the call of hold %s took (%s, in counts) cannot be written: %s", id, spent, error)
+                continue
             # It is perhaps of another journal of this program.
             self._take({"do": "end", "at": datetime.now(UTC), **ended._asdict()})
 

@@ -1,12 +1,15 @@
 """Budgets that programs and hosts share: caps by scope, label and period, and holds that are never lost.
 
 ==================  ==============================================================================
-``contract.py``     what a store promises: caps, requests, holds, answers
+``contract.py``     what a store promises: requests, holds, answers
+``caps.py``         caps, and what has become of them
 ``rules.py``        what happens at a cap: rules, pauses, warnings; and the errors
 ``accounts.py``     what accounts, amounts and words may be
 ``periods.py``      for what time a cap is
 ``file.py``         a store in a file that programs of one host share
+``records.py``      the lines of the file
 ``books.py``        what may happen there: its state as a function of its records
+``parts.py``        what calls within parts count in, and what their holds take
 ``windows.py``      the caps in their periods, and the sums over the holds
 ``postgres.py``     a store in a database that hosts share
 ``sql/``            what may happen there: tables by version, and functions
@@ -26,8 +29,8 @@ from contextlib import closing, contextmanager
 
 from tape.ledger.accounts import Labels as Labels
 from tape.ledger.addresses import Address, read_address
-from tape.ledger.contract import Balance as Balance
-from tape.ledger.contract import Cap as Cap
+from tape.ledger.caps import Balance as Balance
+from tape.ledger.caps import Cap as Cap
 from tape.ledger.contract import Ended as Ended
 from tape.ledger.contract import Held as Held
 from tape.ledger.contract import LedgerStore as LedgerStore

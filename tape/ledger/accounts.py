@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from tape.budget.resources import require_kind_name
 from tape.errors import ConfigError
 from tape.reading import short
 
@@ -43,8 +44,10 @@ def require_amounts(what: str, amounts: Mapping[str, int | None], *, unknown: bo
         ConfigError: Names the amount.
     """
     for kind, count in amounts.items():
-        if not (isinstance(kind, str) and _NAME.fullmatch(kind)):
-            raise ConfigError(f"{what}: {short(kind)} is no name of a resource")
+        try:
+            require_kind_name(kind)
+        except ConfigError as error:
+            raise ConfigError(f"{what}: {error}") from None
         if not (unknown and count is None) and not (type(count) is int and 0 <= count <= MOST):
             raise ConfigError(f"{what}: {short(count)} of {kind} is no whole number from 0 to {MOST}")
 
@@ -129,7 +132,17 @@ assert _NAME.fullmatch(PART + "x"), "a part is named as all scopes are"
 def is_part(account: str) -> bool:
     """Whether an account is that of a part, whose amounts are held in the scope above it."""
     assert account, "an account has a name"
-    return "#" not in account and account.rpartition("/")[2].startswith(PART)
+    above, _, name = account.rpartition("/")
+    assert name, account
+    return bool(above) and "#" not in account and name.startswith(PART)
+
+
+def concerns(account: str, scope: str) -> bool:
+    """Whether calls of a scope may count in an account: one of its path, or of a label, perhaps a part's."""
+    root, mark, _ = account.partition("#")
+    assert root, account
+    assert scope, account
+    return root == scope.partition("/")[0] if mark else f"{scope}/".startswith(f"{account}/")
 
 
 def require_part(part: str, scope: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from tape.budget.locks import CLIENT, OrderedLock
 from tape.ledger.addresses import Address
 from tape.ledger.faults import READS, WRITES, answered, connect, first_line, raise_fault
-from tape.ledger.rules import LedgerError, UnreachableLedgerError, Warned, tell
+from tape.ledger.rules import ForbiddenError, LedgerError, UnreachableLedgerError, Warned, tell
 
 try:
     import psycopg
@@ -23,7 +23,7 @@ try:
 except ImportError:  # what needs it asks for it by name
     psycopg = None  # type: ignore[assignment]
 
-VERSION = 2
+VERSION = 3
 """Of the tables and functions that this program knows."""
 MOST = 64
 """Requests of a batch."""
@@ -31,7 +31,7 @@ PATIENCE = 0.001
 """Seconds that a batch waits for one more request, where the one before had more."""
 TRIES = 3
 """Of a batch whose connection was cut; each request may be made again."""
-DO = ("reserve", "grow", "end", "sweep", "cap", "top_up", "reset", "rule", "pause", "resume")
+DO = ("reserve", "grow", "end", "sweep", "cap", "top_up", "reset", "rule", "pause", "resume", "repair")
 """What can be asked."""
 
 _STALE, _OTHER_VERSION = "TL001", "TL002"
@@ -93,7 +93,7 @@ class Batches:
                 tell(self._warned, self._told.popleft())
         assert isinstance(answer, dict), answer
         if answer.get("error") == "forbidden":
-            raise LedgerError(f"the ledger {self._address} refuses the request: {answer['detail']}")
+            raise ForbiddenError(f"the ledger {self._address} refuses the request: {answer['detail']}")
         return answer
 
     def close(self) -> None:

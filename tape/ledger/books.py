@@ -9,27 +9,36 @@ import heapq
 from collections import deque
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Any
 
 from tape.budget.resources import in_units
-from tape.ledger.accounts import Amounts, accounts_of, is_part
-from tape.ledger.contract import Cap, Ended, Held, Note, Refused, Request, State
+from tape.ledger.accounts import Amounts, accounts_of, concerns, is_part
+from tape.ledger.caps import Cap
+from tape.ledger.contract import Ended, Held, Note, Refused, Request, State
+from tape.ledger.parts import Parts
 from tape.ledger.periods import Period
-from tape.ledger.rules import LedgerError, Pause, Paused, Rule, UnknownHoldError, Wanted, Warned, of_part
-from tape.ledger.windows import CapKey, Hold, Windows
-
-Record = dict[str, Any]
-"""What is written down: ``do`` says what it is, ``at`` when."""
+from tape.ledger.records import Record
+from tape.ledger.rules import (
+    PART_ENDED,
+    LedgerError,
+    Pause,
+    Paused,
+    Rule,
+    UnknownHoldError,
+    Wanted,
+    Warned,
+    no_more,
+    of_part,
+)
+from tape.ledger.windows import CapKey, Hold
 
 MOST_NOTES = 1000
 
 
-class Books(Windows):
+class Books(Parts):
     """Caps, holds and their sums, rules and pauses."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.holds: dict[str, Hold] = {}
         self.notes: deque[Note] = deque(maxlen=MOST_NOTES)
         self.rules: dict[str, Rule] = {}
         self.pauses: dict[str, Pause] = {}
@@ -51,7 +60,9 @@ class Books(Windows):
                 raise LedgerError(f"the id {request.id} belongs to a hold of {known.request.scope}; make ids anew")
             assert known.request.id == request.id, known
             return Held(request.id, known.state)
-        accounts = accounts_of(request.scope, request.labels)
+        accounts = self.accounts(request.scope, request.labels)
+        if (ended := self.ended_part(request.scope)) is not None:
+            return Paused(ended, True, "ledger", PART_ENDED)
         if pauses := [self.pauses[account] for account in accounts if account in self.pauses]:
             first = next((one for one in pauses if one.stopped), pauses[0])
             assert first.account in accounts, first
@@ -62,6 +73,7 @@ class Books(Windows):
             if (refused := self.refusal(cap, request.amounts.get(cap.resource, 0), at)) is not None:
                 return refused
             assert request.amounts.get(cap.resource, 0) is not None, "what is unknown is not held under a cap"
+        named = accounts_of(request.scope, request.labels)
         return {
             "do": "hold",
             "at": at,
@@ -73,6 +85,8 @@ class Books(Windows):
             "expires": at + timedelta(seconds=request.seconds),
             "free": request.free,
             "part": request.part,
+            # Of the labels of the parts that it is within. Earlier versions counted none, and did not say so.
+            **({"also": [one for one in accounts if one not in named]} if self.within(request.scope) else {}),
         }
 
     def grow(self, id: str, amounts: Amounts, at: datetime) -> Held | Refused | Record:
@@ -85,6 +99,8 @@ class Books(Windows):
         hold = self._hold(id)
         if hold.state != "held":
             raise LedgerError(f"the hold {id} has ended ({hold.state}); reserve anew")
+        if (ended := self.ended_part(hold.request.scope)) is not None:
+            raise LedgerError(no_more(id, ended))
         assert hold.begun <= at, "time does not go back"
         assert hold.expires > at, "what has expired has ended"
         worst = {kind: _larger(hold.worst.get(kind, 0), amounts.get(kind, 0)) for kind in {**hold.worst, **amounts}}
@@ -110,13 +126,19 @@ class Books(Windows):
         assert state != "held", "it ends"
         assert self.last is None or at >= self.last, "time does not go back"
         hold = self._hold(id)
-        if hold.state != "held":
+        if hold.state != "held" and not hold.expired:
             return Ended(id, hold.state, dict(hold.spent))
         assert hold.begun <= at, "time does not go back"
-        assert not hold.spent, "what is open has spent nothing"
+        assert hold.expired or not hold.spent, "what is open has spent nothing"
         assert state != "voided" or not amounts, "what was not made costs nothing"
-        spent = {kind: _known(amounts[kind], hold.worst.get(kind)) for kind in amounts}
-        return {"do": "end", "at": at, "id": id, "state": state, "spent": spent}
+        return self.ending(hold, state, amounts, at)
+
+    def repair(self, root: str, who: str, why: str, at: datetime) -> Record:
+        """What is to be written down so that nothing is :meth:`lacking` any more above ended parts of a root."""
+        assert self.last is None or at >= self.last, "time does not go back"
+        above = self.above((one for one in self.lacking(ended=True) if concerns(root, one[0].request.scope)), own=True)
+        assert {*above} <= {one.request.id for one in self.parts.values()}, "what is above is the hold of a part"
+        return {"do": "repair", "at": at, "account": root, "above": above, "who": who, "why": why}
 
     def expired(self, now: datetime) -> Iterator[Record]:
         """What ends because its time is up."""
@@ -127,9 +149,8 @@ class Books(Windows):
             assert hold.request.id == id, (hold, id)
             assert hold.expires == at, "no hold ends later than it said at first"
             if hold.state == "held":
-                spent = {} if hold.request.free else {kind: _known(None, n) for kind, n in hold.worst.items()}
-                yield {"do": "end", "at": at, "id": id, "state": "voided" if hold.request.free else "booked",
-                       "spent": spent}  # fmt: skip
+                unknown = {} if hold.request.free or hold.request.part else dict.fromkeys(hold.worst)
+                yield self.ending(hold, "voided" if hold.request.free else "booked", unknown, at)
 
     def cap(self, cap: Cap, who: str, why: str, at: datetime) -> Record:
         """What is to be written down for a cap.
@@ -254,6 +275,9 @@ class Books(Windows):
                 self._apply_cap(record)
             case "rule" | "pause" | "resume":
                 self._apply_rule(record)
+            case "repair":
+                self._apply_above(record)
+                self.notes.appendleft(Note(record["at"], record["who"], record["why"], f"repair {record['account']}"))
             case other:
                 raise ValueError(f"there is no record {other!r}")
 
@@ -267,12 +291,15 @@ class Books(Windows):
             raise ValueError(f"the hold {request.id} was begun before")
         if expires < at:
             raise ValueError(f"the hold {request.id} ends before it begins")
-        windows = [(cap.key, cap.period.begun(at)) for cap in self.of_call(request.scope, request.labels)]
+        caps = self.of_call(request.scope, request.labels, earlier="also" not in record)
+        windows = [(cap.key, cap.period.begun(at)) for cap in caps]
         hold = Hold(request, at, expires, request.amounts, windows)
         self.holds[request.id] = hold
         heapq.heappush(self._expiring, (expires, request.id))
         assert self._expiring[0][0] <= expires, "what expires first is found first"
         self.set_aside(hold)
+        if request.part:
+            self.parts[request.part] = hold
         for kind, amount in request.amounts.items() if request.part else ():
             assert amount is not None, "a part is of known amounts"
             assert request.part not in accounts_of(request.scope, request.labels), "it is below what it is held in"
@@ -290,16 +317,37 @@ class Books(Windows):
         self.set_aside(hold)
 
     def _apply_end(self, record: Record) -> None:
-        hold = self._hold(record["id"])
+        hold, is_late = self._hold(record["id"]), False
         if hold.state != "held":
-            raise ValueError(f"the hold {hold.request.id} ends twice")
+            is_late = hold.expired
+            if not is_late:
+                raise ValueError(f"the hold {hold.request.id} ends twice")
         if record["state"] == "held":
             raise ValueError(f"the hold {hold.request.id} ends held")
         if min(record["spent"].values(), default=0) < 0:
             raise ValueError(f"the hold {hold.request.id} ends with less than nothing spent")
-        assert not hold.spent, "what is open has spent nothing"
-        hold.state, hold.spent = record["state"], record["spent"]
-        self.end_hold(hold)
+        assert is_late or not hold.spent, "what is open has spent nothing"
+        hold.state = record["state"]
+        if is_late:
+            self.book(hold, record["spent"], record["at"])
+        else:
+            hold.spent = record["spent"]
+            self.end_hold(hold)
+        end = "voided" if hold.request.free else "booked"
+        hold.expired = not is_late and (record["at"], record["state"]) == (hold.expires, end)
+        self._apply_above(record)
+        assert not hold.expired or not is_late, "an end of its caller's is the last one"
+
+    def _apply_above(self, record: Record) -> None:
+        for id, more in record.get("above", {}).items():
+            hold = self._hold(id)
+            if hold.state == "held" or not hold.request.part:
+                raise ValueError(f"the hold {id} is of no part that has ended")
+            assert min(more.values()) > 0, "more is more"
+            hold.state = "settled" if hold.state == "voided" else hold.state  # it has cost something after all
+            assert {*more} <= {*hold.worst}, "a part takes what it was given"
+            self.book(hold, {kind: hold.spent.get(kind, 0) + more.get(kind, 0) for kind in {**hold.spent, **more}},
+                      record["at"])  # fmt: skip
 
     def _apply_cap(self, record: Record) -> None:
         key = (record["account"], record["resource"], record["period"])
@@ -341,11 +389,4 @@ def _of_cap(do: str, key: CapKey, who: str, why: str, at: datetime) -> Record:
 def _larger(one: int | None, other: int | None) -> int | None:
     found = None if one is None or other is None else max(one, other)
     assert found is None or found >= 0, (one, other)
-    return found
-
-
-def _known(used: int | None, worst: int | None) -> int:
-    """What is booked: an unknown amount at its worst case, which is 0 where that is unknown and nothing caps it."""
-    found = (worst or 0) if used is None else used
-    assert found >= 0, (used, worst)
     return found

@@ -2,6 +2,19 @@
 
 A hold is the truth: an amount that was set aside for one call, in the accounts of its scope and of its labels. It is
 held once, and ends once. What an account has spent and holds is the sum over its holds.
+
+**Parts.** The hold of a part keeps its labels. A call below it belongs to the accounts of these too, whatever labels it
+names itself, also where parts are nested: their caps and pauses reach it. What the part has a cap on is held as a whole
+in the accounts of its hold (its scope with all above, its labels, and those of parts around it), so a call within
+counts that in the other ones of its accounts alone. All other resources count in all of them.
+
+A part ends with its hold, however that ends: the hold takes what was spent in the part and what is still held there at
+its worst case, or what its end says where that is more. Then no call begins in it, and none grows. What holds within
+take later beyond their worst case is booked in the accounts of the hold too, and so on through parts that have ended;
+what they take less stays booked there.
+
+**Expiry** is a provisional end: the caller's end replaces it once, in the periods of the hold. What exceeds the amount
+that was booked is spent where a cap has room, and debt for the rest, which is so for all that is booked after an end.
 """
 
 from __future__ import annotations
@@ -10,7 +23,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
 from typing import Literal, NamedTuple
 
 from tape.budget.resources import in_units
@@ -19,90 +31,19 @@ from tape.ledger.accounts import (
     Amounts,
     Labels,
     accounts_of,
-    require_account,
     require_amounts,
     require_id,
     require_part,
     require_seconds,
     require_text,
 )
+from tape.ledger.caps import Balance, Cap
 from tape.ledger.periods import TOTAL, Period
 from tape.ledger.rules import Pause, Paused, Rule, Wanted, Warned, deliver
 
 State = Literal["held", "settled", "voided", "booked"]
 """``held`` is open. A hold ends ``settled`` at what was used, ``voided`` where the call was not made, or ``booked`` at
-its worst case where it expired."""
-
-
-@dataclass(frozen=True)
-class Cap:
-    """A limit on one resource of one account.
-
-    Attributes:
-        account: A scope, such as ``org/team/agent``, or the first name of one and a label, such as ``org#customer=42``.
-        resource: The name of the resource, such as ``usd``.
-        amount: The most that may be spent and held, in counts, from 0 to 10^15.
-        period: The period that the amount is for.
-
-    Raises:
-        ConfigError: The account, the resource or the amount is malformed.
-
-    Examples:
-        >>> from tape.ledger import Cap, Period
-        >>> Cap("org#customer=42", "usd", 5_000_000, Period("month")).key
-        ('org#customer=42', 'usd', 'month@UTC#1')
-    """
-
-    account: str
-    resource: str
-    amount: int
-    period: Period = TOTAL
-
-    def __post_init__(self) -> None:
-        require_account(self.account)
-        require_amounts(f"the cap of {self.account}", {self.resource: self.amount})
-
-    @cached_property
-    def key(self) -> tuple[str, str, str]:
-        """What there is one cap of."""
-        return self.account, self.resource, str(self.period)
-
-
-class Balance(NamedTuple):
-    """A cap and what has become of it in a period, in counts.
-
-    Attributes:
-        cap: The cap.
-        begun: When the period began; None for one without a beginning.
-        amount: The cap with what was added for this period.
-        spent: What has ended, without what was forgiven by a reset.
-        held: What is open, at its worst case.
-        debt: By how much settlements were above their worst case.
-
-    Examples:
-        >>> from tape.ledger import Cap, Request, open_store
-        >>> store = open_store("file://budget.ledger")
-        >>> store.set_cap(Cap("org", "usd", 50_000), "anna", "the first cap")
-        >>> _ = store.reserve(Request("one", "org/team", {"usd": 20_000}))
-        >>> [(one.amount, one.spent, one.held, one.left) for one in store.read("org/team")]
-        [(50000, 0, 20000, 30000)]
-    """
-
-    cap: Cap
-    begun: datetime | None
-    amount: int
-    spent: int
-    held: int
-    debt: int
-
-    @property
-    def left(self) -> int:
-        """What can still be held; never below 0."""
-        assert self.amount >= 0, self
-        assert self.spent >= 0, self
-        assert self.held >= 0, self
-        assert self.debt >= 0, self
-        return max(0, self.amount - self.spent - self.held)
+its worst case where it expired. A part in which calls were made is settled also where it is voided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,6 +334,17 @@ class LedgerStore(ABC):
     @abstractmethod
     def check(self) -> Sequence[str]:
         """Compute every sum again from the holds; what does not agree, a line each."""
+
+    @abstractmethod
+    def repair(self, who: str, why: str, *, book: bool = False) -> Sequence[str]:
+        """What earlier versions did not book, a line each.
+
+        Args:
+            who: Who asks.
+            why: For people.
+            book: Book what parts that have ended took, and no account above them has. What was answered after a hold
+                had expired at nothing is known to people alone, who settle it.
+        """
 
     @abstractmethod
     def close(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tape.ledger.accounts import named
-from tape.ledger.books import Record
+from tape.ledger.records import Record
 
 HEADS = [{"schema": 1, "what": what} for what in ("guard", "gateway")]
 """Their first lines."""

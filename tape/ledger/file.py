@@ -6,7 +6,6 @@ record, synced to the disk, before it answers.
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,28 +21,19 @@ from tape.files import why
 from tape.ledger.accounts import (
     Amounts,
     Labels,
-    accounts_of,
+    concerns,
     require_account,
     require_amounts,
     require_by_hand,
     require_id,
 )
-from tape.ledger.books import Books, Record
-from tape.ledger.contract import (
-    Balance,
-    Cap,
-    Ended,
-    Held,
-    HoldRecord,
-    LedgerStore,
-    Note,
-    Refused,
-    Request,
-    State,
-)
+from tape.ledger.books import Books
+from tape.ledger.caps import Balance, Cap
+from tape.ledger.contract import Ended, Held, HoldRecord, LedgerStore, Note, Refused, Request, State
 from tape.ledger.earlier import HEADS, of_earlier
 from tape.ledger.periods import Period
-from tape.ledger.rules import LedgerError, Pause, Paused, Rule, Wanted, Warned, logger, tell
+from tape.ledger.records import Record, lines_of, with_times
+from tape.ledger.rules import LedgerError, Pause, Paused, Rule, Wanted, Warned, log_late, logger, of_lacking, tell
 from tape.ledger.shared_file import SharedFile
 from tape.reading import parse_json, short
 
@@ -51,7 +41,6 @@ Answer = TypeVar("Answer")
 
 SCHEMA = 1
 _HEAD = {"schema": SCHEMA, "what": "ledger"}
-_TIMES = ("at", "expires")
 _MALFORMED = (DataError, LedgerError, ValueError, KeyError, TypeError, AttributeError, OverflowError, AssertionError)
 
 
@@ -88,7 +77,7 @@ class FileStore(LedgerStore):
         try:
             with self.alone():
                 if not self._file.count:
-                    self._file.append(_lines(_HEAD))
+                    self._file.append(lines_of(_HEAD))
                 assert self._file.count >= 1, "it has a first line"
         except BaseException:
             self.close()
@@ -158,14 +147,18 @@ class FileStore(LedgerStore):
         require_amounts(f"hold {short(id)}", amounts, unknown=True)
         assert state != "held", "it ends"
         found = self._books.end(id, state, amounts, self._now())
-        if isinstance(found, Ended):
-            assert found.state == self._books.holds[id].state != "held"
-            return found
-        self._do(found)
         ended = self._books.holds[id]
-        assert (ended.state, ended.spent) == (state, found["spent"])
+        if isinstance(found, Ended):
+            assert found.state == ended.state != "held"
+            return found
+        was_expired, before = ended.expired, dict(ended.spent)
+        self._do(found)
+        assert (ended.state, ended.spent) == (found["state"], found["spent"])
         assert all(count >= 0 for count in ended.spent.values())
-        return Ended(id, state, dict(ended.spent))
+        if was_expired:
+            assert not ended.expired, "an end of its caller's is the last one"
+            log_late(id, ended.request.scope, before, ended.spent, any(ended.owed.values()))
+        return Ended(id, ended.state, dict(ended.spent))
 
     def read(self, scope: str, labels: Labels | None = None) -> Sequence[Balance]:
         """See :class:`LedgerStore`."""
@@ -173,7 +166,7 @@ class FileStore(LedgerStore):
             found = self._books.balances(at, self._books.of_call(scope, labels or {}))
             assert len({one.cap.key for one in found}) == len(found), "each cap once"
             assert all(one.left <= one.amount for one in found)
-            assert {one.cap.account for one in found} <= set(accounts_of(scope, labels or {})), "what it pays from"
+            assert all(concerns(one.cap.account, scope) for one in found), "what it pays from"
             return found
 
     def balances(self) -> Sequence[Balance]:
@@ -276,10 +269,22 @@ class FileStore(LedgerStore):
     def check(self) -> Sequence[str]:
         """See :class:`LedgerStore`."""
         with self.alone():
-            found = list(self._books.wrong(self._books.holds.values()))
-            assert all(found), "each says something"
-            assert len(found) <= len(self._books.windows), "a line for a window"
-            return found
+            wrong = list(self._books.wrong(self._books.holds.values()))
+            lacking = [of_lacking(hold.request.part, kind, amount) for hold, kind, amount in self._books.lacking()]
+            assert all(wrong), "each says something"
+            assert len(wrong) <= len(self._books.windows), "a line for a window"
+            return wrong + lacking
+
+    def repair(self, who: str, why: str, *, book: bool = False) -> Sequence[str]:
+        """See :class:`LedgerStore`."""
+        require_by_hand(who, why)
+        with self.alone() as at:
+            lacking = self._books.lacking(ended=True)
+            for root in sorted({hold.request.scope.partition("/")[0] for hold, *_ in lacking} if book else ()):
+                self._do(self._books.repair(root, who, why, at))
+            assert not book or not self._books.lacking(ended=True), "nothing of it is left"
+            parts = [of_lacking(hold.request.part, kind, amount) for hold, kind, amount in lacking]
+            return parts + self._books.unbooked()
 
     def close(self) -> None:
         """See :class:`LedgerStore`."""
@@ -308,15 +313,20 @@ class FileStore(LedgerStore):
     @contextmanager
     def alone(self) -> Iterator[datetime]:
         """Have the file alone, caught up with it; the present, at which what has expired has ended."""
-        with self._file.alone():
-            at = self._now()
-            if ended := list(self._books.expired(at)):
-                self._do(*ended)
-            assert next(self._books.expired(at), None) is None, "what has expired has ended"
-            assert self._books.last is None or self._books.last <= at, "time does not go back"
-            yield at
-        while self._told:
-            tell(self.warned, self._told.popleft())
+        try:
+            with self._file.alone():
+                at = self._now()
+                count = self._file.count
+                for ended in self._books.expired(at):  # one by one, since a part takes what those within it took
+                    self._write(ended)
+                assert next(self._books.expired(at), None) is None, "what has expired has ended"
+                assert self._books.last is None or self._books.last <= at, "time does not go back"
+                if self._file.count > count:
+                    self._warn(at)
+                yield at
+        finally:  # also where what is asked is refused
+            while self._told:
+                tell(self.warned, self._told.popleft())
 
     def _forget(self) -> None:
         self._books = Books()
@@ -325,15 +335,19 @@ class FileStore(LedgerStore):
         assert self._file.count == 0, "from the first line"
 
     def _do(self, *records: Record) -> None:
+        self._write(*records)
+        assert self._books.last is not None, "something was done"
+        self._warn(records[-1]["at"])
+
+    def _write(self, *records: Record) -> None:
         assert records, "there is something to do"
         assert all(one["at"] <= next_["at"] for one, next_ in pairwise(records)), "in the order of their times"
         before = self._file.count
-        self._file.append(_lines(*records))
+        self._file.append(lines_of(*records))
         for record in records:
             self._books.apply(record)
         assert self._file.count == before + len(records), "all of it is written"
         assert self._books.last is not None and self._books.last >= records[-1]["at"]  # noqa: PT018
-        self._warn(records[-1]["at"])
 
     def _refused(self, answer: Answer, at: datetime) -> Answer:
         assert isinstance(answer, Held | Refused | Paused), "an answer, and no record"
@@ -348,7 +362,7 @@ class FileStore(LedgerStore):
             assert record["do"] == "warn", record
             assert told is None or 1 <= told.percent <= 100, told
             try:
-                self._file.append(_lines(record))
+                self._file.append(lines_of(record))
             except OSError as error:  # what it is about is done, and written
                 logger.warning("a warning of %s cannot be written: %s", self._file.path, why(error))
                 return
@@ -367,9 +381,7 @@ class FileStore(LedgerStore):
                 return
             if "do" not in record:
                 record = of_earlier(record)
-            for name in _TIMES:
-                if name in record:
-                    record[name] = datetime.fromisoformat(record[name])
+            record = with_times(record)
             self._seen(record)  # first, so that what it refuses is refused again, and not taken for a second one
             self._books.apply(record)
         except UnknownCostError as error:
@@ -379,10 +391,3 @@ class FileStore(LedgerStore):
                 f"{where}: no line of a ledger ({str(error)[:200]}); restore the file, or name another, which begins "
                 "with nothing spent"
             ) from error
-
-
-def _lines(*records: Record) -> list[str]:
-    assert all(("do" in record) != (record is _HEAD) for record in records), "a first line, or a change"
-    found = [json.dumps(record, default=datetime.isoformat) + "\n" for record in records]
-    assert len(found) == len(records)
-    return found

@@ -17,11 +17,11 @@ from tape.budget.amounts import Payer
 from tape.budget.caps import Budget
 from tape.budget.locks import CLIENT
 from tape.budget.resources import Resources, in_units
-from tape.errors import UnknownCostError
-from tape.ledger.accounts import MOST, PART, Labels, accounts_of, is_part
-from tape.ledger.contract import Balance, Cap, Held, LedgerStore, Refused, Request
-from tape.ledger.periods import TOTAL
-from tape.ledger.rules import LedgerError, Paused, Rule, UnknownHoldError, UnreachableLedgerError
+from tape.errors import ConfigError, UnknownCostError
+from tape.ledger.accounts import MOST, PART, Labels, accounts_of, concerns, is_part
+from tape.ledger.caps import Balance
+from tape.ledger.contract import Held, LedgerStore, Refused, Request
+from tape.ledger.rules import ForbiddenError, LedgerError, Paused, Rule
 
 PAUSE, LONGEST_PAUSE = 0.05, 1.0
 """Seconds between two tries of a call that waits: at first, and at last."""
@@ -34,6 +34,9 @@ assert PAUSE <= LONGEST_PAUSE
 assert PART_SECONDS <= 366 * 86_400, "a hold may last so long"
 
 logger = logging.getLogger("tape.ledger")
+
+_NEVER = (ForbiddenError, ConfigError)
+"""Where a request is refused so, asking again changes nothing."""
 
 _called: ContextVar[tuple[str, str, bool]] = ContextVar("_called", default=("", "", False))
 
@@ -153,7 +156,7 @@ class StorePayer(Payer):
             except BaseException:  # an interrupt too: it may be held all the same
                 self._undo.append(request)
                 raise
-            assert isinstance(found, Held) or found.account in accounts_of(self.scope, self.labels), (found, request)
+            assert isinstance(found, Held) or concerns(found.account, self.scope), (found, request)
             if isinstance(found, Refused) and found.cap_needed is None:
                 raise UnknownCostError(
                     f"the worst case of {found.resource} is unknown under the cap of {found.account}; declare it, or "
@@ -229,7 +232,7 @@ class StorePayer(Payer):
         self._due.append((reservation.id, {kind: n if n is None else min(n, MOST) for kind, n in counts.items()}))
 
     def _end_due(self) -> None:
-        """End what is due; what cannot be ended now stays due."""
+        """End what is due; what cannot be ended now stays due, and what never can is logged and passed over."""
         while self._undo:
             with suppress(IndexError):  # another thread has taken it
                 request = self._undo.popleft()
@@ -239,6 +242,8 @@ class StorePayer(Payer):
                     held = self.store.reserve(request)
                     if isinstance(held, Held):
                         self.store.void(request.id)
+                except _NEVER as error:
+                    logger.error("hold %s of %s cannot be given back: %s", request.id, request.scope, error)
                 except BaseException as error:
                     self._undo.appendleft(request)
                     if not isinstance(error, LedgerError):
@@ -251,8 +256,12 @@ class StorePayer(Payer):
                 id, amounts = self._due.popleft()
                 try:
                     ended = self.store.void(id) if amounts is None else self.store.settle(id, amounts)
-                except UnknownHoldError as error:
-                    logger.error("what the call of hold %s took cannot be booked: %s", id, error)
+                except _NEVER as error:  # a person finds the hold, which stays as it is
+                    took = "nothing" if amounts is None else dict(amounts)
+                    logger.error(
+                        "what the call of hold %s of %s took (%s, in counts) can never be booked: %s; end it by hand, "
+                        "by `tape ledger settle %s AMOUNTS`", id, self.scope, took, error, id,
+                    )  # fmt: skip
                 except BaseException as error:
                     self._due.appendleft((id, amounts))
                     if not isinstance(error, LedgerError):
@@ -270,9 +279,9 @@ class StorePayer(Payer):
     def tightest(self) -> dict[str, Balance]:
         """Of each resource that is capped, the cap of which the least is left."""
         found: dict[str, Balance] = {}
-        balances, accounts = self.store.read(self.scope, self.labels), accounts_of(self.scope, self.labels)
+        balances = self.store.read(self.scope, self.labels)
         for one in balances:
-            assert one.cap.account in accounts, "a call has to fit into the caps of its accounts alone"
+            assert concerns(one.cap.account, self.scope), "a call has to fit into the caps of its accounts alone"
             kind = one.cap.resource
             if kind not in found or one.left < found[kind].left:
                 found[kind] = one
@@ -286,12 +295,13 @@ class StorePayer(Payer):
         """Hand a part of the budget to a sub-agent, also one on another host, which pays from the scope of the part.
 
         The whole part is held here while the block lasts. Calls within it cost nothing here of what the part has; other
-        kinds are not limited by it. At the end what was spent, and what is still held, is booked here; the rest comes
-        back. Parts have parts in turn.
+        kinds are not limited by it, and count here and in the labels of this payer. At the end what was spent, and what
+        is still held, is booked here; the rest comes back, and no call begins in the part any more. Parts have parts in
+        turn.
 
         Args:
             amounts: In counts.
-            seconds: After how long the whole part counts as spent where nobody has ended it.
+            seconds: After how long the store ends the part where nobody else has.
 
         Raises:
             BudgetExceededError: It does not fit.
@@ -307,56 +317,24 @@ class StorePayer(Payer):
             patient=self._patient,
         )  # fmt: skip
         assert payer.scope.rpartition("/")[0] == self.scope, "a part is held in the scope right above it"
-        assert not payer.labels, "what a part costs its labels is held above it"
+        assert not payer.labels, "the store adds those of the part's hold"
         try:
             yield payer
-        except GeneratorExit:  # perhaps the garbage collector's: no lock may be waited for, so all of it is booked
-            self.settle_later(hold, amounts)
+        except GeneratorExit:  # perhaps the garbage collector's: no lock may be waited for
+            self.settle_later(hold, Resources())
             raise
         except BaseException:
-            self._end_part(hold, payer, amounts)
+            self._end_part(hold, payer)
             raise
-        self._end_part(hold, payer, amounts)
+        self._end_part(hold, payer)
 
-    def _end_part(self, hold: StoreHold, part: StorePayer, given: Resources) -> None:
+    def _end_part(self, hold: StoreHold, part: StorePayer) -> None:
         assert part.scope.startswith(f"{self.scope}/{PART}"), (part.scope, self.scope)
         assert part.store is self.store, "a part is held where its scope is"
         try:
             part.close()
-            taken = self._closed_at(part.scope)
-        except BaseException as error:
-            self.settle_later(hold, given)
-            if not isinstance(error, LedgerError):
-                raise
-            logger.warning("the part %s is booked as a whole: %s", part.scope, error)
-        else:
-            assert {*taken} <= {*given}, "of other kinds a part has no cap, and counts them above"
-            self.settle(hold, taken)
-
-    def _closed_at(self, scope: str) -> Resources:
-        """Lower the caps of a part to what it has taken: no more can be spent then, and so much may be."""
-        assert is_part(scope), scope
-        taken, left = dict[str, int](), self._of_part(scope)
-        while left:
-            one = left.pop()
-            assert one.spent >= 0, one
-            assert one.held >= 0, one
-            assert one.spent + one.held <= one.amount + one.debt, "a part takes no more than it has, but by a debt"
-            try:
-                taken[one.cap.resource] = amount = one.spent + one.held
-                if amount < one.amount:
-                    self.store.set_cap(Cap(scope, one.cap.resource, amount), "ledger", "it has ended")
-            except UnreachableLedgerError:
-                raise
-            except LedgerError:  # more was taken meanwhile
-                left = self._of_part(scope)
-        return Resources(taken)
-
-    def _of_part(self, scope: str) -> list[Balance]:
-        found = [one for one in self.store.read(scope) if one.cap.account == scope]
-        assert found, "a part is made with a cap on each kind that it has"
-        assert all(one.cap.period == TOTAL for one in found), "what a part is given, it has for no period"
-        return found
+        finally:
+            self.settle(hold, Resources())  # the store knows what was taken in it
 
 
 def _in_loop() -> bool:

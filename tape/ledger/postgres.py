@@ -14,6 +14,7 @@ from tape.ledger.accounts import (
     Amounts,
     Labels,
     accounts_of,
+    concerns,
     require_account,
     require_amounts,
     require_by_hand,
@@ -21,10 +22,25 @@ from tape.ledger.accounts import (
 )
 from tape.ledger.addresses import Address, read_address
 from tape.ledger.batches import VERSION, Batches
-from tape.ledger.contract import Balance, Cap, Ended, Held, HoldRecord, LedgerStore, Note, Refused, Request, State
+from tape.ledger.caps import Balance, Cap
+from tape.ledger.contract import Ended, Held, HoldRecord, LedgerStore, Note, Refused, Request, State
 from tape.ledger.faults import READS, WRITES, answered, connect, raise_fault
 from tape.ledger.periods import Period
-from tape.ledger.rules import LedgerError, Pause, Paused, Rule, UnknownHoldError, Wanted, Warned, of_part
+from tape.ledger.rules import (
+    PART_ENDED,
+    LedgerError,
+    Pause,
+    Paused,
+    Rule,
+    UnknownHoldError,
+    Wanted,
+    Warned,
+    log_late,
+    no_more,
+    of_lacking,
+    of_part,
+    of_unbooked,
+)
 from tape.reading import short
 
 try:
@@ -94,11 +110,13 @@ class PostgresStore(LedgerStore):
             raise LedgerError(f"the id {request.id} belongs to a hold of {answer['scope']}; make ids anew")
         if answer.get("error") == "given":
             raise LedgerError(f"the part {request.part} was given before; name another")
+        if "ended part" in answer:
+            return Paused(answer["ended part"], True, "ledger", PART_ENDED)
         if "paused" not in answer:
             return _held(request.id, answer)
         assert len(answer) == 1, "what is paused is not held"
         paused = Paused(*answer["paused"])
-        assert paused.account in accounts_of(request.scope, request.labels), (paused, request)
+        assert concerns(paused.account, request.scope), (paused, request)
         return paused
 
     def grow(self, id: str, amounts: Amounts) -> Held | Refused:
@@ -108,8 +126,11 @@ class PostgresStore(LedgerStore):
         answer = self._batches.ask(do="grow", id=id, worst=dict(amounts))
         if answer.get("error") == "ended":
             raise LedgerError(f"the hold {id} has ended ({answer['state']}); reserve anew")
+        if answer.get("error") == "ended part":
+            raise LedgerError(no_more(id, answer["part"]))
         found = _held(id, answer)
         assert isinstance(found, Refused) or found.state == "held", "what has ended does not grow"
+        assert found == Held(id) or isinstance(found, Refused), "whose answer it is"
         return found
 
     def settle(self, id: str, amounts: Mapping[str, int | None]) -> Ended:
@@ -127,6 +148,9 @@ class PostgresStore(LedgerStore):
         answer = self._batches.ask(do="end", id=id, state=state, amounts=dict(amounts))
         _require_known(id, answer)
         ended = Ended(id, answer["ended"], answer["spent"])
+        if late := answer.get("late"):
+            scope, before, is_debt = late
+            log_late(id, scope, before, ended.spent, is_debt)
         assert ended.state in ("settled", "voided", "booked"), ended
         assert ended.state != "voided" or not ended.spent, "what was not made costs nothing"
         assert min(ended.spent.values(), default=0) >= 0, ended
@@ -134,12 +158,13 @@ class PostgresStore(LedgerStore):
 
     def read(self, scope: str, labels: Labels | None = None) -> Sequence[Balance]:
         """See :class:`LedgerStore`."""
-        accounts = accounts_of(scope, labels or {})
+        accounts_of(scope, labels or {})
         self._batches.ask(do="sweep", scope=scope)
         found = self._balances(scope, labels)
         assert len(found) == len({one.cap.key for one in found}), "a call is asked once for a cap"
-        places = [accounts.index(one.cap.account) for one in found]
-        assert places == sorted(places), "caps come in the order in which they are asked"
+        assert all(concerns(one.cap.account, scope) for one in found), "what it pays from"
+        lengths = [len(one.cap.account) for one in found if "#" not in one.cap.account]
+        assert lengths == sorted(lengths, reverse=True), "the leaf is asked before what is above it"
         return found
 
     def balances(self) -> Sequence[Balance]:
@@ -247,7 +272,24 @@ class PostgresStore(LedgerStore):
     def check(self) -> Sequence[str]:
         """See :class:`LedgerStore`."""
         rows = self._select("select account, resource, period, begun, detail from tape_ledger.wrong()")
-        return [f"{account} {kind} {period} {begun or ''}: {detail}" for account, kind, period, begun, detail in rows]
+        wrong = [f"{' '.join(key)} {begun or ''}: {detail}" for *key, begun, detail in rows]
+        lacking = self._select("select part, resource, amount from tape_ledger.lacking()")
+        assert all(wrong), "each says something"
+        assert all(amount > 0 for *_, amount in lacking), lacking
+        return wrong + [of_lacking(*row) for row in lacking]
+
+    def repair(self, who: str, why: str, *, book: bool = False) -> Sequence[str]:
+        """See :class:`LedgerStore`."""
+        self._sweep()
+        rows = self._select("select part, resource, amount from tape_ledger.lacking() where ended")
+        for root in sorted({part.partition("/")[0] for part, *_ in rows} if book else ()):
+            answer = self._change(who, why, do="repair", account=root)
+            assert not answer, "what is lacking can be booked"
+        assert all(amount > 0 for *_, amount in rows), rows
+        free = self._select(
+            "select id, scope, worst from tape_ledger.hold where expired and state = 'voided' order by number"
+        )
+        return [of_lacking(*row) for row in rows] + [of_unbooked(*row) for row in free]
 
     def set_rule(self, rule: Rule, who: str, why: str) -> None:
         """See :class:`LedgerStore`."""
@@ -337,7 +379,7 @@ def _require_known(id: str, answer: Mapping[str, Any]) -> None:
 
 
 def _note(what: Mapping[str, Any]) -> str:
-    assert ("resource" in what) == (what["do"] not in ("rule", "pause", "resume")), what
+    assert ("resource" in what) == (what["do"] not in ("rule", "pause", "resume", "repair")), what
     if "resource" not in what:
         return f"{what['do']} {what['account']}"
     amount = [in_units(what["resource"], what["amount"])] if what.get("amount") else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple, get_args
@@ -48,7 +48,11 @@ class UnreachableLedgerError(LedgerError):
     """
 
 
-class UnknownHoldError(LedgerError):
+class ForbiddenError(LedgerError):
+    """The store can never do what is asked; asking again changes nothing."""
+
+
+class UnknownHoldError(ForbiddenError):
     """There is no hold of this id.
 
     Examples:
@@ -83,6 +87,50 @@ def of_part(account: str) -> str:
     above = account.rpartition("/")[0]
     assert above, "a part is never a root"
     return f"{account} is a part, made by a hold of {above}; it gets no caps by hand but lower ones, so add to {above}"
+
+
+PART_ENDED = "the part has ended"
+"""Why no call begins in a part any more."""
+
+
+def no_more(id: str, part: str) -> str:
+    """Why a hold does not grow."""
+    assert is_part(part), part
+    assert id, "whose growth it is"
+    return f"the hold {id} grows no more, since {part} has ended; it ends at what it took"
+
+
+def log_late(id: str, scope: str, before: Mapping[str, int], spent: Mapping[str, int], is_debt: bool) -> None:
+    """Log that the hold of a call had expired when it was answered."""
+    assert id, "whose end it is"
+    assert min(spent.values(), default=0) >= 0, spent
+    was, now = (_listed(one) for one in (before, spent))
+    beyond = "; some of it is debt, since its caps had no room" if is_debt else ""
+    logger.warning("the hold %s of %s had expired: booked is now %s instead of %s%s", id, scope, now, was, beyond)
+
+
+def of_lacking(part: str, kind: str, amount: int) -> str:
+    """What ``check`` says of a part."""
+    assert is_part(part), part
+    assert amount > 0, (part, kind, amount)
+    return f"{part} {kind}: {in_units(kind, amount)} of the part are in no account above it"
+
+
+def of_unbooked(id: str, scope: str, worst: Mapping[str, int | None]) -> str:
+    """What a repair says of a hold that expired at nothing."""
+    assert id, "whose end it is"
+    assert scope, "who pays"
+    return (
+        f"hold {id} of {scope} expired, and nothing is booked of up to {_listed(worst)}; if it was answered, book what "
+        f"it took by `tape ledger settle {id} AMOUNTS`"
+    )
+
+
+def _listed(amounts: Mapping[str, int | None]) -> str:
+    written = [f"? {kind}" if n is None else in_units(kind, n) for kind, n in amounts.items() if n != 0]
+    assert len(written) <= len(amounts), "each once"
+    assert all(n is None or n >= 0 for n in amounts.values()), amounts
+    return ", ".join(written) or "nothing"
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from tape.ledger.accounts import Labels, accounts_of, is_part
-from tape.ledger.contract import Balance, Cap, HoldRecord, Refused, Request, State
+from tape.ledger.caps import Balance, Cap
+from tape.ledger.contract import HoldRecord, Refused, Request, State
 from tape.ledger.periods import BUCKETS
 from tape.ledger.rules import Rule
 
@@ -24,6 +24,7 @@ class Window:
         held: What is open.
         debt: By how much settlements were above their worst case.
         forgiven: What resets have taken off ``spent``.
+        reset: When the latest of them was.
         warned: The highest level at which was warned, in percent.
         refused: Was warned of a call that was refused.
     """
@@ -33,6 +34,7 @@ class Window:
     held: int = 0
     debt: int = 0
     forgiven: int = 0
+    reset: datetime | None = None
     warned: int = 0
     refused: bool = False
 
@@ -48,7 +50,12 @@ class Window:
 
 @dataclass(slots=True)
 class Hold:
-    """A hold, and the windows that it counts in."""
+    """A hold, and the windows that it counts in.
+
+    Attributes:
+        owed: What of each cap's debt is of this hold.
+        expired: It has ended since its time was up, which its caller's end replaces once.
+    """
 
     request: Request
     begun: datetime
@@ -57,6 +64,8 @@ class Hold:
     windows: list[tuple[CapKey, datetime | None]]
     state: State = "held"
     spent: Mapping[str, int] = field(default_factory=dict)
+    owed: dict[CapKey, int] = field(default_factory=dict)
+    expired: bool = False
 
     def __post_init__(self) -> None:
         assert self.begun.tzinfo is not None, "a moment has a time zone"
@@ -93,23 +102,6 @@ class Windows:
     def of_account(self, account: str) -> Iterable[Cap]:
         """Its caps."""
         return self._by_account.get(account, ())
-
-    def of_call(self, scope: str, labels: Labels) -> Iterator[Cap]:
-        """The caps that a call has to fit into, in the order in which they are asked.
-
-        What a part has a cap on is held above it as a whole, so it is asked for up to there.
-        """
-        accounts = accounts_of(scope, labels)
-        path = accounts[len(labels) :]
-        assert path[0] == scope, "the scope comes after its labels"
-        assert not any(is_part(one) for one in accounts[: len(labels)]), "a label is no part"
-        depth = {cap.resource: place for place, one in reversed([*enumerate(path)]) if is_part(one)
-                 for cap in self.of_account(one)}  # fmt: skip
-        for account in accounts:
-            for cap in self.of_account(account):
-                assert cap.account == account, (cap, account)
-                if cap.resource not in depth or (account in path and path.index(account) <= depth[cap.resource]):
-                    yield cap
 
     def refusal(self, cap: Cap, wanted: int | None, at: datetime) -> Refused | None:
         """Why an amount does not fit; None where it does."""
@@ -184,31 +176,6 @@ class Windows:
             found.append(Balance(cap, begun, amount, spent, held, debt))
         return found
 
-    def wrong(self, holds: Iterable[Hold]) -> Iterator[str]:
-        """What does not agree with the holds, a line each."""
-        sums: dict[tuple[CapKey, datetime | None], tuple[int, int, int]] = {}
-        for hold in holds:
-            accounts = accounts_of(hold.request.scope, hold.request.labels)
-            assert all(key[0] in accounts for key, _ in hold.windows), "a hold counts in its own accounts alone"
-            for key, start in hold.windows:
-                worst, spent = hold.worst.get(key[1]) or 0, hold.spent.get(key[1], 0)
-                held, done, debt = sums.get((key, start), (0, 0, 0))
-                if hold.state == "held":
-                    held += worst
-                else:
-                    done, debt = done + spent, debt + max(0, spent - worst)
-                assert key in self.caps, (key, hold)
-                assert held >= 0, hold
-                assert debt >= 0, hold
-                assert debt <= done, "a debt was spent"
-                sums[key, start] = (held, done, debt)
-        assert sums.keys() <= self.windows.keys(), "what a hold counts in is there"
-        for (key, start), window in self.windows.items():
-            held, done, debt = sums.get((key, start), (0, 0, 0))
-            here = (window.held, window.spent + window.forgiven, window.debt)
-            if here != (held, done, debt):
-                yield f"{' '.join(key)} {start or ''}: held, spent and debt are {here}, the holds {held, done, debt}"
-
     # --- changing -----------------------------------------------------------------------------
 
     def set_aside(self, hold: Hold, sign: int = 1) -> None:
@@ -237,11 +204,37 @@ class Windows:
             window, kind = self.windows[key, start], self.caps[key].resource
             spent = hold.spent.get(kind, 0)
             window.spent += spent
-            window.debt += max(0, spent - (hold.worst.get(kind) or 0))
+            if (debt := spent - (hold.worst.get(kind) or 0)) > 0:
+                hold.owed[key] = debt
+                window.debt += debt
             assert window.spent >= spent, (key, start, window)
             assert window.forgiven >= 0, (key, start, window)
             assert window.debt >= 0, (key, start, window)
             assert window.debt <= window.spent + window.forgiven, "a debt was spent"
+
+    def book(self, hold: Hold, spent: Mapping[str, int], at: datetime) -> None:
+        """Change what an ended hold has spent, in its own periods: where a cap has no room for more, that is debt."""
+        assert hold.state != "held", hold
+        for key, start in hold.windows:
+            cap, window, owed = self.caps[key], self.windows[key, start], hold.owed.get(key, 0)
+            rolling = cap.period.unit == "rolling"
+            more, debt = spent.get(cap.resource, 0) - hold.spent.get(cap.resource, 0), 0
+            if more > 0:
+                taken = self.taken(cap, at) if rolling else window.spent + window.held
+                debt = max(0, more - max(0, (cap.amount if rolling else window.amount) - taken))
+            if more < 0:
+                debt = max(more, -owed)
+            if more < 0 and window.reset is not None and hold.expires <= window.reset:
+                window.forgiven += more  # it was forgiven with the rest
+            else:
+                window.spent += more
+            window.debt += debt
+            if debt:
+                hold.owed[key] = owed + debt
+            assert window.spent >= 0, (key, start, window)
+            assert window.forgiven >= 0, (key, start, window)
+            assert 0 <= window.debt <= window.spent + window.forgiven, "a debt was spent"
+        hold.spent = spent
 
     def set_cap(self, cap: Cap, at: datetime, rule: Rule | None) -> None:
         """Make or change a cap, for its present period and all later ones."""
@@ -269,7 +262,7 @@ class Windows:
         assert more is None or more >= 0, (cap, more)
         window = self.windows.setdefault((key, cap.period.begun(at)), Window(cap.amount))
         if more is None:
-            window.forgiven, window.spent = window.forgiven + window.spent, 0
+            window.forgiven, window.spent, window.reset = window.forgiven + window.spent, 0, at
         else:
             window.amount += more
         assert window.amount >= (more or 0), (cap, window)

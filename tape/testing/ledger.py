@@ -125,13 +125,21 @@ class LedgerStoreConformance:
             store.grow("a", {"usd": 61})
 
     def test_what_expires_is_booked_and_returned_only_where_that_is_declared(self, store: LedgerStore) -> None:
-        """A late settlement finds it ended."""
-        store.reserve(request("a", seconds=60))
-        store.reserve(request("b", seconds=60, free=True))
-        self.set_time(store, BEGIN + timedelta(seconds=61))
-        assert self.sums(store, "org") == {"spent": 10, "held": 0, "debt": 0, "left": 90}
-        assert store.settle("a", {"usd": 1}) == Ended("a", "booked", {"usd": 10})
-        assert store.settle("b", {"usd": 1}) == Ended("b", "voided", {})
+        """A late end replaces that once; what is more is spent where caps have room, and debt for the rest."""
+        store.set_cap(Cap("org/team", "usd", 60, DAY), "anna", "the beginning")
+        for id, free in (("a", False), ("b", True), ("c", False), ("d", False)):
+            store.reserve(request(id, seconds=60, free=free))
+        self.set_time(store, BEGIN + timedelta(hours=1))  # another day
+        assert self.sums(store, "org") == {"spent": 30, "held": 0, "debt": 0, "left": 70}
+        for used in (4, 9):
+            assert store.settle("a", {"usd": used}) == Ended("a", "settled", {"usd": 4})
+        for _ in range(2):
+            assert store.void("c") == Ended("c", "voided", {})
+        assert store.settle("b", {"usd": 50}) == Ended("b", "settled", {"usd": 50})
+        assert store.settle("d", {"usd": None}) == Ended("d", "settled", {"usd": 10})
+        assert self.sums(store, "org") == {"spent": 64, "held": 0, "debt": 0, "left": 36}
+        total, today = [one for one in store.balances() if one.cap.account == "org/team"][::-1]
+        assert (total.spent, total.debt, today.spent) == (64, 4, 0)
 
     def test_labels_have_caps_of_their_own(self, store: LedgerStore) -> None:
         """A call has to fit into all."""
@@ -341,6 +349,28 @@ class LedgerStoreConformance:
         for fields in ({"part": "org/part:1"}, {"part": "org/team/x"}, {"part": part, "free": True}):
             with pytest.raises(ConfigError):
                 request("r", "org/team", **fields)
+
+    def test_the_labels_of_a_part_reach_all_calls_below_it(self, store: LedgerStore) -> None:
+        """Whatever labels they name themselves; what the part has is held there already."""
+        part, label = "org/team/part:1", "org#customer=42"
+        inner, scope = f"{part}/part:2", f"{part}/part:2/part:3/run"
+        store.set_cap(Cap(label, "usd", 30), "anna", "")
+        store.set_cap(Cap(label, "calls", 2), "anna", "")
+        store.set_cap(Cap("org#customer=7", "usd", 3), "anna", "")
+        store.reserve(request("p", "org/team", 20, part=part, labels={"customer": "42"}))
+        store.reserve(request("q", part, 10, part=inner))
+        store.reserve(request("r", inner, 5, part=f"{inner}/part:3"))
+        assert store.reserve(Request("a", scope, {"usd": 2, "calls": 2})) == Held("a")
+        assert store.reserve(Request("b", scope, {"calls": 1})) == Refused(label, "calls", "total", 2, 0, 3)
+        seven = {"customer": "7"}  # no part has it, so it counts here
+        assert store.reserve(request("c", scope, 4, labels=seven)) == Refused("org#customer=7", "usd", "total", 3, 3, 4)
+        assert store.reserve(request("c", scope, 3, labels=seven)) == Held("c")
+        assert self.sums(store, "org#customer=7")["held"] == 3
+        assert [(one.held, one.left) for one in store.balances() if one.cap.account == label] == [(2, 0), (20, 10)]
+        kinds = [(one.cap.account, one.cap.resource) for one in store.read(scope)]
+        assert kinds == [(label, "calls"), (f"{inner}/part:3", "usd")]
+        store.pause(label, "anna", "enough", stopped=True)
+        assert store.reserve(request("d", scope, 0)) == Paused(label, True, "anna", "enough")
 
     def test_another_program_sees_all_of_it(self, store: LedgerStore) -> None:
         """And goes on."""

@@ -49,37 +49,61 @@ create function taken(c cap, at timestamptz) returns bigint language sql stable 
     where cap = c.id and (begun between earliest(c, at) and begun(c, at) or c.unit = 'rolling' and held > 0)
 $$;
 
+-- Of a part that has ended nothing is left.
 create function amount_of(c cap, at timestamptz) returns bigint language sql stable as $$
-  select coalesce((select amount from span where cap = c.id and begun = begun(c, at) and c.unit <> 'rolling'), c.amount)
+  select case when exists (select from hold where part = c.account and part <> '' and state <> 'held')
+    then least(amount, taken(c, at)) else amount end
+  from (select coalesce((select amount from span where cap = c.id and begun = begun(c, at) and c.unit <> 'rolling'), c.amount) as amount) as now
 $$;
 
--- Labels first, then the scope from its leaf to its root.
-create function accounts(scope text, labels jsonb) returns text[] language plpgsql immutable as $$
-declare parts text[] := string_to_array(scope, '/'); found text[]; depth int;
+create function path_of(scope text) returns text[] language plpgsql immutable as $$
+declare parts text[] := string_to_array(scope, '/'); found text[] := '{}'; depth int;
 begin
-  select coalesce(array_agg(parts[1] || '#' || key || '=' || value order by key collate "C"), '{}') into found
-    from jsonb_each_text(labels);
   for depth in reverse cardinality(parts) .. 1 loop
     found := found || array_to_string(parts[1:depth], '/');
   end loop;
   return found;
 end $$;
 
+-- Labels first, those of the parts around it too, then the scope from its leaf to its root.
+create function accounts(scope text, labels jsonb) returns text[] language plpgsql stable as $$
+declare mine text[] := path_of(scope); found text[];
+begin
+  if position('/part:' in scope) = 0 then
+    select coalesce(array_agg(split_part(scope, '/', 1) || '#' || key || '=' || value order by key collate "C"), '{}') into found
+      from jsonb_each_text(labels);
+  else
+    select coalesce(array_agg(split_part(scope, '/', 1) || '#' || key || '=' || value order by key collate "C", value collate "C"), '{}') into found
+      from (select key, value from jsonb_each_text(accounts.labels)
+        union select key, value from hold, jsonb_each_text(hold.labels) where part = any (mine) and part <> '') as pairs;
+  end if;
+  return found || mine;
+end $$;
+
 create function is_part(account text) returns boolean language sql immutable as $$
-  select position('#' in account) = 0 and starts_with(split_part(account, '/', -1), 'part:')
+  select position('#' in account) = 0 and position('/' in account) > 0 and starts_with(split_part(account, '/', -1), 'part:')
 $$;
 
--- What a call has to fit into. What a part has a cap on is held above it as a whole, so it is asked for up to there.
+-- The innermost part that a scope is within and that has ended.
+create function ended_part(scope text) returns text language plpgsql stable as $$
+begin
+  if position('/part:' in scope) = 0 then return null; end if;
+  return (select part from hold where part = any (path_of(ended_part.scope)) and part <> '' and state <> 'held' order by length(part) desc limit 1);
+end $$;
+
+-- What a call has to fit into. What a part has a cap on is held as a whole in the accounts of its hold.
 create function caps(scope text, labels jsonb) returns setof cap language plpgsql stable rows 5 as $$
 declare mine text[] := accounts(scope, labels);
 begin
-  if position('/part:' in '/' || scope) = 0 then
+  if position('/part:' in scope) = 0 then
     return query select cap.* from unnest(mine) with ordinality as a (account, place) join cap using (account)
       order by place, resource, period;
   else
-    return query select cap.* from unnest(mine) with ordinality as a (account, place) join cap using (account)
-      where not exists (select from cap part where part.account = any (mine) and is_part(part.account) and part.resource = cap.resource
-        and (position('#' in cap.account) > 0 or starts_with(part.account, cap.account || '/')))
+    return query with above as materialized (
+        select cap.resource, accounts(regexp_replace(cap.account, '/[^/]*$', ''), coalesce(hold.labels, '{}')) as accounts
+          from cap left join hold on hold.part = cap.account and hold.part <> '' where cap.account = any (mine) and is_part(cap.account)
+      ) select cap.* from unnest(mine) with ordinality as a (account, place) join cap using (account)
+      where not exists (select from above where above.resource = cap.resource and cap.account = any (above.accounts))
       order by place, resource, period;
   end if;
 end $$;
@@ -125,6 +149,7 @@ begin
     select (select count(*) = count(distinct id) and bool_and(part = '') from asked)
       and not exists (select from hold where id in (select id from asked))
       and not exists (select from pause join payer on account = any (accounts))
+      and not exists (select from payer where position('/part:' in scope) > 0 and ended_part(scope) is not null)
       and not exists (select from wanted join cap using (id)
         where unknown or refusal(cap, wanted.amount, at) is not null) as ok
   ), spans as (
@@ -145,7 +170,7 @@ begin
 end $$;
 
 create function reserve(r jsonb, at timestamptz) returns jsonb language plpgsql as $$
-declare h hold; c cap; p pause; refused jsonb; mine text[] := accounts(r->>'scope', r->'labels');
+declare h hold; c cap; p pause; refused jsonb; mine text[] := accounts(r->>'scope', r->'labels'); ended text := ended_part(r->>'scope');
 begin
   select * into h from hold where id = r->>'id';
   if found then
@@ -154,6 +179,7 @@ begin
     end if;
     return jsonb_build_object('held', h.state);
   end if;
+  if ended is not null then return jsonb_build_object('ended part', ended); end if;
   select pause.* into p from pause join unnest(mine) with ordinality as a (account, place) using (account)
     order by stopped desc, place limit 1;
   if found then
@@ -162,6 +188,7 @@ begin
   if exists (select from cap where account = r->>'part') then return jsonb_build_object('error', 'given'); end if;
   if hold_all(jsonb_build_array(r - 'part'), at) then
     if r->>'part' <> '' then
+      update hold set part = r->>'part' where id = r->>'id';
       insert into cap (account, resource, period, unit, zone, day, bucket, amount)
         select r->>'part', key, 'total', 'total', 'UTC', 1, 0, value::bigint from jsonb_each_text(r->'worst');
     end if;
@@ -180,6 +207,7 @@ begin
   select * into h from hold where id = r->>'id' and split_part(scope, '/', 1) = any (mine) for update;
   if not found then return jsonb_build_object('error', 'none'); end if;
   if h.state <> 'held' then return jsonb_build_object('error', 'ended', 'state', h.state); end if;
+  if ended_part(h.scope) is not null then return jsonb_build_object('error', 'ended part', 'part', ended_part(h.scope)); end if;
   select jsonb_object_agg(key, case
       when (h.worst ? key and h.worst->>key is null) or (r->'worst' ? key and r->'worst'->>key is null) then 'null'
       else to_jsonb(greatest(coalesce((h.worst->>key)::bigint, 0), coalesce((r->'worst'->>key)::bigint, 0))) end)
@@ -197,21 +225,24 @@ begin
   return jsonb_build_object('held', 'held');
 end $$;
 
--- End open holds; the answers in order, or null where one is not open or named twice: then nothing is done.
-create function end_all(requests jsonb, mine text[]) returns jsonb language plpgsql as $$
+-- End open holds; the answers in order, or null where one is not open or named twice: then nothing is done. So it is,
+-- where not all is decided, for holds of parts, and for those within that took more than their worst case.
+create function end_all(requests jsonb, mine text[], decided boolean default false) returns jsonb language plpgsql as $$
 declare answers jsonb;
 begin
   with asked as materialized (
-    select r->>'id' as id, r->>'state' as to_state, r->'amounts' as amounts, place
+    select r->>'id' as id, r->>'state' as to_state, r->'amounts' as amounts, r ? 'expired' as by_time, place
     from jsonb_array_elements(requests) with ordinality as one (r, place)
   ), open as materialized (
-    select hold.id, hold.worst, hold.caps, hold.starts, to_state, place, (
+    select hold.id, hold.scope, hold.part, hold.worst, hold.caps, hold.starts, to_state, by_time, place, (
         select coalesce(jsonb_object_agg(key, coalesce(value::bigint, (hold.worst->>key)::bigint, 0)), '{}')
         from jsonb_each_text(amounts)
       ) as used
     from asked join hold using (id) where hold.state = 'held' and split_part(hold.scope, '/', 1) = any (mine)
   ), whole as materialized (
-    select (select count(*) from asked) = (select count(distinct id) from open) as ok
+    select (select count(*) from asked) = (select count(distinct id) from open) and (decided or not exists (
+      select from open where part <> '' or position('/part:' in scope) > 0 and exists (
+        select from jsonb_each_text(used) where value::bigint > coalesce((worst->>key)::bigint, 0)))) as ok
   ), amounts as materialized (
     select part.cap, part.begun, coalesce((worst->>cap.resource)::bigint, 0) as worst, coalesce((used->>cap.resource)::bigint, 0) as used
     from open, unnest(open.caps, open.starts) as part (cap, begun), cap where cap.id = part.cap
@@ -222,7 +253,7 @@ begin
     update span set held = span.held - sums.held, spent = span.spent + sums.spent, debt = span.debt + sums.debt
       from sums where span.cap = sums.cap and span.begun = sums.begun
   ), holds as (
-    update hold set state = to_state, spent = used from open where hold.id = open.id and (select ok from whole)
+    update hold set state = to_state, spent = used, expired = by_time from open where hold.id = open.id and (select ok from whole)
   )
   select case when ok then (
       select jsonb_agg(jsonb_build_object('ended', to_state, 'spent', used) order by place) from open
@@ -230,24 +261,105 @@ begin
   return answers;
 end $$;
 
-create function ended(r jsonb, mine text[]) returns jsonb language plpgsql as $$
-declare h hold;
+-- Change what an ended hold has spent, in its own periods: where a cap has no room for more, that is debt.
+create function book(h hold, used jsonb, at timestamptz) returns void language plpgsql as $$
+declare o record; more bigint; owing bigint; was_forgiven bigint; all_owed bigint[] := '{}';
+begin
+  for o in select c, c.resource, span.*, coalesce(h.owed[place],
+        greatest(0, coalesce((h.spent->>c.resource)::bigint, 0) - coalesce((h.worst->>c.resource)::bigint, 0))) as owed
+      from unnest(h.caps, h.starts) with ordinality as mine (cap, begun, place) join span using (cap, begun) join cap c on c.id = mine.cap
+      order by place loop
+    more := coalesce((used->>o.resource)::bigint, 0) - coalesce((h.spent->>o.resource)::bigint, 0);
+    if more > 0 then
+      owing := greatest(0, more - greatest(0, case when o.rolling then (o.c).amount - taken(o.c, at) else o.amount - o.spent - o.held end));
+    else
+      owing := greatest(more, -o.owed);
+    end if;
+    was_forgiven := case when h.expires <= o.reset then least(o.forgiven, greatest(0, -more)) else 0 end;
+    update span set debt = span.debt + owing, forgiven = forgiven - was_forgiven, spent = spent + more + was_forgiven
+      where cap = o.cap and begun = o.begun;
+    all_owed := all_owed || (o.owed + owing);
+  end loop;
+  -- What costs something after all was not voided.
+  update hold set spent = used, owed = all_owed, state = case when h.state = 'voided' and h.part <> '' and used <> '{}' then 'settled' else state end where id = h.id;
+end $$;
+
+-- What a hold took beyond is booked for the part that it is within, where that has ended, and so on.
+create function book_above(h hold, kind text, more bigint, at timestamptz) returns void language plpgsql as $$
+declare above hold;
+begin
+  select hold.* into above from cap join hold on hold.part = cap.account and hold.part <> ''
+    where cap.id = any (h.caps) and cap.resource = kind and hold.state <> 'held';
+  if not found then return; end if;
+  perform book(above, above.spent || jsonb_build_object(kind, coalesce((above.spent->>kind)::bigint, 0) + more), at);
+  perform book_above(above, kind, more, at);
+end $$;
+
+-- End a hold, open or expired. A part has taken at least what is spent and held in it.
+create function ended(r jsonb, mine text[], at timestamptz) returns jsonb language plpgsql as $$
+declare h hold; used jsonb; becomes text := r->>'state'; o record; late jsonb := '{}';
 begin
   -- One whose reserve was committed after the roots were taken is not there yet.
   select * into h from hold where id = r->>'id' and split_part(scope, '/', 1) = any (mine);
   if not found then return jsonb_build_object('error', 'none'); end if;
-  if h.state <> 'held' then return jsonb_build_object('ended', h.state, 'spent', h.spent); end if;
-  return end_all(jsonb_build_array(r), mine)->0;
+  if h.state <> 'held' and not h.expired then return jsonb_build_object('ended', h.state, 'spent', h.spent); end if;
+  select coalesce(jsonb_object_agg(key, coalesce(value::bigint, (h.worst->>key)::bigint, 0)), '{}') into used from jsonb_each_text(r->'amounts');
+  if h.part <> '' then
+    select used || coalesce(jsonb_object_agg(resource, greatest((used->>resource)::bigint, taken(cap, at))), '{}') into used
+      from cap where account = h.part;
+  end if;
+  if becomes = 'voided' then  -- of a part, calls were made all the same
+    if exists (select from jsonb_each_text(used) where value <> '0') then becomes := 'settled'; else used := '{}'; end if;
+  end if;
+  if h.state = 'held' then
+    perform end_all(jsonb_build_array(r || jsonb_build_object('state', becomes, 'amounts', used)), mine, true);
+  else
+    perform book(h, used, at);
+    update hold set state = becomes, expired = false where id = h.id;
+    select jsonb_build_object('late', jsonb_build_array(h.scope, h.spent, 0 < any (owed))) into late from hold where id = h.id;
+  end if;
+  for o in select key as kind, value::bigint - coalesce((case h.state when 'held' then h.worst else h.spent end->>key)::bigint, 0) as more
+      from jsonb_each_text(used) loop
+    if o.more > 0 then perform book_above(h, o.kind, o.more, at); end if;
+  end loop;
+  return jsonb_build_object('ended', becomes, 'spent', used) || late;
 end $$;
 
--- End what has expired: at its worst case, unless an unanswered call costs nothing.
+-- End what has expired: at its worst case, unless an unanswered call costs nothing, or it is a part. Where there are parts, it
+-- is one by one, since they take what those within have taken.
 create function sweep(of_root text, at timestamptz) returns void language plpgsql as $$
-declare due jsonb;
+declare due jsonb; o record;
 begin
-  select jsonb_agg(jsonb_build_object('id', id, 'state', case when free then 'voided' else 'booked' end, 'amounts', case
-      when free then '{}' else (select coalesce(jsonb_object_agg(key, null), '{}') from jsonb_object_keys(worst) as one (key)) end)
-    ) into due from hold where state = 'held' and expires <= at and split_part(scope, '/', 1) = of_root;
-  if due is not null then perform end_all(due, array[of_root]); end if;
+  select jsonb_agg(jsonb_build_object('id', id, 'expired', true, 'at', expires, 'state', case when free then 'voided' else 'booked' end, 'amounts', case
+      when free or part <> '' then '{}' else (select coalesce(jsonb_object_agg(key, null), '{}') from jsonb_object_keys(worst) as one (key)) end)
+      order by expires, id) into due
+    from hold where state = 'held' and expires <= at and split_part(scope, '/', 1) = of_root;
+  if due is null or end_all(due, array[of_root]) is not null then return; end if;
+  for o in select value as r, (value->>'at')::timestamptz as at from jsonb_array_elements(due) loop
+    perform ended(o.r, array[of_root], o.at);
+  end loop;
+end $$;
+
+-- What parts have, or have taken at their ends, and the hold above them has not.
+create function lacking() returns table (id text, part text, resource text, amount bigint, ended boolean)
+language sql stable set search_path = tape_ledger, pg_catalog, pg_temp as $$
+  select * from (
+    select h.id, h.part, cap.resource, case when h.state = 'held' then cap.amount - coalesce((h.worst->>cap.resource)::bigint, 0)
+      else coalesce(span.spent + span.held, 0) - coalesce((h.spent->>cap.resource)::bigint, 0) end as amount, h.state <> 'held' as ended
+    from hold h join cap on cap.account = h.part left join span on span.cap = cap.id where h.part <> '' order by h.number, cap.resource
+  ) parts where amount > 0
+$$;
+
+-- Book it, where they have ended.
+create function repair(at timestamptz, mine text[]) returns jsonb language plpgsql as $$
+declare o record; h hold;
+begin
+  for o in select * from lacking() where ended and split_part(part, '/', 1) = any (mine) loop
+    select * into h from hold where hold.id = o.id;
+    perform book(h, h.spent || jsonb_build_object(o.resource, coalesce((h.spent->>o.resource)::bigint, 0) + o.amount), at);
+    perform book_above(h, o.resource, o.amount, at);
+  end loop;
+  return '{}';
 end $$;
 
 -- The highest level at which a rule warns, of what is taken of a span.
@@ -323,7 +435,7 @@ begin
   if r->>'do' = 'top_up' then
     update span set amount = amount + (r->>'amount')::bigint where cap = c.id and begun = begun(c, at);
   else
-    update span set forgiven = forgiven + spent, spent = 0 where cap = c.id and begun = begun(c, at);
+    update span set forgiven = forgiven + spent, spent = 0, reset = at where cap = c.id and begun = begun(c, at);
   end if;
   perform rearm(c.id);
   return '{}';
@@ -377,12 +489,13 @@ begin
   case r->>'do'
     when 'reserve' then return reserve(r, at);
     when 'grow' then return grow(r, at, mine);
-    when 'end' then return ended(r, mine);
+    when 'end' then return ended(r, mine, at);
     when 'sweep' then return '{}';
     when 'cap' then answer := set_cap(r, at);
     when 'rule' then answer := set_rule(r);
     when 'pause' then answer := set_pause(r, at);
     when 'resume' then answer := resume(r, at);
+    when 'repair' then answer := repair(at, mine);
     else answer := change_span(r, at);
   end case;
   if answer = '{}' then
@@ -483,8 +596,9 @@ language sql stable set search_path = tape_ledger, pg_catalog, pg_temp as $$
     select mine.cap, mine.begun,
       sum(case when h.state = 'held' then coalesce((h.worst->>cap.resource)::bigint, 0) else 0 end) as held,
       sum(case when h.state <> 'held' then coalesce((h.spent->>cap.resource)::bigint, 0) else 0 end) as spent,
-      sum(case when h.state <> 'held' then greatest(0, coalesce((h.spent->>cap.resource)::bigint, 0) - coalesce((h.worst->>cap.resource)::bigint, 0)) else 0 end) as debt
-    from hold h, unnest(h.caps, h.starts) as mine (cap, begun), cap where cap.id = mine.cap group by 1, 2
+      sum(case when h.state <> 'held' then coalesce(h.owed[place],
+        greatest(0, coalesce((h.spent->>cap.resource)::bigint, 0) - coalesce((h.worst->>cap.resource)::bigint, 0))) else 0 end) as debt
+    from hold h, unnest(h.caps, h.starts) with ordinality as mine (cap, begun, place), cap where cap.id = mine.cap group by 1, 2
   )
   select cap.account, cap.resource, cap.period, nullif(span.begun, '-infinity'),
     format('held, spent and debt are (%s, %s, %s), the holds (%s, %s, %s)', span.held, span.spent + span.forgiven, span.debt,

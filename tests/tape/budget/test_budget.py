@@ -73,7 +73,7 @@ def test_a_payer_refuses_but_is_not_seen() -> None:
     assert (nested.used["tokens"], one.used["tokens"], one.paid["tokens"], run.used["tokens"]) == (3, 3, 0, 0)
 
 
-KINDS = ["usd", "seconds", "wall_seconds", "tokens", "calls", "steps", "treasure", "traffic", "trip money"]
+KINDS = ["usd", "seconds", "wall_seconds", "tokens", "calls", "steps", "treasure", "traffic", "trip_money"]
 
 
 @examples(400)
@@ -81,7 +81,7 @@ KINDS = ["usd", "seconds", "wall_seconds", "tokens", "calls", "steps", "treasure
 def test_what_is_written_in_units_is_read_as_it_was(kind: str, count: int) -> None:
     declare("treasure", "coin", "0.5")
     declare("traffic", "MB")
-    declare("trip money", "US dollar of the trip", "0.01")
+    declare("trip_money", "US dollar of the trip", "0.01")
     assert kind_of(kind).count(in_units(kind, count)) == count
     assert kind_of(kind).count(amount_of(kind, count)) == count
 

@@ -55,6 +55,16 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "j"
 
 
+async def test_an_end_that_can_never_be_written_holds_nothing_up(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    found = books(path, run=1000)
+    (await begin(found)).settle(Resources({"usd": 100, "GPU hours": 1}))
+    for _ in range(2):
+        (await begin(found, Resources({"usd": 10}))).settle(Resources({"usd": 10}))
+    found.close()
+    assert "cannot be written" in caplog.text
+    assert used(path)["usd"] == 400 + 20  # a person finds its hold, at its worst case
+
+
 async def test_what_was_in_flight_counts_until_it_is_settled(path: Path) -> None:
     found = books(path, run=1000)
     (await begin(found)).settle(Resources({"steps": 1, "usd": 100}))

@@ -6,13 +6,15 @@ import random
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import available_timezones
 
 from tape.errors import ConfigError
-from tape.ledger import Cap, Held, LedgerError, LedgerStore, Request, Rule, Wanted
+from tape.ledger import Balance, Cap, Held, LedgerError, LedgerStore, Paused, Request, Rule, Wanted
 from tape.ledger.periods import Period
 
-BEGIN = datetime(2026, 3, 28, 20, 0, tzinfo=UTC)
-"""A few hours before clocks change in Berlin."""
+BEGIN, END = datetime(2024, 1, 1, tzinfo=UTC), datetime(2040, 1, 1, tzinfo=UTC)
+"""Schedules begin in these years."""
+ZONES = sorted(zone for zone in available_timezones() if "/" in zone and not zone.startswith(("Etc/", "SystemV/")))
 
 PERIODS = tuple(
     map(
@@ -23,10 +25,7 @@ PERIODS = tuple(
         ),
     )
 )
-SCOPES = (
-    *("acme", "acme/search", "acme/search/a", "acme/search/b", "acme/ads", "acme/ads/x/y", "other", "other/z"),
-    *("acme/ads/part:1", "acme/ads/part:1/sub", "acme/ads/part:2/part:1", "acme/ads/part:1/part:1/x"),
-)
+SCOPES = (*("acme", "acme/search", "acme/search/a", "acme/search/b", "acme/ads", "acme/ads/x/y", "other", "other/z"),)
 LABELS: tuple[dict[str, str], ...] = ({}, {}, {"customer": "42"}, {"customer": "7", "job": "night"})
 ACCOUNTS = (*SCOPES, "acme#customer=42", "acme#customer=7", "acme#job=night", "other#customer=42")
 KINDS = ("usd", "tokens")
@@ -43,25 +42,34 @@ class Steps:
 
     def __init__(self, seed: int) -> None:
         self._rng = random.Random(seed)
-        self.at = BEGIN
+        self.at = BEGIN + self._rng.random() * (END - BEGIN)
         self._ids = 0
         self._known: list[str] = []
+        self._asked: dict[str, str] = {}
+        self._parts: list[str] = []
+        """Those that were given, by the ids of their holds, and all, the latest last."""
+        zones = self._rng.sample(ZONES, 3)
+        self._periods = (*PERIODS, Period("day", zones[0]), Period("week", zones[1]), Period("month", zones[2], 29))
 
     def draw(self) -> Step:
         """The next request; time has passed a little, now and then a lot."""
         rng = self._rng
-        seconds = rng.choices((0, 1, 20, 400, 20_000), (40, 20, 20, 5, 1))[0]
+        seconds = rng.choices((0, 1, 20, 400, 20_000, 2_000_000), (400, 200, 200, 50, 10, 1))[0]
         self.at += timedelta(seconds=seconds, microseconds=rng.randrange(10**6))
         what = rng.choices(
             ("reserve", "end", "void", "grow", "cap", "top_up", "reset", "read", "rule", "pause", "resume"),
-            (40, 25, 5, 8, 6, 3, 2, 6, 2, 1, 3),
+            (44, 22, 5, 8, 6, 3, 2, 6, 2, 1, 5),
         )[0]
         return getattr(self, f"_{what}")()  # type: ignore[no-any-return]
 
     def answered(self, answer: Any) -> None:
-        """Remember a hold that is there."""
+        """Remember a hold that is there, and mostly forget a part that has ended."""
+        if isinstance(answer, Paused) and answer.account in self._parts and self._rng.random() < 0.9:
+            self._parts.remove(answer.account)
         if isinstance(answer, Held) and answer.id not in self._known[-12:]:
             self._known.append(answer.id)
+            if (part := self._asked.get(answer.id)) is not None and part not in self._parts:
+                self._parts.append(part)
 
     def _amounts(self, most: int) -> dict[str, Any]:
         return {
@@ -79,16 +87,19 @@ class Steps:
         worst: dict[str, Any] = self._amounts(200)
         if rng.random() < 0.03:
             worst["usd"] = None
+        scope, labels = rng.choice(SCOPES), rng.choice(LABELS)
+        if self._parts and rng.random() < 0.6:
+            scope = rng.choice(self._parts[-4:]) + rng.choice(("", "", "/sub"))
         request = Request(
-            f"hold-{self._ids}", rng.choice(SCOPES), worst, rng.choice(LABELS), "a call", rng.choice((1, 60, 3600)),
-            rng.random() < 0.3,
-        )  # fmt: skip
-        if rng.random() < 0.05:
-            given = {kind: n or 0 for kind, n in worst.items()} or {"usd": 100}
-            scope = rng.choice(("acme/ads", "acme/ads/part:1", "other"))
-            request = Request(
-                request.id, scope, given, request.labels, "a part", 3600, part=f"{scope}/part:{rng.randrange(1, 4)}"
-            )
+            f"hold-{self._ids}", scope, worst, labels, "a call", rng.choice((1, 60, 3600)), rng.random() < 0.3
+        )
+        if rng.random() < 0.2:
+            given = {kind: rng.choice((1, 4)) * (n or 0) for kind, n in worst.items()}
+            inner = [one for one in self._parts[-3:] if one.count("part:") < 3]
+            scope = rng.choice(("acme/ads", "acme/search/a", "other", *inner * 3))
+            part = f"{scope}/part:{rng.randrange(1, 4) if rng.random() < 0.1 else self._ids}"
+            request = Request(request.id, scope, given, labels, "a part", rng.choice((300, 3600, 86_400)), part=part)
+            self._asked[request.id] = part
         return lambda store: store.reserve(request)
 
     def _end(self) -> Step:
@@ -107,7 +118,12 @@ class Steps:
 
     def _drawn_cap(self) -> Cap:
         rng = self._rng
-        return Cap(rng.choice(ACCOUNTS), rng.choice(KINDS), rng.choice((100, 2000, 9000, 50_000)), rng.choice(PERIODS))
+        return Cap(
+            rng.choice((*ACCOUNTS, *self._parts[-1:])),
+            rng.choice(KINDS),
+            rng.choice((100, 2000, 9000, 50_000)),
+            rng.choice(self._periods),
+        )
 
     def _cap(self) -> Step:
         cap = self._drawn_cap()
@@ -144,11 +160,22 @@ class Steps:
         return resume
 
     def _read(self) -> Step:
-        scope, labels = self._rng.choice(SCOPES), self._rng.choice(LABELS)
+        scope, labels = self._rng.choice((*SCOPES, *self._parts[-2:])), self._rng.choice(LABELS)
         return lambda store: store.read(scope, labels)
 
 
-def answer(store: LedgerStore, step: Step) -> Any:
+def plain(found: Any) -> Any:
+    """An answer as the model gives it: balances as counts, and errors without their words."""
+    if isinstance(found, str):
+        return "error"
+    if not isinstance(found, list):
+        return found
+    return [
+        (*one.cap.key, one.amount, one.spent, one.held, one.debt) if isinstance(one, Balance) else one for one in found
+    ]
+
+
+def answer(store: Any, step: Step) -> Any:
     """What a store answers, a refusal of the request included."""
     try:
         return step(store)

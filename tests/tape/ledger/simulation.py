@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -98,6 +98,10 @@ class Simulation:
         self._open: dict[str, int] = {}
         """Holds that were answered as held, and their worst cases."""
         self._ended: dict[str, Ended] = {}
+        self._asked: dict[str, list[tuple[str, Mapping[str, int]]]] = {}
+        """The ends that were asked for, answered or not."""
+        self._of_part = 0
+        """What the part has taken, as far as its end was answered."""
         self._wanted: dict[str, Request] = {}
         first = self._host(0)
         for cap in CAPS:
@@ -208,9 +212,20 @@ class Simulation:
             amount = rng.randrange(90)
             if isinstance(host.grow(id, {"usd": amount}), Held):
                 self._open[id] = max(self._open[id], amount)
+        elif rng.random() < 0.02:
+            self._end_part(host)
         elif self._open or self._ended:
             id = rng.choice([*(self._ended if what == "late" and self._ended else self._open or self._ended)])
-            self._end(id, host.void(id) if what == "void" else host.settle(id, {"usd": rng.randrange(70)}))
+            spent = {} if what == "void" else {"usd": rng.randrange(70)}
+            self._asked.setdefault(id, []).append(("settled" if spent else "voided", spent))
+            self._end(id, host.settle(id, spent) if spent else host.void(id))
+
+    def _end_part(self, host: FileStore) -> None:
+        """By hand: it takes what was taken in it, and later what is paid beyond that."""
+        answer = host.settle("part", {"usd": self._rng.randrange(3)})
+        assert answer.state == "settled"
+        assert answer.spent["usd"] >= self._of_part, "what a part has taken is not given back"
+        self._of_part = answer.spent["usd"]
 
     def _reserved(self, host: FileStore, request: Request) -> None:
         answer = host.reserve(request)
@@ -218,7 +233,8 @@ class Simulation:
             return
         if isinstance(answer, Paused):
             assert request.id not in self._open, "a hold that was answered is lost"
-            assert any(f"{request.scope}/".startswith(f"{one.account}/") for one in host.pauses())
+            paused = any(f"{request.scope}/".startswith(f"{one.account}/") for one in host.pauses())
+            assert paused or (answer.account, answer.why) == (PART, "the part has ended")
         elif isinstance(answer, Refused):
             assert request.id not in self._open, "a hold that was answered is lost"
             assert answer.cap_needed is not None
@@ -229,6 +245,7 @@ class Simulation:
     def _end(self, id: str, answer: Ended) -> None:
         before = self._ended.setdefault(id, answer)
         assert answer == before, "a hold has ended twice"
+        assert (answer.state, answer.spent) in self._asked[id], "an expiry was not replaced by the end that was asked"
         self._open.pop(id, None)
 
     def _check(self) -> None:

@@ -67,6 +67,10 @@ def test_a_torn_last_line_was_never_acted_on(path: Path) -> None:
         ),
         (f'{{"do": "grow", {AT}, "id": "a", "worst": {{"usd": 9}}}}', "the hold a shrinks"),
         (
+            f'{{"do": "repair", {AT}, "account": "org", "above": {{"a": {{"usd": 1}}}}}}',
+            "a is of no part that has ended",
+        ),
+        (
             f'{{"do": "top_up", {AT}, "account": "org", "resource": "usd", "period": "total", "amount": -1}}',
             "no top_up of -1 can follow for the cap org usd total",
         ),
@@ -187,3 +191,50 @@ def test_a_killed_program_leaves_its_holds(path: Path) -> None:
 
 def test_an_address_names_a_file(path: Path) -> None:
     assert open_store(f"file://{path}").balances()[0].held == 10
+
+
+PART = "org/run/part:x"
+OF_EARLIER: list[dict[str, object]] = [
+    {"do": "cap", "account": "org", "resource": "usd", "period": "total", "amount": 100, "who": "", "why": ""},
+    {"do": "cap", "account": "org#job=1", "resource": "calls", "period": "total", "amount": 9, "who": "", "why": ""},
+    {"do": "hold", "id": "p", "scope": "org/run", "worst": {"usd": 30}, "labels": {"job": "1"}, "part": PART},
+    {"do": "hold", "id": "x", "scope": PART, "worst": {"usd": 5, "calls": 1}},
+    {"do": "hold", "id": "q", "scope": PART, "worst": {"usd": 8}, "part": f"{PART}/part:y"},
+    {"do": "hold", "id": "y", "scope": f"{PART}/part:y", "worst": {"usd": 2}},
+    {"do": "end", "id": "q", "state": "settled", "spent": {"usd": 2}},
+    {"do": "end", "id": "p", "state": "settled", "spent": {"usd": 7}},
+    {"do": "end", "id": "x", "state": "settled", "spent": {"usd": 9, "calls": 1}},
+    {"do": "end", "id": "y", "state": "settled", "spent": {"usd": 5}},
+    {"do": "hold", "id": "f", "scope": "org", "worst": {"usd": 4}, "free": True},
+]
+"""What an earlier version wrote of two parts within each other whose calls took 4 and 3 more after their ends."""
+
+
+def test_what_an_earlier_version_did_not_book_is_shown_and_booked(tmp_path: Path) -> None:
+    path, all_ = (
+        tmp_path / "earlier.ledger",
+        {"at": "2026-01-01T00:00:00+00:00", "labels": {}, "name": "", "free": False},
+    )
+    lines = [
+        {"schema": 1, "what": "ledger"},
+        *({**all_, "expires": "2026-01-01T00:00:30+00:00", **one} for one in OF_EARLIER),
+    ]
+    path.write_text("".join(json.dumps(one) + "\n" for one in lines))
+    store = FileStore(path)
+    before = [(one.cap.account, one.spent, one.debt) for one in store.balances()]
+    assert before == [("org", 7, 0), ("org#job=1", 0, 0), (PART, 11, 4), (f"{PART}/part:y", 5, 3)]
+    parts = [
+        f"{PART} usd: $0.000004 of the part are in no account above it",
+        f"{PART}/part:y usd: $0.000003 of the part are in no account above it",
+    ]
+    free = "hold f of org expired, and nothing is booked of up to $0.000004"
+    assert list(store.check()) == parts
+    for book in (False, True):
+        *lines, last = store.repair("anna", "a look", book=book)
+        assert (lines, last.startswith(free)) == (parts, True)
+    assert list(store.check()) == []
+    assert store.notes()[0].what == "repair org"
+    assert store.settle("f", {"usd": 1}).spent == {"usd": 1}
+    for one in (store, FileStore(path)):
+        assert (one.balances()[0].spent, one.balances()[0].debt) == (15, 0)
+        assert (list(one.check()), one.repair("anna", "")) == ([], [])

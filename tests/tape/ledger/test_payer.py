@@ -6,6 +6,7 @@ import errno
 import threading
 from collections.abc import Mapping
 from contextlib import nullcontext
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from envs.sokoban.environment import SokobanEnvironment
 from tape import Budget, BudgetExceededError, ConfigError, Guard, Ledger, Resources
 from tape.agents.react import ReactAgent
+from tape.budget import declare
 from tape.errors import UnknownCostError
 from tape.ledger import Cap, Ended, Held, Refused, Request, StorePayer, UnreachableLedgerError
 from tape.ledger import shared_file as module
@@ -109,6 +111,42 @@ def test_what_a_store_refuses_for_good_holds_nothing_up(store: Flaky) -> None:
     payer.settle(holds[0], Resources({"usd": 2**64}))
     payer.settle(holds[1], Resources({"usd": 1}))
     assert (store.balances()[0].spent, store.balances()[0].held) == (MOST + 1, 0)
+
+
+def test_an_end_that_can_never_be_booked_holds_nothing_up_and_is_kept(
+    store: Flaky, caplog: pytest.LogCaptureFixture
+) -> None:
+    payer = StorePayer(store, "org")
+    first, second = (payer.reserve(Resources({"usd": 10})) for _ in range(2))
+    payer.settle(first, Resources({"usd": 5, "GPU hours": 2}))
+    assert (
+        f"what the call of hold {first.id} of org took ({{'GPU hours': 2, 'usd': 5}}, in counts) can never"
+        in caplog.text
+    )
+    payer.settle(second, Resources({"usd": 1}))
+    payer.release(payer.reserve(Resources({"usd": 1})))
+    assert (store.balances()[0].spent, store.balances()[0].held) == (1, 10)  # a person finds it among the holds
+    assert store.settle(first.id, {"usd": 5}).spent == {"usd": 5}
+    with pytest.raises(ConfigError, match="'GPU hours' is no name of a resource: that has 1 to 100 letters"):
+        declare("GPU hours", "hour")
+
+
+def test_a_late_answer_is_booked_and_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    now = [datetime(2026, 3, 1, tzinfo=UTC)]
+    store = FileStore(tmp_path / "budget.ledger", lambda: now[0])
+    store.set_cap(Cap("org", "usd", 100), "anna", "")
+    free, other = StorePayer(store, "org", seconds=60, free=True), StorePayer(store, "org", seconds=60)
+    holds = [payer.reserve(Resources({"usd": 60 - 20 * n})) for n, payer in enumerate((free, other))]
+    now[0] += timedelta(seconds=61)
+    assert store.balances()[0].left == 60
+    free.settle(holds[0], Resources({"usd": 80}))
+    other.release(holds[1])
+    assert (store.balances()[0].spent, store.balances()[0].debt, store.balances()[0].left) == (80, 20, 20)
+    assert (
+        f"the hold {holds[0].id} of org had expired: booked is now $0.00008 instead of nothing; some of it"
+        in caplog.text
+    )
+    assert f"the hold {holds[1].id} of org had expired: booked is now nothing instead of $0.00004" in caplog.text
 
 
 def test_a_nested_guard_shows_its_own_caps_too(tmp_path: Path) -> None:

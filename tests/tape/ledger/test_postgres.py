@@ -18,7 +18,16 @@ import pytest
 psycopg = pytest.importorskip("psycopg")
 
 from tape.budget import Ledger, Reservation, Resources  # noqa: E402
-from tape.ledger import Cap, Held, LedgerError, Request, Rule, StorePayer, UnreachableLedgerError  # noqa: E402
+from tape.ledger import (  # noqa: E402
+    Cap,
+    Held,
+    LedgerError,
+    Paused,
+    Request,
+    Rule,
+    StorePayer,
+    UnreachableLedgerError,
+)
 from tape.ledger.postgres import PostgresStore  # noqa: E402
 from tests.tape.commandline import Tape  # noqa: E402
 from tests.tape.ledger.server import Server  # noqa: E402
@@ -129,14 +138,14 @@ def test_what_is_no_ledger_is_named(server: Server, database: str, store: Postgr
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("create role guest login")
         connection.execute("update tape_ledger.meta set version = 9")
-    with pytest.raises(LedgerError, match="has version 9, and this program knows 2; install a newer one"):
+    with pytest.raises(LedgerError, match="has version 9, and this program knows 3; install a newer one"):
         PostgresStore(database)
-    with pytest.raises(LedgerError, match="has version 9, and this program knows 2; install a newer one"):
+    with pytest.raises(LedgerError, match="has version 9, and this program knows 3; install a newer one"):
         store.reserve(Request("a", "org", {"usd": 1}))
-    with pytest.raises(LedgerError, match="has version 9; this program knows 2"):
+    with pytest.raises(LedgerError, match="has version 9; this program knows 3"):
         PostgresStore.create(database)
     with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute("update tape_ledger.meta set version = 2")
+        connection.execute("update tape_ledger.meta set version = 3")
     with pytest.raises(LedgerError, match=r"does not give this user its rights .* grant usage on schema tape_ledger"):
         PostgresStore(database.replace("tape@", "guest@"))
     with psycopg.connect(database, autocommit=True) as connection:
@@ -157,7 +166,7 @@ def test_an_earlier_version_is_upgraded_in_place(server: Server) -> None:
             "insert into tape_ledger.cap (account, resource, period, unit, zone, day, bucket, amount)"
             " values ('org', 'usd', 'total', 'total', 'UTC', 1, 0, 100)"
         )
-    with pytest.raises(LedgerError, match="has version 1, and this program knows 2; upgrade it by `tape ledger init`"):
+    with pytest.raises(LedgerError, match="has version 1, and this program knows 3; upgrade it by `tape ledger init`"):
         PostgresStore(url)
     for _ in range(2):
         PostgresStore.create(url)
@@ -165,6 +174,51 @@ def test_an_earlier_version_is_upgraded_in_place(server: Server) -> None:
     assert upgraded.reserve(Request("a", "org", {"usd": 60})) == Held("a")
     assert upgraded.balances()[0].left == 40
     upgraded.close()
+
+
+PART = "org/run/part:" + 16 * "a"
+OF_2 = f"""
+insert into tape_ledger.root (root) values ('org');
+insert into tape_ledger.cap (account, resource, period, unit, zone, day, bucket, amount) values
+  ('org', 'usd', 'total', 'total', 'UTC', 1, 0, 1000), ('{PART}', 'usd', 'total', 'total', 'UTC', 1, 0, 100);
+insert into tape_ledger.span (cap, begun, amount, spent, debt, forgiven, rolling) values
+  (1, '-infinity', 1000, 20, 0, 7, false), (2, '-infinity', 100, 50, 45, 0, false);
+insert into tape_ledger.hold (id, scope, labels, name, worst, spent, state, begun, expires, free, caps, starts) values
+  ('{32 * "a"}', 'org/run', '{{"customer": "42"}}', 'a part', '{{"usd": 100}}', '{{"usd": 6}}', 'settled', now(), now(),
+    false, '{{1}}', '{{-infinity}}'),
+  ('late', '{PART}', '{{}}', '', '{{"usd": 5}}', '{{"usd": 50}}', 'settled', now(), now(), false, '{{2}}',
+    '{{-infinity}}'),
+  ('free', 'org', '{{}}', '', '{{"usd": 9}}', '{{}}', 'voided', now(), now(), true, '{{1}}', '{{-infinity}}'),
+  ('booked', 'org', '{{}}', '', '{{"usd": 21}}', '{{"usd": 21}}', 'booked', now(), now(), false, '{{1}}',
+    '{{-infinity}}');
+"""
+"""What version 2 made of a part whose call took more than its worst case after its end, and of what has expired."""
+
+
+def test_what_an_earlier_version_did_not_book_is_shown_and_booked(server: Server, tape: Tape) -> None:
+    url = server.database("repaired")
+    with psycopg.connect(url, autocommit=True) as connection:
+        for number in (1, 2):
+            connection.execute(resources.files("tape.ledger").joinpath("sql", f"{number}.sql").read_text("utf-8"))
+            connection.execute("reset search_path")
+        connection.execute(OF_2)
+    assert "the ledger is there, with 2 caps" in tape("ledger", "--url", url, "init")[1]
+    lacks = f"{PART} usd: $0.000044 of the part are in no account above it"
+    for how in ((), ("--repair",), ("--repair", "show")):
+        code, out, error = tape("ledger", "--url", url, "check", *how)
+        assert (code, lacks in out + error) == (1, True), (how, out, error)
+    assert "hold free of org expired, and nothing is booked of up to $0.000009; if it was answered" in out
+    code, out, _ = tape("ledger", "--url", url, "check", "--repair", "book")
+    assert (code, lacks in out) == (0, True)
+    store = PostgresStore(url)
+    assert [(one.spent, one.debt) for one in store.balances()] == [(64, 0), (50, 45)]
+    assert store.settle("free", {"usd": 4}).spent == {"usd": 4}
+    assert store.void("booked").state == "voided"  # what was forgiven may be of it
+    assert [(one.spent, one.debt) for one in store.balances()] == [(54, 0), (50, 45)]
+    assert (list(store.check()), store.repair("anna", "")) == ([], [])
+    assert store.notes()[0].what == "repair org"
+    assert store.reserve(Request("b", PART, {"usd": 1})) == Paused(PART, True, "ledger", "the part has ended")
+    store.close()
 
 
 def test_the_rights_that_are_named_are_enough(database: str, store: PostgresStore) -> None:
