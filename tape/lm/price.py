@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import astuple, dataclass, replace
 from decimal import Decimal
+from typing import Any
 
 from tape.budget import Resources
 
@@ -152,12 +153,7 @@ def cost_of(
     prompt: int,
     completion: int,
     calls: int = 1,
-    *,
-    media: int = 0,
-    cached: int = 0,
-    written: int | None = None,
-    written_1h: int | None = None,
-    unsplit: int = 0,
+    **split: Any,
 ) -> Resources:
     """What calls cost that take so many tokens: ``calls``, ``tokens``, and ``usd``, rounded up to what is counted.
 
@@ -165,7 +161,6 @@ def cost_of(
     """
     counts: dict[str, int | None] = {"calls": calls, "tokens": prompt + completion, "usd": None}
     if price is not None:
-        split = {"media": media, "cached": cached, "written": written, "written_1h": written_1h, "unsplit": unsplit}
-        micro = price.usd(prompt, completion, calls, **split) * 1_000_000  # type: ignore[arg-type]
+        micro = price.usd(prompt, completion, calls, **split) * 1_000_000
         counts["usd"] = int(micro.to_integral_value(rounding="ROUND_CEILING"))
     return Resources(counts)
