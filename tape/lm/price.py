@@ -148,13 +148,7 @@ FREE = Price(Decimal(0), Decimal(0))
 """The price of a model on this machine."""
 
 
-def cost_of(
-    price: Price | None,
-    prompt: int,
-    completion: int,
-    calls: int = 1,
-    **split: Any,
-) -> Resources:
+def cost_of(price: Price | None, prompt: int, completion: int, calls: int = 1, **split: Any) -> Resources:
     """What calls cost that take so many tokens: ``calls``, ``tokens``, and ``usd``, rounded up to what is counted.
 
     The arguments are those of :meth:`Price.usd`.

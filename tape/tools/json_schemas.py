@@ -103,11 +103,7 @@ def _of_today(schema: dict[str, Any], *, others: bool) -> dict[str, Any]:
 
 
 class Checker:
-    """Says what is wrong with values by parts of one schema.
-
-    Args:
-        root: The whole schema, cleaned.
-    """
+    """Says what is wrong with values by parts of one schema, the cleaned ``root``."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
