@@ -98,7 +98,6 @@ def account(episode: Episode) -> None:
     result.lm_calls = dict(sorted(lm.calls.items()))
     result.prompt_tokens = dict(sorted(lm.prompts.items()))
     result.completion_tokens = dict(sorted(lm.completions.items()))
-    result.cached_tokens = {role: count for role, count in sorted(lm.cached.items()) if count}
     result.used = dict(episode.ledger.used)
     result.paid = dict(episode.ledger.paid)
     result.unproven = {kind: count or 0 for kind, count in episode.ledger.unproven.items()}

@@ -25,8 +25,6 @@ from tape.protocols.types import AnswerT, FailedCall
 from tape.reading import short, storable
 from tape.trace.kept import KeptEvents
 
-_RARE = ("failed_calls", "unproven", "cached_tokens")
-"""Fields that are left out of files where they are empty."""
 END_STATES = (
     "success",
     "failure",
@@ -70,8 +68,6 @@ class EpisodeResult(KeptEvents, Generic[AnswerT]):
         lm_calls: Requests made, by role.
         prompt_tokens: Tokens of their prompts, by role.
         completion_tokens: Tokens of their answers, by role.
-        cached_tokens: Tokens of their prompts that a provider has read from its cache, by role; in files only where
-            there are any.
         used: Counts settled, by resource; None if unknown. A cached answer counts like a fresh one.
         paid: What was paid for; a cached answer is free.
         unproven: The part of it that was booked as a worst case, by resource, since nobody has reported what was used:
@@ -118,7 +114,6 @@ class EpisodeResult(KeptEvents, Generic[AnswerT]):
     lm_calls: dict[str, int] = Field(default_factory=dict)
     prompt_tokens: dict[str, int] = Field(default_factory=dict)
     completion_tokens: dict[str, int] = Field(default_factory=dict)
-    cached_tokens: dict[str, int] = Field(default_factory=dict)
     used: dict[str, Any] = Field(default_factory=dict)
     paid: dict[str, Any] = Field(default_factory=dict)
     unproven: dict[str, int] = Field(default_factory=dict)
@@ -144,7 +139,7 @@ class EpisodeResult(KeptEvents, Generic[AnswerT]):
     @model_serializer(mode="wrap")
     def _without_rare_fields(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         written: dict[str, Any] = dump(self)
-        return {name: value for name, value in written.items() if value or name not in _RARE}
+        return {name: value for name, value in written.items() if value or name not in ("failed_calls", "unproven")}
 
     def settle(self, taken: BudgetLike, parent: Ledger | None = None) -> None:
         """Correct what was booked without proof, once it is known, for instance from the provider's bill.

@@ -269,5 +269,5 @@ class ModelCharge(Charge):
             kept = price is not None and price.media is not None
             media, written = media if kept else min(media, prompt - written), min(written, prompt - media * kept)
             cached = 0
-        more = {"media": media, "cached": cached, "written": written or None, "written_1h": hours}
-        return cost_of(price, prompt, completion, **more, unsplit=prompt if media else 0)  # type: ignore[arg-type]
+        more: dict[str, Any] = {"media": media, "cached": cached, "written": written or None, "written_1h": hours}
+        return cost_of(price, prompt, completion, **more, unsplit=prompt if media else 0)

@@ -80,9 +80,7 @@ class PriceBook:
             return None if listed is None else listed.price(sent, marks)
         if own.written_5m is not None:
             own = own.marked(marks if "claude" in meant.lower() else "1h")
-        return replace(
-            own, media=max(own.dearest, own.media or own.dearest)
-        )  # the user's own numbers are for all tokens
+        return replace(own, media=max(own.dearest, own.media or own.dearest))  # the user's own are for all tokens
 
     def _other(self, asked: str, answered: str) -> str | None:
         """The name of the model that an answer names; None where it is the one that was asked, or has no price."""

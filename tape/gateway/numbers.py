@@ -4,27 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
-from collections.abc import Iterator
-from decimal import Decimal, InvalidOperation
+from contextlib import suppress
 from functools import reduce
 from typing import Any
 
 from tape.budget.resources import MOST
 
-_AROUND = " \"'`()[]{}<>=~#"
-_SEPARATOR = re.compile(r"(?<=\d)[\s'\u2019]+(?=\d)|_")
-_FORMS: dict[int, re.Pattern[str]] = {
-    # A number, perhaps a fraction or with a unit, as in 500px and 500n; thousands set off by points.
-    10: re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)(?:/\d+|\s?[^\W\d_]{0,3}|\s?%)"),
-    1000: re.compile(r"([+-]?\d{1,3}(?:\.\d{3})+(?:,\d*)?)"),
-    16: re.compile(r"[+-]?(?:0x|&h|\\x)([0-9a-f]+)|[+-]?([0-9][0-9a-f]*)h"),
-    8: re.compile(r"[+-]?0o([0-7]+)"),
-    2: re.compile(r"[+-]?0b([01]+)"),
-    60: re.compile(r"[+-]?(\d+(?::[0-5]?\d)+(?:\.\d*)?)"),  # hours and minutes, which YAML takes for a number
-}
-_ENDLESS = re.compile(r"[+-]?\.?(?:inf|infinity|nan|\u221e)")
-_HEXADECIMAL = re.compile(r"[+-]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?\d+)?")
+_SIXTIES = re.compile(r"[+-]?(\d+(?::[0-5]?\d)+(?:\.\d*)?)")
+"""Hours and minutes, which YAML takes for a number."""
 
 
 def units_of(value: Any, text: bool) -> int | None:
@@ -48,41 +35,18 @@ def units_of(value: Any, text: bool) -> int | None:
 def may_be(given: str, name: str) -> bool:
     """Whether a receiver may take one value for another: in other case, or the same number written otherwise."""
     number = largest_number(given)
-    return given.strip().casefold() == name.strip().casefold() or (
-        number is not None and number == largest_number(name)
-    )
+    alike = given.strip().casefold() == name.strip().casefold()
+    return alike or (number is not None and number == largest_number(name))
 
 
-def largest_number(text: str) -> Decimal | None:
-    """The largest number that a whole text may be read as; infinite where it has no bound, None where it is none."""
-    written = []
-    for sign in unicodedata.normalize("NFKC", text).lower():
-        kind = unicodedata.category(sign)
-        if kind == "Nd":
-            written.append(str(unicodedata.decimal(sign)))
-        elif kind not in ("Cf", "Sc"):  # marks that nobody sees, and currencies
-            plain = {"\u2212": "-", "\u2044": "/", "\u066b": ".", "\u066c": ","}.get(sign, sign)
-            written.append(" " if kind == "Cc" else plain)
-    return max(_readings(_SEPARATOR.sub("", "".join(written).strip(_AROUND))), default=None)
-
-
-def _readings(text: str) -> Iterator[Decimal]:
-    try:
-        if _HEXADECIMAL.fullmatch(text):
-            yield Decimal(float.fromhex(text))
-        for base, form in _FORMS.items():
-            if (match := form.fullmatch(text.replace(",", "") if base == 10 else text)) is None:
-                continue
-            digits = match[match.lastindex or 0]
-            if base == 10:
-                yield Decimal(digits)
-            elif base == 1000:
-                yield Decimal(digits.replace(".", "").replace(",", "."))
-            elif base == 60:
-                yield reduce(lambda whole, part: whole * 60 + Decimal(part), digits.split(":"), Decimal(0))
-            else:
-                yield Decimal(int(digits, base)) * (-1 if text.startswith("-") else 1)
-    except (OverflowError, InvalidOperation):  # beyond all bounds
-        yield Decimal("Infinity")
-    if _ENDLESS.fullmatch(text):
-        yield Decimal("Infinity")
+def largest_number(text: str) -> int | float | None:
+    """The number that Python, JSON or YAML may read a whole text as; infinite where it has no bound, None for none."""
+    plain = text.strip().replace("_", "").replace(",", "")
+    with suppress(ValueError):
+        return int(plain, 0)  # 0x1f4, 0b101 and 0o17 too
+    with suppress(ValueError):
+        number = float(re.sub(r"^([+-]?)\.(?=[a-z])", r"\1", plain, flags=re.IGNORECASE))  # YAML has .inf and .nan
+        return number if math.isfinite(number) else math.inf
+    if match := _SIXTIES.fullmatch(plain):
+        return reduce(lambda whole, part: whole * 60 + float(part), match[1].split(":"), 0.0)
+    return None

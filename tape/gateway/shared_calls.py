@@ -55,12 +55,7 @@ class SharedCalls:
         await asyncio.shield(asyncio.wrap_future(held.release()))
 
     async def reserve(self, tool: str, asked: str | None, worst: Resources) -> Hold:
-        """Hold a worst case.
-
-        Args:
-            tool: What is called.
-            asked: Its arguments; None where it is not called yet.
-            worst: What it may take.
+        """Hold a worst case of a call with arguments, which are None where it is not made yet.
 
         Raises:
             BudgetExceededError, UnknownCostError, LedgerError: See :meth:`StorePayer.reserve`.

@@ -202,7 +202,7 @@ def declared() -> dict[str, Any]:
             price = dearest([price, before])
         if price is not None and not isinstance(before, UnknownCostError):
             found[info["model"]] = before if isinstance(price, str) and before is not None else price
-    return {name: _pair(price) for name, price in found.items()}
+    return found
 
 
 def _price(info: Mapping[str, Any]) -> TokenPrice | UnknownCostError | str | None:
@@ -239,9 +239,3 @@ def _with(price: TokenPrice, rates: Mapping[str, Decimal]) -> TokenPrice:
     short = max(made.prompt, made.written_5m or made.prompt)
     hour = max(short, made.written_1h or short)
     return replace(made, completion=max(made.completion, other), written_5m=short, written_1h=hour)
-
-
-def _pair(price: Any) -> Any:
-    """The two numbers of a price that has no others."""
-    plain = isinstance(price, TokenPrice) and price == _with(TokenPrice(price.prompt, price.completion), {})
-    return (price.prompt * 1_000_000, price.completion * 1_000_000) if plain else price

@@ -62,7 +62,6 @@ class AccountedLM(WrappedLM):
         self.calls: Counter[str] = Counter()
         self.prompts: Counter[str] = Counter()
         self.completions: Counter[str] = Counter()
-        self.cached: Counter[str] = Counter()
 
     @contextmanager
     def within(self, ledger: Ledger) -> Iterator[None]:
@@ -163,7 +162,6 @@ class AccountedLM(WrappedLM):
             self.calls[request.role] += usage.calls
             self.prompts[request.role] += usage.prompt_tokens
             self.completions[request.role] += usage.completion_tokens
-            self.cached[request.role] += usage.split.read
             generated.append(_generated(request, answer, usage))
         broken = payment.settle(costs, paid, unproven)
         self._write("settle", roles, sum(costs, Resources()))

@@ -348,13 +348,6 @@ def worst_case_of_scoring(model: LanguageModel, request: Request) -> Resources:
 def actual_cost(model: LanguageModel, usage: Usage) -> Resources:
     """What a completion used."""
     split = usage.split
-    return cost_of(
-        model.price,
-        usage.prompt_tokens,
-        usage.completion_tokens,
-        usage.calls,
-        cached=split.read,
-        written=split.written,
-        written_1h=split.written_1h,
-        unsplit=usage.prompt_tokens - split.read - split.written - split.plain,
-    )
+    more = {"cached": split.read, "written": split.written, "written_1h": split.written_1h}
+    unsplit = usage.prompt_tokens - split.read - split.written - split.plain
+    return cost_of(model.price, usage.prompt_tokens, usage.completion_tokens, usage.calls, **more, unsplit=unsplit)

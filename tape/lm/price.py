@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import astuple, dataclass, replace
 from decimal import Decimal
+from typing import Any
 
 from tape.budget import Resources
 
@@ -147,25 +148,13 @@ FREE = Price(Decimal(0), Decimal(0))
 """The price of a model on this machine."""
 
 
-def cost_of(
-    price: Price | None,
-    prompt: int,
-    completion: int,
-    calls: int = 1,
-    *,
-    media: int = 0,
-    cached: int = 0,
-    written: int | None = None,
-    written_1h: int | None = None,
-    unsplit: int = 0,
-) -> Resources:
+def cost_of(price: Price | None, prompt: int, completion: int, calls: int = 1, **split: Any) -> Resources:
     """What calls cost that take so many tokens: ``calls``, ``tokens``, and ``usd``, rounded up to what is counted.
 
     The arguments are those of :meth:`Price.usd`.
     """
     counts: dict[str, int | None] = {"calls": calls, "tokens": prompt + completion, "usd": None}
     if price is not None:
-        split = {"media": media, "cached": cached, "written": written, "written_1h": written_1h, "unsplit": unsplit}
-        micro = price.usd(prompt, completion, calls, **split) * 1_000_000  # type: ignore[arg-type]
+        micro = price.usd(prompt, completion, calls, **split) * 1_000_000
         counts["usd"] = int(micro.to_integral_value(rounding="ROUND_CEILING"))
     return Resources(counts)

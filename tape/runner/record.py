@@ -41,7 +41,6 @@ class Result(BaseModel):
     wall_seconds: float
     paid: Spent = {}
     unproven: Counts = {}
-    cached_tokens: Counts = {}
     broken_declarations: Counts = {}
     plans: Count = 0
     distinct_plans: Count = 0

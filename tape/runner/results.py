@@ -51,12 +51,11 @@ def rows(episodes: Sequence[Mapping[str, Any]]) -> list[dict[str, Value]]:
     """One row per episode; all rows have the same columns in the same order.
 
     Methods in use have a column for each counter. Usage per role is summed. Each resource has a column for its use, its
-    paid part and its cap, and one for what was booked without proof where there is any; so have tokens from caches.
+    paid part and its cap, and one for what was booked without proof where there is any.
     """
     used = _kinds(line["result"]["used"] for line in episodes)
     caps = _kinds(line["result"]["budget"] for line in episodes)
-    names = [*counters(line["result"] for line in episodes)]
-    names += ["cached_tokens"] if any(line["result"].get("cached_tokens") for line in episodes) else []
+    names = counters(line["result"] for line in episodes)
     unproven = _kinds(line["result"].get("unproven", {}) for line in episodes)
     return [_row(line, names, used, caps, unproven) for line in episodes]
 
@@ -70,7 +69,7 @@ def _row(
 ) -> dict[str, Value]:
     result = line["result"]
     row: dict[str, Value] = {name: line[name] for name in LINE} | {name: result[name] for name in RESULT}
-    own = {"cached_tokens": sum(result.get("cached_tokens", {}).values()), **counted(result)}
+    own = counted(result)
     row |= {name: own.get(name) for name in names}
     for name in ("lm_calls", "prompt_tokens", "completion_tokens"):
         row[name] = sum(result[name].values())

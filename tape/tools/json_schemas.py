@@ -29,7 +29,6 @@ _RISKY = ("pattern", "patternProperties", "format", "$schema", "$id")
 _NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
 """Words whose keys are names, each of a schema."""
 _DATA = ("const", "enum", "default", "examples")
-_OTHERS = ("additionalProperties", "unevaluatedProperties")
 _MESSAGE = 200
 
 
@@ -85,12 +84,7 @@ def cleaned(schema: Mapping[str, Any], error: Callable[[str], Exception], *, els
 
 
 def _of_today(schema: dict[str, Any], *, others: bool) -> dict[str, Any]:
-    """A schema as the draft of 2020 writes it.
-
-    Args:
-        schema: It is changed.
-        others: Names that are not listed may be there: which, a pattern says, which is not run.
-    """
+    """A schema, which is changed, as the draft of 2020 writes it; a pattern that is not run may let others in."""
     for limit, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         if isinstance(schema.get(limit), bool) and schema.pop(limit) and bound in schema:
             schema[limit] = schema.pop(bound)
@@ -102,15 +96,14 @@ def _of_today(schema: dict[str, Any], *, others: bool) -> dict[str, Any]:
         schema["prefixItems"] = schema.pop("items")
         if "additionalItems" in schema:
             schema["items"] = schema.pop("additionalItems")
-    return schema | dict.fromkeys({"additionalProperties", *schema} & {*_OTHERS}, True) if others else schema
+    if others:
+        schema["additionalProperties"] = True
+        schema.pop("unevaluatedProperties", None)
+    return schema
 
 
 class Checker:
-    """Says what is wrong with values by parts of one schema.
-
-    Args:
-        root: The whole schema, cleaned.
-    """
+    """Says what is wrong with values by parts of one schema, the cleaned ``root``."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root

@@ -174,14 +174,7 @@ def entries_of(listed: Sequence[Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _tool(server: _Server, name: str, called: str, entry: Mapping[str, Any], declared: Mapping[str, Any]) -> Tool:
-    """One tool.
-
-    Args:
-        server: Its server.
-        name: What the server calls it.
-        called: What it is called here, ``KIND`` or ``KIND.VARIANT``.
-        entry: The server's.
-        declared: What is declared of the server's tools.
+    """One tool: the server's ``name``, which is ``called`` so here, ``KIND`` or ``KIND.VARIANT``.
 
     Raises:
         ToolError: It cannot be offered.

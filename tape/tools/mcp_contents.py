@@ -15,21 +15,13 @@ _NAME = 200
 
 
 class Contents(str):
-    """The text of a result some of whose contents are no text: each of these is named in it.
-
-    Attributes:
-        contents: All of them, as the server gave them: an image's ``data`` is here.
-    """
+    """The text of a result that names what is no text; ``contents`` are all as the server gave them, data too."""
 
     contents: Sequence[Mapping[str, Any]] = ()
 
 
 class StructuredContents(dict[str, Any]):
-    """A structured result with contents that it does not hold: ``{"result": ..., "contents": [texts and names]}``.
-
-    Attributes:
-        contents: All of them, as the server gave them.
-    """
+    """``{"result": ..., "contents": [texts and names]}``: a structured result and what it does not hold, as above."""
 
     contents: Sequence[Mapping[str, Any]] = ()
 
@@ -55,18 +47,14 @@ def value_of(result: Mapping[str, Any], *, wrapped: bool) -> Any:
     if result.get("isError") not in (None, False):
         raise ToolFailedError(text or "the server reports an error and does not say which")
     others = [block for block in content if block.get("type") != "text"]
-    if found is None:
-        if not others:
-            return text
-        named = Contents(text)
-        named.contents = content
-        return named
     value = found["result"] if wrapped and isinstance(found, dict) and found.keys() == {"result"} else found
     if not others:
-        return value
-    both = StructuredContents(result=value, contents=[text_of([block]) for block in others])
-    both.contents = content
-    return both
+        return text if found is None else value
+    named: Contents | StructuredContents = Contents(text)
+    if found is not None:
+        named = StructuredContents(result=value, contents=[text_of([block]) for block in others])
+    named.contents = content
+    return named
 
 
 def text_of(content: Any) -> str:

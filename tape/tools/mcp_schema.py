@@ -55,12 +55,7 @@ _LONGEST = 2**31
 
 @dataclass(frozen=True)
 class _Sent:
-    """How an argument reaches the server.
-
-    Attributes:
-        name: What the server calls it.
-        null: Its schema lets null through; else null, which some decoders write, means that it is left out.
-    """
+    """What the server calls an argument, and whether null is sent; else it means, by decoders, that it is left out."""
 
     name: str
     null: bool
@@ -130,12 +125,7 @@ def _as_written(value: Any, check: Callable[[Any], Any]) -> Any:
 
 
 class _Reader:
-    """Reads one tool's schema.
-
-    Args:
-        root: The whole schema, cleaned.
-        reserved: Names that no argument may get.
-    """
+    """Reads one tool's schema, the cleaned ``root``; no argument gets a reserved name."""
 
     def __init__(self, root: Mapping[str, Any], reserved: Collection[str]) -> None:
         self._root, self._reserved, self._checker = root, reserved, Checker(root)

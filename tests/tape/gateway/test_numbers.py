@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import locale
 import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -24,11 +22,9 @@ from tests.profiles import examples
 from tests.tape.gateway.helpers import refused
 
 READERS: tuple[Callable[[str], Any], ...] = (
-    int, float, Decimal, Fraction, json.loads, yaml.safe_load,
+    int, float, Decimal, json.loads, yaml.safe_load,
     lambda text: int(text, 0),
-    lambda text: float.fromhex(text) if "0x" in text.lower() else None,
-    lambda text: locale.delocalize(text.replace(",", "")) and float(text.replace(",", "")),
-    lambda text: float(text.replace(".", "").replace(",", ".")) if "." in text and "," in text else None,
+    lambda text: float(text.replace(",", "")),
 )  # fmt: skip
 
 
@@ -36,29 +32,27 @@ def readings(text: str) -> Iterator[float]:
     for reader in READERS:
         with suppress(ValueError, ArithmeticError, TypeError, RecursionError, yaml.YAMLError):
             number = reader(text)
-            if isinstance(number, int | float | Decimal | Fraction) and not isinstance(number, bool):
+            if isinstance(number, int | float | Decimal) and not isinstance(number, bool):
                 yield float(number)
 
 
 def written(number: int, form: int) -> str:
     return (
         f"{number:#x}", f"{number:#X}", f"{number:#b}", f"{number:#o}", f"{number:_}", f"{number:,}", f"+{number}",
-        f" {number} ", f"{number}.0", f"{number}e0", f"{number:e}", f"00{number}", f"{number / 10}e1", f'"{number}"',
-        f"{number // 60}:{number % 60}", f"{number:,}".replace(",", "."), f"{number:,}".replace(",", " "),
-        f"{number:,}".replace(",", "'"), str(number).translate({48 + i: 0xFF10 + i for i in range(10)}),
-        str(number).translate({48 + i: 0x660 + i for i in range(10)}), f"{number:#_x}", f"{number}n", f"{number}/1",
-        float(number).hex(), f"{number}px", f"${number}", f"&H{number:X}", f"{number}\n", f"[{number}]",
+        f" {number} ", f"{number}.0", f"{number}e0", f"{number:e}", f"00{number}", f"{number / 10}e1", f"{number}\n",
+        f"{number // 60}:{number % 60}", str(number).translate({48 + i: 0xFF10 + i for i in range(10)}),
+        str(number).translate({48 + i: 0x660 + i for i in range(10)}), f"{number:#_x}",
     )[form]  # fmt: skip
 
 
-@given(st.integers(0, 10**6), st.integers(0, 28))
+@given(st.integers(0, 10**6), st.integers(0, 17))
 @examples(400)
 def test_a_number_counts_as_what_it_is_however_it_is_written(number: int, form: int) -> None:
     text = written(number, form)
     units = units_of(text, text=False)
     assert units is not None
     assert units >= number
-    assert units <= max(number, len(text.encode()), 36 * (form == 21)) or form in (9, 12), "and as no more"
+    assert units <= max(number, len(text.encode())) or form in (9, 10, 12), "and as no more"
     assert units_of(text, text=True) == len(text.encode()), "a text by the schema is one"
 
 
@@ -70,7 +64,7 @@ def test_no_reader_makes_more_of_a_text(text: str) -> None:
     assert units is None or not any(math.isnan(number) or number > MOST for number in numbers)
 
 
-@pytest.mark.parametrize("text", ["Infinity", "-inf", "nan", "\u221e", "1e400", "1e" + "9" * 30, "0x" + "f" * 4000])
+@pytest.mark.parametrize("text", ["Infinity", "-inf", "nan", "-.INF", "1e400", "1e" + "9" * 30, "0x" + "f" * 4000])
 def test_what_has_no_bound_is_refused(text: str) -> None:
     guard = Guard("$1", tools={"read": {"each": {"usd": "$0.0001"}, "per": "argument", "argument": "pages"}})
     refused(

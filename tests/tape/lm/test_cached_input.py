@@ -11,11 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.sokoban.environment import SokobanEnvironment
-from tape.agents.open_loop import OpenLoopAgent
 from tape.agents.recorded import RecordedLM
 from tape.budget import Budget, Ledger
-from tape.engine.result import EpisodeResult
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import LanguageModel, Request, Usage
 from tape.lm.cache import CachedLM
@@ -25,7 +22,6 @@ from tape.lm.price_table import PriceTable, priced
 from tape.lm.reported import split_of
 from tape.trace import GeneratedEvent, TraceWriter, read_trace
 from tests.profiles import examples
-from tests.tape.helpers import CORRIDOR
 from tests.tape.lm.endpoint import Endpoint
 from tests.tape.lm.hosting import opened, replies
 
@@ -104,15 +100,6 @@ def test_a_cached_answer_a_trace_and_a_repeat_book_the_same(tmp_path: Path) -> N
         [event] = [one for one in events if isinstance(one, GeneratedEvent)]
         assert event.prompt_split == (8_000, 0, 0, 1_000)
         assert booked(RecordedLM(model, events, exact=True)) == first
-
-
-@pytest.mark.filterwarnings("ignore::tape.errors.EndpointWarning")
-def test_an_episode_says_what_the_cache_had() -> None:
-    with Caching(usage(900, prompt_tokens_details={"cached_tokens": 800})) as endpoint:
-        result = OpenLoopAgent(opened(endpoint), num_plans=1).run(SokobanEnvironment(CORRIDOR, 2))
-    assert result.cached_tokens == {"plan": 800 * len(endpoint.bodies)}
-    assert EpisodeResult.model_validate_json(result.model_dump_json()) == result
-    assert "cached_tokens" not in EpisodeResult(end_state="success", success=True).model_dump()
 
 
 counts = st.one_of(st.integers(-5, 50), st.none(), st.sampled_from([5.0, 2.5, float("nan"), "7", True, [3]]))

@@ -266,9 +266,6 @@ def test_results_have_one_row_per_episode(tmp_path: Path) -> None:
     assert not any(name.startswith("unproven_") for name in rows[0]), "only where there is any"
     lines[0]["result"]["unproven"] = {"usd": 7}
     assert [row["unproven_usd"] for row in results.rows(lines)] == [7, *[0] * (len(lines) - 1)]
-    assert "cached_tokens" not in rows[0], "only where there are any"
-    lines[0]["result"]["cached_tokens"] = {"act": 5, "plan": 4}
-    assert [row["cached_tokens"] for row in results.rows(lines)] == [9, *[0] * (len(lines) - 1)]
 
 
 def test_parquet_has_the_columns_that_pyarrow_would_infer() -> None:
