@@ -204,6 +204,8 @@ def _ledger(given: LedgerSettings) -> LedgerSettings:
     if address is None:
         return given
     at = ("ledger", "url_env" if given.url_env else "url")
+    if not address:
+        raise FieldError(at, f"the environment variable {given.url_env} is not set" if given.url_env else "it is empty")
     try:
         has_password = read_address(address).has_password
     except ConfigError as error:

@@ -206,7 +206,7 @@ def _http(text: str, rng: random.Random) -> str:
     if loaded is None:
         return "http: no object"
     for reply in (openai_wire._reply(4, loaded), anthropic_wire._reply(loaded)):
-        assert reply is None or reply.samples
+        assert reply is None or all(isinstance(sample.text, str) for sample in reply.samples)
     return "http: read"
 
 

@@ -101,8 +101,8 @@ def test_an_address_may_stand_in_the_environment(tmp_path: Path, monkeypatch: py
     ("ledger", "says"),
     [
         ('url = "file:///a"\nurl_env = "BUDGETS"', "field ledger: give either url or url_env"),
-        ('url = "nonsense"', "field ledger.url: expected postgresql://"),
-        ('url_env = "NOT_SET_ANYWHERE"', "field ledger.url_env: expected postgresql://"),
+        ('url = "nonsense"', "field ledger.url: this is no address of a ledger"),
+        ('url_env = "NOT_SET_ANYWHERE"', "field ledger.url_env: the environment variable NOT_SET_ANYWHERE is not set"),
         ('url = "postgresql://tape:secret@db/x"', "field ledger.url: a password must not stand in the file"),
         ('url = "file:///a"\nscope = "a b"', "field ledger.scope: a scope is 1 to 8 names"),
         ('address = "x"', "there is no such setting"),
