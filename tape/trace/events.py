@@ -150,6 +150,9 @@ class GeneratedEvent(Event):
         prompt_tokens: Tokens of the prompt.
         completion_tokens: Tokens of all samples together.
         prompt_split: Of the prompt the fields of :class:`tape.lm.price.Split`; in files only where they are reported.
+        answered: What the answer calls the models that gave it; in files only where it says so.
+        writes: How long the worst case had it that the model keeps what it writes to its cache unasked (``5m``,
+            ``1h``); in files only where it writes.
     """
 
     type: ClassVar[str] = "generated"
@@ -162,10 +165,12 @@ class GeneratedEvent(Event):
     prompt_tokens: int
     completion_tokens: int
     prompt_split: tuple[Count, Count, Count, Count] | None = None
+    answered: tuple[str, ...] = ()
+    writes: Literal["", "5m", "1h"] = ""
 
     @model_serializer(mode="wrap")
     def _without_rare_fields(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in dump(self).items() if name != "prompt_split" or value}
+        return {name: value for name, value in dump(self).items() if value or name not in _RARE}
 
     @property
     def asked(self) -> str:
@@ -173,6 +178,8 @@ class GeneratedEvent(Event):
         parts = [f"{part.role}: {part.content}" if part.role else part.content for part in self.prompt]
         return "\n\n".join(parts)
 
+
+_RARE = ("prompt_split", "answered", "writes")
 
 Decision = Literal["allowed", "refused", "stopped"]
 
