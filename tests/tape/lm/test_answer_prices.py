@@ -89,12 +89,12 @@ def test_the_next_request_ends_with_words_that_name_the_pair_and_the_ways_out() 
         ledger, refusal = asked(lm, 2)
         for words in (ASKED, "answered by anthropic:claude-opus-4-1", "take that one as the model", "--prices FILE"):
             assert words in refusal
-        assert [one.kind for one in ledger.violations] == ["usd"], "what no one set aside is debt"
+        assert dict(ledger.violations) == {"usd": 1}, "what no one set aside is debt"
         assert asked(lm)[0].used["usd"] == 0, "for all that share the model, and nothing is held or spent"
         assert len(endpoint.bodies) == 1
         other = at_the_table_s_price(endpoint, "anthropic:claude-opus-4-1")
         ledger, refusal = asked(other, 2)
-        assert (ledger.used["usd"], refusal, ledger.violations) == (2 * 187_500, "", [])
+        assert (ledger.used["usd"], refusal, dict(ledger.violations)) == (2 * 187_500, "", {})
 
 
 def test_without_a_cap_on_money_and_at_a_declared_price_nothing_is_refused() -> None:
@@ -156,7 +156,7 @@ def test_writes_that_nobody_asked_for_are_set_aside_from_then_on(hours: int, rat
             asyncio.run(accounted.generate([request]))
         trace.close()
         assert ledger.used["usd"] == 3 * (8_000 * rate + 1_000 * 3 + 500 * 15)
-        assert [one.kind for one in ledger.violations] == ["usd"], "the first one alone"
+        assert dict(ledger.violations) == {"usd": 1}, "the first one alone"
         worst = accounted.worst_case(request)["usd"]
         assert before is not None
         assert worst is not None
