@@ -147,7 +147,7 @@ def test_writes_that_nobody_asked_for_are_set_aside_from_then_on(hours: int, rat
     kept = {"cache_creation_input_tokens": 8_000, "cache_creation": {"ephemeral_1h_input_tokens": hours}}
     with Answering("claude-sonnet-4-5", prompt_tokens=1_000, **kept) as endpoint:
         lm = at_the_table_s_price(endpoint, ASKED)
-        request = Request("x" * 8_930, 500)
+        request = Request("x" * 8_928, 500)
         ledger = Ledger(Budget.of(usd=5))
         trace = TraceWriter("episode", tmp_path / "trace.jsonl")
         accounted = AccountedLM(lm, ledger, trace)
@@ -174,7 +174,8 @@ def test_writes_that_nobody_asked_for_are_set_aside_from_then_on(hours: int, rat
 @pytest.mark.filterwarnings("ignore::tape.errors.EndpointWarning")
 def test_a_name_without_a_usage_and_one_that_holds_a_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", CANARY)
-    with Answering("gpt-4o", prompt_tokens="many") as endpoint:
+    endpoint = Answering("gpt-4o", prompt_tokens="many")
+    with endpoint:
         ledger, _ = asked(lm := at_the_table_s_price(endpoint, "openai:gpt-4o-mini"))
         assert ledger.used["usd"] == -(-lm.prompt_tokens(REQUEST) * 5 // 2) + 800 * 10, "the worst case, by that one"
         endpoint.model = f"gpt-4o {CANARY}"
